@@ -1,0 +1,28 @@
+//! Strandline records what runs in every environment of an organization's Kubernetes clusters and shows it
+//! as it is now and as it was at any past moment.
+//!
+//! ```text
+//!  clusters ──► cluster ──►  LOG  ──► projection ──►  VIEW  ──► query ──► api  (REST)
+//!  config   ──► catalog    log.db                    view.db             web  (pages)
+//!                          the record                the cache           cli  (command line)
+//!                  └── pure: redact · digest · delta · health · edges ──┘
+//! ```
+//!
+//! Modules stand below in the order in which data flows through them. The rules of the house, held by
+//! `tests/it/tidy.rs`:
+//!
+//! 1. A module imports only what stands before it in this file.
+//! 2. SQL is spoken only in `store`, `log`, `projection` and `query`; Kubernetes only in `cluster`.
+//! 3. Pure modules, projection and model read no clock: time comes from the change, so that a replay gives
+//!    the same view.
+//! 4. A change, once in the log, is never altered.
+//! 5. Async ends at `store`: scans, diffs and writes run on threads of their own.
+//! 6. Every query takes a [`query::Scope`] and puts it into its SQL.
+
+pub mod model;
+
+pub mod digest;
+
+pub mod clock;
+pub mod log;
+pub mod query;

@@ -1,0 +1,111 @@
+//! What is handed to the log, and what it answers.
+
+use thiserror::Error;
+
+use crate::digest::Digest;
+use crate::model::{ChangedBy, Offset, ResourceVersion, Timestamp, Uid, WatchKey};
+
+/// The state of one object as a cluster told it, cleaned and ready to be recorded.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// Namespace; empty for what is cluster-scoped.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// The object's identity.
+    pub uid: Uid,
+    /// The cluster's token for this state.
+    pub resource_version: ResourceVersion,
+    /// The object as JSON, redacted and without managedFields.
+    pub body: String,
+    /// Digest of what counts as a change, without noise.
+    pub digest: Digest,
+    /// Who made this state.
+    pub changed_by: Option<ChangedBy>,
+}
+
+/// One thing a watch saw.
+#[derive(Clone, Debug)]
+pub enum Observed {
+    /// An object in a state.
+    Applied(Observation),
+    /// An object that is gone.
+    Deleted {
+        /// Namespace; empty for what is cluster-scoped.
+        namespace: String,
+        /// Name.
+        name: String,
+        /// The object's identity.
+        uid: Uid,
+        /// The cluster's token for the deletion.
+        resource_version: ResourceVersion,
+    },
+}
+
+/// Numbers the runs of one watch, so that a connection of an earlier run can never write into a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Epoch(pub i64);
+
+/// Where a watch stands when it begins a run.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// The run's number, to be given with every batch.
+    pub epoch: Epoch,
+    /// Where to resume watching; none means that a list is needed first.
+    pub cursor: Option<ResourceVersion>,
+    /// When an earlier run last heard from the cluster.
+    pub last_seen: Option<Timestamp>,
+}
+
+/// What a batch is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// A page of a list; what was not listed so far may still come.
+    ListPage,
+    /// The end of a list: what this run has not seen is gone.
+    ListEnd,
+    /// Changes reported by a watch, in the cluster's order.
+    Watch,
+}
+
+/// Observations of one watch that become durable together, with the cursor that covers them.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The watch.
+    pub watch: WatchKey,
+    /// The run, as [`Session`] numbered it.
+    pub epoch: Epoch,
+    /// What the batch is part of.
+    pub phase: Phase,
+    /// What was seen, in order.
+    pub observed: Vec<Observed>,
+    /// Where to resume once this batch is durable; required at [`Phase::ListEnd`].
+    pub cursor: Option<ResourceVersion>,
+}
+
+/// What became of a batch; told only after its commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The newest offset of the log.
+    pub head: Offset,
+    /// Changes written.
+    pub written: usize,
+    /// Observations that changed nothing.
+    pub unchanged: usize,
+    /// Observations older than what is already recorded.
+    pub stale: usize,
+}
+
+/// Why something was not appended.
+#[derive(Debug, Error)]
+pub enum AppendError {
+    /// A newer run of the same watch has begun.
+    #[error("a newer run of the watch of {0} has begun; this one may not write any more")]
+    Superseded(WatchKey),
+    /// The log is closing or its writer has ended.
+    #[error("the log is closed")]
+    Closed,
+    /// The log cannot be written at all.
+    #[error("the log failed: {0}")]
+    Failed(String),
+}

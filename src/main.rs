@@ -1,0 +1,3 @@
+//! The `strandline` command.
+
+fn main() {}

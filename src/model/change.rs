@@ -1,0 +1,167 @@
+//! What the log records: changes of resources, marks of coverage, and facts of the catalog.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    EnvironmentSpec, Kind, Offset, ResourceId, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey,
+};
+
+/// One change as it stands in the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Its position.
+    pub offset: Offset,
+    /// Our clock when it was appended; never earlier than that of the record before.
+    pub observed_at: Timestamp,
+    /// What happened.
+    pub change: Change,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// A resource was created or took a new state.
+    Applied {
+        /// The incarnation this is a state of.
+        id: ResourceId,
+        /// Its address.
+        key: ResourceKey,
+        /// Its identity.
+        uid: Uid,
+        /// The cluster's token for this state.
+        resource_version: ResourceVersion,
+        /// The object as JSON, redacted and without managedFields.
+        body: String,
+        /// Who made this state, as far as the object tells.
+        changed_by: Option<ChangedBy>,
+    },
+    /// A resource is gone.
+    Deleted {
+        /// The incarnation that ended.
+        id: ResourceId,
+        /// Its address.
+        key: ResourceKey,
+        /// Its identity.
+        uid: Uid,
+        /// How we know.
+        cause: DeletionCause,
+    },
+    /// A kind of a cluster began or ceased to be watched.
+    Coverage(CoverageMark),
+    /// The catalog holds this from now on.
+    Declared {
+        /// The log's number of the declared thing; constant while it exists under this name.
+        id: ResourceId,
+        /// What is declared.
+        fact: CatalogFact,
+    },
+    /// The catalog no longer holds this.
+    Withdrawn {
+        /// The log's number of the thing.
+        id: ResourceId,
+        /// `Cluster` or `Environment`, in the group [`CatalogFact::GROUP`].
+        kind: Kind,
+        /// The name under which it was declared.
+        name: String,
+    },
+}
+
+/// Who made a version, taken from the newest entry of managedFields.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ChangedBy {
+    /// Field manager, such as `kubectl-client-side-apply` or `kube-controller-manager`.
+    pub manager: String,
+    /// `Apply` or `Update`.
+    pub operation: String,
+    /// `status`, `scale` or empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub subresource: String,
+    /// When, by the cluster's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Timestamp>,
+}
+
+/// How we know that a resource is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum DeletionCause {
+    /// The cluster told us while we watched.
+    Watched,
+    /// A relist no longer held it: it vanished some time after `last_seen`.
+    Relist {
+        /// When the resource was last known to exist.
+        last_seen: Timestamp,
+    },
+    /// Another object appeared under its key: it vanished some time after `last_seen`.
+    Replaced {
+        /// When the resource was last known to exist.
+        last_seen: Timestamp,
+    },
+}
+
+/// Whether a kind of a cluster is being watched from here on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoverageMark {
+    /// What this speaks of; a kind with an empty name stands for the cluster's discovery.
+    pub watch: WatchKey,
+    /// Watched or not.
+    pub state: CoverageState,
+    /// Since when: for a gap the last moment of which we know, which may lie before the mark itself.
+    pub since: Timestamp,
+    /// Stable word for a gap's reason (`unreachable`, `forbidden`, `unauthorized`, `not_served`, `stopped`,
+    /// `restarted`, `invalid`); empty while watched.
+    pub reason: String,
+    /// The reason in a sentence for people; empty while watched.
+    pub message: String,
+}
+
+/// Watched, or a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CoverageState {
+    /// Every change reaches the log.
+    Watched,
+    /// Nobody is watching; what happens meanwhile is only seen by its result.
+    Gap,
+}
+
+/// A fact of the catalog, declared as a whole under its name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum CatalogFact {
+    /// A cluster that is watched.
+    Cluster(ClusterSpec),
+    /// An environment with its resource group.
+    Environment(EnvironmentSpec),
+}
+
+impl CatalogFact {
+    /// The group under which the log files facts of the catalog.
+    pub const GROUP: &'static str = "catalog.strandline";
+
+    /// The kind under which the log files this fact.
+    pub fn kind(&self) -> Kind {
+        let kind = match self {
+            CatalogFact::Cluster(_) => "Cluster",
+            CatalogFact::Environment(_) => "Environment",
+        };
+        Kind::new(Self::GROUP, kind)
+    }
+
+    /// The name under which it is declared.
+    pub fn name(&self) -> &str {
+        match self {
+            CatalogFact::Cluster(cluster) => &cluster.name,
+            CatalogFact::Environment(environment) => environment.id.as_str(),
+        }
+    }
+}
+
+/// A cluster as the configuration declares it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterSpec {
+    /// Its name, unique in the installation.
+    pub name: String,
+    /// Where it runs; empty when not said.
+    pub region: String,
+}

@@ -1,0 +1,88 @@
+//! Environments and where their resources are found.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::EnvironmentId;
+
+/// GitLab's five deployment tiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// Serves users.
+    Production,
+    /// Rehearses production.
+    Staging,
+    /// Runs tests.
+    Testing,
+    /// Serves developers.
+    Development,
+    /// None of these.
+    Other,
+}
+
+impl Tier {
+    /// All tiers, the most important first.
+    pub const ALL: [Tier; 5] =
+        [Tier::Production, Tier::Staging, Tier::Testing, Tier::Development, Tier::Other];
+
+    /// The word for it in JSON, SQL and on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Tier::Production => "production",
+            Tier::Staging => "staging",
+            Tier::Testing => "testing",
+            Tier::Development => "development",
+            Tier::Other => "other",
+        }
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Tier {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Tier::ALL.into_iter().find(|tier| tier.as_str() == text).ok_or_else(|| {
+            format!("`{text}` is not a tier; it is one of production, staging, testing, development, other")
+        })
+    }
+}
+
+/// An environment and, one to one, the parameters of its resource group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvironmentSpec {
+    /// The name in addresses and on the command line.
+    pub id: EnvironmentId,
+    /// Full path of the project, such as `shop/web`.
+    pub project: String,
+    /// Its name in the project, such as `production/us-region`.
+    pub name: String,
+    /// GitLab's slug of the name.
+    pub slug: String,
+    /// Its tier.
+    pub tier: Tier,
+    /// Where it runs; empty when not known.
+    pub region: String,
+    /// Where its resources are found; a resource belongs when any target matches.
+    pub targets: Vec<Target>,
+}
+
+/// A place in which an environment's resources are found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Namespace.
+    pub namespace: String,
+    /// Labels that a resource must all carry; none means the whole namespace.
+    pub labels: BTreeMap<String, String>,
+}

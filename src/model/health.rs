@@ -1,0 +1,123 @@
+//! Health: what it can be, in which order it worsens, and how it is counted.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The health of a resource or environment, each value worse than the one before.
+///
+/// The order is Argo CD's: what cannot be known counts as worst, so that it is never taken for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Health {
+    /// It does what it should.
+    Healthy,
+    /// Paused on purpose.
+    Suspended,
+    /// On its way to Healthy.
+    Progressing,
+    /// Declared but not there.
+    Missing,
+    /// Failed, or will not get there by itself.
+    Degraded,
+    /// Cannot be told.
+    Unknown,
+}
+
+impl Health {
+    /// All values, best first.
+    pub const ALL: [Health; 6] = [
+        Health::Healthy,
+        Health::Suspended,
+        Health::Progressing,
+        Health::Missing,
+        Health::Degraded,
+        Health::Unknown,
+    ];
+
+    /// The word for it everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Health::Healthy => "Healthy",
+            Health::Suspended => "Suspended",
+            Health::Progressing => "Progressing",
+            Health::Missing => "Missing",
+            Health::Degraded => "Degraded",
+            Health::Unknown => "Unknown",
+        }
+    }
+}
+
+impl fmt::Display for Health {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Health {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Health::ALL.into_iter().find(|health| health.as_str().eq_ignore_ascii_case(text)).ok_or_else(|| {
+            format!("`{text}` is not a health; it is one of Healthy, Suspended, Progressing, Missing, Degraded, Unknown")
+        })
+    }
+}
+
+/// What was found about one object, and by which rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The health; none for kinds that have no health, such as ConfigMap.
+    pub health: Option<Health>,
+    /// One CamelCase word, such as `CrashLoopBackOff`; may be empty.
+    pub reason: String,
+    /// A sentence for people; may be empty.
+    pub message: String,
+    /// The rule that judged, such as `builtin/Pod`.
+    pub rule: String,
+}
+
+/// How many resources are in each state of health.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HealthCounts {
+    /// Healthy ones.
+    pub healthy: u64,
+    /// Suspended ones.
+    pub suspended: u64,
+    /// Progressing ones.
+    pub progressing: u64,
+    /// Missing ones.
+    pub missing: u64,
+    /// Degraded ones.
+    pub degraded: u64,
+    /// Unknown ones.
+    pub unknown: u64,
+    /// Those of kinds that have no health.
+    pub none: u64,
+}
+
+impl HealthCounts {
+    /// The counter of a state.
+    pub fn slot(&mut self, health: Option<Health>) -> &mut u64 {
+        match health {
+            Some(Health::Healthy) => &mut self.healthy,
+            Some(Health::Suspended) => &mut self.suspended,
+            Some(Health::Progressing) => &mut self.progressing,
+            Some(Health::Missing) => &mut self.missing,
+            Some(Health::Degraded) => &mut self.degraded,
+            Some(Health::Unknown) => &mut self.unknown,
+            None => &mut self.none,
+        }
+    }
+
+    /// All resources counted.
+    pub const fn total(&self) -> u64 {
+        self.healthy
+            + self.suspended
+            + self.progressing
+            + self.missing
+            + self.degraded
+            + self.unknown
+            + self.none
+    }
+}

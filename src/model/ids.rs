@@ -1,0 +1,136 @@
+//! Identifiers and positions, each a type of its own so that one cannot stand in for another.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A change's position in the log: global, gap-free, never reused; zero means nothing yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Offset(u64);
+
+impl Offset {
+    /// Before the first change.
+    pub const ZERO: Offset = Offset(0);
+
+    /// The offset with this number.
+    pub const fn new(value: u64) -> Self {
+        Offset(value)
+    }
+
+    /// The number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The position after this one.
+    pub const fn next(self) -> Self {
+        Offset(self.0 + 1)
+    }
+
+    /// As SQLite stores it; an offset beyond 2⁶³ cannot arise, since SQLite assigns none.
+    pub const fn as_i64(self) -> i64 {
+        self.0 as i64
+    }
+
+    /// From a column that was written by [`Offset::as_i64`]; a negative value reads as zero.
+    pub const fn from_i64(value: i64) -> Self {
+        Offset(if value < 0 { 0 } else { value as u64 })
+    }
+}
+
+impl fmt::Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One incarnation of one resource, as the log numbers them; the view uses the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ResourceId(pub i64);
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Wraps the text.
+            pub fn new(value: impl Into<String>) -> Self {
+                Self(value.into())
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// Whether there is no text.
+            pub fn is_empty(&self) -> bool {
+                self.0.is_empty()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+text_id! {
+    /// Kubernetes' own identity of an object; a recreated object has another one.
+    Uid
+}
+
+text_id! {
+    /// The name by which people and addresses refer to an environment, such as `shop.web.production`.
+    EnvironmentId
+}
+
+text_id! {
+    /// The cluster's own token for a state: kept and handed back to watch.
+    ResourceVersion
+}
+
+impl ResourceVersion {
+    /// Orders two tokens of one kind where that is defined.
+    ///
+    /// Kubernetes defines the order for decimal numbers without leading zeros and of any length
+    /// (KEP-5504, general since 1.35). Any other token can only be equal or not, so this is `None`.
+    pub fn compare(&self, other: &ResourceVersion) -> Option<Ordering> {
+        fn number(text: &str) -> Option<&str> {
+            let plain =
+                !text.is_empty() && !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
+            plain.then_some(text)
+        }
+        if self == other {
+            return Some(Ordering::Equal);
+        }
+        let (left, right) = (number(&self.0)?, number(&other.0)?);
+        Some(left.len().cmp(&right.len()).then_with(|| left.cmp(right)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resource_versions_compare_as_numbers_of_any_length() {
+        let compare = |a: &str, b: &str| ResourceVersion::new(a).compare(&ResourceVersion::new(b));
+        assert_eq!(compare("9", "10"), Some(Ordering::Less));
+        assert_eq!(compare("123456789012345678901234567890", "9"), Some(Ordering::Greater));
+        assert_eq!(compare("7", "7"), Some(Ordering::Equal));
+        assert_eq!(compare("abc", "abc"), Some(Ordering::Equal));
+        assert_eq!(compare("abc", "abd"), None);
+        assert_eq!(compare("0", "1"), None);
+        assert_eq!(compare("007", "8"), None);
+        assert_eq!(compare("", "8"), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! Where a resource lives: cluster, kind, namespace and name.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A kind without its version, so that a moved storage version stays the same kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Kind {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Kind name, such as `Deployment`.
+    pub kind: String,
+}
+
+impl Kind {
+    /// A kind of a group.
+    pub fn new(group: impl Into<String>, kind: impl Into<String>) -> Self {
+        Kind { group: group.into(), kind: kind.into() }
+    }
+
+    /// Splits an object's `apiVersion` into its group and pairs it with `kind`.
+    pub fn from_api_version(api_version: &str, kind: &str) -> Self {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        Kind::new(group, kind)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.group.is_empty() { self.kind.fmt(f) } else { write!(f, "{}.{}", self.kind, self.group) }
+    }
+}
+
+/// The address of a resource: stable over API versions and over recreation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ResourceKey {
+    /// Name of the cluster in the configuration.
+    pub cluster: String,
+    /// Group and kind.
+    #[serde(flatten)]
+    pub kind: Kind,
+    /// Namespace; empty for what is cluster-scoped.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+impl fmt::Display for ResourceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.cluster, self.kind)?;
+        if !self.namespace.is_empty() {
+            write!(f, "/{}", self.namespace)?;
+        }
+        write!(f, "/{}", self.name)
+    }
+}
+
+/// What one watch follows: one kind of one cluster, everywhere or in one namespace.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WatchKey {
+    /// Name of the cluster in the configuration.
+    pub cluster: String,
+    /// Group and kind.
+    #[serde(flatten)]
+    pub kind: Kind,
+    /// The only namespace watched; empty for all of them.
+    pub namespace: String,
+}
+
+impl fmt::Display for WatchKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.cluster, self.kind)?;
+        if self.namespace.is_empty() { Ok(()) } else { write!(f, " in {}", self.namespace) }
+    }
+}

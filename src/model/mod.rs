@@ -1,0 +1,23 @@
+//! The nouns of Strandline, as plain data.
+//!
+//! Nothing here does IO, reads a clock, or knows Kubernetes clients, SQL or HTTP. Every other module
+//! speaks in these types, and the words are those of the product: change, offset, resource key,
+//! environment, health.
+
+mod change;
+mod environment;
+mod health;
+mod ids;
+mod key;
+mod slug;
+mod time;
+
+pub use change::{
+    CatalogFact, Change, ChangedBy, ClusterSpec, CoverageMark, CoverageState, DeletionCause, Record,
+};
+pub use environment::{EnvironmentSpec, Target, Tier};
+pub use health::{Health, HealthCounts, Verdict};
+pub use ids::{EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
+pub use key::{Kind, ResourceKey, WatchKey};
+pub use slug::slug;
+pub use time::{At, Timestamp};

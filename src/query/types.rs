@@ -1,0 +1,244 @@
+//! What queries answer, in the shapes the API serves.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{
+    ChangedBy, DeletionCause, EnvironmentId, Health, HealthCounts, Offset, ResourceKey, ResourceVersion,
+    Target, Tier, Timestamp, Uid,
+};
+
+/// The moment an answer holds for, and how much of it was being watched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The answer holds for the state after this change; ask with `at=<offset>` to get it again.
+    pub offset: Offset,
+    /// When that change was observed; none while the log is empty.
+    pub time: Option<Timestamp>,
+    /// The moment asked for, where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// Changes in the log that the view does not hold yet.
+    pub lag_changes: u64,
+    /// What of it was watched at that moment.
+    pub coverage: Coverage,
+}
+
+/// Whether all that an answer speaks of was being watched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// Whether there is no gap.
+    pub complete: bool,
+    /// The gaps, the oldest first; at most 100.
+    pub gaps: Vec<Gap>,
+}
+
+/// A kind of a cluster that was not being watched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gap {
+    /// Cluster.
+    pub cluster: String,
+    /// API group.
+    pub group: String,
+    /// Kind; empty when the cluster could not be asked for its kinds.
+    pub kind: String,
+    /// The only namespace concerned; empty for all.
+    pub namespace: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// Stable word.
+    pub reason: String,
+    /// Sentence for people.
+    pub message: String,
+}
+
+/// A page of a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Page<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// The moment, and how to go on.
+    pub metadata: PageMetadata,
+}
+
+/// What a list says besides its items.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PageMetadata {
+    /// The moment the list holds for.
+    #[serde(flatten)]
+    pub snapshot: Snapshot,
+    /// Token of the next page; absent on the last.
+    #[serde(default, rename = "continue", skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// A single answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer<T> {
+    /// What was asked for.
+    #[serde(flatten)]
+    pub value: T,
+    /// The moment it holds for.
+    pub metadata: Snapshot,
+}
+
+/// An environment at a moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Its name in addresses.
+    pub id: EnvironmentId,
+    /// Project path.
+    pub project: String,
+    /// Its name in the project.
+    pub name: String,
+    /// GitLab's slug of the name.
+    pub slug: String,
+    /// Tier.
+    pub tier: Tier,
+    /// Region; empty when not known.
+    pub region: String,
+    /// Where its resources are found.
+    pub targets: Vec<Target>,
+    /// Its health.
+    pub health: EnvironmentHealth,
+}
+
+/// The health of an environment at a moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnvironmentHealth {
+    /// The health; none while the environment has no resource that has a health.
+    pub state: Option<Health>,
+    /// Since when it has been so.
+    pub since: Timestamp,
+    /// While part of it is not watched and `state` is therefore Unknown: what was known last.
+    pub last_known: Option<Health>,
+    /// Its resources by their own health.
+    pub counts: HealthCounts,
+}
+
+/// A resource in a list or graph.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resource {
+    /// Its uid.
+    pub id: Uid,
+    /// Its address.
+    #[serde(flatten)]
+    pub key: ResourceKey,
+    /// Its health; none for kinds that have no health.
+    pub health: Option<Health>,
+    /// One word.
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+    /// The object's own time of creation.
+    pub created_at: Option<Timestamp>,
+    /// The change that made this state.
+    pub offset: Offset,
+    /// When that change was observed.
+    pub observed_at: Timestamp,
+}
+
+/// An environment's resources and the edges between them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Graph {
+    /// The environment.
+    pub environment: Environment,
+    /// Its resources, ordered by kind, namespace and name; at most [`Graph::LIMIT`].
+    pub nodes: Vec<Resource>,
+    /// Edges between them.
+    pub edges: Vec<Edge>,
+    /// Whether there are more resources than were drawn.
+    pub truncated: bool,
+}
+
+impl Graph {
+    /// The most resources one graph shows.
+    pub const LIMIT: usize = 5000;
+}
+
+/// A link from cause to dependent.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Edge {
+    /// Uid of the cause.
+    pub from: Uid,
+    /// Uid of the dependent.
+    pub to: Uid,
+    /// What the link is, such as `owns`.
+    pub kind: String,
+}
+
+/// Everything about one resource at a moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResourceDetail {
+    /// What lists say of it.
+    #[serde(flatten)]
+    pub resource: Resource,
+    /// The cluster's token for this state.
+    pub resource_version: ResourceVersion,
+    /// Who made this state.
+    pub changed_by: Option<ChangedBy>,
+    /// The rule that judged its health.
+    pub rule: String,
+    /// The environments it belongs to.
+    pub environments: Vec<EnvironmentId>,
+    /// The object, redacted and without managedFields.
+    pub object: serde_json::Value,
+}
+
+/// One version of a resource, or its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Version {
+    /// The change's offset, as text.
+    pub id: String,
+    /// The change's offset.
+    pub offset: Offset,
+    /// When it was observed.
+    pub observed_at: Timestamp,
+    /// Applied or deleted.
+    #[serde(rename = "type")]
+    pub change: VersionChange,
+    /// The cluster's token; empty for a deletion.
+    pub resource_version: ResourceVersion,
+    /// Health from here on.
+    pub health: Option<Health>,
+    /// One word.
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+    /// Who made it.
+    pub changed_by: Option<ChangedBy>,
+    /// For a deletion, how we know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<DeletionCause>,
+    /// The object, where bodies were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<serde_json::Value>,
+}
+
+/// What a version is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VersionChange {
+    /// A state.
+    Applied,
+    /// The end.
+    Deleted,
+}
+
+/// A cluster at a moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cluster {
+    /// Its name.
+    pub id: String,
+    /// Region; empty when not known.
+    pub region: String,
+    /// Whether every kind of it was watched.
+    pub watched: bool,
+    /// Since when something of it has not been watched.
+    pub unwatched_since: Option<Timestamp>,
+    /// Kinds that were watched.
+    pub kinds_watched: u64,
+    /// Gaps, the oldest first.
+    pub gaps: Vec<Gap>,
+    /// Resources it held.
+    pub resources: u64,
+}
