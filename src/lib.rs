@@ -21,8 +21,12 @@
 
 pub mod model;
 
+pub mod delta;
 pub mod digest;
 
 pub mod clock;
+pub mod store;
+
 pub mod log;
+
 pub mod query;

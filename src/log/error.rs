@@ -1,0 +1,71 @@
+//! What can be wrong with a log.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::delta::DeltaError;
+use crate::model::Offset;
+use crate::store::OpenError;
+
+/// Why the log cannot be opened or read.
+#[derive(Debug, Error)]
+pub enum LogError {
+    /// The file cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The log was written by a newer program.
+    #[error("{} has schema {found}, this program knows {known}", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// The newest schema known here.
+        known: i64,
+    },
+    /// The log's record of its own schema cannot be trusted.
+    #[error("{}: {what}", path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// Changes are damaged or missing.
+    #[error("the log is damaged at offset {offset}: {what}")]
+    Damaged {
+        /// The first offset that cannot be trusted.
+        offset: Offset,
+        /// What is wrong.
+        what: String,
+    },
+    /// The newest changes, which were acknowledged, are gone.
+    #[error("the log ends at offset {found}, but offset {recorded} was acknowledged")]
+    Truncated {
+        /// The newest offset there is.
+        found: Offset,
+        /// The newest offset that was acknowledged.
+        recorded: Offset,
+    },
+    /// SQLite failed.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    /// A body cannot be packed or unpacked.
+    #[error(transparent)]
+    Body(#[from] DeltaError),
+    /// The file beside the log cannot be written.
+    #[error("cannot write beside the log: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+impl LogError {
+    /// Whether there is no room left, which can pass.
+    pub fn is_disk_full(&self) -> bool {
+        match self {
+            LogError::Sqlite(error) => crate::store::is_disk_full(error),
+            LogError::Io(error) => error.kind() == std::io::ErrorKind::StorageFull,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The log on a real file: what is a change, what a relist means, and what survives.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::clock::{Clock, SystemClock};
+use crate::digest::Digest;
+use crate::model::{
+    CatalogFact, Change, ClusterSpec, CoverageMark, CoverageState, DeletionCause, Kind, Offset,
+    ResourceVersion, Timestamp, Uid, WatchKey,
+};
+
+/// A log with its writer's thread.
+struct Running {
+    appender: Appender,
+    thread: JoinHandle<Result<(), LogError>>,
+}
+
+fn start(directory: &Path) -> Running {
+    start_with(directory, Arc::new(SystemClock))
+}
+
+fn start_with(directory: &Path, clock: Arc<dyn Clock>) -> Running {
+    let (writer, appender) = LogWriter::open(directory, clock).unwrap();
+    Running { appender, thread: std::thread::spawn(move || writer.run()) }
+}
+
+impl Running {
+    fn stop(self) {
+        drop(self.appender);
+        self.thread.join().unwrap().unwrap();
+    }
+}
+
+fn pods() -> WatchKey {
+    WatchKey { cluster: "one".into(), kind: Kind::new("", "Pod"), namespace: String::new() }
+}
+
+fn pod(name: &str, uid: &str, version: u64, body: &str) -> Observed {
+    Observed::Applied(Observation {
+        namespace: "shop".into(),
+        name: name.into(),
+        uid: Uid::new(uid),
+        resource_version: ResourceVersion::new(version.to_string()),
+        body: body.into(),
+        digest: Digest(*blake3::hash(body.as_bytes()).as_bytes().first_chunk().unwrap()),
+        changed_by: None,
+    })
+}
+
+fn batch(epoch: Epoch, phase: Phase, observed: Vec<Observed>, cursor: &str) -> Batch {
+    Batch { watch: pods(), epoch, phase, observed, cursor: Some(ResourceVersion::new(cursor)) }
+}
+
+/// Each change in a word: `+name`, `-name cause`, or its kind.
+fn told(directory: &Path) -> Vec<String> {
+    let mut reader = LogReader::open(directory).unwrap();
+    let records = reader.after(Offset::ZERO, 10_000).unwrap();
+    let word = |change: &Change| match change {
+        Change::Applied { key, body, .. } => format!("+{} {body}", key.name),
+        Change::Deleted { key, cause, .. } => {
+            let cause = match cause {
+                DeletionCause::Watched => "watched",
+                DeletionCause::Relist { .. } => "relist",
+                DeletionCause::Replaced { .. } => "replaced",
+            };
+            format!("-{} {cause}", key.name)
+        }
+        Change::Coverage(mark) => format!("{:?}", mark.state),
+        Change::Declared { fact, .. } => format!("declared {}", fact.name()),
+        Change::Withdrawn { name, .. } => format!("withdrawn {name}"),
+    };
+    records.iter().map(|record| word(&record.change)).collect()
+}
+
+#[tokio::test]
+async fn only_what_differs_is_a_change() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let session = log.appender.begin(&pods(), true).await.unwrap();
+    assert_eq!(session.cursor, None);
+    let list = vec![pod("a", "1", 5, "{}"), pod("b", "2", 6, "{}")];
+    let done = log.appender.append(batch(session.epoch, Phase::ListEnd, list, "7")).await.unwrap();
+    assert_eq!((done.written, done.unchanged, done.head), (2, 0, Offset::new(2)));
+    let seen = vec![
+        pod("a", "1", 5, "{\"same\":\"token\"}"),
+        pod("a", "1", 8, "{}"),
+        pod("a", "1", 9, "{\"n\":1}"),
+        pod("a", "1", 8, "{\"late\":1}"),
+    ];
+    let done = log.appender.append(batch(session.epoch, Phase::Watch, seen, "9")).await.unwrap();
+    assert_eq!((done.written, done.unchanged, done.stale), (1, 2, 1));
+    log.stop();
+    assert_eq!(told(dir.path()), ["+a {}", "+b {}", "+a {\"n\":1}"]);
+}
+
+#[tokio::test]
+async fn a_relist_writes_the_missing_deletions_and_a_new_uid_ends_the_old_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let first = log.appender.begin(&pods(), true).await.unwrap();
+    let list = vec![pod("a", "1", 1, "{}"), pod("b", "2", 2, "{}"), pod("c", "3", 3, "{}")];
+    log.appender.append(batch(first.epoch, Phase::ListEnd, list, "3")).await.unwrap();
+    let second = log.appender.begin(&pods(), true).await.unwrap();
+    assert_eq!(second.cursor, None, "a fresh run lists");
+    assert!(second.last_seen.is_some());
+    let page = vec![pod("a", "1", 1, "{}")];
+    log.appender.append(batch(second.epoch, Phase::ListPage, page, "9")).await.unwrap();
+    let page = vec![pod("b", "20", 8, "{}")];
+    log.appender.append(batch(second.epoch, Phase::ListEnd, page, "9")).await.unwrap();
+    let late = log.appender.append(batch(first.epoch, Phase::Watch, vec![], "99")).await;
+    assert!(matches!(late, Err(AppendError::Superseded(_))), "{late:?}");
+    log.stop();
+    assert_eq!(told(dir.path()), ["+a {}", "+b {}", "+c {}", "-b replaced", "+b {}", "-c relist"]);
+
+    let log = start(dir.path());
+    let third = log.appender.begin(&pods(), false).await.unwrap();
+    assert_eq!(third.cursor, Some(ResourceVersion::new("9")), "a restart resumes where the log ends");
+    let gone = Observed::Deleted {
+        namespace: "shop".into(),
+        name: "a".into(),
+        uid: Uid::new("1"),
+        resource_version: ResourceVersion::new("10"),
+    };
+    let twice = vec![gone.clone(), gone];
+    let done = log.appender.append(batch(third.epoch, Phase::Watch, twice, "10")).await.unwrap();
+    assert_eq!((done.written, done.head), (1, Offset::new(7)));
+    log.stop();
+}
+
+#[tokio::test]
+async fn an_unfinished_list_leaves_no_cursor_and_deletes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let first = log.appender.begin(&pods(), true).await.unwrap();
+    log.appender.append(batch(first.epoch, Phase::ListEnd, vec![pod("a", "1", 1, "{}")], "1")).await.unwrap();
+    let second = log.appender.begin(&pods(), true).await.unwrap();
+    log.appender
+        .append(batch(second.epoch, Phase::ListPage, vec![pod("b", "2", 2, "{}")], "3"))
+        .await
+        .unwrap();
+    log.stop();
+    let log = start(dir.path());
+    let third = log.appender.begin(&pods(), false).await.unwrap();
+    assert_eq!(third.cursor, None);
+    log.stop();
+    assert_eq!(told(dir.path()), ["+a {}", "+b {}"]);
+}
+
+#[tokio::test]
+async fn the_catalog_and_coverage_are_changes_and_repeat_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let cluster = |name: &str, region: &str| {
+        CatalogFact::Cluster(ClusterSpec { name: name.into(), region: region.into() })
+    };
+    let mark = |state, reason: &str| CoverageMark {
+        watch: pods(),
+        state,
+        since: Timestamp::from_micros(1),
+        reason: reason.into(),
+        message: String::new(),
+    };
+    log.appender.declare(vec![cluster("one", "eu"), cluster("two", "us")]).await.unwrap();
+    let again = log.appender.declare(vec![cluster("two", "us"), cluster("one", "eu")]).await.unwrap();
+    assert_eq!((again.written, again.unchanged), (0, 2));
+    log.appender.declare(vec![cluster("one", "us")]).await.unwrap();
+    log.appender.mark(mark(CoverageState::Watched, "")).await.unwrap();
+    log.appender.mark(mark(CoverageState::Watched, "")).await.unwrap();
+    log.appender.mark(mark(CoverageState::Gap, "forbidden")).await.unwrap();
+    // A relist of the kind leaves its coverage alone.
+    let session = log.appender.begin(&pods(), true).await.unwrap();
+    log.appender.append(batch(session.epoch, Phase::ListEnd, vec![], "3")).await.unwrap();
+    log.stop();
+    let expected = ["declared one", "declared two", "declared one", "withdrawn two", "Watched", "Gap"];
+    assert_eq!(told(dir.path()), expected);
+}
+
+/// A clock that jumps about.
+struct Jumping(std::sync::atomic::AtomicI64);
+
+impl Clock for Jumping {
+    fn now(&self) -> Timestamp {
+        let n = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Timestamp::from_micros(if n % 2 == 0 { 1000 + n } else { n })
+    }
+}
+
+#[tokio::test]
+async fn recorded_time_never_goes_backwards_and_finds_offsets() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start_with(dir.path(), Arc::new(Jumping(0.into())));
+    let session = log.appender.begin(&pods(), true).await.unwrap();
+    for n in 1..20 {
+        let body = format!("{{\"n\":{n}}}");
+        log.appender
+            .append(batch(session.epoch, Phase::Watch, vec![pod("a", "1", n, &body)], "1"))
+            .await
+            .unwrap();
+    }
+    log.stop();
+    let mut reader = LogReader::open(dir.path()).unwrap();
+    let records = reader.after(Offset::ZERO, 100).unwrap();
+    assert!(records.is_sorted_by_key(|record| record.observed_at));
+    let head = reader.head().unwrap();
+    for record in &records {
+        let last = records.iter().rfind(|other| other.observed_at <= record.observed_at).unwrap();
+        assert_eq!(reader.offset_at(record.observed_at, head).unwrap(), last.offset);
+    }
+    assert_eq!(reader.offset_at(Timestamp::from_micros(-1), head).unwrap(), Offset::ZERO);
+}
+
+async fn filled(directory: &Path) {
+    let log = start(directory);
+    let session = log.appender.begin(&pods(), true).await.unwrap();
+    for n in 1..=40 {
+        let body = format!("{{\"n\":{n},\"text\":\"the same in every version of this object\"}}");
+        let seen = vec![pod("a", "1", n, &body)];
+        log.appender.append(batch(session.epoch, Phase::Watch, seen, "1")).await.unwrap();
+    }
+    log.stop();
+}
+
+#[tokio::test]
+async fn damage_is_found_and_refused() {
+    let damages = [
+        ("UPDATE change SET observed_at = observed_at + 1 WHERE \"offset\" = 30", 30),
+        ("DELETE FROM change WHERE \"offset\" = 12", 12),
+        ("UPDATE change SET body = zeroblob(9) WHERE \"offset\" = 7", 7),
+        ("UPDATE subject SET name = 'b'", 1),
+    ];
+    for (damage, offset) in damages {
+        let dir = tempfile::tempdir().unwrap();
+        filled(dir.path()).await;
+        let connection = rusqlite::Connection::open(dir.path().join("log.db")).unwrap();
+        connection.execute_batch(damage).unwrap();
+        drop(connection);
+        match LogWriter::open(dir.path(), Arc::new(SystemClock)) {
+            Err(LogError::Damaged { offset: found, .. }) => {
+                assert_eq!(found, Offset::new(offset), "{damage}")
+            }
+            other => panic!("{damage}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_lost_its_end_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    filled(dir.path()).await;
+    let connection = rusqlite::Connection::open(dir.path().join("log.db")).unwrap();
+    connection.execute_batch("DELETE FROM change WHERE \"offset\" > 35").unwrap();
+    drop(connection);
+    let refused = LogWriter::open(dir.path(), Arc::new(SystemClock)).unwrap_err();
+    assert!(matches!(refused, LogError::Truncated { .. }), "{refused}");
+}
+
+#[tokio::test]
+async fn a_newer_or_untrustworthy_schema_is_refused() {
+    let damages = [
+        ("UPDATE refinery_schema_history SET version = 99", "has schema 99, this program knows 1"),
+        ("UPDATE refinery_schema_history SET applied_on = 'yesterday'", "schema history is damaged"),
+        ("UPDATE refinery_schema_history SET checksum = 'x'", "schema history is damaged"),
+    ];
+    for (damage, expected) in damages {
+        let dir = tempfile::tempdir().unwrap();
+        filled(dir.path()).await;
+        let connection = rusqlite::Connection::open(dir.path().join("log.db")).unwrap();
+        connection.execute_batch(damage).unwrap();
+        drop(connection);
+        let refused = LogWriter::open(dir.path(), Arc::new(SystemClock)).unwrap_err();
+        assert!(refused.to_string().contains(expected), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn files_that_are_no_log_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("log.db"), "something else entirely, and long enough to be looked at")
+        .unwrap();
+    assert!(LogWriter::open(dir.path(), Arc::new(SystemClock)).is_err());
+    let dir = tempfile::tempdir().unwrap();
+    let other = rusqlite::Connection::open(dir.path().join("log.db")).unwrap();
+    other.execute_batch("PRAGMA application_id = 5; CREATE TABLE t (a)").unwrap();
+    drop(other);
+    let refused = LogWriter::open(dir.path(), Arc::new(SystemClock)).unwrap_err();
+    assert!(refused.to_string().contains("not Strandline's"), "{refused}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+    #[test]
+    fn every_version_is_read_back_as_it_was(edits in prop::collection::vec((0..4usize, any::<u32>()), 1..120)) {
+        let dir = tempfile::tempdir().unwrap();
+        let filler = "a line that all versions of all objects share, more or less; ".repeat(20);
+        let body = |(object, n): &(usize, u32)| format!("{{\"object\":{object},\"n\":{n},\"text\":\"{filler}\"}}");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let log = start(dir.path());
+            let session = log.appender.begin(&pods(), true).await.unwrap();
+            for (version, edit) in (1..).zip(&edits) {
+                let seen = vec![pod(&format!("o{}", edit.0), &format!("u{}", edit.0), version, &body(edit))];
+                log.appender.append(batch(session.epoch, Phase::Watch, seen, "1")).await.unwrap();
+            }
+            log.stop();
+        });
+        let mut last = [None; 4];
+        let mut expected = Vec::new();
+        for edit in &edits {
+            if last[edit.0].replace(edit.1) != Some(edit.1) {
+                expected.push(body(edit));
+            }
+        }
+        let mut reader = LogReader::open(dir.path()).unwrap();
+        for (n, body) in expected.iter().enumerate().rev() {
+            prop_assert_eq!(&reader.body(Offset::new(n as u64 + 1)).unwrap(), body);
+        }
+        prop_assert_eq!(reader.head().unwrap(), Offset::new(expected.len() as u64));
+    }
+}

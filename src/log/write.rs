@@ -1,0 +1,431 @@
+//! Turns what watches saw into changes, within the writer's transaction.
+
+use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+
+use super::append::{AppendError, Appended, Batch, Epoch, Observation, Observed, Phase, Session};
+use super::bodies::{Bodies, Packed};
+use super::chain::{self, Hash, Link};
+use super::error::LogError;
+use super::ids::{self, Ids};
+use super::types::ChangeType;
+use crate::model::{
+    CatalogFact, ChangedBy, CoverageMark, DeletionCause, Kind, Offset, ResourceKey, ResourceVersion,
+    Timestamp, WatchKey,
+};
+
+type Result<T> = std::result::Result<T, LogError>;
+
+/// What the writer knows between transactions.
+pub(super) struct WriterState {
+    pub(super) head: Offset,
+    pub(super) hash: Hash,
+    pub(super) observed_at: Timestamp,
+    pub(super) ids: Ids,
+    pub(super) bodies: Bodies,
+}
+
+/// One transaction of the writer.
+pub(super) struct Write<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) state: &'a mut WriterState,
+    /// Our clock, not before the last change.
+    pub(super) now: Timestamp,
+}
+
+/// An incarnation that is alive as far as the log knows.
+struct Live {
+    subject: i64,
+    uid: String,
+    resource_version: ResourceVersion,
+    digest: [u8; 16],
+    keyframe: Option<Offset>,
+    deltas: i64,
+}
+
+impl Live {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Live {
+            subject: row.get(0)?,
+            uid: row.get(1)?,
+            resource_version: ResourceVersion::new(row.get::<_, String>(2)?),
+            digest: row.get(3)?,
+            keyframe: row.get::<_, Option<i64>>(4)?.map(Offset::from_i64),
+            deltas: row.get(5)?,
+        })
+    }
+}
+
+/// A run of a watch as the cursor knows it.
+struct Run {
+    kind: i64,
+    epoch: Epoch,
+    last_seen: Option<Timestamp>,
+}
+
+/// A change about to be written.
+struct Draft<'a> {
+    r#type: ChangeType,
+    subject: i64,
+    key: &'a ResourceKey,
+    uid: &'a str,
+    resource_version: &'a str,
+    changed_by: Option<&'a ChangedBy>,
+    body: &'a str,
+    packed: Option<Packed>,
+}
+
+impl Write<'_> {
+    pub(super) fn begin(&mut self, watch: &WatchKey, fresh: bool) -> Result<Session> {
+        let kind = self.state.ids.kind(self.connection, &watch.cluster, &watch.kind)?;
+        let sql = "INSERT INTO cursor (kind_id, namespace, epoch) VALUES (:kind, :namespace, 1)
+             ON CONFLICT DO UPDATE SET epoch = epoch + 1,
+                 resource_version = CASE WHEN :fresh THEN NULL ELSE resource_version END
+             RETURNING epoch, resource_version, seen_at";
+        let params = named_params! { ":kind": kind, ":namespace": watch.namespace, ":fresh": fresh };
+        let session = self.connection.prepare_cached(sql)?.query_row(params, |row| {
+            Ok(Session {
+                epoch: Epoch(row.get(0)?),
+                cursor: row.get::<_, Option<String>>(1)?.map(ResourceVersion::new),
+                last_seen: row.get::<_, Option<i64>>(2)?.map(Timestamp::from_micros),
+            })
+        })?;
+        Ok(session)
+    }
+
+    pub(super) fn batch(&mut self, batch: &Batch) -> Result<std::result::Result<Appended, AppendError>> {
+        let Some(run) = self.run(&batch.watch)?.filter(|run| run.epoch == batch.epoch) else {
+            return Ok(Err(AppendError::Superseded(batch.watch.clone())));
+        };
+        let mut appended = Appended { head: Offset::ZERO, written: 0, unchanged: 0, stale: 0 };
+        for observed in &batch.observed {
+            match observed {
+                Observed::Applied(observation) => self.applied(batch, &run, observation, &mut appended)?,
+                Observed::Deleted { namespace, name, uid, .. } => {
+                    let key = key_of(&batch.watch, namespace, name);
+                    for live in self.live(run.kind, &key)?.into_iter().filter(|live| live.uid == uid.as_str())
+                    {
+                        self.deleted(&live, &key, DeletionCause::Watched)?;
+                        appended.written += 1;
+                    }
+                }
+            }
+        }
+        if batch.phase == Phase::ListEnd {
+            appended.written += self.list_end(batch, &run)?;
+        }
+        if batch.phase != Phase::ListPage {
+            self.advance(batch, &run)?;
+        }
+        appended.head = self.state.head;
+        Ok(Ok(appended))
+    }
+
+    fn run(&self, watch: &WatchKey) -> Result<Option<Run>> {
+        let sql = r#"SELECT c.kind_id, c.epoch, c.seen_at FROM cursor c JOIN kind k ON k.id = c.kind_id
+            WHERE k.cluster = ?1 AND k."group" = ?2 AND k.kind = ?3 AND c.namespace = ?4"#;
+        let key = params![watch.cluster, watch.kind.group, watch.kind.kind, watch.namespace];
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let run = statement.query_row(key, |row| {
+            let last_seen = row.get::<_, Option<i64>>(2)?.map(Timestamp::from_micros);
+            Ok(Run { kind: row.get(0)?, epoch: Epoch(row.get(1)?), last_seen })
+        });
+        Ok(run.optional()?)
+    }
+
+    fn advance(&self, batch: &Batch, run: &Run) -> Result<()> {
+        let sql = "UPDATE cursor SET resource_version = coalesce(:cursor, resource_version), seen_at = :now
+            WHERE kind_id = :kind AND namespace = :namespace";
+        self.connection.prepare_cached(sql)?.execute(named_params! {
+            ":cursor": batch.cursor.as_ref().map(ResourceVersion::as_str),
+            ":now": self.now.as_micros(),
+            ":kind": run.kind,
+            ":namespace": batch.watch.namespace,
+        })?;
+        Ok(())
+    }
+
+    /// Writes an observation if it is a change: same token or same digest is none, and neither is a state
+    /// older than the one recorded, which a watch may repeat.
+    fn applied(
+        &mut self,
+        batch: &Batch,
+        run: &Run,
+        seen: &Observation,
+        appended: &mut Appended,
+    ) -> Result<()> {
+        let key = key_of(&batch.watch, &seen.namespace, &seen.name);
+        let mut same = None;
+        for live in self.live(run.kind, &key)? {
+            let order = seen.resource_version.compare(&live.resource_version);
+            if batch.phase == Phase::Watch && order.is_some_and(std::cmp::Ordering::is_lt) {
+                appended.stale += 1;
+                return Ok(());
+            }
+            if live.uid == seen.uid.as_str() {
+                same = Some(live);
+            } else {
+                let last_seen = run.last_seen.unwrap_or(self.now);
+                self.deleted(&live, &key, DeletionCause::Replaced { last_seen })?;
+                appended.written += 1;
+            }
+        }
+        match same {
+            Some(live) if live.resource_version == seen.resource_version || live.digest == seen.digest.0 => {
+                self.touch(&live, seen, run.epoch)?;
+                appended.unchanged += 1;
+            }
+            same => {
+                self.state_of(run, &key, seen, same.as_ref())?;
+                appended.written += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn state_of(
+        &mut self,
+        run: &Run,
+        key: &ResourceKey,
+        seen: &Observation,
+        before: Option<&Live>,
+    ) -> Result<()> {
+        let subject = match before {
+            Some(live) => live.subject,
+            None => ids::subject(self.connection, run.kind, &key.namespace, &key.name, seen.uid.as_str())?,
+        };
+        let (keyframe, deltas) = before.map_or((None, 0), |live| (live.keyframe, live.deltas));
+        let next = self.state.head.next();
+        let packed = self.state.bodies.state(self.connection, next, &seen.body, keyframe, deltas)?;
+        let (keyframe, deltas) = packed.base.map_or((next, 0), |base| (base, deltas + 1));
+        let offset = self.write(Draft {
+            r#type: ChangeType::Applied,
+            subject,
+            key,
+            uid: seen.uid.as_str(),
+            resource_version: seen.resource_version.as_str(),
+            changed_by: seen.changed_by.as_ref(),
+            body: &seen.body,
+            packed: Some(packed),
+        })?;
+        debug_assert_eq!(offset, next);
+        let sql = "INSERT OR REPLACE INTO live
+            (subject_id, kind_id, resource_version, digest, keyframe, deltas, seen_epoch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        self.connection.prepare_cached(sql)?.execute(params![
+            subject,
+            run.kind,
+            seen.resource_version.as_str(),
+            seen.digest.0,
+            keyframe.as_i64(),
+            deltas,
+            run.epoch.0
+        ])?;
+        Ok(())
+    }
+
+    fn touch(&self, live: &Live, seen: &Observation, epoch: Epoch) -> Result<()> {
+        let sql = "UPDATE live SET resource_version = ?2, seen_epoch = ?3 WHERE subject_id = ?1";
+        self.connection.prepare_cached(sql)?.execute(params![
+            live.subject,
+            seen.resource_version.as_str(),
+            epoch.0
+        ])?;
+        Ok(())
+    }
+
+    fn live(&self, kind: i64, key: &ResourceKey) -> Result<Vec<Live>> {
+        let sql = "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas
+            FROM subject s JOIN live l ON l.subject_id = s.id
+            WHERE s.kind_id = ?1 AND s.namespace = ?2 AND s.name = ?3 AND l.kind_id IS NOT NULL";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![kind, key.namespace, key.name], Live::from_row)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    fn deleted(&mut self, live: &Live, key: &ResourceKey, cause: DeletionCause) -> Result<()> {
+        let body = to_json(&cause);
+        let packed = self.state.bodies.fact(&body)?;
+        self.write(Draft {
+            r#type: ChangeType::Deleted,
+            subject: live.subject,
+            key,
+            uid: &live.uid,
+            resource_version: "",
+            changed_by: None,
+            body: &body,
+            packed: Some(packed),
+        })?;
+        self.bury(live.subject)
+    }
+
+    fn bury(&self, subject: i64) -> Result<()> {
+        self.connection.prepare_cached("DELETE FROM live WHERE subject_id = ?1")?.execute([subject])?;
+        Ok(())
+    }
+
+    /// What the list no longer held is gone since some time after the watch last heard of the cluster.
+    fn list_end(&mut self, batch: &Batch, run: &Run) -> Result<usize> {
+        let sql =
+            "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas, s.namespace, s.name
+            FROM live l JOIN subject s ON s.id = l.subject_id
+            WHERE l.kind_id = ?1 AND l.seen_epoch < ?2 AND (?3 = '' OR s.namespace = ?3) ORDER BY s.id";
+        let missing = {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map(params![run.kind, run.epoch.0, batch.watch.namespace], |row| {
+                let (namespace, name): (String, String) = (row.get(6)?, row.get(7)?);
+                Ok((Live::from_row(row)?, namespace, name))
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()?
+        };
+        let last_seen = run.last_seen.unwrap_or(self.now);
+        for (live, namespace, name) in &missing {
+            let key = key_of(&batch.watch, namespace, name);
+            self.deleted(live, &key, DeletionCause::Relist { last_seen })?;
+        }
+        Ok(missing.len())
+    }
+
+    /// Records a mark unless it repeats the state and reason of the last one.
+    pub(super) fn mark(&mut self, mark: &CoverageMark) -> Result<Appended> {
+        let key = key_of(&mark.watch, &mark.watch.namespace, "");
+        let said = format!("{:?} {}", mark.state, mark.reason);
+        let written = self.fact(ChangeType::Coverage, &key, &to_json(mark), &said)?;
+        Ok(self.appended(usize::from(written), usize::from(!written)))
+    }
+
+    /// Makes the catalog hold exactly `facts`.
+    pub(super) fn declare(&mut self, facts: &[CatalogFact]) -> Result<Appended> {
+        let (mut written, mut unchanged) = (0, 0);
+        let mut held = self.catalog()?;
+        for fact in facts {
+            let key = catalog_key(fact.kind(), fact.name());
+            held.retain(|(_, other)| *other != key);
+            let body = to_json(fact);
+            if self.fact(ChangeType::Declared, &key, &body, &body)? { written += 1 } else { unchanged += 1 }
+        }
+        for (subject, key) in held {
+            self.write(Draft::bare(ChangeType::Withdrawn, subject, &key))?;
+            self.bury(subject)?;
+            written += 1;
+        }
+        Ok(self.appended(written, unchanged))
+    }
+
+    fn catalog(&self) -> Result<Vec<(i64, ResourceKey)>> {
+        let sql = r#"SELECT s.id, k."group", k.kind, s.name FROM live l JOIN subject s ON s.id = l.subject_id
+            JOIN kind k ON k.id = s.kind_id WHERE k.cluster = '' ORDER BY s.id"#;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([], |row| {
+            let kind = Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?);
+            Ok((row.get(0)?, catalog_key(kind, &row.get::<_, String>(3)?)))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Writes a fact unless what it says was said last; tells whether it was written.
+    fn fact(&mut self, r#type: ChangeType, key: &ResourceKey, body: &str, said: &str) -> Result<bool> {
+        let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
+        let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, "")?;
+        let digest = chain::body_hash(said);
+        let known: Option<[u8; 16]> = self
+            .connection
+            .prepare_cached("SELECT digest FROM live WHERE subject_id = ?1")?
+            .query_row([subject], |row| row.get(0))
+            .optional()?;
+        if known == Some(digest) {
+            return Ok(false);
+        }
+        let packed = self.state.bodies.fact(body)?;
+        self.write(Draft { body, packed: Some(packed), ..Draft::bare(r#type, subject, key) })?;
+        let sql = "INSERT OR REPLACE INTO live (subject_id, resource_version, digest, deltas, seen_epoch)
+            VALUES (?1, '', ?2, 0, 0)";
+        self.connection.prepare_cached(sql)?.execute(params![subject, digest])?;
+        Ok(true)
+    }
+
+    fn appended(&self, written: usize, unchanged: usize) -> Appended {
+        Appended { head: self.state.head, written, unchanged, stale: 0 }
+    }
+
+    fn write(&mut self, draft: Draft<'_>) -> Result<Offset> {
+        let offset = self.state.head.next();
+        let manager = draft.changed_by.map(|by| self.state.ids.manager(self.connection, by)).transpose()?;
+        let managed_at = draft.changed_by.and_then(|by| by.time).map(Timestamp::as_micros);
+        let body_hash = chain::body_hash(draft.body);
+        let hash = draft.link(offset, self.now, managed_at, body_hash).hash(&self.state.hash);
+        let (frame, base, dictionary) = match draft.packed {
+            Some(packed) => (Some(packed.frame), packed.base, packed.dictionary),
+            None => (None, None, None),
+        };
+        let sql = r#"INSERT INTO change ("offset", observed_at, type, subject_id, resource_version, manager_id,
+            managed_at, base, dictionary_id, body, body_hash, hash)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"#;
+        self.connection.prepare_cached(sql)?.execute(params![
+            offset.as_i64(),
+            self.now.as_micros(),
+            draft.r#type as i64,
+            draft.subject,
+            (!draft.resource_version.is_empty()).then_some(draft.resource_version),
+            manager,
+            managed_at,
+            base.map(Offset::as_i64),
+            dictionary,
+            frame,
+            body_hash,
+            hash
+        ])?;
+        self.state.head = offset;
+        self.state.hash = hash;
+        self.state.observed_at = self.now;
+        Ok(offset)
+    }
+}
+
+impl<'a> Draft<'a> {
+    /// A change that says nothing but itself.
+    fn bare(r#type: ChangeType, subject: i64, key: &'a ResourceKey) -> Self {
+        Draft {
+            r#type,
+            subject,
+            key,
+            uid: "",
+            resource_version: "",
+            changed_by: None,
+            body: "",
+            packed: None,
+        }
+    }
+
+    fn link(&self, offset: Offset, now: Timestamp, managed_at: Option<i64>, body_hash: Hash) -> Link<'_> {
+        let key = self.key;
+        let manager =
+            self.changed_by.map_or(["", "", ""], |by| [&by.manager, &by.operation, &by.subresource]);
+        Link {
+            offset,
+            observed_at: now.as_micros(),
+            r#type: self.r#type as i64,
+            subject: [&key.cluster, &key.kind.group, &key.kind.kind, &key.namespace, &key.name, self.uid],
+            resource_version: self.resource_version,
+            manager,
+            managed_at,
+            body_hash,
+        }
+    }
+}
+
+fn key_of(watch: &WatchKey, namespace: &str, name: &str) -> ResourceKey {
+    ResourceKey {
+        cluster: watch.cluster.clone(),
+        kind: watch.kind.clone(),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+fn catalog_key(kind: Kind, name: &str) -> ResourceKey {
+    ResourceKey { cluster: String::new(), kind, namespace: String::new(), name: name.to_owned() }
+}
+
+fn to_json(value: &impl serde::Serialize) -> String {
+    // Our own plain structures have text keys only, so this cannot fail; were it to, the reader would say so.
+    serde_json::to_string(value).unwrap_or_default()
+}

@@ -1,0 +1,182 @@
+//! The writer's thread: takes what is queued, commits it as one group, and only then answers.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::mpsc;
+
+use super::append::AppendError;
+use super::appender::{Appender, Queued, Reply, Request};
+use super::bodies::Bodies;
+use super::chain::HeadFile;
+use super::error::LogError;
+use super::ids::Ids;
+use super::open;
+use super::reader::LogReader;
+use super::write::{Write, WriterState};
+use crate::clock::Clock;
+use crate::model::Timestamp;
+use crate::store::Watermark;
+
+/// Most requests that share one commit; more would let the first of them wait for too long.
+const GROUP: usize = 128;
+
+/// How long to wait before trying again when there is no room on the disk.
+const ROOM_TICK: Duration = Duration::from_millis(500);
+
+type Replies = Vec<Result<Reply, AppendError>>;
+
+/// Whether the log takes changes.
+#[derive(Clone, Debug, Default)]
+pub struct WriterHealth {
+    problem: Arc<Mutex<Option<String>>>,
+}
+
+impl WriterHealth {
+    /// What keeps the log from being written, where something does.
+    pub fn problem(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, problem: Option<String>) {
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+    }
+}
+
+/// The one writer of a log.
+pub struct LogWriter {
+    connection: Connection,
+    head_file: HeadFile,
+    queue: mpsc::Receiver<Queued>,
+    clock: Arc<dyn Clock>,
+    state: WriterState,
+    head: Watermark,
+    health: WriterHealth,
+}
+
+impl std::fmt::Debug for LogWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LogWriter")
+    }
+}
+
+impl LogWriter {
+    /// Opens, migrates and verifies the log of a data directory whose lock the caller holds.
+    ///
+    /// # Errors
+    /// When the log cannot be opened, is newer than this program, or misses what was acknowledged.
+    pub fn open(directory: &Path, clock: Arc<dyn Clock>) -> Result<(Self, Appender), LogError> {
+        let connection = open::open_writer(directory)?;
+        let mut reader = LogReader::open(directory)?;
+        let head_file = HeadFile::new(directory);
+        let (head, hash) = open::verify_tail(&mut reader, &head_file)?;
+        let observed_at = reader.observed_at(head)?.unwrap_or(Timestamp::from_micros(i64::MIN));
+        let bodies = Bodies::load(&connection)?;
+        let (appender, queue) = Appender::channel();
+        let state = WriterState { head, hash, observed_at, ids: Ids::default(), bodies };
+        let (head, health) = (Watermark::new(head), WriterHealth::default());
+        Ok((LogWriter { connection, head_file, queue, clock, state, head, health }, appender))
+    }
+
+    /// The newest offset, published after each commit.
+    pub fn head(&self) -> Watermark {
+        self.head.clone()
+    }
+
+    /// Whether the log takes changes.
+    pub fn health(&self) -> WriterHealth {
+        self.health.clone()
+    }
+
+    /// Writes until every [`Appender`] is gone.
+    ///
+    /// # Errors
+    /// When the log cannot be written for a reason that does not pass by itself; what was not acknowledged
+    /// was not written.
+    pub fn run(mut self) -> Result<(), LogError> {
+        let mut group = Vec::with_capacity(GROUP);
+        while self.queue.blocking_recv_many(&mut group, GROUP) > 0 {
+            match self.commit_when_there_is_room(&group) {
+                Ok(Some(replies)) => {
+                    self.head.set(self.state.head);
+                    for (queued, reply) in group.drain(..).zip(replies) {
+                        // Whoever asked may have gone; the change stands all the same.
+                        let _ = queued.reply.send(reply);
+                    }
+                }
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    self.health.set(Some(error.to_string()));
+                    for queued in group {
+                        let _ = queued.reply.send(Err(AppendError::Failed(error.to_string())));
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits a group, waiting as long as the disk is full: whoever sent it waits too, so nothing is dropped.
+    ///
+    /// None when nobody is left to wait for it.
+    fn commit_when_there_is_room(&mut self, group: &[Queued]) -> Result<Option<Replies>, LogError> {
+        loop {
+            match self.commit(group) {
+                Ok(replies) => {
+                    if self.health.problem().is_some() {
+                        tracing::info!("there is room on the disk again; recording goes on");
+                        self.health.set(None);
+                    }
+                    return Ok(Some(replies));
+                }
+                Err(error) if error.is_disk_full() && !self.queue.is_closed() => {
+                    if self.health.problem().is_none() {
+                        tracing::error!(%error, "no room to record changes; watchers wait, nothing is dropped");
+                    }
+                    self.health.set(Some(format!("no room on the disk: {error}")));
+                    std::thread::sleep(ROOM_TICK);
+                }
+                Err(error) if error.is_disk_full() => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn commit(&mut self, group: &[Queued]) -> Result<Replies, LogError> {
+        let before = (self.state.head, self.state.hash, self.state.observed_at);
+        let result = self.write_group(group);
+        if result.is_err() {
+            // Numbers and keyframes of a transaction that did not happen must not be used.
+            (self.state.head, self.state.hash, self.state.observed_at) = before;
+            self.state.ids.clear();
+            self.state.bodies.reload(&self.connection)?;
+        } else if self.state.head != before.0 {
+            self.head_file.write(self.state.head, &self.state.hash).unwrap_or_else(|error| {
+                // The file may lag behind; it only has to stay true.
+                tracing::warn!(%error, "the head beside the log could not be written");
+            });
+        }
+        result
+    }
+
+    fn write_group(&mut self, group: &[Queued]) -> Result<Replies, LogError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Recorded time never goes backwards, whatever the clock does.
+        let now = self.clock.now().max(self.state.observed_at);
+        let mut write = Write { connection: &transaction, state: &mut self.state, now };
+        let mut replies = Vec::with_capacity(group.len());
+        for queued in group {
+            replies.push(match &queued.request {
+                Request::Begin { watch, fresh } => Ok(Reply::Session(write.begin(watch, *fresh)?)),
+                Request::Append(batch) => write.batch(batch)?.map(Reply::Appended),
+                Request::Mark(mark) => Ok(Reply::Appended(write.mark(mark)?)),
+                Request::Declare(facts) => Ok(Reply::Appended(write.declare(facts)?)),
+            });
+        }
+        transaction.commit()?;
+        Ok(replies)
+    }
+}

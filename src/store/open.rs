@@ -1,0 +1,160 @@
+//! Opens a database file for one of its roles.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+use thiserror::Error;
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The one connection that writes the log.
+    LogWriter,
+    /// The one connection that writes the view.
+    ViewWriter,
+    /// One of many that only read.
+    Reader,
+}
+
+/// Why a database could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// SQLite refused.
+    #[error("cannot open {}: {source}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// SQLite's reason.
+        source: rusqlite::Error,
+    },
+    /// The file is a database of something else.
+    #[error("{} is not Strandline's: its application id is {found:#x}, not {wanted:#x}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The id it carries.
+        found: i32,
+        /// The id it should carry.
+        wanted: i32,
+    },
+}
+
+/// Opens `path` for a role; a writer creates the file where it is missing and marks it with `application_id`.
+///
+/// # Errors
+/// When SQLite refuses, or when the file belongs to another program.
+pub fn open(path: &Path, role: Role, application_id: i32) -> Result<Connection, OpenError> {
+    let sqlite = |source| OpenError::Sqlite { path: path.to_owned(), source };
+    let access = match role {
+        Role::Reader => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        Role::LogWriter | Role::ViewWriter => {
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
+        }
+    };
+    let connection =
+        Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sqlite)?;
+    prepare(&connection, role).map_err(sqlite)?;
+    claim(&connection, path, role, application_id)?;
+    Ok(connection)
+}
+
+fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
+    // A reader may meet the moment in which a writer resets the WAL; both sides wait rather than fail.
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.set_prepared_statement_cache_capacity(128);
+    // A damaged page must be an error, not a wrong answer.
+    connection.pragma_update(None, "cell_size_check", true)?;
+    // Nothing in a database file may run code of its own.
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "temp_store", "memory")?;
+    match role {
+        Role::Reader => {
+            connection.pragma_update(None, "query_only", true)?;
+            // 16 MiB a reader keeps the inner pages of the indexes at hand.
+            connection.pragma_update(None, "cache_size", -16_384)?;
+        }
+        Role::LogWriter | Role::ViewWriter => {
+            // Readers go on while the writer commits.
+            connection.pragma_update(None, "journal_mode", "wal")?;
+            // After a burst the WAL's file is given back to the disk.
+            connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
+            connection.pragma_update(None, "cache_size", -65_536)?;
+            connection.pragma_update(None, "foreign_keys", false)?;
+        }
+    }
+    match role {
+        // What is acknowledged must survive a power cut; in groups of changes this costs nothing measurable.
+        Role::LogWriter => connection.pragma_update(None, "synchronous", "full"),
+        // The view can be rebuilt, so its last commits need not survive one.
+        Role::ViewWriter => connection.pragma_update(None, "synchronous", "normal"),
+        Role::Reader => Ok(()),
+    }
+}
+
+fn claim(connection: &Connection, path: &Path, role: Role, wanted: i32) -> Result<(), OpenError> {
+    let sqlite = |source| OpenError::Sqlite { path: path.to_owned(), source };
+    let found: i32 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(sqlite)?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(sqlite)?;
+    if found == wanted || (tables == 0 && role == Role::Reader) {
+        Ok(())
+    } else if tables == 0 && found == 0 {
+        connection.pragma_update(None, "application_id", wanted).map_err(sqlite)
+    } else {
+        Err(OpenError::Foreign { path: path.to_owned(), found, wanted })
+    }
+}
+
+/// Whether an error says that the database file itself is damaged.
+pub fn is_corrupt(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// Whether an error says that there is no room left, which can pass.
+pub fn is_disk_full(error: &rusqlite::Error) -> bool {
+    let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull) || extended == ffi::SQLITE_IOERR_SHMSIZE
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pragmas_are_as_promised() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.db");
+        let text = |c: &Connection, name: &str| {
+            c.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0)).unwrap()
+        };
+        use rusqlite::types::Value::{Integer, Text};
+        let log = open(&path, Role::LogWriter, 7).unwrap();
+        assert_eq!(text(&log, "journal_mode"), Text("wal".into()));
+        assert_eq!(text(&log, "synchronous"), Integer(2));
+        assert_eq!(text(&log, "trusted_schema"), Integer(0));
+        log.execute_batch("CREATE TABLE t (a)").unwrap();
+        let reader = open(&path, Role::Reader, 7).unwrap();
+        assert_eq!(text(&reader, "query_only"), Integer(1));
+        let view = open(&dir.path().join("y.db"), Role::ViewWriter, 8).unwrap();
+        assert_eq!(text(&view, "synchronous"), Integer(1));
+    }
+
+    #[test]
+    fn a_foreign_database_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.db");
+        open(&path, Role::LogWriter, 7).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+        let refused = open(&path, Role::LogWriter, 8).unwrap_err();
+        assert!(matches!(refused, OpenError::Foreign { found: 7, wanted: 8, .. }), "{refused}");
+    }
+
+    #[test]
+    fn bundled_sqlite_has_the_wal_reset_fix() {
+        // Versions before 3.51.3 can damage a database when two connections checkpoint at once
+        // (sqlite.org/wal.html#walresetbug).
+        assert!(rusqlite::version_number() >= 3_051_003, "{}", rusqlite::version());
+    }
+}
