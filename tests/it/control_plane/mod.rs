@@ -1,0 +1,3 @@
+//! Tests against a real control plane: what a simulated API server would forgive, this one does not.
+
+pub(crate) mod harness;
