@@ -21,12 +21,18 @@
 
 pub mod model;
 
+pub mod object;
+
 pub mod delta;
 pub mod digest;
+pub mod edges;
+pub mod health;
 
 pub mod clock;
 pub mod store;
 
 pub mod log;
+
+pub mod projection;
 
 pub mod query;

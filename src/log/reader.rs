@@ -181,13 +181,13 @@ impl LogReader {
         rows.into_iter().map(|row| self.record(row)).collect()
     }
 
-    /// The text stored with the change at `offset`.
+    /// The record at `offset`.
     ///
     /// # Errors
     /// When there is no such change or it cannot be read.
-    pub fn body(&mut self, offset: Offset) -> Result<String, LogError> {
+    pub fn at(&mut self, offset: Offset) -> Result<Record, LogError> {
         let row = self.row(offset)?;
-        self.text(&row)
+        self.record(row)
     }
 
     /// Checks the chain of the changes after `from` up to and including `to`.

@@ -24,3 +24,12 @@ impl Scope {
         self.projects.as_ref().map(|paths| serde_json::json!(paths).to_string())
     }
 }
+
+/// A filter's values as a JSON array for `json_each`, or NULL where the filter is not set.
+pub(super) fn one_of<'a, T, V: serde::Serialize>(
+    values: &'a [T],
+    value: impl Fn(&'a T) -> V,
+) -> Option<String> {
+    let list: Vec<serde_json::Value> = values.iter().map(|item| serde_json::json!(value(item))).collect();
+    (!list.is_empty()).then(|| serde_json::Value::Array(list).to_string())
+}

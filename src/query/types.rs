@@ -239,6 +239,4 @@ pub struct Cluster {
     pub kinds_watched: u64,
     /// Gaps, the oldest first.
     pub gaps: Vec<Gap>,
-    /// Resources it held.
-    pub resources: u64,
 }

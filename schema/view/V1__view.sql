@@ -1,0 +1,159 @@
+-- The view: what the log amounts to, now and at every offset. A row with from_offset and to_offset holds for
+-- from_offset <= offset < to_offset; an open row ends at 9223372036854775807. Nothing here is migrated: a
+-- changed schema is built anew from the log. Times are microseconds since 1970.
+
+CREATE TABLE checkpoint (
+    id          INTEGER PRIMARY KEY CHECK (id = 1),
+    "offset"    INTEGER NOT NULL,
+    observed_at INTEGER                   -- of the change at that offset
+) STRICT;
+
+CREATE TABLE cluster (
+    id   INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE cluster_spec (
+    cluster_id  INTEGER NOT NULL,
+    from_offset INTEGER NOT NULL,
+    to_offset   INTEGER NOT NULL,
+    region      TEXT NOT NULL,
+    PRIMARY KEY (cluster_id, from_offset)
+) STRICT, WITHOUT ROWID;
+
+-- An empty kind stands for a cluster's discovery.
+CREATE TABLE kind (
+    id         INTEGER PRIMARY KEY,
+    cluster_id INTEGER NOT NULL,
+    "group"    TEXT NOT NULL,
+    kind       TEXT NOT NULL,
+    UNIQUE (cluster_id, "group", kind)
+) STRICT;
+
+-- One row per incarnation, with the log's number.
+CREATE TABLE resource (
+    id         INTEGER PRIMARY KEY,
+    cluster_id INTEGER NOT NULL,
+    kind_id    INTEGER NOT NULL,
+    namespace  TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    uid        TEXT NOT NULL,
+    created_at INTEGER                    -- by the cluster's clock
+) STRICT;
+CREATE INDEX resource_by_uid ON resource (uid);
+CREATE INDEX resource_by_name ON resource (kind_id, namespace, name);
+CREATE INDEX resource_by_namespace ON resource (cluster_id, namespace);
+
+-- The labels a resource carries or, once it is gone, carried last.
+CREATE TABLE label (
+    resource_id INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    value       TEXT NOT NULL,
+    PRIMARY KEY (resource_id, name)
+) STRICT, WITHOUT ROWID;
+
+-- The states of a resource; from_offset is also where its body stands in the log.
+CREATE TABLE version (
+    resource_id INTEGER NOT NULL,
+    from_offset INTEGER NOT NULL,
+    to_offset   INTEGER NOT NULL,
+    observed_at INTEGER NOT NULL,
+    deleted     INTEGER NOT NULL,         -- 1: from here on it is gone
+    health      INTEGER,                  -- 0 Healthy … 5 Unknown; NULL for kinds that have none
+    reason      TEXT NOT NULL,
+    message     TEXT NOT NULL,
+    rule        TEXT NOT NULL,
+    PRIMARY KEY (resource_id, from_offset)
+) STRICT, WITHOUT ROWID;
+
+-- Links as one end declares them; the far end is found by uid or by address, whenever it arrives.
+CREATE TABLE edge (
+    declared_by   INTEGER NOT NULL,
+    kind          TEXT NOT NULL,
+    outward       INTEGER NOT NULL,       -- 0: the far end is the cause; 1: the far end is the dependent
+    far_uid       TEXT NOT NULL,          -- empty where the far end is given by address
+    far_group     TEXT NOT NULL,
+    far_kind      TEXT NOT NULL,
+    far_namespace TEXT NOT NULL,
+    far_name      TEXT NOT NULL,
+    from_offset   INTEGER NOT NULL,
+    to_offset     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX edge_by_declarer ON edge (declared_by, to_offset);
+CREATE INDEX edge_by_far_uid ON edge (far_uid, to_offset) WHERE far_uid <> '';
+CREATE INDEX edge_by_far_name ON edge (far_name, far_kind, far_namespace, to_offset) WHERE far_uid = '';
+
+-- Environments with the log's number; name_id is the name in addresses.
+CREATE TABLE environment (
+    id          INTEGER NOT NULL,
+    from_offset INTEGER NOT NULL,
+    to_offset   INTEGER NOT NULL,
+    name_id     TEXT NOT NULL,
+    project     TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    slug        TEXT NOT NULL,
+    tier        TEXT NOT NULL,
+    region      TEXT NOT NULL,
+    targets     TEXT NOT NULL,            -- JSON
+    PRIMARY KEY (id, from_offset)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX environment_by_name_id ON environment (name_id, to_offset);
+CREATE INDEX environment_by_project ON environment (project, name, to_offset);
+
+-- Where the resource groups of the present environments look, by place.
+CREATE TABLE target (
+    environment_id INTEGER NOT NULL,
+    position       INTEGER NOT NULL,
+    cluster_id     INTEGER NOT NULL,
+    namespace      TEXT NOT NULL,
+    labels         TEXT NOT NULL,         -- JSON
+    PRIMARY KEY (environment_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX target_by_place ON target (cluster_id, namespace);
+
+-- Which resources belong to an environment; a root has no owner in it.
+CREATE TABLE membership (
+    environment_id INTEGER NOT NULL,
+    resource_id    INTEGER NOT NULL,
+    from_offset    INTEGER NOT NULL,
+    to_offset      INTEGER NOT NULL,
+    why            TEXT NOT NULL,         -- matches: by the group's parameters; owned: by its owner
+    root           INTEGER NOT NULL,
+    PRIMARY KEY (environment_id, resource_id, from_offset)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX membership_by_resource ON membership (resource_id, to_offset);
+
+-- Present members of an environment, counted; health is -1 for kinds that have none.
+CREATE TABLE member_count (
+    environment_id INTEGER NOT NULL,
+    kind_id        INTEGER NOT NULL,
+    health         INTEGER NOT NULL,
+    total          INTEGER NOT NULL,
+    roots          INTEGER NOT NULL,
+    PRIMARY KEY (environment_id, kind_id, health)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE environment_health (
+    environment_id INTEGER NOT NULL,
+    from_offset    INTEGER NOT NULL,
+    to_offset      INTEGER NOT NULL,
+    state          INTEGER,
+    since          INTEGER NOT NULL,
+    last_known     INTEGER,               -- what the resources say while the state is Unknown by a gap
+    counts         TEXT NOT NULL,         -- JSON
+    PRIMARY KEY (environment_id, from_offset)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE coverage (
+    kind_id     INTEGER NOT NULL,
+    namespace   TEXT NOT NULL,
+    from_offset INTEGER NOT NULL,
+    to_offset   INTEGER NOT NULL,
+    cluster_id  INTEGER NOT NULL,
+    gap         INTEGER NOT NULL,         -- 0: watched
+    since       INTEGER NOT NULL,
+    reason      TEXT NOT NULL,
+    message     TEXT NOT NULL,
+    PRIMARY KEY (kind_id, namespace, from_offset)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX coverage_gaps ON coverage (cluster_id, to_offset, from_offset) WHERE gap = 1;

@@ -1,0 +1,39 @@
+//! Folds the log into the view.
+//!
+//! [`Projector`] reads the log in batches and calls `apply` for each record, in one transaction with the
+//! checkpoint. A file per group of tables holds the SQL that writes it. Nothing here reads a clock: the same
+//! log always gives the same view.
+
+mod apply;
+mod build;
+mod catalog;
+mod coverage;
+mod edges;
+mod environment_health;
+mod ids;
+mod membership;
+mod projector;
+mod resources;
+mod status;
+
+#[cfg(test)]
+mod tests;
+
+pub use apply::Touched;
+pub use build::{build, is_current, open_reader, path};
+pub use projector::{Projector, ProjectorError};
+pub use status::ViewStatus;
+
+/// The end of an interval that still holds.
+pub const OPEN: i64 = i64::MAX;
+
+/// How a health is kept in a column: its place in the order of worsening.
+pub fn health_to_i64(health: crate::model::Health) -> i64 {
+    health as i64
+}
+
+/// The health a column holds; an unknown number reads as Unknown, never as something better.
+pub fn health_from_i64(value: i64) -> crate::model::Health {
+    use crate::model::Health;
+    Health::ALL.into_iter().find(|health| *health as i64 == value).unwrap_or(Health::Unknown)
+}

@@ -1,0 +1,179 @@
+//! Resources, their versions and labels.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{OptionalExtension, params};
+
+use super::apply::Apply;
+use super::{OPEN, edges, health_from_i64, health_to_i64};
+use crate::edges::EdgeRef;
+use crate::model::{DeletionCause, Health, ResourceId, ResourceKey, Timestamp, Uid, Verdict};
+use crate::object::Object;
+
+/// Whether a resource exists and, if so, its health.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Not there.
+    Absent,
+    /// There, with a health unless its kind has none.
+    Alive(Option<Health>),
+}
+
+/// What a new state changed besides itself.
+pub(super) struct Applied {
+    /// How the resource stood before.
+    pub(super) before: Standing,
+    /// Whether it came into being or its labels or edges changed, so that it may belong elsewhere.
+    pub(super) relinked: bool,
+}
+
+/// All that the view takes from an object.
+pub(super) struct State {
+    pub(super) verdict: Verdict,
+    labels: BTreeMap<String, String>,
+    edges: Vec<EdgeRef>,
+    created_at: Option<Timestamp>,
+}
+
+/// Reads an object; one that cannot be read is Unknown and has no links, but is there all the same.
+pub(super) fn judge(body: &str) -> State {
+    match Object::parse(body) {
+        Ok(object) => State {
+            verdict: crate::health::assess(&object),
+            labels: object.labels().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            edges: crate::edges::edges(&object),
+            created_at: object.created_at(),
+        },
+        Err(error) => State {
+            verdict: Verdict {
+                health: Some(Health::Unknown),
+                reason: "Unreadable".into(),
+                message: error.to_string(),
+                rule: "unreadable".into(),
+            },
+            labels: BTreeMap::new(),
+            edges: Vec::new(),
+            created_at: None,
+        },
+    }
+}
+
+/// Records a state of a resource.
+pub(super) fn applied(
+    at: &mut Apply<'_>,
+    id: ResourceId,
+    key: &ResourceKey,
+    uid: &Uid,
+    state: &State,
+) -> rusqlite::Result<Applied> {
+    let cluster = at.ids.cluster(at.connection, &key.cluster)?;
+    let kind = at.ids.kind(at.connection, cluster, &key.kind)?;
+    let sql = "INSERT OR IGNORE INTO resource (id, cluster_id, kind_id, namespace, name, uid, created_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let created_at = state.created_at.map(Timestamp::as_micros);
+    at.connection.prepare_cached(sql)?.execute(params![
+        id.0,
+        cluster,
+        kind,
+        key.namespace,
+        key.name,
+        uid.as_str(),
+        created_at
+    ])?;
+    let before = close(at, id)?;
+    open(at, id, false, &state.verdict)?;
+    let relabelled = relabel(at, id, &state.labels)?;
+    let relinked = edges::declare(at, id, &state.edges)? | relabelled | (before == Standing::Absent);
+    at.touched.resources.insert(id);
+    Ok(Applied { before, relinked })
+}
+
+/// Records the end of a resource; tells how it stood before.
+pub(super) fn deleted(
+    at: &mut Apply<'_>,
+    id: ResourceId,
+    cause: &DeletionCause,
+) -> rusqlite::Result<Standing> {
+    let before = close(at, id)?;
+    let reason = match cause {
+        DeletionCause::Watched => "Deleted",
+        DeletionCause::Relist { .. } => "MissingFromRelist",
+        DeletionCause::Replaced { .. } => "Replaced",
+    };
+    let verdict =
+        Verdict { health: None, reason: reason.into(), message: String::new(), rule: String::new() };
+    open(at, id, true, &verdict)?;
+    edges::declare(at, id, &[])?;
+    at.touched.resources.insert(id);
+    Ok(before)
+}
+
+fn close(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Standing> {
+    let sql = "UPDATE version SET to_offset = ?2 WHERE resource_id = ?1 AND to_offset = ?3
+        AND from_offset = (SELECT max(from_offset) FROM version WHERE resource_id = ?1)
+        RETURNING deleted, health";
+    let row = at
+        .connection
+        .prepare_cached(sql)?
+        .query_row(params![id.0, at.offset.as_i64(), OPEN], |row| {
+            Ok((row.get::<_, bool>(0)?, row.get::<_, Option<i64>>(1)?))
+        })
+        .optional()?;
+    Ok(match row {
+        Some((false, health)) => Standing::Alive(health.map(health_from_i64)),
+        Some((true, _)) | None => Standing::Absent,
+    })
+}
+
+fn open(at: &Apply<'_>, id: ResourceId, deleted: bool, verdict: &Verdict) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO version
+        (resource_id, from_offset, to_offset, observed_at, deleted, health, reason, message, rule)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    at.connection.prepare_cached(sql)?.execute(params![
+        id.0,
+        at.offset.as_i64(),
+        OPEN,
+        at.observed_at.as_micros(),
+        deleted,
+        verdict.health.map(health_to_i64),
+        verdict.reason,
+        verdict.message,
+        verdict.rule
+    ])?;
+    Ok(())
+}
+
+/// Makes a resource carry exactly these labels; tells whether any changed.
+fn relabel(at: &Apply<'_>, id: ResourceId, labels: &BTreeMap<String, String>) -> rusqlite::Result<bool> {
+    if labels_of(at, id)? == *labels {
+        return Ok(false);
+    }
+    at.connection.prepare_cached("DELETE FROM label WHERE resource_id = ?1")?.execute([id.0])?;
+    let sql = "INSERT INTO label (resource_id, name, value) VALUES (?1, ?2, ?3)";
+    let mut insert = at.connection.prepare_cached(sql)?;
+    for (name, value) in labels {
+        insert.execute(params![id.0, name, value])?;
+    }
+    Ok(true)
+}
+
+fn labels_of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeMap<String, String>> {
+    let mut statement =
+        at.connection.prepare_cached("SELECT name, value FROM label WHERE resource_id = ?1")?;
+    let rows = statement.query_map([id.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
+}
+
+/// How a resource stands in the view at this moment.
+pub(super) fn standing(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Standing> {
+    let sql = "SELECT deleted, health FROM version WHERE resource_id = ?1 ORDER BY from_offset DESC LIMIT 1";
+    let row = at
+        .connection
+        .prepare_cached(sql)?
+        .query_row([id.0], |row| Ok((row.get::<_, bool>(0)?, row.get::<_, Option<i64>>(1)?)))
+        .optional()?;
+    Ok(match row {
+        Some((false, health)) => Standing::Alive(health.map(health_from_i64)),
+        Some((true, _)) | None => Standing::Absent,
+    })
+}

@@ -1,0 +1,73 @@
+//! How the view stands, shared between the projector and whoever reads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::model::Offset;
+use crate::store::Watermark;
+
+/// How the view stands; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct ViewStatus {
+    head: Watermark,
+    checkpoint: Watermark,
+    flags: Arc<Flags>,
+}
+
+#[derive(Debug, Default)]
+struct Flags {
+    usable: AtomicBool,
+    damaged: AtomicBool,
+}
+
+impl ViewStatus {
+    /// A view that cannot be read yet, of a log whose newest offset is published as `head`.
+    pub fn new(head: Watermark) -> Self {
+        ViewStatus { head, ..ViewStatus::default() }
+    }
+
+    /// The newest offset of the log.
+    pub fn head(&self) -> &Watermark {
+        &self.head
+    }
+
+    /// The last offset projected.
+    pub fn checkpoint(&self) -> &Watermark {
+        &self.checkpoint
+    }
+
+    /// Changes in the log that the view does not hold yet.
+    pub fn lag(&self) -> u64 {
+        self.head.get().get().saturating_sub(self.checkpoint.get().get())
+    }
+
+    /// How far the view is, with the newest offset first.
+    pub fn progress(&self) -> (Offset, Offset) {
+        (self.head.get(), self.checkpoint.get())
+    }
+
+    /// Whether the view can be read; it cannot while it is being built.
+    pub fn is_usable(&self) -> bool {
+        self.flags.usable.load(Ordering::Acquire)
+    }
+
+    /// Says whether the view can be read.
+    pub fn set_usable(&self, usable: bool) {
+        self.flags.usable.store(usable, Ordering::Release);
+    }
+
+    /// Reports that a reader met damage.
+    pub fn report_damage(&self) {
+        self.flags.damaged.store(true, Ordering::Release);
+    }
+
+    /// Whether damage was reported and not taken note of yet.
+    pub fn is_damaged(&self) -> bool {
+        self.flags.damaged.load(Ordering::Acquire)
+    }
+
+    /// Whether damage was reported since the last call.
+    pub fn take_damage(&self) -> bool {
+        self.flags.damaged.swap(false, Ordering::AcqRel)
+    }
+}

@@ -1,0 +1,51 @@
+//! Clusters and what of them is watched.
+
+use rusqlite::{Connection, named_params};
+
+use super::Result;
+use super::moment::{Concerns, Moment};
+use super::page::Start;
+use super::scope::Scope;
+use super::types::{Cluster, Page, PageMetadata};
+
+/// A page of clusters, by name.
+pub(super) fn list(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Scope,
+    start: &Start,
+) -> Result<Page<Cluster>> {
+    let sql = "SELECT c.name, s.region,
+            (SELECT count(DISTINCT g.kind_id) FROM coverage g JOIN kind k ON k.id = g.kind_id
+             WHERE g.cluster_id = c.id AND g.gap = 0 AND k.kind <> '' AND g.from_offset <= :at AND g.to_offset > :at)
+        FROM cluster c JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
+        WHERE c.name > :name AND (:scope IS NULL OR EXISTS (
+            SELECT 1 FROM environment e, json_each(e.targets) t
+            WHERE e.from_offset <= :at AND e.to_offset > :at AND t.value ->> '$.cluster' = c.name
+                AND e.project IN (SELECT value FROM json_each(:scope))))
+        ORDER BY c.name LIMIT :limit";
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! {
+        ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":name": start.after(0), ":limit": start.rows(),
+    };
+    let rows = statement.query_map(params, |row| {
+        Ok(Cluster {
+            id: row.get(0)?,
+            region: row.get(1)?,
+            watched: false,
+            unwatched_since: None,
+            kinds_watched: row.get::<_, i64>(2)?.unsigned_abs(),
+            gaps: Vec::new(),
+        })
+    })?;
+    let mut items = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    let next = start.finish(moment.offset, &mut items, |item| vec![item.id.clone()]);
+    for cluster in &mut items {
+        let gaps = moment.snapshot(view, scope, &Concerns::Cluster(&cluster.id))?.coverage.gaps;
+        cluster.watched = gaps.is_empty() && cluster.kinds_watched > 0;
+        cluster.unwatched_since = gaps.iter().map(|gap| gap.since).min();
+        cluster.gaps = gaps;
+    }
+    let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
+    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+}

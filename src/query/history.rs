@@ -1,0 +1,76 @@
+//! The versions of one resource.
+
+use rusqlite::{Connection, Row, named_params};
+
+use super::moment::{Concerns, Moment};
+use super::page::Start;
+use super::scope::Scope;
+use super::types::{Page, PageMetadata, Version, VersionChange};
+use super::{Result, resources};
+use crate::log::LogReader;
+use crate::model::{Change, Offset, ResourceVersion, Timestamp, Uid};
+use crate::projection::health_from_i64;
+
+/// A page of versions up to the moment, newest first.
+#[expect(clippy::too_many_arguments, reason = "each is a part of the question and none belongs to another")]
+pub(super) fn list(
+    view: &Connection,
+    log: &mut LogReader,
+    moment: &Moment,
+    scope: &Scope,
+    uid: &Uid,
+    cluster: Option<&str>,
+    bodies: bool,
+    start: &Start,
+) -> Result<Page<Version>> {
+    let held = resources::find(view, moment.offset, scope, uid, cluster, false)?;
+    let sql = "SELECT from_offset, observed_at, deleted, health, reason, message FROM version
+        WHERE resource_id = :id AND from_offset <= :at AND from_offset < :before
+        ORDER BY from_offset DESC LIMIT :limit";
+    let mut items = {
+        let mut statement = view.prepare_cached(sql)?;
+        let before = start.after(0).parse().unwrap_or(i64::MAX);
+        let params = named_params! {
+            ":id": held.id.0, ":at": moment.offset.as_i64(), ":before": before, ":limit": start.rows(),
+        };
+        let rows = statement.query_map(params, from_row)?;
+        rows.collect::<rusqlite::Result<Vec<_>>>()?
+    };
+    let next = start.finish(moment.offset, &mut items, |item| vec![item.id.clone()]);
+    for version in &mut items {
+        complete(log, version, bodies)?;
+    }
+    let snapshot = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
+    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Version> {
+    let offset = Offset::from_i64(row.get(0)?);
+    Ok(Version {
+        id: offset.to_string(),
+        offset,
+        observed_at: Timestamp::from_micros(row.get(1)?),
+        change: if row.get(2)? { VersionChange::Deleted } else { VersionChange::Applied },
+        resource_version: ResourceVersion::default(),
+        health: row.get::<_, Option<i64>>(3)?.map(health_from_i64),
+        reason: row.get(4)?,
+        message: row.get(5)?,
+        changed_by: None,
+        cause: None,
+        object: None,
+    })
+}
+
+/// Adds what only the log holds.
+fn complete(log: &mut LogReader, version: &mut Version, bodies: bool) -> Result<()> {
+    match log.at(version.offset)?.change {
+        Change::Applied { resource_version, changed_by, body, .. } => {
+            version.resource_version = resource_version;
+            version.changed_by = changed_by;
+            version.object = bodies.then(|| resources::object(&body));
+        }
+        Change::Deleted { cause, .. } => version.cause = Some(cause),
+        Change::Coverage(_) | Change::Declared { .. } | Change::Withdrawn { .. } => {}
+    }
+    Ok(())
+}

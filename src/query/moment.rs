@@ -1,0 +1,126 @@
+//! The moment an answer holds for.
+
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, named_params};
+
+use super::scope::Scope;
+use super::types::{Coverage, Gap, Snapshot};
+use super::{QueryError, Result};
+use crate::log::LogReader;
+use crate::model::{At, Offset, Timestamp};
+
+/// Clocks differ; a moment this little ahead of ours is taken for now.
+const CLOCK_SKEW: Duration = Duration::from_secs(5);
+
+/// Gaps named in one answer.
+const GAPS: usize = 100;
+
+/// A moment, found in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    pub(super) offset: Offset,
+    time: Option<Timestamp>,
+    asked: Option<Timestamp>,
+    head: Offset,
+    checkpoint: Offset,
+}
+
+/// Of which clusters an answer names the gaps.
+pub(super) enum Concerns<'a> {
+    /// Of all that the scope may see.
+    Everything,
+    /// Of those an environment looks at, by the log's number.
+    Environment(i64),
+    /// Of one, by name.
+    Cluster(&'a str),
+}
+
+impl Moment {
+    /// Finds the moment asked for; `pinned` is that of the first page where this is a later one.
+    pub(super) fn find(
+        view: &Connection,
+        log: &LogReader,
+        now: Timestamp,
+        at: At,
+        pinned: Option<Offset>,
+    ) -> Result<Self> {
+        let sql = r#"SELECT "offset" FROM checkpoint"#;
+        let checkpoint = view.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+        let (checkpoint, head) = (Offset::from_i64(checkpoint.unwrap_or(0)), log.head()?);
+        let asked = match at {
+            At::Now | At::Offset(_) => None,
+            At::Time(time) => Some(time),
+            At::Ago(duration) => Some(now.minus(duration)),
+        };
+        if let Some(asked) = asked.filter(|asked| *asked > now.plus(CLOCK_SKEW)) {
+            return Err(QueryError::FutureTime { asked, now });
+        }
+        let offset = match (pinned, at, asked) {
+            (Some(pinned), ..) => pinned,
+            (None, At::Offset(offset), _) => offset,
+            (None, _, Some(asked)) => log.offset_at(asked, checkpoint)?,
+            (None, _, None) => checkpoint,
+        };
+        if offset > head {
+            return Err(QueryError::FutureOffset { asked: offset, newest: head });
+        }
+        if offset > checkpoint {
+            return Err(QueryError::Building { checkpoint, head });
+        }
+        Ok(Moment { offset, time: log.observed_at(offset)?, asked, head, checkpoint })
+    }
+
+    /// What an answer says of its moment.
+    pub(super) fn snapshot(
+        &self,
+        view: &Connection,
+        scope: &Scope,
+        concerns: &Concerns<'_>,
+    ) -> Result<Snapshot> {
+        let gaps = gaps(view, scope, self.offset, concerns)?;
+        Ok(Snapshot {
+            offset: self.offset,
+            time: self.time,
+            at: self.asked,
+            lag_changes: self.head.get() - self.checkpoint.get(),
+            coverage: Coverage { complete: gaps.is_empty(), gaps },
+        })
+    }
+}
+
+fn gaps(view: &Connection, scope: &Scope, at: Offset, concerns: &Concerns<'_>) -> Result<Vec<Gap>> {
+    let (environment, cluster) = match concerns {
+        Concerns::Everything => (None, None),
+        Concerns::Environment(id) => (Some(*id), None),
+        Concerns::Cluster(name) => (None, Some(*name)),
+    };
+    let sql = r#"SELECT c.name, k."group", k.kind, g.namespace, g.since, g.reason, g.message
+        FROM coverage g JOIN kind k ON k.id = g.kind_id JOIN cluster c ON c.id = g.cluster_id
+        WHERE g.gap = 1 AND g.from_offset <= :at AND g.to_offset > :at
+          AND (:cluster IS NULL OR c.name = :cluster)
+          AND (:environment IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
+              WHERE e.id = :environment AND e.from_offset <= :at AND e.to_offset > :at
+                AND t.value ->> '$.cluster' = c.name AND g.namespace IN ('', t.value ->> '$.namespace')))
+          AND (:scope IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
+              WHERE e.from_offset <= :at AND e.to_offset > :at AND t.value ->> '$.cluster' = c.name
+                AND e.project IN (SELECT value FROM json_each(:scope))))
+        ORDER BY g.since, c.name, k."group", k.kind, g.namespace LIMIT :limit"#;
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! {
+        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment,
+        ":scope": scope.as_sql(), ":limit": GAPS as i64,
+    };
+    let rows = statement.query_map(params, |row| {
+        Ok(Gap {
+            cluster: row.get(0)?,
+            group: row.get(1)?,
+            kind: row.get(2)?,
+            namespace: row.get(3)?,
+            since: Timestamp::from_micros(row.get(4)?),
+            reason: row.get(5)?,
+            message: row.get(6)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

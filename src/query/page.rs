@@ -1,0 +1,140 @@
+//! Pages of a list that agree with each other: a token pins them to one offset and tells where to go on.
+
+use std::fmt::Debug;
+
+use super::scope::Scope;
+use super::{PageRequest, QueryError, Result};
+use crate::model::{At, Offset};
+
+/// Where a page begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Start {
+    /// The moment of the first page; none on the first page itself.
+    pub(super) pinned: Option<Offset>,
+    /// The sort key of the last item before this page; empty on the first.
+    pub(super) after: Vec<String>,
+    fingerprint: String,
+    limit: usize,
+}
+
+impl Start {
+    /// Reads the token of a request. `list` and `filter` say what is being listed: a token of another list is
+    /// refused, for its position would mean nothing there.
+    pub(super) fn read(
+        list: &str,
+        scope: &Scope,
+        at: At,
+        filter: &impl Debug,
+        page: &PageRequest,
+    ) -> Result<Self> {
+        let said = format!("{list} {scope:?} {at:?} {filter:?}");
+        let fingerprint = blake3::hash(said.as_bytes()).to_hex()[..16].to_owned();
+        let limit = page.limit.clamp(1, PageRequest::MAX);
+        let Some(token) = &page.after else {
+            return Ok(Start { pinned: None, after: Vec::new(), fingerprint, limit });
+        };
+        let mut parts = token.split('.');
+        let (Some(offset), Some(of), Some(key), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(QueryError::BadToken("it is not a token of this server"));
+        };
+        if of != fingerprint {
+            return Err(QueryError::BadToken("it belongs to a list with other filters or another moment"));
+        }
+        let offset = u64::from_str_radix(offset, 16).ok().filter(|offset| i64::try_from(*offset).is_ok());
+        let after = from_hex(key).and_then(|key| serde_json::from_slice(&key).ok());
+        match (offset, after) {
+            (Some(offset), Some(after)) => {
+                Ok(Start { pinned: Some(Offset::new(offset)), after, fingerprint, limit })
+            }
+            _ => Err(QueryError::BadToken("it is damaged")),
+        }
+    }
+
+    /// A single page of up to `limit` items.
+    pub(super) fn whole(limit: usize) -> Self {
+        Start { pinned: None, after: Vec::new(), fingerprint: String::new(), limit }
+    }
+
+    /// Rows to ask for: one more than the page holds tells whether there is another page.
+    pub(super) fn rows(&self) -> i64 {
+        i64::try_from(self.limit + 1).unwrap_or(i64::MAX)
+    }
+
+    /// A part of the sort key to go on from; empty on the first page.
+    pub(super) fn after(&self, part: usize) -> &str {
+        self.after.get(part).map_or("", String::as_str)
+    }
+
+    /// Cuts what was read to the page and makes the token of the next one.
+    pub(super) fn finish<T>(
+        &self,
+        offset: Offset,
+        items: &mut Vec<T>,
+        key: impl Fn(&T) -> Vec<String>,
+    ) -> Option<String> {
+        if items.len() <= self.limit {
+            return None;
+        }
+        items.truncate(self.limit);
+        let key = serde_json::json!(key(items.last()?)).to_string();
+        Some(format!("{:x}.{}.{}", offset.get(), self.fingerprint, to_hex(key.as_bytes())))
+    }
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    if !digits.len().is_multiple_of(2) || !text.is_ascii() {
+        return None;
+    }
+    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+
+    fn read(token: Option<&str>, filter: &str) -> Result<Start> {
+        let page = PageRequest { limit: 2, after: token.map(str::to_owned) };
+        Start::read("things", &Scope::everything(), At::Now, &filter, &page)
+    }
+
+    #[test]
+    fn a_token_leads_to_the_next_page_of_the_same_list_only() {
+        let first = read(None, "a").unwrap();
+        let mut items = vec!["x", "y · z", "w"];
+        let token = first.finish(Offset::new(77), &mut items, |item| vec![(*item).to_owned()]).unwrap();
+        assert_eq!(items, ["x", "y · z"]);
+        let second = read(Some(&token), "a").unwrap();
+        assert_eq!((second.pinned, second.after(0)), (Some(Offset::new(77)), "y · z"));
+        assert_eq!(second.finish(Offset::new(77), &mut vec!["w"], |item| vec![(*item).to_owned()]), None);
+        assert!(matches!(read(Some(&token), "b"), Err(QueryError::BadToken(_))));
+    }
+
+    #[test]
+    fn garbage_is_no_token() {
+        let fingerprint = read(None, "a").unwrap().fingerprint;
+        let almost = [
+            format!("zz.{fingerprint}.5b5d"),
+            format!("ffffffffffffffff.{fingerprint}.5b5d"),
+            format!("1.{fingerprint}.5b5"),
+            format!("1.{fingerprint}.éé"),
+            format!("1.{fingerprint}.7b7d"),
+            format!("1.{fingerprint}.5b5d.1"),
+        ];
+        for token in almost.iter().map(String::as_str).chain(["", ".", "..", "1", "🎈.🎈.🎈"]) {
+            assert!(matches!(read(Some(token), "a"), Err(QueryError::BadToken(_))), "{token}");
+        }
+    }
+}

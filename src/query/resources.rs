@@ -1,0 +1,197 @@
+//! Resources: those of an environment, and one by its uid.
+
+use rusqlite::{Connection, Row, named_params};
+
+use super::moment::{Concerns, Moment};
+use super::page::Start;
+use super::scope::{Scope, one_of};
+use super::types::{Answer, Page, PageMetadata, Resource, ResourceDetail};
+use super::{QueryError, ResourceFilter, Result, environments};
+use crate::log::LogReader;
+use crate::model::{Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Timestamp, Uid};
+use crate::projection::{health_from_i64, health_to_i64};
+
+macro_rules! select_resources {
+    ($from:literal, $tail:literal) => {
+        concat!(
+            r#"SELECT r.id, r.uid, c.name, k."group", k.kind, r.namespace, r.name, v.health, v.reason, v.message,
+                r.created_at, v.from_offset, v.observed_at, v.rule, v.deleted FROM "#,
+            $from,
+            " JOIN kind k ON k.id = r.kind_id JOIN cluster c ON c.id = r.cluster_id
+            JOIN version v ON v.resource_id = r.id AND v.from_offset =
+                (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at) ",
+            $tail
+        )
+    };
+}
+
+/// A resource as the view holds it at a moment.
+pub(super) struct Held {
+    pub(super) id: ResourceId,
+    pub(super) resource: Resource,
+    rule: String,
+    deleted: bool,
+}
+
+impl Held {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let resource = Resource {
+            id: Uid::new(row.get::<_, String>(1)?),
+            key: ResourceKey {
+                cluster: row.get(2)?,
+                kind: Kind::new(row.get::<_, String>(3)?, row.get::<_, String>(4)?),
+                namespace: row.get(5)?,
+                name: row.get(6)?,
+            },
+            health: row.get::<_, Option<i64>>(7)?.map(health_from_i64),
+            reason: row.get(8)?,
+            message: row.get(9)?,
+            created_at: row.get::<_, Option<i64>>(10)?.map(Timestamp::from_micros),
+            offset: Offset::from_i64(row.get(11)?),
+            observed_at: Timestamp::from_micros(row.get(12)?),
+        };
+        Ok(Held { id: ResourceId(row.get(0)?), resource, rule: row.get(13)?, deleted: row.get(14)? })
+    }
+}
+
+/// Members of an environment by kind, namespace and name.
+pub(super) fn members(
+    view: &Connection,
+    at: Offset,
+    environment: i64,
+    filter: &ResourceFilter,
+    start: &Start,
+) -> Result<Vec<Held>> {
+    let sql = select_resources!(
+        "membership m JOIN resource r ON r.id = m.resource_id",
+        r#"WHERE m.environment_id = :environment AND m.from_offset <= :at AND m.to_offset > :at AND v.deleted = 0
+            AND (:kinds IS NULL OR lower(k.kind) IN (SELECT lower(value) FROM json_each(:kinds)))
+            AND (:healths IS NULL OR v.health IN (SELECT value FROM json_each(:healths)))
+            AND (k.kind, k."group", r.namespace, r.name, c.name, r.uid)
+                > (:kind, :group, :namespace, :name, :cluster, :uid)
+        ORDER BY k.kind, k."group", r.namespace, r.name, c.name, r.uid LIMIT :limit"#
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! {
+        ":environment": environment, ":at": at.as_i64(),
+        ":kinds": one_of(&filter.kinds, String::as_str),
+        ":healths": one_of(&filter.healths, |health| health_to_i64(*health)),
+        ":kind": start.after(0), ":group": start.after(1), ":namespace": start.after(2),
+        ":name": start.after(3), ":cluster": start.after(4), ":uid": start.after(5), ":limit": start.rows(),
+    };
+    let rows = statement.query_map(params, Held::from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A page of an environment's resources.
+pub(super) fn list(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Scope,
+    id: &EnvironmentId,
+    filter: &ResourceFilter,
+    start: &Start,
+) -> Result<Page<Resource>> {
+    let (number, _) = environments::find(view, moment.offset, scope, id)?;
+    let held = members(view, moment.offset, number, filter, start)?;
+    let mut items: Vec<Resource> = held.into_iter().map(|held| held.resource).collect();
+    let next = start.finish(moment.offset, &mut items, |item| {
+        let key = &item.key;
+        let parts = [&key.kind.kind, &key.kind.group, &key.namespace, &key.name, &key.cluster];
+        parts.into_iter().cloned().chain([item.id.as_str().to_owned()]).collect()
+    });
+    let snapshot = moment.snapshot(view, scope, &Concerns::Environment(number))?;
+    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+}
+
+/// The resources that carry a uid and were there at or before a moment, the ones that still are first.
+fn with_uid(
+    view: &Connection,
+    at: Offset,
+    scope: &Scope,
+    uid: &Uid,
+    cluster: Option<&str>,
+) -> Result<Vec<Held>> {
+    let sql = select_resources!(
+        "resource r",
+        "WHERE r.uid = :uid AND (:cluster IS NULL OR c.name = :cluster)
+            AND (:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
+                WHERE m.resource_id = r.id AND m.from_offset <= :at AND e.from_offset <= :at
+                    AND e.project IN (SELECT value FROM json_each(:scope))))
+        ORDER BY v.deleted, c.name, k.kind, r.id LIMIT 100"
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! {
+        ":uid": uid.as_str(), ":at": at.as_i64(), ":scope": scope.as_sql(), ":cluster": cluster,
+    };
+    let rows = statement.query_map(params, Held::from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The one resource that carries a uid; `alive` asks for one that is there at the moment.
+pub(super) fn find(
+    view: &Connection,
+    at: Offset,
+    scope: &Scope,
+    uid: &Uid,
+    cluster: Option<&str>,
+    alive: bool,
+) -> Result<Held> {
+    let mut candidates = with_uid(view, at, scope, uid, cluster)?;
+    if alive || candidates.iter().any(|held| !held.deleted) {
+        candidates.retain(|held| !held.deleted);
+    }
+    if candidates.len() > 1 {
+        let keys = candidates.into_iter().map(|held| held.resource.key).collect();
+        return Err(QueryError::Ambiguous { uid: uid.clone(), keys });
+    }
+    candidates.pop().ok_or_else(|| QueryError::NotFound { what: "resource", id: uid.to_string() })
+}
+
+/// Everything about one resource.
+pub(super) fn get(
+    view: &Connection,
+    log: &mut LogReader,
+    moment: &Moment,
+    scope: &Scope,
+    uid: &Uid,
+    cluster: Option<&str>,
+) -> Result<Answer<ResourceDetail>> {
+    let held = find(view, moment.offset, scope, uid, cluster, true)?;
+    let offset = held.resource.offset;
+    let Change::Applied { resource_version, body, changed_by, .. } = log.at(offset)?.change else {
+        return Err(QueryError::Storage(format!("the change at offset {offset} is not a state")));
+    };
+    let metadata = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
+    let value = ResourceDetail {
+        environments: environments_of(view, moment.offset, scope, held.id)?,
+        resource: held.resource,
+        resource_version,
+        changed_by,
+        rule: held.rule,
+        object: object(&body),
+    };
+    Ok(Answer { value, metadata })
+}
+
+/// A recorded body as JSON; one that is not JSON is shown as the text it is.
+pub(super) fn object(body: &str) -> serde_json::Value {
+    serde_json::from_str(body).unwrap_or_else(|_| serde_json::Value::String(body.to_owned()))
+}
+
+fn environments_of(
+    view: &Connection,
+    at: Offset,
+    scope: &Scope,
+    id: ResourceId,
+) -> Result<Vec<EnvironmentId>> {
+    let sql = "SELECT e.name_id FROM membership m JOIN environment e ON e.id = m.environment_id
+            AND e.from_offset <= :at AND e.to_offset > :at
+        WHERE m.resource_id = :id AND m.from_offset <= :at AND m.to_offset > :at
+            AND (:scope IS NULL OR e.project IN (SELECT value FROM json_each(:scope)))
+        ORDER BY e.name_id";
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! { ":at": at.as_i64(), ":id": id.0, ":scope": scope.as_sql() };
+    let rows = statement.query_map(params, |row| row.get::<_, String>(0).map(EnvironmentId::new))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

@@ -1,0 +1,96 @@
+//! What can end the service, each with what to do about it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::cluster::ConnectError;
+use crate::config::ConfigError;
+use crate::log::{AppendError, LogError};
+use crate::projection::ProjectorError;
+use crate::store::LockError;
+
+/// Why the service did not start or go on.
+#[derive(Debug, Error)]
+pub enum ServiceError {
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A cluster cannot even be tried.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// There is no log where one is needed.
+    #[error("there is no log in {}", data.display())]
+    NoLog {
+        /// The data directory.
+        data: PathBuf,
+    },
+    /// The log cannot be used.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The log does not take changes.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// The view cannot be kept.
+    #[error(transparent)]
+    Projection(#[from] ProjectorError),
+    /// The simulated fleet cannot be started.
+    #[error("the simulated fleet cannot be started: {0}")]
+    Fleet(io::Error),
+    /// A thread cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
+    /// A part of the program failed in a way that was not foreseen.
+    #[error("a part of the program panicked; the log holds everything that was acknowledged")]
+    Panicked,
+}
+
+impl ServiceError {
+    /// What to do about it, in a sentence.
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            ServiceError::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+                "another program listens there; choose another address with --listen"
+            }
+            ServiceError::Listen { .. } => "choose an address of this machine with --listen",
+            ServiceError::Lock(LockError::Held { .. }) => {
+                "stop that process first, or choose another directory with --data"
+            }
+            ServiceError::Lock(LockError::Io { .. }) => "choose a directory that can be written with --data",
+            ServiceError::NoLog { .. } => "name the directory that `serve` was started with",
+            ServiceError::Log(error) | ServiceError::Projection(ProjectorError::Log(error)) => log_hint(error)?,
+            ServiceError::Connect(error) => return error.hint(),
+            ServiceError::Config(_)
+            | ServiceError::Append(_)
+            | ServiceError::Projection(_)
+            | ServiceError::Fleet(_)
+            | ServiceError::Thread(_)
+            | ServiceError::Panicked => return None,
+        };
+        Some(text.to_owned())
+    }
+}
+
+fn log_hint(error: &LogError) -> Option<&'static str> {
+    match error {
+        LogError::Newer { .. } => Some("run the newer program that wrote it, or choose another directory with --data"),
+        LogError::Open(_) | LogError::Schema { .. } | LogError::Damaged { .. } | LogError::Truncated { .. } => Some(
+            "nothing was changed; restore log.db, its -wal and log.head together from a backup, or move them \
+             away to begin a new log",
+        ),
+        LogError::Sqlite(_) | LogError::Body(_) | LogError::Io(_) => None,
+    }
+}

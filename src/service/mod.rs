@@ -1,0 +1,257 @@
+//! Puts the parts together: the only place that starts threads and long-lived tasks, and stops them.
+//!
+//! [`Service::start`] takes the data directory, opens the log, and starts the log's writer, the projector, a
+//! supervisor per cluster and the server. Whichever of them ends first ends all, in the order of the flow:
+//! watchers, server, writer, projector.
+
+mod demo;
+mod error;
+mod projection;
+mod readiness;
+
+pub use demo::demo;
+pub use error::ServiceError;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::api::{self, ApiState};
+use crate::clock::{Clock, SystemClock};
+use crate::cluster::{self, ClusterSettings, Connection};
+use crate::config::Config;
+use crate::log::{Appender, LogError, LogWriter};
+use crate::model::CatalogFact;
+use crate::projection::{ProjectorError, ViewStatus};
+use crate::query::Queries;
+use crate::store::DirectoryLock;
+use crate::web;
+
+use self::readiness::Checks;
+
+/// Questions answered at a time; each holds one reader of the view and one of the log.
+const READERS: usize = 8;
+
+/// A cluster to be watched.
+#[derive(Debug)]
+pub struct Watched {
+    /// What to watch of it.
+    pub settings: ClusterSettings,
+    /// How to reach it.
+    pub connection: Connection,
+}
+
+/// What a service is started with.
+#[derive(Debug)]
+pub struct Options {
+    /// Where log and view are kept.
+    pub data: PathBuf,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The catalog as it is to be.
+    pub catalog: Vec<CatalogFact>,
+    /// Clusters to watch.
+    pub clusters: Vec<Watched>,
+}
+
+/// A running service.
+#[derive(Debug)]
+pub struct Service {
+    /// The address it listens on.
+    pub address: SocketAddr,
+    /// How the view stands.
+    pub status: ViewStatus,
+    checks: Checks,
+    watching: CancellationToken,
+    stopping: CancellationToken,
+    watchers: TaskTracker,
+    server: TaskTracker,
+    appender: Appender,
+    writer: Ended<LogError>,
+    projector: Ended<ProjectorError>,
+    _lock: DirectoryLock,
+}
+
+/// A thread that tells when it has ended.
+#[derive(Debug)]
+struct Ended<E> {
+    thread: JoinHandle<Result<(), E>>,
+    ended: oneshot::Receiver<()>,
+}
+
+impl<E: Send + 'static> Ended<E> {
+    fn spawn(
+        name: &str,
+        work: impl FnOnce() -> Result<(), E> + Send + 'static,
+    ) -> Result<Self, ServiceError> {
+        let (tell, ended) = oneshot::channel();
+        let run = move || {
+            let result = work();
+            // Nobody may be waiting any more.
+            let _ = tell.send(());
+            result
+        };
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(ServiceError::Thread)?;
+        Ok(Ended { thread, ended })
+    }
+}
+
+impl<E: Into<ServiceError>> Ended<E> {
+    /// What the thread ended with; waits for it.
+    async fn result(self) -> Result<(), ServiceError> {
+        let joined = tokio::task::spawn_blocking(move || self.thread.join()).await;
+        match joined {
+            Ok(Ok(result)) => result.map_err(Into::into),
+            Ok(Err(_)) | Err(_) => Err(ServiceError::Panicked),
+        }
+    }
+}
+
+impl Service {
+    /// Starts everything; the address is bound first, so that a port in use is told before anything is done.
+    ///
+    /// # Errors
+    /// When the address, the data directory or the log cannot be used.
+    pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Self, ServiceError> {
+        let listener = TcpListener::bind(options.listen)
+            .await
+            .map_err(|source| ServiceError::Listen { address: options.listen, source })?;
+        let address = listener.local_addr().map_err(|source| ServiceError::Listen { address: options.listen, source })?;
+        let lock = DirectoryLock::acquire(&options.data)?;
+        let (writer, appender) = LogWriter::open(&options.data, Arc::clone(&clock))?;
+        let status = ViewStatus::new(writer.head());
+        let checks = Checks::new(status.clone(), writer.health());
+        let stopping = CancellationToken::new();
+        let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock));
+        let writer = Ended::spawn("log-writer", move || writer.run())?;
+        let projector = projection::spawn(&options.data, &status, &queries, &stopping)?;
+        let server = TaskTracker::new();
+        serve(&server, listener, queries, &checks, &stopping);
+        appender.declare(options.catalog).await?;
+        let (watching, watchers) = (CancellationToken::new(), TaskTracker::new());
+        for Watched { settings, connection } in options.clusters {
+            let (sink, clock) = (appender.clone(), Arc::clone(&clock));
+            watchers.spawn(cluster::supervise(settings, connection, sink, clock, watching.clone()));
+        }
+        watchers.close();
+        Ok(Service {
+            address,
+            status,
+            checks,
+            watching,
+            stopping,
+            watchers,
+            server,
+            appender,
+            writer,
+            projector,
+            _lock: lock,
+        })
+    }
+
+    /// What `/readyz` tells.
+    fn checks(&self) -> &Checks {
+        &self.checks
+    }
+
+    /// Runs until `stop` resolves or a part fails, then stops the rest.
+    ///
+    /// # Errors
+    /// With what made a part fail.
+    pub async fn run_until(mut self, stop: impl Future<Output = ()>) -> Result<(), ServiceError> {
+        tokio::select! {
+            () = stop => {}
+            _ = &mut self.writer.ended => {}
+            _ = &mut self.projector.ended => {}
+        }
+        self.stop().await
+    }
+
+    async fn stop(self) -> Result<(), ServiceError> {
+        self.watching.cancel();
+        self.watchers.wait().await;
+        // With the last appender gone the writer commits what is queued and ends.
+        drop(self.appender);
+        let written = self.writer.result().await;
+        self.stopping.cancel();
+        self.server.wait().await;
+        written.and(self.projector.result().await)
+    }
+}
+
+fn serve(
+    server: &TaskTracker,
+    listener: TcpListener,
+    queries: Queries,
+    checks: &Checks,
+    stopping: &CancellationToken,
+) {
+    let state = ApiState::new(queries, Arc::new(checks.clone()));
+    let router = api::router(state.clone(), web::routes(state));
+    server.spawn(api::serve(listener, router, stopping.clone()));
+    server.close();
+}
+
+/// Resolves when the process is asked to end.
+async fn asked_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let interrupt = tokio::signal::ctrl_c();
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        Err(_) => {
+            let _ = interrupt.await;
+        }
+    }
+}
+
+/// Serves what a configuration says, until the process is asked to end.
+///
+/// # Errors
+/// When the configuration cannot be carried out or a part fails.
+pub fn serve_config(config: &Config) -> Result<(), ServiceError> {
+    runtime()?.block_on(async {
+        let mut clusters = Vec::new();
+        for cluster in &config.clusters {
+            let connection = cluster::connect(cluster).await?;
+            clusters.push(Watched { settings: ClusterSettings::from(cluster), connection });
+        }
+        let catalog = catalog(config);
+        let options = Options { data: config.data.clone(), listen: config.listen, catalog, clusters };
+        let service = Service::start(options, Arc::new(SystemClock)).await?;
+        tracing::info!(address = %service.address, data = %config.data.display(), "listening");
+        service.run_until(asked_to_end()).await
+    })
+}
+
+fn catalog(config: &Config) -> Vec<CatalogFact> {
+    let clusters = config.cluster_specs().into_iter().map(CatalogFact::Cluster);
+    clusters.chain(config.environment_specs().into_iter().map(CatalogFact::Environment)).collect()
+}
+
+/// Builds the view anew from the log; the service must not be running.
+///
+/// # Errors
+/// When another process holds the data directory, or the log cannot be read.
+pub fn rebuild(data: &Path) -> Result<crate::model::Offset, ServiceError> {
+    if !data.join("log.db").exists() {
+        return Err(ServiceError::NoLog { data: data.to_owned() });
+    }
+    let _lock = DirectoryLock::acquire(data)?;
+    let progress = crate::store::Watermark::default();
+    Ok(crate::projection::build(data, &progress)?)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, ServiceError> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServiceError::Thread)
+}

@@ -1,0 +1,59 @@
+//! What `/readyz` tells: whether changes are recorded and questions can be answered.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::api::{Check, Readiness};
+use crate::log::WriterHealth;
+use crate::projection::ViewStatus;
+
+/// A view further behind than this is not ready to be asked.
+const LAG_MAX: u64 = 100_000;
+
+/// The checks of a service.
+#[derive(Clone, Debug)]
+pub(super) struct Checks {
+    status: ViewStatus,
+    writer: WriterHealth,
+    /// Set while a history is still being made up.
+    preparing: Arc<AtomicBool>,
+}
+
+impl Checks {
+    pub(super) fn new(status: ViewStatus, writer: WriterHealth) -> Self {
+        Checks { status, writer, preparing: Arc::default() }
+    }
+
+    /// Says whether the service is still being prepared.
+    pub(super) fn set_preparing(&self, preparing: bool) {
+        self.preparing.store(preparing, Ordering::Release);
+    }
+
+    fn log(&self) -> Check {
+        let problem = self.writer.problem();
+        Check { name: "log", ok: problem.is_none(), detail: problem.unwrap_or_default() }
+    }
+
+    fn view(&self) -> Check {
+        let (head, checkpoint) = self.status.progress();
+        let (usable, lag) = (self.status.is_usable(), self.status.lag());
+        let detail = match (usable, lag) {
+            (false, _) => format!("being built: {checkpoint} of {head} changes"),
+            (true, 0) => String::new(),
+            (true, lag) => format!("{lag} changes behind"),
+        };
+        Check { name: "view", ok: usable && lag <= LAG_MAX, detail }
+    }
+}
+
+impl Readiness for Checks {
+    fn checks(&self) -> Vec<Check> {
+        let preparing = self.preparing.load(Ordering::Acquire);
+        let prepared = Check {
+            name: "prepared",
+            ok: !preparing,
+            detail: if preparing { "the simulated history is being played".into() } else { String::new() },
+        };
+        vec![self.log(), self.view(), prepared]
+    }
+}

@@ -1,0 +1,11 @@
+//! Everything that needs more than one part: the rules of the house, the program as its user runs it against
+//! simulated clusters, and the same against a real control plane.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod bad_input;
+mod control_plane;
+mod fleet;
+mod server;
+mod spine;
+mod tidy;

@@ -1,0 +1,158 @@
+//! The program as a child process, and the ways to ask it.
+
+use std::error::Error;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use http_body_util::{BodyExt, Empty};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+use tokio::process::{Child, Command};
+
+pub(crate) type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
+
+/// How long anything may take to come about; a bound on hanging, not on speed.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Where the program stands.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_strandline");
+
+/// A running `strandline serve`.
+pub(crate) struct Server {
+    child: Child,
+    url: String,
+    folder: PathBuf,
+    port: u16,
+}
+
+impl Server {
+    /// Starts with a configuration; data, configuration and output are kept in `folder`.
+    pub(crate) async fn start(folder: &Path, config: &str) -> Result<Self> {
+        std::fs::write(folder.join("config.yaml"), config)?;
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        Self::spawn(folder, port).await
+    }
+
+    async fn spawn(folder: &Path, port: u16) -> Result<Self> {
+        let output = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("output"))?;
+        let child = Command::new(PROGRAM)
+            .arg("serve")
+            .arg("--config")
+            .arg(folder.join("config.yaml"))
+            .arg("--data")
+            .arg(folder.join("data"))
+            .args(["--listen", &format!("127.0.0.1:{port}")])
+            .env("RUST_LOG", "info")
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .kill_on_drop(true)
+            .spawn()?;
+        let mut server =
+            Server { child, url: format!("http://127.0.0.1:{port}"), folder: folder.to_owned(), port };
+        let started = Instant::now();
+        while get(&format!("{}/readyz", server.url)).await.map(|(status, _)| status).unwrap_or(0) != 200 {
+            if let Some(status) = server.child.try_wait()? {
+                return Err(format!("the server ended with {status}: {}", server.output()).into());
+            }
+            if started.elapsed() > PATIENCE {
+                return Err(format!("the server did not become ready: {}", server.output()).into());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(server)
+    }
+
+    /// Ends the process at once, as a power cut would, and starts it again on the same data.
+    pub(crate) async fn kill_and_restart(&mut self) -> Result<()> {
+        self.kill().await?;
+        let (folder, port) = (self.folder.clone(), self.port);
+        *self = Self::spawn(&folder, port).await?;
+        Ok(())
+    }
+
+    /// Ends the process at once.
+    pub(crate) async fn kill(&mut self) -> Result<()> {
+        self.child.kill().await?;
+        Ok(())
+    }
+
+    /// Asks the process to end and waits for it.
+    pub(crate) async fn stop(mut self) -> Result<()> {
+        let pid = self.child.id().ok_or("the server has ended already")?;
+        let asked = Command::new("kill").arg(pid.to_string()).status().await?;
+        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await??;
+        match asked.success() && status.success() {
+            true => Ok(()),
+            false => Err(format!("the server ended with {status}: {}", self.output()).into()),
+        }
+    }
+
+    /// The data directory.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    /// Everything the program printed so far.
+    pub(crate) fn output(&self) -> String {
+        std::fs::read_to_string(self.folder.join("output")).unwrap_or_default()
+    }
+
+    /// Asks for a path below `/api/v1`.
+    pub(crate) async fn ask(&self, path: &str) -> Result<Value> {
+        let (status, body) = get(&format!("{}/api/v1{path}", self.url)).await?;
+        match status {
+            200 => Ok(serde_json::from_str(&body)?),
+            _ => Err(format!("{path}: {status} {body}").into()),
+        }
+    }
+
+    /// Asks until an answer is as wanted; tells the last answer when it never is.
+    pub(crate) async fn until(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+        let started = Instant::now();
+        loop {
+            let answer = self.ask(path).await;
+            match answer {
+                Ok(answer) if wanted(&answer) => return Ok(answer),
+                answer if started.elapsed() > PATIENCE => {
+                    return Err(
+                        format!("{path} never came to be as wanted: {answer:?}\n{}", self.output()).into()
+                    );
+                }
+                _ => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    }
+
+    /// Runs a reading command of the program against this server.
+    pub(crate) async fn cli(&self, arguments: &[&str]) -> Result<String> {
+        let output = Command::new(PROGRAM)
+            .args(arguments)
+            .env("STRANDLINE_SERVER", &self.url)
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .output()
+            .await?;
+        match output.status.success() {
+            true => Ok(String::from_utf8(output.stdout)?),
+            false => Err(String::from_utf8_lossy(&output.stderr).into()),
+        }
+    }
+}
+
+/// Status and body of a GET.
+pub(crate) async fn get(url: &str) -> Result<(u16, String)> {
+    let client = Client::builder(TokioExecutor::new()).build_http::<Empty<bytes::Bytes>>();
+    let response = client.get(url.parse()?).await?;
+    let status = response.status().as_u16();
+    let body = response.into_body().collect().await?.to_bytes();
+    Ok((status, String::from_utf8(body.to_vec())?))
+}
+
+/// The items of a list by a key made of each.
+pub(crate) fn items(answer: &Value) -> impl Iterator<Item = &Value> {
+    answer["items"].as_array().into_iter().flatten()
+}

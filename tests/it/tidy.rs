@@ -1,0 +1,155 @@
+//! The rules of the house, read from the sources.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every Rust file below a folder, with its text.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("the folder can be read").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&root().join(folder), &mut found);
+    found.sort();
+    let name = |path: &Path| path.strip_prefix(root()).expect("below the root").display().to_string();
+    found.iter().map(|path| (name(path), fs::read_to_string(path).expect("the file can be read"))).collect()
+}
+
+/// The module at the top level of `src` to which a file belongs.
+fn room(file: &str) -> &str {
+    let inside = file.trim_start_matches("src/");
+    inside.split('/').next().unwrap_or(inside).trim_end_matches(".rs")
+}
+
+fn is_test(file: &str) -> bool {
+    file.contains("/tests/") || file.ends_with("/tests.rs")
+}
+
+/// The text of a file without its tests, which may reach further than the code they test.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or(text)
+        .split("#[cfg(test)]\n#[expect(clippy::unwrap_used")
+        .next()
+        .unwrap_or(text)
+}
+
+/// The modules in the order in which `lib.rs` declares them.
+fn order() -> Vec<String> {
+    let lib = fs::read_to_string(root().join("src/lib.rs")).expect("lib.rs can be read");
+    lib.lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Our own modules that a text names with `crate::`.
+fn imports(text: &str) -> Vec<&str> {
+    let names = text
+        .match_indices("crate::")
+        .filter(|(at, _)| !text[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_'));
+    let name = |at: usize| {
+        let rest = &text[at + "crate::".len()..];
+        &rest[..rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())]
+    };
+    names.map(|(at, _)| name(at)).filter(|name| !name.is_empty()).collect()
+}
+
+#[test]
+fn a_module_imports_only_what_stands_before_it() {
+    let order = order();
+    let place: BTreeMap<&str, usize> = order.iter().enumerate().map(|(n, name)| (name.as_str(), n)).collect();
+    let mut wrong = Vec::new();
+    for (file, text) in sources("src").iter().filter(|(file, _)| !is_test(file)) {
+        let Some(own) = place.get(room(file)) else { continue };
+        for name in imports(without_tests(text)) {
+            if place.get(name).is_some_and(|other| other > own) {
+                wrong.push(format!("{file} imports {name}, which stands after {}", room(file)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Only these rooms may speak of a crate.
+fn only(word: &str, rooms: &[&str]) {
+    let mut wrong = Vec::new();
+    for (file, text) in sources("src").iter().filter(|(file, _)| !is_test(file)) {
+        if without_tests(text).contains(word) && !rooms.contains(&room(file)) {
+            wrong.push(file.clone());
+        }
+    }
+    assert!(wrong.is_empty(), "{word} outside of {rooms:?}: {wrong:#?}");
+}
+
+#[test]
+fn sql_is_spoken_in_four_rooms() {
+    only("rusqlite", &["store", "log", "projection", "query"]);
+    only("refinery", &["log"]);
+}
+
+#[test]
+fn kubernetes_clients_live_in_one_room() {
+    only("kube::", &["cluster"]);
+    only("k8s_openapi", &["cluster"]);
+}
+
+#[test]
+fn what_must_replay_reads_no_clock() {
+    let pure = ["model", "object", "redact", "digest", "delta", "health", "edges", "projection", "log"];
+    let mut wrong = Vec::new();
+    for (file, text) in sources("src").iter().filter(|(file, _)| !is_test(file) && pure.contains(&room(file)))
+    {
+        for word in ["Utc::now", "SystemTime", "Instant::now", "Local::now", "SystemClock"] {
+            if without_tests(text).contains(word) {
+                wrong.push(format!("{file}: {word}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn files_stay_small() {
+    let mut wrong = Vec::new();
+    for (file, text) in sources("src").iter().chain(&sources("tests")).chain(&sources("benches")) {
+        let lines = text.lines().count();
+        if lines > 450 {
+            wrong.push(format!("{file}: {lines} lines"));
+        }
+    }
+    assert!(wrong.is_empty(), "would one room be two? {wrong:#?}");
+}
+
+#[test]
+fn every_test_file_is_declared() {
+    let main = fs::read_to_string(root().join("tests/it/main.rs")).expect("main.rs can be read");
+    let mut forgotten = Vec::new();
+    for entry in fs::read_dir(root().join("tests/it")).expect("tests/it can be read").flatten() {
+        let name = entry.file_name().to_string_lossy().trim_end_matches(".rs").to_owned();
+        if name != "main" && !main.contains(&format!("mod {name};")) {
+            forgotten.push(name);
+        }
+    }
+    assert!(forgotten.is_empty(), "{forgotten:#?}");
+}
+
+#[test]
+fn the_tree_of_dependencies_stays_small() {
+    let lock = fs::read_to_string(root().join("Cargo.lock")).expect("Cargo.lock can be read");
+    let packages = lock.matches("[[package]]").count();
+    assert!(packages <= 360, "{packages} packages; is there one to be spared?");
+}
