@@ -26,3 +26,5 @@ pub mod digest;
 pub mod clock;
 pub mod log;
 pub mod query;
+
+pub mod demo;
