@@ -6,4 +6,6 @@
 //! tells the same story. Nothing here speaks to the log: what the demo shows went through real watches.
 
 pub mod api_server;
+pub mod fleet;
 mod random;
+pub mod workloads;

@@ -195,6 +195,14 @@ impl ApiServer {
         state.value(&Kind::new(group, kind), namespace, name).cloned().map(Value::Object)
     }
 
+    /// The names of a kind's objects in a namespace.
+    pub fn names(&self, group: &str, kind: &str, namespace: &str) -> Vec<String> {
+        let state = self.shared.state();
+        let kind = Kind::new(group, kind);
+        let objects = state.objects(&kind).filter(|stored| stored.namespace == namespace);
+        objects.map(|stored| stored.name.clone()).collect()
+    }
+
     /// How many objects of all kinds there are.
     pub fn object_count(&self) -> usize {
         let state = self.shared.state();
@@ -320,7 +328,7 @@ impl Shared {
 }
 
 /// A time as Kubernetes writes it: whole seconds.
-pub(super) fn seconds(time: Timestamp) -> String {
+pub(crate) fn seconds(time: Timestamp) -> String {
     let micros = time.as_micros();
     Timestamp::from_micros(micros - micros.rem_euclid(1_000_000)).to_string()
 }
