@@ -36,3 +36,5 @@ pub mod log;
 pub mod projection;
 
 pub mod query;
+
+pub mod demo;

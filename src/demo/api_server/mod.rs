@@ -1,0 +1,334 @@
+//! A simulated Kubernetes API server: HTTP/1.1 on the loopback, objects and watch events in memory.
+//!
+//! It serves discovery, lists in pages of one snapshot, single objects and watches that resume from a bounded
+//! window of events. Readers take what they need from shared state at their own pace, so that no reader ever
+//! holds up the simulation. It reads no clock but for the pace of bookmarks and time limits of watches:
+//! the times in objects come from [`ApiServer::set_time`].
+
+mod discovery;
+mod faults;
+mod kinds;
+mod list;
+mod managed;
+mod query;
+mod selector;
+mod serve;
+mod state;
+mod status;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+pub use self::faults::{Fault, Faults};
+pub use self::kinds::{ServedKind, builtin_kinds};
+pub use self::managed::Author;
+use self::state::State;
+use crate::model::{Kind, Timestamp};
+
+/// How many requests of each type were answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// Lists begun.
+    pub lists: u64,
+    /// Pages of lists, the first ones included.
+    pub pages: u64,
+    /// Watches, streaming lists included.
+    pub watches: u64,
+    /// Watches that asked for initial events.
+    pub streaming_lists: u64,
+    /// Single objects.
+    pub gets: u64,
+    /// Discovery, version and probes.
+    pub discovery: u64,
+    /// Refused by the fault script.
+    pub refused: u64,
+}
+
+/// A simulated Kubernetes API server; dropping it closes its connections.
+#[derive(Debug)]
+pub struct ApiServer {
+    shared: Arc<Shared>,
+    port: AtomicU16,
+    listening: Mutex<Option<Listening>>,
+}
+
+/// The accepting task, and how it is told to end.
+#[derive(Debug)]
+struct Listening {
+    end: oneshot::Sender<()>,
+    accepting: JoinHandle<()>,
+}
+
+/// What connections share with the simulation.
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    faults: Faults,
+    /// Carries the newest resourceVersion to watches.
+    wake: tokio::sync::watch::Sender<u64>,
+    requests: Mutex<BTreeMap<Option<Kind>, Requests>>,
+    stale: Mutex<BTreeSet<String>>,
+    bookmark_millis: AtomicU64,
+}
+
+impl ApiServer {
+    /// A server that holds state and does not listen yet.
+    pub fn new(name: &str, kinds: Vec<ServedKind>) -> Self {
+        let mut state = State::new(name);
+        for kind in kinds {
+            state.add_kind(kind);
+        }
+        let wake = tokio::sync::watch::Sender::new(0);
+        let shared = Shared {
+            state: Mutex::new(state),
+            faults: Faults::new(wake.clone()),
+            wake,
+            requests: Mutex::default(),
+            stale: Mutex::default(),
+            bookmark_millis: AtomicU64::new(2_000),
+        };
+        ApiServer { shared: Arc::new(shared), port: AtomicU16::new(0), listening: Mutex::default() }
+    }
+
+    /// A server that listens on a free port of the loopback.
+    pub async fn start(name: &str, kinds: Vec<ServedKind>) -> io::Result<Self> {
+        let server = ApiServer::new(name, kinds);
+        server.start_again().await?;
+        Ok(server)
+    }
+
+    /// Listens, after [`ApiServer::stop`] on the same port as before; does nothing while it listens already.
+    pub async fn start_again(&self) -> io::Result<()> {
+        if self.listening().is_some() {
+            return Ok(());
+        }
+        let listener = serve::bind(self.port.load(Ordering::Relaxed)).await?;
+        self.port.store(listener.local_addr()?.port(), Ordering::Relaxed);
+        let (end, ended) = oneshot::channel();
+        let accepting = tokio::spawn(serve::accept(Arc::clone(&self.shared), listener, ended));
+        if let Some(other) = self.listening().replace(Listening { end, accepting }) {
+            other.accepting.abort();
+        }
+        Ok(())
+    }
+
+    /// Closes every connection and refuses new ones; what it holds stays.
+    pub async fn stop(&self) {
+        let listening = self.listening().take();
+        if let Some(Listening { end, accepting }) = listening {
+            drop(end);
+            // Only once the task has ended is the port closed; how it ended is no matter.
+            let _ = accepting.await;
+        }
+    }
+
+    /// The name it was given.
+    pub fn name(&self) -> String {
+        self.shared.state().name.clone()
+    }
+
+    /// Where it listens, such as `http://127.0.0.1:40123`.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port.load(Ordering::Relaxed))
+    }
+
+    /// A kubeconfig for it, without credentials.
+    pub fn kubeconfig(&self) -> String {
+        let (name, url) = (self.name(), self.url());
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: {name}\nclusters:\n- name: {name}\n  cluster:\n    \
+             server: {url}\ncontexts:\n- name: {name}\n  context:\n    cluster: {name}\n    user: {name}\nusers:\n\
+             - name: {name}\n  user: {{}}\n"
+        )
+    }
+
+    /// Sets the time that objects get from now on.
+    pub fn set_time(&self, now: Timestamp) {
+        self.shared.state().now = now;
+    }
+
+    /// Stores an object in the name of a user with an editor; see [`ApiServer::apply_as`].
+    pub fn apply(&self, object: Value) -> u64 {
+        self.apply_as(object, Author::KUBECTL)
+    }
+
+    /// Stores an object whole, completes its metadata, and tells watches; returns its resourceVersion.
+    ///
+    /// An object equal to the present one changes nothing. Another uid under the same name ends the present one
+    /// first. Zero is returned for what has no name or is of no served kind.
+    pub fn apply_as(&self, object: Value, author: Author) -> u64 {
+        let mut state = self.shared.state();
+        let version = state.apply(object, author);
+        self.shared.tell(state);
+        version
+    }
+
+    /// Removes an object and tells watches; returns the resourceVersion, or zero when it was not there.
+    pub fn delete(&self, group: &str, kind: &str, namespace: &str, name: &str) -> u64 {
+        let kind = Kind::new(group, kind);
+        let mut state = self.shared.state();
+        let there = state.get(&kind, namespace, name).is_some();
+        let lost = there && self.shared.faults.strikes(Fault::LostDelete, 0);
+        let version = state.delete(&kind, namespace, name, lost);
+        self.shared.tell(state);
+        version
+    }
+
+    /// All objects of a kind as they are: the truth that a watcher must reach.
+    pub fn objects(&self, group: &str, kind: &str) -> Vec<Value> {
+        self.shared.state().values(&Kind::new(group, kind)).cloned().map(Value::Object).collect()
+    }
+
+    /// One object as it is.
+    pub fn object(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<Value> {
+        let state = self.shared.state();
+        state.value(&Kind::new(group, kind), namespace, name).cloned().map(Value::Object)
+    }
+
+    /// The names of a kind's objects in a namespace.
+    pub fn names(&self, group: &str, kind: &str, namespace: &str) -> Vec<String> {
+        let state = self.shared.state();
+        let kind = Kind::new(group, kind);
+        let objects = state.objects(&kind).filter(|stored| stored.namespace == namespace);
+        objects.map(|stored| stored.name.clone()).collect()
+    }
+
+    /// How many objects of all kinds there are.
+    pub fn object_count(&self) -> usize {
+        let state = self.shared.state();
+        state.kinds().map(|kind| state.objects(&kind.kind).count()).sum()
+    }
+
+    /// resourceVersion of the last event of a kind that watches are told of; zero when there was none.
+    pub fn resource_version_of(&self, group: &str, kind: &str) -> u64 {
+        self.shared.state().last_of(&Kind::new(group, kind))
+    }
+
+    /// The server's newest resourceVersion.
+    pub fn resource_version(&self) -> u64 {
+        self.shared.state().version
+    }
+
+    /// The kinds served.
+    pub fn kinds(&self) -> Vec<ServedKind> {
+        self.shared.state().kinds().map(|kind| ServedKind::clone(kind)).collect()
+    }
+
+    /// Serves another kind from now on.
+    pub fn add_kind(&self, kind: ServedKind) {
+        let mut state = self.shared.state();
+        state.add_kind(kind);
+        self.shared.tell(state);
+    }
+
+    /// Ceases to serve a kind: its objects are deleted, its watches end, its paths are unknown.
+    pub fn remove_kind(&self, group: &str, kind: &str) {
+        let mut state = self.shared.state();
+        state.remove_kind(&Kind::new(group, kind));
+        self.shared.tell(state);
+    }
+
+    /// Lets discovery tell a group as stale, without its resources, as when an aggregated server is down.
+    pub fn set_stale(&self, group: &str, stale: bool) {
+        let mut groups = self.shared.stale.lock().unwrap_or_else(PoisonError::into_inner);
+        if stale {
+            groups.insert(group.to_owned());
+        } else {
+            groups.remove(group);
+        }
+    }
+
+    /// Retains this many watch events; a watch that starts before them must relist.
+    pub fn set_window(&self, events: usize) {
+        let mut state = self.shared.state();
+        state.window = events;
+        state.shrink();
+    }
+
+    /// Sends bookmarks to idle watches this often.
+    pub fn set_bookmark_interval(&self, every: Duration) {
+        let millis = u64::try_from(every.as_millis()).unwrap_or(u64::MAX).max(1);
+        self.shared.bookmark_millis.store(millis, Ordering::Relaxed);
+    }
+
+    /// The fault script.
+    pub fn faults(&self) -> &Faults {
+        &self.shared.faults
+    }
+
+    /// Requests of all kinds so far.
+    pub fn requests(&self) -> Requests {
+        let requests = self.shared.requests();
+        requests.values().fold(Requests::default(), |sum, one| Requests {
+            lists: sum.lists + one.lists,
+            pages: sum.pages + one.pages,
+            watches: sum.watches + one.watches,
+            streaming_lists: sum.streaming_lists + one.streaming_lists,
+            gets: sum.gets + one.gets,
+            discovery: sum.discovery + one.discovery,
+            refused: sum.refused + one.refused,
+        })
+    }
+
+    /// Requests for one kind so far.
+    pub fn requests_of(&self, group: &str, kind: &str) -> Requests {
+        self.shared.requests().get(&Some(Kind::new(group, kind))).copied().unwrap_or_default()
+    }
+
+    fn listening(&self) -> MutexGuard<'_, Option<Listening>> {
+        self.listening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ApiServer {
+    fn drop(&mut self) {
+        if let Some(listening) = self.listening().take() {
+            listening.accepting.abort();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn requests(&self) -> MutexGuard<'_, BTreeMap<Option<Kind>, Requests>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends a change of the state and wakes the watches.
+    fn tell(&self, state: MutexGuard<'_, State>) {
+        let version = state.version;
+        drop(state);
+        self.wake.send_replace(version);
+    }
+
+    fn count(&self, kind: Option<&ServedKind>, add: impl FnOnce(&mut Requests)) {
+        add(self.requests().entry(kind.map(|kind| kind.kind.clone())).or_default());
+    }
+
+    fn stale_groups(&self) -> BTreeSet<String> {
+        self.stale.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn bookmark_every(&self) -> Duration {
+        Duration::from_millis(self.bookmark_millis.load(Ordering::Relaxed))
+    }
+}
+
+/// A time as Kubernetes writes it: whole seconds.
+pub(crate) fn seconds(time: Timestamp) -> String {
+    let micros = time.as_micros();
+    Timestamp::from_micros(micros - micros.rem_euclid(1_000_000)).to_string()
+}

@@ -1,0 +1,94 @@
+//! Which project has which environments, and in which clusters they are.
+
+use std::collections::BTreeMap;
+
+use super::schedule::SiteId;
+use super::world::Site;
+use crate::demo::workloads::catalog::{PROJECTS, Place, Project};
+use crate::model::{EnvironmentId, EnvironmentSpec, Target, Tier, slug};
+
+/// A cluster as it is founded: name, region as people say it, region and zones of the cloud.
+pub(super) struct Ground {
+    pub(super) name: &'static str,
+    pub(super) region: &'static str,
+    pub(super) cloud_region: &'static str,
+}
+
+/// The four clusters.
+pub(super) const GROUNDS: [Ground; 4] = [
+    Ground { name: "us-east", region: "us", cloud_region: "us-east-1" },
+    Ground { name: "us-west", region: "us", cloud_region: "us-west-2" },
+    Ground { name: "eu-central", region: "eu", cloud_region: "eu-central-1" },
+    Ground { name: "eu-west", region: "eu", cloud_region: "eu-west-1" },
+];
+
+/// Every lasting place of every project, with the number of its cluster.
+pub(super) fn lasting_places() -> Vec<(usize, Place)> {
+    let mut places = Vec::new();
+    for (number, project) in PROJECTS.iter().enumerate() {
+        for cluster in 0..GROUNDS.len() {
+            let name = if cluster < 2 { "production/us-region" } else { "production/eu-region" };
+            places.push((cluster, place(project, cluster, name, Tier::Production)));
+        }
+        let home = if number % 2 == 0 { 1 } else { 3 };
+        places.push((home, place(project, home, "staging", Tier::Staging)));
+        if project.tested {
+            places.push((2, place(project, 2, "qa", Tier::Testing)));
+        }
+    }
+    places
+}
+
+/// Where the review app of a branch is.
+pub(super) fn review(project: &'static Project, branch: &str) -> (usize, Place) {
+    let cluster = 3;
+    (cluster, place(project, cluster, &format!("review/{branch}"), Tier::Development))
+}
+
+fn place(project: &'static Project, cluster: usize, name: &str, tier: Tier) -> Place {
+    let ground = &GROUNDS[cluster % GROUNDS.len()];
+    let short = match tier {
+        Tier::Production => "production".to_owned(),
+        _ => name.replace('/', "-"),
+    };
+    Place {
+        project,
+        environment: name.to_owned(),
+        slug: slug(name),
+        tier,
+        region: ground.region.to_owned(),
+        cluster: ground.name.to_owned(),
+        namespace: format!("{}-{short}", project.path.replace('/', "-")),
+    }
+}
+
+/// The environments of sites that are not being deleted, each with all its targets.
+pub(super) fn environments(sites: &BTreeMap<SiteId, Box<Site>>) -> Vec<EnvironmentSpec> {
+    let mut environments: BTreeMap<String, EnvironmentSpec> = BTreeMap::new();
+    for site in sites.values().filter(|site| site.deleting.is_none()) {
+        let place = &site.place;
+        let id = format!("{}.{}", place.project.path, place.environment);
+        let id = id.replacen('/', ".", 1).replace('/', "-");
+        let environment = environments.entry(id.clone()).or_insert_with(|| EnvironmentSpec {
+            id: EnvironmentId::new(id),
+            project: place.project.path.to_owned(),
+            name: place.environment.clone(),
+            slug: place.slug.clone(),
+            tier: place.tier,
+            region: place.region.clone(),
+            targets: Vec::new(),
+        });
+        environment.targets.push(target(place));
+    }
+    environments.into_values().collect()
+}
+
+/// Review apps own their namespace; elsewhere the labels decide.
+fn target(place: &Place) -> Target {
+    let labels = [
+        ("app.gitlab.com/project_id".to_owned(), place.project.id.to_string()),
+        ("app.gitlab.com/environment_slug".to_owned(), place.slug.clone()),
+    ];
+    let labels = if place.tier == Tier::Development { BTreeMap::new() } else { labels.into() };
+    Target { cluster: place.cluster.clone(), namespace: place.namespace.clone(), labels }
+}

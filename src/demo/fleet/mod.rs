@@ -1,0 +1,103 @@
+//! The simulated fleet: four clusters in two regions and an organization that works in them.
+//!
+//! The simulation is a schedule of actions, each at its own moment. [`Fleet::step`] lets everything happen that is
+//! due by the given time and writes the objects that changed to the clusters' API servers, with the times at which
+//! things happened. One seed and one start tell one story, in steps of any size.
+
+mod autoscaling;
+mod catalog;
+mod founding;
+mod node_life;
+mod pod_life;
+mod releases;
+mod remarks;
+mod rollouts;
+mod schedule;
+mod sites;
+mod stateful_sets;
+#[cfg(test)]
+mod tests;
+mod world;
+
+use std::io;
+use std::time::Duration;
+
+use self::schedule::Action;
+use self::world::World;
+use super::api_server::ApiServer;
+use super::workloads::catalog::Fate;
+use crate::model::{ClusterSpec, EnvironmentSpec, Timestamp};
+
+/// What a fleet is made from.
+#[derive(Clone, Debug)]
+pub struct FleetOptions {
+    /// Decides everything that is left to chance.
+    pub seed: u64,
+    /// When the history begins; ten days before that the organization was founded.
+    pub start: Timestamp,
+    /// How long the history is: the story has its incident an eighth of this before the end, and goes on after it.
+    pub history: Duration,
+}
+
+impl FleetOptions {
+    /// A day of history.
+    pub fn new(seed: u64, start: Timestamp) -> Self {
+        FleetOptions { seed, start, history: founding::DAY }
+    }
+}
+
+/// Four simulated clusters with what runs in them.
+#[derive(Debug)]
+pub struct Fleet {
+    world: World,
+}
+
+impl Fleet {
+    /// A fleet as it is when its history begins, whose servers do not listen yet.
+    pub fn new(options: &FleetOptions) -> Self {
+        Fleet { world: founding::found(options) }
+    }
+
+    /// A fleet as it is when its history begins, its servers listening.
+    pub async fn start(options: &FleetOptions) -> io::Result<Self> {
+        let fleet = Fleet::new(options);
+        fleet.listen().await?;
+        Ok(fleet)
+    }
+
+    /// Lets all servers listen.
+    pub async fn listen(&self) -> io::Result<()> {
+        for server in self.servers() {
+            server.start_again().await?;
+        }
+        Ok(())
+    }
+
+    /// Lets everything happen that is due by `now`; a moment that has passed changes nothing.
+    pub fn step(&mut self, now: Timestamp) {
+        self.world.advance_to(now);
+    }
+
+    /// The moment that the fleet has reached.
+    pub fn now(&self) -> Timestamp {
+        self.world.now
+    }
+
+    /// The API servers, in the order of [`Fleet::clusters`].
+    pub fn servers(&self) -> &[ApiServer] {
+        &self.world.servers
+    }
+
+    /// The clusters to declare, each with the address of its API server.
+    pub fn clusters(&self) -> Vec<(ClusterSpec, String)> {
+        let pairs = self.world.clusters.iter().zip(&self.world.servers);
+        let spec =
+            |name: &str, region: &str| ClusterSpec { name: name.to_owned(), region: region.to_owned() };
+        pairs.map(|(cluster, server)| (spec(cluster.name, cluster.region), server.url())).collect()
+    }
+
+    /// The environments to declare now, in the order of their names; review apps come and go.
+    pub fn environments(&self) -> Vec<EnvironmentSpec> {
+        catalog::environments(&self.world.sites)
+    }
+}
