@@ -25,4 +25,11 @@ pub mod digest;
 
 pub mod clock;
 pub mod log;
+pub mod present;
 pub mod query;
+
+pub mod api;
+pub mod web;
+
+pub mod cli;
+pub mod service;
