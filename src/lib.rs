@@ -37,4 +37,11 @@ pub mod projection;
 
 pub mod query;
 
+pub mod present;
+
+pub mod api;
+pub mod web;
+
 pub mod demo;
+
+pub mod cli;

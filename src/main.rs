@@ -1,3 +1,16 @@
 //! The `strandline` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use strandline::cli::{self, Cli};
+
+fn main() -> ExitCode {
+    match cli::run(&Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}", error.lines());
+            error.exit.into()
+        }
+    }
+}

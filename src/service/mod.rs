@@ -9,7 +9,7 @@ mod error;
 mod projection;
 mod readiness;
 
-pub use demo::demo;
+pub use demo::{DemoOptions, demo};
 pub use error::ServiceError;
 
 use std::net::SocketAddr;
@@ -22,7 +22,9 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::api::{self, ApiState};
+use warp::Filter;
+
+use crate::api::{self, ApiState, Hosts, ServerOptions};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, ClusterSettings, Connection};
 use crate::config::Config;
@@ -58,6 +60,8 @@ pub struct Options {
     pub catalog: Vec<CatalogFact>,
     /// Clusters to watch.
     pub clusters: Vec<Watched>,
+    /// Whether `/readyz` is to wait for a word that all is prepared.
+    pub preparing: bool,
 }
 
 /// A running service.
@@ -126,13 +130,18 @@ impl Service {
         let lock = DirectoryLock::acquire(&options.data)?;
         let (writer, appender) = LogWriter::open(&options.data, Arc::clone(&clock))?;
         let status = ViewStatus::new(writer.head());
-        let checks = Checks::new(status.clone(), writer.health());
+        let checks = Checks::new(status.clone(), writer.health(), options.preparing);
         let stopping = CancellationToken::new();
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock));
         let writer = Ended::spawn("log-writer", move || writer.run())?;
         let projector = projection::spawn(&options.data, &status, &queries, &stopping)?;
         let server = TaskTracker::new();
-        serve(&server, listener, queries, &checks, &stopping);
+        let readiness = Arc::new(checks.clone());
+        let state = ApiState { queries, readiness, clock: Arc::clone(&clock) };
+        let router = api::routes(&state).or(web::site(&state)).unify().boxed();
+        let hosts = ServerOptions::new(Hosts::for_listener(address, &[]));
+        server.spawn(api::serve(listener, router, hosts, stopping.clone()));
+        server.close();
         appender.declare(options.catalog).await?;
         let (watching, watchers) = (CancellationToken::new(), TaskTracker::new());
         for Watched { settings, connection } in options.clusters {
@@ -153,11 +162,6 @@ impl Service {
             projector,
             _lock: lock,
         })
-    }
-
-    /// What `/readyz` tells.
-    fn checks(&self) -> &Checks {
-        &self.checks
     }
 
     /// Runs until `stop` resolves or a part fails, then stops the rest.
@@ -185,19 +189,6 @@ impl Service {
     }
 }
 
-fn serve(
-    server: &TaskTracker,
-    listener: TcpListener,
-    queries: Queries,
-    checks: &Checks,
-    stopping: &CancellationToken,
-) {
-    let state = ApiState::new(queries, Arc::new(checks.clone()));
-    let router = api::router(state.clone(), web::routes(state));
-    server.spawn(api::serve(listener, router, stopping.clone()));
-    server.close();
-}
-
 /// Resolves when the process is asked to end.
 async fn asked_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
@@ -215,21 +206,27 @@ async fn asked_to_end() {
     }
 }
 
-/// Serves what a configuration says, until the process is asked to end.
+/// Serves what a configuration says, until the process is asked to end; `data` goes before what it says.
 ///
 /// # Errors
 /// When the configuration cannot be carried out or a part fails.
-pub fn serve_config(config: &Config) -> Result<(), ServiceError> {
+pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -> Result<(), ServiceError> {
     runtime()?.block_on(async {
         let mut clusters = Vec::new();
         for cluster in &config.clusters {
             let connection = cluster::connect(cluster).await?;
             clusters.push(Watched { settings: ClusterSettings::from(cluster), connection });
         }
-        let catalog = catalog(config);
-        let options = Options { data: config.data.clone(), listen: config.listen, catalog, clusters };
+        let options = Options {
+            data: data.unwrap_or(&config.data).to_owned(),
+            listen: listen.unwrap_or(config.listen),
+            catalog: catalog(config),
+            clusters,
+            preparing: false,
+        };
+        tracing::info!(data = %options.data.display(), "recording");
         let service = Service::start(options, Arc::new(SystemClock)).await?;
-        tracing::info!(address = %service.address, data = %config.data.display(), "listening");
+        tracing::info!("listening on http://{}", service.address);
         service.run_until(asked_to_end()).await
     })
 }

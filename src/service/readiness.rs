@@ -20,8 +20,8 @@ pub(super) struct Checks {
 }
 
 impl Checks {
-    pub(super) fn new(status: ViewStatus, writer: WriterHealth) -> Self {
-        Checks { status, writer, preparing: Arc::default() }
+    pub(super) fn new(status: ViewStatus, writer: WriterHealth, preparing: bool) -> Self {
+        Checks { status, writer, preparing: Arc::new(AtomicBool::new(preparing)) }
     }
 
     /// Says whether the service is still being prepared.
@@ -31,7 +31,7 @@ impl Checks {
 
     fn log(&self) -> Check {
         let problem = self.writer.problem();
-        Check { name: "log", ok: problem.is_none(), detail: problem.unwrap_or_default() }
+        Check { name: "log".into(), ok: problem.is_none(), detail: problem.unwrap_or_default() }
     }
 
     fn view(&self) -> Check {
@@ -42,7 +42,7 @@ impl Checks {
             (true, 0) => String::new(),
             (true, lag) => format!("{lag} changes behind"),
         };
-        Check { name: "view", ok: usable && lag <= LAG_MAX, detail }
+        Check { name: "view".into(), ok: usable && lag <= LAG_MAX, detail }
     }
 }
 
@@ -50,7 +50,7 @@ impl Readiness for Checks {
     fn checks(&self) -> Vec<Check> {
         let preparing = self.preparing.load(Ordering::Acquire);
         let prepared = Check {
-            name: "prepared",
+            name: "prepared".into(),
             ok: !preparing,
             detail: if preparing { "the simulated history is being played".into() } else { String::new() },
         };

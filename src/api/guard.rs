@@ -1,0 +1,110 @@
+//! What holds for every answer, whoever gives it: trace, names we answer to, panics, security headers.
+
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
+use http::header::{CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue};
+use http::header::{REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
+use http::{Method, Request, StatusCode};
+use hyper::body::{Body, Incoming};
+use tower_service::Service;
+
+use super::Hosts;
+use super::problem::{Code, Problem};
+use super::request::{Context, TraceId};
+use super::respond::Response;
+use super::router::Router;
+
+/// The longest address that is read; the longest of ours stays far below.
+const ADDRESS_BYTES_MAX: usize = 8 * 1024;
+
+/// Nothing may be loaded, framed or submitted; pages set a policy of their own.
+const STRICT_POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Answers a request by the router, whatever the router does.
+pub async fn answer(router: Router, hosts: &Hosts, mut request: Request<Incoming>) -> Response {
+    let trace = TraceId::of(request.headers());
+    let context = Context {
+        path: request.uri().path().to_owned(),
+        method: request.method().clone(),
+        headers: request.headers().clone(),
+        trace: trace.clone(),
+    };
+    request.extensions_mut().insert(trace);
+    let response = match refusal(hosts, &request) {
+        Some(problem) => problem.into_response(&context),
+        None => caught(router, request, &context).await,
+    };
+    let response = finish(response, &context);
+    tracing::debug!(
+        method = %context.method,
+        path = context.path,
+        status = response.status().as_u16(),
+        trace_id = context.trace.as_str(),
+        "answered"
+    );
+    response
+}
+
+fn refusal(hosts: &Hosts, request: &Request<Incoming>) -> Option<Problem> {
+    let address = request.uri().path_and_query().map_or(0, |address| address.as_str().len());
+    if address > ADDRESS_BYTES_MAX {
+        let detail = format!("an address may hold at most {ADDRESS_BYTES_MAX} bytes; this has {address}");
+        return Some(Problem::new(Code::UriTooLong, detail));
+    }
+    if !hosts.allow(request.uri(), request.headers()) {
+        let detail = "this server does not answer under the name that the Host header gives";
+        return Some(Problem::new(Code::MisdirectedRequest, detail));
+    }
+    None
+}
+
+/// A panic costs its own request and no other.
+async fn caught(router: Router, request: Request<Incoming>, context: &Context) -> Response {
+    let run = async move { warp::service(router).call(request).await };
+    match AssertUnwindSafe(run).catch_unwind().await {
+        Ok(Ok(response)) => response,
+        Err(panic) => {
+            let text = panic.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            tracing::error!(
+                trace_id = context.trace.as_str(),
+                path = context.path,
+                panic = text.unwrap_or("no message"),
+                "a handler panicked"
+            );
+            Problem::internal("a panic").into_response(context)
+        }
+    }
+}
+
+/// Headers that every answer carries, and no body for HEAD.
+fn finish(mut response: Response, context: &Context) -> Response {
+    let given = context.header(X_REQUEST_ID).filter(|id| is_plain(id));
+    let id = HeaderValue::from_str(given.unwrap_or(context.trace.as_str()));
+    let headers = response.headers_mut();
+    if let Ok(id) = id {
+        headers.insert(X_REQUEST_ID, id);
+    }
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(STRICT_POLICY));
+    let empty = matches!(response.status(), StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT);
+    if context.method == Method::HEAD && !empty {
+        let size = response.body().size_hint().exact();
+        *response.body_mut() = Vec::new().into();
+        if let Some(size) = size {
+            response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(size));
+        }
+    }
+    response
+}
+
+/// Whether a request id may be repeated: short, and nothing that could upset a log.
+fn is_plain(id: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    (1..=128).contains(&id.len()) && id.bytes().all(plain)
+}

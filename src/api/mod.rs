@@ -1,0 +1,49 @@
+//! The REST API under `/api/v1`, and the server that also carries the pages.
+//!
+//! warp is used thinly: filters match a path and extract the request, one boxed router comes of it, and every
+//! handler returns a finished answer, so that no error ever falls through to another route. Whatever holds
+//! for all answers (names we answer to, panics, security headers) stands in [`guard`], and whatever holds for
+//! connections (timeouts, their number, the end) in [`server`].
+
+pub mod auth;
+mod clusters;
+pub mod document;
+mod environments;
+pub mod guard;
+mod host;
+pub mod params;
+mod probes;
+pub mod problem;
+pub mod request;
+mod resources;
+pub mod respond;
+pub mod router;
+pub mod routes;
+pub mod server;
+
+use std::sync::Arc;
+
+use crate::clock::Clock;
+use crate::query::Queries;
+
+pub use host::Hosts;
+pub use probes::{Check, Readiness};
+pub use routes::routes;
+pub use server::{ServerOptions, serve};
+
+/// What handlers work with; cheap to clone.
+#[derive(Clone)]
+pub struct ApiState {
+    /// Answers queries.
+    pub queries: Queries,
+    /// Tells whether the service can answer.
+    pub readiness: Arc<dyn Readiness>,
+    /// Tells pages how long ago something was.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for ApiState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ApiState").finish_non_exhaustive()
+    }
+}

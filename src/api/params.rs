@@ -1,0 +1,276 @@
+//! Query parameters: decoded once, known to the route, and read with an answer that says what would be valid.
+
+use std::str::FromStr;
+
+use super::problem::{ParameterError, Problem};
+use super::request::{decode, encode};
+use crate::model::At;
+use crate::query::PageRequest;
+
+/// A parameter of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it may be given several times, and hold several values parted by commas.
+    pub many: bool,
+}
+
+impl Parameter {
+    /// May be given once.
+    pub const fn one(name: &'static str) -> Self {
+        Parameter { name, many: false }
+    }
+
+    /// May be given several times.
+    pub const fn many(name: &'static str) -> Self {
+        Parameter { name, many: true }
+    }
+}
+
+/// The moment.
+pub const AT: Parameter = Parameter::one("at");
+/// Most items in a page.
+pub const LIMIT: Parameter = Parameter::one("limit");
+/// Token of the next page.
+pub const CONTINUE: Parameter = Parameter::one("continue");
+
+/// The parameters of a request; all of them known to the route, and none empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    pairs: Vec<(String, String)>,
+    /// Parameters that were named without a value.
+    bare: Vec<String>,
+}
+
+impl Query {
+    /// Reads what stands after the question mark, against the parameters that a route knows.
+    ///
+    /// A parameter without a value counts as absent, since forms send every field.
+    pub fn parse(raw: &str, known: &[Parameter]) -> Result<Self, Problem> {
+        let mut query = Query::default();
+        let mut errors = Vec::new();
+        for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (name, value) = (decode(&name.replace('+', " "))?, decode(&value.replace('+', " "))?);
+            let Some(parameter) = known.iter().find(|parameter| parameter.name == name) else {
+                errors.push(unknown(name, known));
+                continue;
+            };
+            if value.is_empty() {
+                query.bare.push(name);
+                continue;
+            }
+            if !parameter.many && query.all(parameter.name).next().is_some() {
+                errors.push(ParameterError { parameter: name, detail: "may be given only once".into() });
+                continue;
+            }
+            query.pairs.push((name, value));
+        }
+        if errors.is_empty() { Ok(query) } else { Err(Problem::parameters(errors)) }
+    }
+
+    /// All values of a parameter as given.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.pairs.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of a parameter.
+    pub fn one(&self, parameter: Parameter) -> Option<&str> {
+        self.all(parameter.name).next()
+    }
+
+    /// Whether a parameter is named at all, be it without a value.
+    pub fn mentions(&self, parameter: Parameter) -> bool {
+        self.one(parameter).is_some() || self.bare.iter().any(|name| name == parameter.name)
+    }
+
+    /// The query as text, with some parameters replaced or, by none, left out; with its question mark.
+    pub fn with(&self, changes: &[(Parameter, Option<&str>)]) -> String {
+        let changed = |name: &str| changes.iter().any(|(parameter, _)| parameter.name == name);
+        let kept = self.pairs.iter().filter(|(name, _)| !changed(name));
+        let kept = kept.map(|(name, value)| (name.as_str(), value.as_str()));
+        let new = changes.iter().filter_map(|(parameter, value)| Some((parameter.name, (*value)?)));
+        let mut out = String::new();
+        for (name, value) in kept.chain(new) {
+            out.push(if out.is_empty() { '?' } else { '&' });
+            out.push_str(&format!("{}={}", encode(name), encode(value)));
+        }
+        out
+    }
+
+    /// Begins to read typed values.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { query: self, errors: Vec::new() }
+    }
+}
+
+fn unknown(name: String, known: &[Parameter]) -> ParameterError {
+    let names: Vec<_> = known.iter().map(|parameter| parameter.name).collect();
+    let detail = match names.as_slice() {
+        [] => "is not known here; no parameters are".to_owned(),
+        names => format!("is not known here; known are {}", names.join(", ")),
+    };
+    ParameterError { parameter: name, detail }
+}
+
+/// Reads typed values and gathers all that is wrong, so that a caller learns of it at once.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    query: &'a Query,
+    errors: Vec<ParameterError>,
+}
+
+impl Reader<'_> {
+    fn refuse(&mut self, parameter: Parameter, detail: String) {
+        self.errors.push(ParameterError { parameter: parameter.name.into(), detail });
+    }
+
+    /// The moment; now when nothing is said.
+    pub fn at(&mut self) -> At {
+        let Some(text) = self.query.one(AT) else { return At::Now };
+        // A `+` before a zone's offset reads as a blank in a query; no moment holds a blank of its own.
+        match text.replace(' ', "+").parse() {
+            Ok(at) => at,
+            Err(detail) => {
+                self.refuse(AT, detail);
+                At::Now
+            }
+        }
+    }
+
+    /// All values of a parameter, be it repeated or parted by commas.
+    pub fn texts(&self, parameter: Parameter) -> Vec<String> {
+        let values = self.query.all(parameter.name).flat_map(|value| value.split(','));
+        values.map(str::trim).filter(|value| !value.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// All values of a parameter as words of some list.
+    pub fn words<T: FromStr<Err = String>>(&mut self, parameter: Parameter) -> Vec<T> {
+        let parsed = self.texts(parameter).into_iter().map(|text| text.parse());
+        let mut words = Vec::new();
+        for word in parsed {
+            match word {
+                Ok(word) => words.push(word),
+                Err(detail) => self.refuse(parameter, detail),
+            }
+        }
+        words
+    }
+
+    /// Yes or no; no when nothing is said.
+    pub fn flag(&mut self, parameter: Parameter) -> bool {
+        match self.query.one(parameter) {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(other) => {
+                self.refuse(parameter, format!("`{other}` is neither `true` nor `false`"));
+                false
+            }
+        }
+    }
+
+    /// Which page.
+    pub fn page(&mut self) -> PageRequest {
+        let after = self.query.one(CONTINUE).map(str::to_owned);
+        let Some(text) = self.query.one(LIMIT) else {
+            return PageRequest { after, ..PageRequest::default() };
+        };
+        let limit = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        match limit.filter(|limit| (1..=PageRequest::MAX).contains(limit)) {
+            Some(limit) => PageRequest { limit, after },
+            None => {
+                let detail = format!("`{text}` is not a whole number from 1 to {}", PageRequest::MAX);
+                self.refuse(LIMIT, detail);
+                PageRequest { after, ..PageRequest::default() }
+            }
+        }
+    }
+
+    /// Ends the reading: all that was wrong, if anything was.
+    pub fn finish(self) -> Result<(), Problem> {
+        if self.errors.is_empty() { Ok(()) } else { Err(Problem::parameters(self.errors)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Health, Offset, Tier};
+
+    const TIER: Parameter = Parameter::many("tier");
+    const HEALTH: Parameter = Parameter::many("health");
+    const BODIES: Parameter = Parameter::one("bodies");
+    const KNOWN: &[Parameter] = &[AT, LIMIT, CONTINUE, TIER, HEALTH, BODIES];
+
+    fn wrong(raw: &str) -> Vec<String> {
+        let read = |query: Query| {
+            let mut reader = query.reader();
+            reader.at();
+            reader.page();
+            reader.flag(BODIES);
+            reader.words::<Tier>(TIER);
+            reader.words::<Health>(HEALTH);
+            reader.finish()
+        };
+        let problem = Query::parse(raw, KNOWN).and_then(read).err();
+        let errors = problem.map(|problem| problem.errors).unwrap_or_default();
+        errors.into_iter().map(|error| format!("{}: {}", error.parameter, error.detail)).collect()
+    }
+
+    #[test]
+    fn lists_may_repeat_or_use_commas() {
+        let query =
+            Query::parse("tier=production,staging&tier=other&health=degraded", KNOWN).unwrap_or_default();
+        let mut reader = query.reader();
+        assert_eq!(reader.words::<Tier>(TIER), [Tier::Production, Tier::Staging, Tier::Other]);
+        assert_eq!(reader.words::<Health>(HEALTH), [Health::Degraded]);
+        assert!(reader.finish().is_ok());
+    }
+
+    #[test]
+    fn moments_survive_forms_and_zones() {
+        for (raw, expected) in [
+            ("", At::Now),
+            ("at=", At::Now),
+            ("at=1234", At::Offset(Offset::new(1234))),
+            ("at=1970-01-01T01:00+01:00", At::Time(Default::default())),
+            ("at=1970-01-01T01%3A00%2B01%3A00", At::Time(Default::default())),
+        ] {
+            let query = Query::parse(raw, KNOWN).unwrap_or_default();
+            assert_eq!(query.reader().at(), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_would_be_right() {
+        let cases = [
+            ("limit=0", "limit: `0` is not a whole number from 1 to 500"),
+            ("limit=1000000000", "limit: `1000000000` is not a whole number from 1 to 500"),
+            ("limit=-1", "limit: `-1` is not a whole number from 1 to 500"),
+            ("limit=%2B5", "limit: `+5` is not a whole number from 1 to 500"),
+            ("limit=NaN", "limit: `NaN` is not a whole number from 1 to 500"),
+            ("at=1&at=2", "at: may be given only once"),
+            ("bodies=yes", "bodies: `yes` is neither `true` nor `false`"),
+            ("x=1", "x: is not known here; known are at, limit, continue, tier, health, bodies"),
+            (
+                "tier=prod",
+                "tier: `prod` is not a tier; it is one of production, staging, testing, development, other",
+            ),
+        ];
+        for (raw, expected) in cases {
+            assert_eq!(wrong(raw), [expected], "{raw}");
+        }
+        assert_eq!(wrong("limit=x&tier=y&at=z").len(), 3, "all at once");
+    }
+
+    #[test]
+    fn the_next_page_keeps_the_filter() {
+        let query = Query::parse("tier=production&at=2h&limit=5", KNOWN).unwrap_or_default();
+        assert_eq!(
+            query.with(&[(CONTINUE, Some("a/b=")), (AT, None)]),
+            "?tier=production&limit=5&continue=a%2Fb%3D"
+        );
+        assert_eq!(Query::default().with(&[(AT, None)]), "");
+    }
+}

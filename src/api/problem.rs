@@ -1,0 +1,233 @@
+//! Errors as RFC 9457 problem details: the one place where a failure becomes an answer.
+
+use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use http::{Method, StatusCode};
+use serde::Serialize;
+
+use super::request::Context;
+use super::respond::Response;
+use crate::model::ResourceKey;
+use crate::query::QueryError;
+
+/// Seconds after which it is worth asking again while the view is being built.
+const RETRY_AFTER_SECONDS: u16 = 5;
+
+/// The kinds of problem, each with a stable word that clients may rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// A parameter is unknown, given twice, or has a value that is not valid.
+    InvalidParameter,
+    /// The address cannot be read.
+    MalformedRequest,
+    /// The moment lies in the future.
+    FutureMoment,
+    /// The page token is not valid here.
+    BadPageToken,
+    /// There is no such thing, or the caller may not see it.
+    NotFound,
+    /// The method is not one of this address.
+    MethodNotAllowed,
+    /// Several resources share the uid.
+    AmbiguousUid,
+    /// The address is too long.
+    UriTooLong,
+    /// The Host header names another server.
+    MisdirectedRequest,
+    /// We failed in a way we did not foresee.
+    Internal,
+    /// Reading the storage failed.
+    Storage,
+    /// The view is being built.
+    ViewBuilding,
+}
+
+impl Code {
+    /// All of them.
+    pub const ALL: [Code; 12] = [
+        Code::InvalidParameter,
+        Code::MalformedRequest,
+        Code::FutureMoment,
+        Code::BadPageToken,
+        Code::NotFound,
+        Code::MethodNotAllowed,
+        Code::AmbiguousUid,
+        Code::UriTooLong,
+        Code::MisdirectedRequest,
+        Code::Internal,
+        Code::Storage,
+        Code::ViewBuilding,
+    ];
+
+    /// The stable word.
+    pub const fn as_str(self) -> &'static str {
+        self.facts().0
+    }
+
+    /// The status it is answered with.
+    pub const fn status(self) -> StatusCode {
+        self.facts().1
+    }
+
+    /// What it is, in a few words that never change.
+    pub const fn title(self) -> &'static str {
+        self.facts().2
+    }
+
+    const fn facts(self) -> (&'static str, StatusCode, &'static str) {
+        match self {
+            Code::InvalidParameter => {
+                ("invalid_parameter", StatusCode::BAD_REQUEST, "A parameter is not valid")
+            }
+            Code::MalformedRequest => {
+                ("malformed_request", StatusCode::BAD_REQUEST, "The address cannot be read")
+            }
+            Code::FutureMoment => ("future_moment", StatusCode::BAD_REQUEST, "The moment lies in the future"),
+            Code::BadPageToken => ("bad_page_token", StatusCode::BAD_REQUEST, "The page token is not valid"),
+            Code::NotFound => ("not_found", StatusCode::NOT_FOUND, "Not found"),
+            Code::MethodNotAllowed => {
+                ("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED, "Method not allowed")
+            }
+            Code::AmbiguousUid => ("ambiguous_uid", StatusCode::CONFLICT, "Several resources share the uid"),
+            Code::UriTooLong => ("uri_too_long", StatusCode::URI_TOO_LONG, "The address is too long"),
+            Code::MisdirectedRequest => {
+                ("misdirected_request", StatusCode::MISDIRECTED_REQUEST, "Not served under this name")
+            }
+            Code::Internal => ("internal", StatusCode::INTERNAL_SERVER_ERROR, "Internal error"),
+            Code::Storage => ("storage", StatusCode::INTERNAL_SERVER_ERROR, "Reading failed"),
+            Code::ViewBuilding => {
+                ("view_building", StatusCode::SERVICE_UNAVAILABLE, "The view is being built")
+            }
+        }
+    }
+}
+
+/// What is wrong with one parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ParameterError {
+    /// Its name as given.
+    pub parameter: String,
+    /// What was given, and what would be valid.
+    pub detail: String,
+}
+
+/// A failure on its way to the caller.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// What kind of failure.
+    pub code: Code,
+    /// This failure in a sentence, for people; never a cause that only the log should hold.
+    pub detail: String,
+    /// The parameters that are wrong.
+    pub errors: Vec<ParameterError>,
+    /// For an ambiguous uid, the resources to choose from.
+    pub candidates: Vec<ResourceKey>,
+    /// Methods that would be allowed.
+    allow: Option<&'static str>,
+}
+
+/// The body of a problem.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    code: &'a str,
+    instance: &'a str,
+    trace_id: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    errors: &'a [ParameterError],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    candidates: &'a [ResourceKey],
+}
+
+impl Problem {
+    /// A problem of this kind.
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Problem { code, detail: detail.into(), errors: Vec::new(), candidates: Vec::new(), allow: None }
+    }
+
+    /// Parameters are wrong.
+    pub fn parameters(errors: Vec<ParameterError>) -> Self {
+        let detail = match errors.as_slice() {
+            [only] => format!("{}: {}", only.parameter, only.detail),
+            several => format!("{} parameters are not valid", several.len()),
+        };
+        Problem { errors, ..Problem::new(Code::InvalidParameter, detail) }
+    }
+
+    /// Nothing is served at this address.
+    pub fn no_such_address(path: &str) -> Self {
+        Problem::new(Code::NotFound, format!("nothing is served at `{path}`"))
+    }
+
+    /// The address exists, the method does not.
+    pub fn method_not_allowed(method: &Method, allow: &'static str) -> Self {
+        let detail = format!("`{method}` is not allowed here; allowed are {allow}");
+        Problem { allow: Some(allow), ..Problem::new(Code::MethodNotAllowed, detail) }
+    }
+
+    /// Something broke that we did not foresee; `cause` goes to the log only.
+    pub fn internal(cause: impl std::fmt::Display) -> Self {
+        tracing::error!(%cause, "a request failed inside");
+        Problem::new(
+            Code::Internal,
+            "something went wrong; the server's log has the cause under the trace id",
+        )
+    }
+
+    /// Headers that belong to it in whatever form it is shown.
+    pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+        let retry =
+            (self.code == Code::ViewBuilding).then(|| (RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS)));
+        retry.into_iter().chain(self.allow.map(|allow| (ALLOW, HeaderValue::from_static(allow))))
+    }
+
+    /// The answer, as `application/problem+json`.
+    pub fn into_response(self, context: &Context) -> Response {
+        let document = Document {
+            kind: format!("urn:strandline:problem:{}", self.code.as_str()),
+            title: self.code.title(),
+            status: self.code.status().as_u16(),
+            detail: &self.detail,
+            code: self.code.as_str(),
+            instance: &context.path,
+            trace_id: context.trace.as_str(),
+            errors: &self.errors,
+            candidates: &self.candidates,
+        };
+        // Serialising strings cannot fail; should it ever, an empty object still is valid JSON.
+        let body = serde_json::to_vec(&document).unwrap_or_else(|_| b"{}".to_vec());
+        let mut response = Response::new(body.into());
+        *response.status_mut() = self.code.status();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.extend(self.headers());
+        response
+    }
+}
+
+impl From<QueryError> for Problem {
+    fn from(error: QueryError) -> Self {
+        let detail = error.to_string();
+        match error {
+            QueryError::NotFound { .. } => Problem::new(Code::NotFound, detail),
+            QueryError::Ambiguous { keys, .. } => {
+                Problem { candidates: keys, ..Problem::new(Code::AmbiguousUid, detail) }
+            }
+            QueryError::FutureOffset { .. } | QueryError::FutureTime { .. } => {
+                Problem::new(Code::FutureMoment, detail)
+            }
+            QueryError::BadToken(_) => Problem::new(Code::BadPageToken, detail),
+            QueryError::Building { .. } | QueryError::Damaged(_) => Problem::new(Code::ViewBuilding, detail),
+            QueryError::Storage(cause) => {
+                tracing::error!(%cause, "reading the storage failed");
+                Problem::new(
+                    Code::Storage,
+                    "the storage could not be read; the server's log has the cause under the trace id",
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! `/api/v1/resources/{uid}` and its history.
+
+use super::problem::Problem;
+use super::request::Request;
+use super::respond::{self, Response};
+use super::routes::{BODIES, CLUSTER};
+use super::{ApiState, auth};
+use crate::model::Uid;
+
+/// One resource with its object.
+pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let at = read.at();
+    read.finish()?;
+    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
+    let found = state.queries.resource(&scope, at, &uid, request.query.one(CLUSTER)).await?;
+    respond::json(&request, &found)
+}
+
+/// The versions of a resource, newest first.
+pub(super) async fn history(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, bodies, page) = (read.at(), read.flag(BODIES), read.page());
+    read.finish()?;
+    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
+    let cluster = request.query.one(CLUSTER);
+    let found = state.queries.resource_history(&scope, at, &uid, cluster, bodies, &page).await?;
+    respond::page(&request, &found)
+}

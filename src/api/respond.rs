@@ -1,0 +1,95 @@
+//! Answers: bodies with their type, their entity tag, and what caches may do with them.
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, LINK, VARY};
+use http::{HeaderMap, StatusCode};
+use serde::Serialize;
+
+use super::params::{AT, CONTINUE};
+use super::problem::Problem;
+use super::request::{Context, Request};
+use crate::query::Page;
+
+/// An answer; its body's type is warp's own and has no name outside of it.
+pub type Response = warp::reply::Response;
+
+/// An answer of this type, or 304 when the caller already holds the same bytes.
+///
+/// The tag is a digest of the body: the same for the same offset and question, and, unlike one made from
+/// these two, also right when only the lag or a relative moment has moved.
+pub fn tagged(context: &Context, content_type: &'static str, body: Vec<u8>) -> Response {
+    let digest = blake3::hash(&body).to_hex();
+    let tag = format!("\"{}\"", &digest[..32]);
+    let held = context.header(IF_NONE_MATCH).is_some_and(|held| holds(held, &tag));
+    let mut response = Response::new(if held { Vec::new() } else { body }.into());
+    if held {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    headers.insert(VARY, HeaderValue::from_static("Accept, Authorization"));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(ETAG, tag);
+    }
+    response
+}
+
+/// Whether an If-None-Match header holds the tag; weak forms count, as RFC 9110 has it.
+fn holds(header: &str, tag: &str) -> bool {
+    let matches = |item: &str| item == "*" || item.strip_prefix("W/").unwrap_or(item) == tag;
+    header.split(',').map(str::trim).any(matches)
+}
+
+/// JSON.
+pub fn json<T: Serialize>(request: &Request, value: &T) -> Result<Response, Problem> {
+    let mut body = serde_json::to_vec(value).map_err(Problem::internal)?;
+    body.push(b'\n');
+    Ok(tagged(&request.context, "application/json", body))
+}
+
+/// A page of a list, with the address of the next one.
+pub fn page<T: Serialize>(request: &Request, page: &Page<T>) -> Result<Response, Problem> {
+    let mut response = json(request, page)?;
+    if let Some(token) = &page.metadata.next {
+        link_next(response.headers_mut(), request, token);
+    }
+    Ok(response)
+}
+
+/// The token pins the moment, so the next page's address leaves a relative `at` out.
+fn link_next(headers: &mut HeaderMap, request: &Request, token: &str) {
+    let query = request.query.with(&[(AT, None), (CONTINUE, Some(token))]);
+    let link = format!("<{}{query}>; rel=\"next\"", request.context.path);
+    if let Ok(link) = HeaderValue::from_str(&link) {
+        headers.insert(LINK, link);
+    }
+}
+
+/// Plain text that no cache keeps.
+pub fn text(status: StatusCode, body: String) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_compared_as_a_list() {
+        for (header, expected) in [
+            ("\"a\"", true),
+            ("W/\"a\"", true),
+            ("\"b\", \"a\"", true),
+            ("*", true),
+            ("\"b\"", false),
+            ("", false),
+        ] {
+            assert_eq!(holds(header, "\"a\""), expected, "{header}");
+        }
+    }
+}

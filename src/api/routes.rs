@@ -1,0 +1,91 @@
+//! The table of the API's routes; the router is built from it, and a test holds it against `api/openapi.yaml`.
+
+use super::ApiState;
+use super::params::{AT, CONTINUE, LIMIT, Parameter};
+use super::problem::Problem;
+use super::router::{Route, Router, mount, nothing_here};
+use super::{clusters, document, environments, probes, resources};
+use warp::Filter;
+
+/// Only these tiers.
+pub const TIER: Parameter = Parameter::many("tier");
+/// Only these regions.
+pub const REGION: Parameter = Parameter::many("region");
+/// Only these projects.
+pub const PROJECT: Parameter = Parameter::many("project");
+/// Only these healths.
+pub const HEALTH: Parameter = Parameter::many("health");
+/// Only these kinds.
+pub const KIND: Parameter = Parameter::many("kind");
+/// Which cluster, where several hold the uid.
+pub const CLUSTER: Parameter = Parameter::one("cluster");
+/// Whether versions carry their object.
+pub const BODIES: Parameter = Parameter::one("bodies");
+/// Whether a probe lists its checks; its value does not matter.
+pub const VERBOSE: Parameter = Parameter::one("verbose");
+
+/// Every address of the API.
+pub const ROUTES: &[Route<ApiState>] = &[
+    Route {
+        path: "/api/v1/environments",
+        parameters: &[TIER, REGION, PROJECT, HEALTH, AT, LIMIT, CONTINUE],
+        handler: |state, request| Box::pin(environments::list(state, request)),
+    },
+    Route {
+        path: "/api/v1/environments/{id}",
+        parameters: &[AT],
+        handler: |state, request| Box::pin(environments::one(state, request)),
+    },
+    Route {
+        path: "/api/v1/environments/{id}/resources",
+        parameters: &[KIND, HEALTH, AT, LIMIT, CONTINUE],
+        handler: |state, request| Box::pin(environments::resources(state, request)),
+    },
+    Route {
+        path: "/api/v1/environments/{id}/graph",
+        parameters: &[AT],
+        handler: |state, request| Box::pin(environments::graph(state, request)),
+    },
+    Route {
+        path: "/api/v1/resources/{uid}",
+        parameters: &[AT, CLUSTER],
+        handler: |state, request| Box::pin(resources::one(state, request)),
+    },
+    Route {
+        path: "/api/v1/resources/{uid}/history",
+        parameters: &[AT, CLUSTER, BODIES, LIMIT, CONTINUE],
+        handler: |state, request| Box::pin(resources::history(state, request)),
+    },
+    Route {
+        path: "/api/v1/clusters",
+        parameters: &[AT, LIMIT, CONTINUE],
+        handler: |state, request| Box::pin(clusters::list(state, request)),
+    },
+    Route {
+        path: "/api/v1/openapi.json",
+        parameters: &[],
+        handler: |_, request| Box::pin(document::json(request)),
+    },
+    Route { path: "/openapi.yaml", parameters: &[], handler: |_, request| Box::pin(document::yaml(request)) },
+    Route {
+        path: "/healthz",
+        parameters: &[VERBOSE],
+        handler: |_, request| Box::pin(probes::live("healthz", request)),
+    },
+    Route {
+        path: "/livez",
+        parameters: &[VERBOSE],
+        handler: |_, request| Box::pin(probes::live("livez", request)),
+    },
+    Route {
+        path: "/readyz",
+        parameters: &[VERBOSE],
+        handler: |state, request| Box::pin(probes::ready(state, request)),
+    },
+];
+
+/// The API's router: every route, and problems for whatever else stands under `/api`.
+pub fn routes(state: &ApiState) -> Router {
+    let elsewhere = warp::path("api").and(nothing_here(Problem::into_response));
+    mount(ROUTES, state, Problem::into_response).or(elsewhere).unify().boxed()
+}

@@ -1,0 +1,237 @@
+//! Reads from a server over HTTP.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::uri::Scheme;
+use http::{Request, StatusCode, Uri};
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error::{CliError, Exit};
+use crate::api::request::encode;
+
+/// How long one answer may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The largest answer that is read; a page of 500 large objects stays below.
+const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
+
+/// The most items that one request asks for.
+const PAGE: u64 = crate::query::PageRequest::MAX as u64;
+
+/// Asks a server.
+#[derive(Debug)]
+pub(super) struct Client {
+    server: String,
+    http: legacy::Client<HttpConnector, Empty<Bytes>>,
+}
+
+/// Parameters of a query, in order.
+pub(super) type Parameters = Vec<(&'static str, String)>;
+
+/// What the client reads of a problem.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ProblemText {
+    code: String,
+    detail: String,
+    errors: Vec<ParameterText>,
+    candidates: Vec<Candidate>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ParameterText {
+    parameter: String,
+    detail: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Candidate {
+    cluster: String,
+}
+
+impl Client {
+    /// A client of the server at this address.
+    pub(super) fn new(server: &str) -> Result<Self, CliError> {
+        let wrong = |why: &str| {
+            CliError::new(format!("using the server `{server}`"), why)
+                .hint("give an address such as http://127.0.0.1:7979 by --server or STRANDLINE_SERVER")
+                .exit(Exit::Usage)
+        };
+        let uri: Uri = server.parse().map_err(|_| wrong("this is not an address"))?;
+        match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTP => {}
+            Some(scheme) if *scheme == Scheme::HTTPS => {
+                return Err(wrong("https is not spoken yet; use http, for instance through a port-forward"));
+            }
+            _ => return Err(wrong("the address does not begin with http://")),
+        }
+        if uri.query().is_some() {
+            return Err(wrong("the address has a query"));
+        }
+        let http = legacy::Client::builder(TokioExecutor::new()).build_http();
+        Ok(Client { server: server.trim_end_matches('/').to_owned(), http })
+    }
+
+    /// One answer; `what` says in errors what was being done.
+    pub(super) async fn get(
+        &self,
+        what: &str,
+        path: &str,
+        query: &[(&str, String)],
+    ) -> Result<Value, CliError> {
+        let pairs: Vec<_> = query.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
+        let mark = if pairs.is_empty() { "" } else { "?" };
+        let address = format!("{}{path}{mark}{}", self.server, pairs.join("&"));
+        let request = Request::get(&address)
+            .header("accept", "application/json")
+            .body(Empty::new())
+            .map_err(|error| CliError::new(what, error))?;
+        let answer = tokio::time::timeout(TIMEOUT, self.answer(what, request)).await;
+        let (status, body) = answer.map_err(|_| {
+            CliError::new(what, format!("no answer from {} within {} s", self.server, TIMEOUT.as_secs()))
+        })??;
+        if status.is_success() {
+            return serde_json::from_slice(&body).map_err(|error| {
+                CliError::new(what, format!("the answer is not JSON: {error}"))
+                    .hint(format!("is {} a Strandline server?", self.server))
+            });
+        }
+        Err(refused(what, &self.server, status, &body))
+    }
+
+    async fn answer(
+        &self,
+        what: &str,
+        request: Request<Empty<Bytes>>,
+    ) -> Result<(StatusCode, Bytes), CliError> {
+        let response = self.http.request(request).await.map_err(|error| {
+            let hint = "is it running? name another with --server or STRANDLINE_SERVER";
+            CliError::new(what, format!("{} cannot be reached: {}", self.server, root(&error))).hint(hint)
+        })?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
+        let body = body.map_err(|error| CliError::new(what, format!("the answer broke off: {error}")))?;
+        Ok((status, body.to_bytes()))
+    }
+
+    /// All items of a list, or the first `limit`, page by page; the metadata is that of the last page.
+    pub(super) async fn list(
+        &self,
+        what: &str,
+        path: &str,
+        mut query: Parameters,
+        limit: Option<u64>,
+    ) -> Result<Value, CliError> {
+        let mut items: Vec<Value> = Vec::new();
+        loop {
+            let left = limit.map_or(PAGE, |limit| limit.saturating_sub(items.len() as u64).min(PAGE));
+            query.retain(|(name, _)| *name != "limit");
+            query.push(("limit", left.to_string()));
+            let mut page = self.get(what, path, &query).await?;
+            let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) else {
+                return Err(CliError::new(what, "the answer has no items")
+                    .hint(format!("is {} a Strandline server of this version?", self.server)));
+            };
+            let empty = more.is_empty();
+            items.extend(more);
+            let next = page["metadata"]["continue"].as_str().map(str::to_owned);
+            match next.filter(|_| !empty && limit.is_none_or(|limit| (items.len() as u64) < limit)) {
+                // The token pins the moment; a relative one would by now be another.
+                Some(token) => {
+                    query.retain(|(name, _)| *name != "at" && *name != "continue");
+                    query.push(("continue", token));
+                }
+                None => {
+                    page["items"] = Value::Array(items);
+                    return Ok(page);
+                }
+            }
+        }
+    }
+}
+
+/// The innermost cause, which says what people can act on.
+fn root(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+/// A problem in the words of the command line.
+fn refused(what: &str, server: &str, status: StatusCode, body: &[u8]) -> CliError {
+    let problem: ProblemText = serde_json::from_slice(body).unwrap_or_default();
+    if problem.code.is_empty() {
+        return CliError::new(what, format!("{server} answered {status}"))
+            .hint(format!("is {server} a Strandline server?"));
+    }
+    let why = match problem.errors.as_slice() {
+        [] => problem.detail,
+        errors => {
+            let each = errors.iter().map(|error| format!("{}: {}", error.parameter, error.detail));
+            each.collect::<Vec<_>>().join("; ")
+        }
+    };
+    let error = CliError::new(what, why);
+    match (problem.code.as_str(), status) {
+        ("view_building", _) => error.hint("try again in a few seconds"),
+        ("ambiguous_uid", _) => {
+            let clusters: Vec<_> = problem.candidates.into_iter().map(|one| one.cluster).collect();
+            error.hint(format!("say which with --cluster; it is one of {}", clusters.join(", ")))
+        }
+        ("misdirected_request", _) => error.hint("use the name under which the server is configured"),
+        (_, StatusCode::NOT_FOUND) => error.exit(Exit::NotFound),
+        (_, StatusCode::BAD_REQUEST) => error.exit(Exit::Usage),
+        _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_http_addresses_serve() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let _guard = runtime.as_ref().map(|runtime| runtime.enter());
+        assert!(Client::new("http://localhost:7979/").is_ok());
+        for address in
+            ["https://strand.test", "localhost:7979", "ftp://x", "http://", "http://a b", "http://a?b"]
+        {
+            let error = Client::new(address).err();
+            assert_eq!(error.map(|error| error.exit), Some(Exit::Usage), "{address}");
+        }
+    }
+
+    #[test]
+    fn problems_decide_the_exit_code() {
+        let refused = |status, body: &str| refused("reading", "http://s", status, body.as_bytes());
+        let gone = refused(StatusCode::NOT_FOUND, r#"{"code":"not_found","detail":"there is no x"}"#);
+        assert_eq!((gone.lines().as_str(), gone.exit), ("error: reading: there is no x", Exit::NotFound));
+        let wrong = refused(
+            StatusCode::BAD_REQUEST,
+            r#"{"code":"invalid_parameter","detail":"","errors":[{"parameter":"at","detail":"no"}]}"#,
+        );
+        assert_eq!((wrong.lines().as_str(), wrong.exit), ("error: reading: at: no", Exit::Usage));
+        let stranger = refused(StatusCode::NOT_FOUND, "<html>");
+        assert_eq!(stranger.exit, Exit::Failure, "another server's 404 says nothing of ours");
+        assert_eq!(
+            refused(
+                StatusCode::CONFLICT,
+                r#"{"code":"ambiguous_uid","detail":"two","candidates":[{"cluster":"a"},{"cluster":"b"}]}"#
+            )
+            .hint
+            .as_deref(),
+            Some("say which with --cluster; it is one of a, b")
+        );
+    }
+}

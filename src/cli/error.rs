@@ -1,0 +1,59 @@
+//! Failures as the command line tells them.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// What scripts learn from the end of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It failed.
+    Failure = 1,
+    /// It was asked wrongly.
+    Usage = 2,
+    /// What was asked for is not there.
+    NotFound = 3,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// A failure: `error: what failed: why`, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {why}")]
+pub struct CliError {
+    /// What failed, such as `reading environments`.
+    pub what: String,
+    /// Why.
+    pub why: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// What scripts learn.
+    pub exit: Exit,
+}
+
+impl CliError {
+    /// A failure.
+    pub fn new(what: impl Into<String>, why: impl fmt::Display) -> Self {
+        CliError { what: what.into(), why: why.to_string(), hint: None, exit: Exit::Failure }
+    }
+
+    /// With what to do about it.
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        CliError { hint: Some(hint.into()), ..self }
+    }
+
+    /// With what scripts learn.
+    pub fn exit(self, exit: Exit) -> Self {
+        CliError { exit, ..self }
+    }
+
+    /// The lines for stderr; what servers and files wrote cannot steer the terminal.
+    pub fn lines(&self) -> String {
+        let shown = |text: &str| crate::present::visible(text).into_owned();
+        let hint = self.hint.as_deref().map(|hint| format!("\nhint: {}", shown(hint)));
+        format!("error: {}{}", shown(&self.to_string()), hint.unwrap_or_default())
+    }
+}

@@ -1,0 +1,33 @@
+//! The command line: what it understands, and the commands that read from a server.
+//!
+//! Commands that read are clients of a running server and print like kubectl. Commands that serve are only
+//! understood here; [`crate::service`] runs them.
+
+mod args;
+mod client;
+mod error;
+mod output;
+mod read;
+mod serve;
+mod table;
+mod tree;
+mod views;
+
+pub use args::{
+    Cli, ColorChoice, Command, DemoArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,
+    ReadCommand, RebuildArgs, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
+};
+pub use error::{CliError, Exit};
+
+/// Carries out a command.
+///
+/// # Errors
+/// With what failed, why, and what to do about it.
+pub fn run(cli: &Cli) -> Result<(), CliError> {
+    match &cli.command {
+        Command::Serve(args) => serve::serve(args),
+        Command::Demo(args) => serve::demo(args),
+        Command::Rebuild(args) => serve::rebuild(args),
+        Command::Read(command) => read::run(command),
+    }
+}

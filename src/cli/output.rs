@@ -1,0 +1,119 @@
+//! How output is written: colours, forms, and a pipe that closes early.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde_json::Value;
+
+use super::args::{ColorChoice, OutputFormat};
+use super::error::CliError;
+use crate::model::Health;
+
+/// Whether to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Paint(pub(super) bool);
+
+/// ANSI codes of the colours in use.
+const BOLD: &str = "1";
+const DIM: &str = "2";
+
+impl Paint {
+    /// Decides for standard output.
+    pub(super) fn for_stdout(choice: ColorChoice) -> Self {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+        Paint::decide(choice, set("NO_COLOR"), set("CLICOLOR_FORCE"), io::stdout().is_terminal())
+    }
+
+    /// The flag decides first, then NO_COLOR, then CLICOLOR_FORCE, then whether it is a terminal.
+    fn decide(choice: ColorChoice, no_color: bool, force: bool, terminal: bool) -> Self {
+        Paint(match choice {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => !no_color && (force || terminal),
+        })
+    }
+
+    fn code(self, code: &str, text: &str) -> String {
+        if self.0 && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    pub(super) fn bold(self, text: &str) -> String {
+        self.code(BOLD, text)
+    }
+
+    pub(super) fn dim(self, text: &str) -> String {
+        self.code(DIM, text)
+    }
+
+    /// Text in the colour of a health.
+    pub(super) fn health(self, health: Option<Health>, text: &str) -> String {
+        let code = match health {
+            Some(Health::Healthy) => "32",
+            Some(Health::Suspended) => "90",
+            Some(Health::Progressing) => "36",
+            Some(Health::Missing) => "33",
+            Some(Health::Degraded) => "31",
+            Some(Health::Unknown) => "35",
+            None => DIM,
+        };
+        self.code(code, text)
+    }
+}
+
+/// An answer as JSON or YAML; none for the forms that are made for people.
+pub(super) fn document(format: OutputFormat, value: &Value) -> Option<Result<String, CliError>> {
+    let failed = |error: String| CliError::new("writing the answer", error);
+    match format {
+        OutputFormat::Json => {
+            let text = serde_json::to_string_pretty(value);
+            Some(text.map(|text| text + "\n").map_err(|error| failed(error.to_string())))
+        }
+        OutputFormat::Yaml => Some(serde_saphyr::to_string(value).map_err(|error| failed(error.to_string()))),
+        OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name => None,
+    }
+}
+
+/// Writes to standard output; a reader that has seen enough, such as `head`, is no failure.
+pub(super) fn write(text: &str) -> Result<(), CliError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(CliError::new("writing to standard output", error))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn colours_follow_the_flag_then_the_environment_then_the_terminal() {
+        use ColorChoice::{Always, Auto, Never};
+        for (choice, no_color, force, terminal, expected) in [
+            (Auto, false, false, true, true),
+            (Auto, false, false, false, false),
+            (Auto, false, true, false, true),
+            (Auto, true, true, true, false),
+            (Always, true, false, false, true),
+            (Never, false, true, true, false),
+        ] {
+            assert_eq!(Paint::decide(choice, no_color, force, terminal), Paint(expected));
+        }
+        assert_eq!(Paint(true).health(Some(Health::Degraded), "x"), "\u{1b}[31mx\u{1b}[0m");
+        assert_eq!(Paint(false).bold("x"), "x");
+    }
+
+    #[test]
+    fn yaml_says_what_json_says() {
+        let value = json!({
+            "strings": ["no", "1234", "1e3", "null", "~", "", " edge ", "a: b", "# c", "- d", "é😀", "two\nlines\n", "\u{1b}[31m", "'", "\"", "0x1f", "2026-11-20", "[", "{}", "*a", "&a", "!t", "%", "@", "`", "tab\there", "\n", "trailing \n\n"],
+            "others": [null, true, 0, -5, 1.5, 18446744073709551615u64, [], {}, [[1], [2, [3]]]],
+            "n": {"a": {"b": []}, "1": 1, "yes": "yes", "": 0}
+        });
+        let text = document(OutputFormat::Yaml, &value).and_then(Result::ok).unwrap_or_default();
+        assert_eq!(serde_saphyr::from_str::<Value>(&text).ok(), Some(value), "{text}");
+        assert!(!text.contains('\u{1b}'), "no escape reaches the terminal: {text}");
+    }
+}

@@ -1,0 +1,152 @@
+//! The commands that read: ask the server, then print.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::args::{
+    GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat, ReadCommand, ServerArgs, TreeArgs,
+    VersionArgs,
+};
+use super::client::{Client, Parameters};
+use super::error::CliError;
+use super::output::{Paint, document, write};
+use super::tree;
+use super::views::{Listed, table};
+use crate::api::request::encode;
+use crate::clock::{Clock, SystemClock};
+use crate::model::Timestamp;
+use crate::present::{moment, visible};
+use crate::query::{Answer, Cluster, Environment, Graph, Page, Resource, Snapshot, Version};
+
+/// Runs a command that reads.
+pub fn run(command: &ReadCommand) -> Result<(), CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::new("starting", error))?;
+    runtime.block_on(async {
+        match command {
+            ReadCommand::Get(what) => get(what).await,
+            ReadCommand::Tree(args) => draw(args).await,
+            ReadCommand::History(args) => history(args).await,
+            ReadCommand::Version(args) => version(args),
+        }
+    })
+}
+
+async fn get(command: &GetCommand) -> Result<(), CliError> {
+    match command {
+        GetCommand::Environments { tier, region, project, health, list } => {
+            let query = parameters(&list.server)
+                .add("tier", tier)
+                .add("region", region)
+                .add("project", project)
+                .add("health", health);
+            print_list::<Environment>("environments", "/api/v1/environments", query, list).await
+        }
+        GetCommand::Clusters { list } => {
+            print_list::<Cluster>("clusters", "/api/v1/clusters", parameters(&list.server), list).await
+        }
+        GetCommand::Resources { environment, kind, health, list } => {
+            let path = format!("/api/v1/environments/{}/resources", encode(environment.as_str()));
+            let query = parameters(&list.server).add("kind", kind).add("health", health);
+            print_list::<Resource>("resources", &path, query, list).await
+        }
+    }
+}
+
+async fn history(args: &HistoryArgs) -> Result<(), CliError> {
+    let path = format!("/api/v1/resources/{}/history", encode(args.uid.as_str()));
+    let documents = matches!(args.list.output.output, OutputFormat::Json | OutputFormat::Yaml);
+    let bodies = (args.bodies && documents).then_some("true");
+    let query = parameters(&args.list.server)
+        .add("cluster", args.cluster.as_slice())
+        .add("bodies", bodies.as_slice());
+    print_list::<Version>("versions", &path, query, &args.list).await
+}
+
+async fn draw(args: &TreeArgs) -> Result<(), CliError> {
+    let what = format!("reading environment {}", args.environment);
+    let path = format!("/api/v1/environments/{}/graph", encode(args.environment.as_str()));
+    let value = Client::new(&args.server.server)?.get(&what, &path, &parameters(&args.server)).await?;
+    if let Some(text) = document(args.output.output, &value) {
+        return write(&text?);
+    }
+    let answer: Answer<Graph> = typed(&what, value)?;
+    let now = reference(&args.server, &answer.metadata);
+    if args.output.output == OutputFormat::Name {
+        let names = answer.value.nodes.iter().map(|node| visible(&node.name()).into_owned() + "\n");
+        return write(&names.collect::<String>());
+    }
+    write(&tree::draw(&answer, args.all, Paint::for_stdout(args.output.color), now))
+}
+
+fn version(args: &VersionArgs) -> Result<(), CliError> {
+    let value = json!({"name": "strandline", "version": env!("CARGO_PKG_VERSION")});
+    match document(args.output.output, &value) {
+        Some(text) => write(&text?),
+        None => write(concat!("strandline ", env!("CARGO_PKG_VERSION"), "\n")),
+    }
+}
+
+/// Asks for a list and prints it.
+async fn print_list<T: Listed + DeserializeOwned>(
+    nouns: &str,
+    path: &str,
+    query: Parameters,
+    list: &ListArgs,
+) -> Result<(), CliError> {
+    let what = format!("reading {nouns}");
+    let value = Client::new(&list.server.server)?.list(&what, path, query, list.limit).await?;
+    if let Some(text) = document(list.output.output, &value) {
+        return write(&text?);
+    }
+    let page: Page<T> = typed(&what, value)?;
+    let now = reference(&list.server, &page.metadata.snapshot);
+    for gap in tree::gaps(&page.metadata.snapshot.coverage.gaps, now) {
+        eprintln!("warning: {gap}");
+    }
+    if page.items.is_empty() {
+        eprintln!("No {nouns} found.");
+        return Ok(());
+    }
+    write(&listing(&page.items, &list.output, now))
+}
+
+fn listing<T: Listed>(items: &[T], output: &OutputArgs, now: Timestamp) -> String {
+    match output.output {
+        OutputFormat::Name => items.iter().map(|item| visible(&item.name()).into_owned() + "\n").collect(),
+        format => {
+            let paint = Paint::for_stdout(output.color);
+            table(items, format == OutputFormat::Wide, now).render(paint, !output.no_headers)
+        }
+    }
+}
+
+/// The moment from which ages count.
+fn reference(server: &ServerArgs, snapshot: &Snapshot) -> Timestamp {
+    let asked_for_now = server.at.as_deref().is_none_or(|at| at == "now");
+    moment(snapshot, asked_for_now, SystemClock.now())
+}
+
+fn typed<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, CliError> {
+    serde_json::from_value(value).map_err(|error| {
+        CliError::new(what, format!("the answer is not of the form expected: {error}"))
+            .hint("do this program and the server have the same version? -o json prints the answer as it is")
+    })
+}
+
+fn parameters(server: &ServerArgs) -> Parameters {
+    Parameters::new().add("at", server.at.as_slice())
+}
+
+/// Adds values to a query.
+trait Add {
+    /// Each value under the name.
+    fn add<T: ToString>(self, name: &'static str, values: &[T]) -> Self;
+}
+
+impl Add for Parameters {
+    fn add<T: ToString>(mut self, name: &'static str, values: &[T]) -> Self {
+        self.extend(values.iter().map(|value| (name, value.to_string())));
+        self
+    }
+}

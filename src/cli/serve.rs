@@ -1,0 +1,48 @@
+//! Commands that run the service in this process.
+
+use tracing_subscriber::EnvFilter;
+
+use super::{CliError, DemoArgs, Exit, RebuildArgs, ServeArgs};
+use crate::service::{self, DemoOptions, ServiceError};
+
+/// `strandline serve`.
+pub(super) fn serve(args: &ServeArgs) -> Result<(), CliError> {
+    log_to_stderr("info");
+    let config = crate::config::load(&args.config)
+        .map_err(|error| failure("reading the configuration")(error.into()))?;
+    service::serve(&config, args.listen, args.data.as_deref()).map_err(failure("serving"))
+}
+
+/// `strandline demo`.
+pub(super) fn demo(args: &DemoArgs) -> Result<(), CliError> {
+    log_to_stderr("warn");
+    let options = DemoOptions { listen: args.listen, data: args.data.clone(), seed: args.seed };
+    service::demo(&options).map_err(failure("serving the demo"))
+}
+
+/// `strandline rebuild`.
+pub(super) fn rebuild(args: &RebuildArgs) -> Result<(), CliError> {
+    log_to_stderr("warn");
+    let offset = service::rebuild(&args.data).map_err(failure("rebuilding the view"))?;
+    println!("the view holds all {offset} changes of the log");
+    Ok(())
+}
+
+fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
+    move |error| {
+        let hint = error.hint();
+        let wrong = matches!(error, ServiceError::Config(_) | ServiceError::Connect(_));
+        let error = CliError::new(what, error).exit(if wrong { Exit::Usage } else { Exit::Failure });
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}
+
+/// Logs to stderr, from `level` up unless RUST_LOG says otherwise.
+fn log_to_stderr(level: &str) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    // Whoever set up logging before us, as a test may, keeps it.
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}

@@ -1,0 +1,196 @@
+//! An environment drawn as a tree.
+
+use super::output::Paint;
+use crate::model::{Health, Timestamp};
+use crate::present::{Item, Step, Tree, age, clock_time, count_of, sign, visible, word};
+use crate::query::{Answer, Gap, Graph, Resource, Snapshot};
+
+/// Levels that are indented; what lies deeper stays at the last one, so that long chains stay readable.
+const DEPTH_MAX: usize = 40;
+
+/// Draws an environment: what it is at which moment, then what owns what.
+pub(super) fn draw(answer: &Answer<Graph>, all: bool, paint: Paint, now: Timestamp) -> String {
+    let graph = &answer.value;
+    let mut out = header(answer, paint, now);
+    let tree = Tree::new(graph, !all);
+    // For each open item whether siblings follow it, which is what the lines to its left show.
+    let mut open: Vec<Branch> = Vec::new();
+    tree.walk(|step| match step {
+        Step::Enter { item, last } => {
+            let hidden = open.iter().any(|branch| branch.gathered);
+            if !hidden {
+                let text = match item {
+                    Item::Node(place) => {
+                        resource(&graph.nodes[*place], tree.further_owners(*place), paint, now)
+                    }
+                    Item::Group { kind, health, members } => {
+                        let count = visible(&count_of(members.len(), kind)).into_owned();
+                        format!("{count}{}", badge(*health, paint))
+                    }
+                };
+                out.push_str(&format!("{}{text}\n", paint.dim(&lines(&open, last))));
+            }
+            open.push(Branch { last, gathered: matches!(item, Item::Group { .. }) });
+        }
+        Step::Leave => {
+            open.pop();
+        }
+    });
+    if graph.nodes.is_empty() {
+        out.push_str("No resources.\n");
+    }
+    if graph.truncated {
+        out.push_str("… there are more resources than one graph shows; `get resources` lists them all\n");
+    }
+    out
+}
+
+/// An open item.
+struct Branch {
+    last: bool,
+    gathered: bool,
+}
+
+fn lines(open: &[Branch], last: bool) -> String {
+    let mut out: String =
+        open.iter().take(DEPTH_MAX).map(|branch| if branch.last { "   " } else { "│  " }).collect();
+    out.push_str(if last { "└─ " } else { "├─ " });
+    out
+}
+
+fn header(answer: &Answer<Graph>, paint: Paint, now: Timestamp) -> String {
+    let (environment, snapshot) = (&answer.value.environment, &answer.metadata);
+    let health = &environment.health;
+    let known = health.last_known.map(|known| format!(" (was {known})")).unwrap_or_default();
+    let mut out = format!(
+        "{}{}{known} for {}   {}\n",
+        paint.bold(&visible(environment.id.as_str())),
+        badge(health.state, paint),
+        age(health.since, now),
+        moment(snapshot)
+    );
+    for line in gaps(&snapshot.coverage.gaps, now) {
+        out.push_str(&paint.health(Some(Health::Unknown), &format!("! {line}")));
+        out.push('\n');
+    }
+    out
+}
+
+/// The moment that an answer holds for.
+fn moment(snapshot: &Snapshot) -> String {
+    let time = snapshot.at.or(snapshot.time).map(|time| format!(", {}", clock_time(time)));
+    let lag = match snapshot.lag_changes {
+        0 => String::new(),
+        lag => format!(", {lag} changes behind"),
+    };
+    format!("offset {}{}{lag}", snapshot.offset, time.unwrap_or_default())
+}
+
+/// What was not watched, a line for each cluster.
+pub(super) fn gaps(gaps: &[Gap], now: Timestamp) -> Vec<String> {
+    let mut clusters: Vec<&str> = gaps.iter().map(|gap| gap.cluster.as_str()).collect();
+    clusters.sort_unstable();
+    clusters.dedup();
+    let line = |cluster: &str| {
+        let of_it: Vec<_> = gaps.iter().filter(|gap| gap.cluster == cluster).collect();
+        let oldest = of_it.iter().min_by_key(|gap| gap.since)?;
+        let what = match (oldest.kind.as_str(), of_it.len()) {
+            ("", _) => "its kinds".into(),
+            (kind, 1) => kind.to_owned(),
+            (_, count) => format!("{count} kinds"),
+        };
+        let why = if oldest.message.is_empty() { &oldest.reason } else { &oldest.message };
+        let (since, ago) = (clock_time(oldest.since), age(oldest.since, now));
+        Some(
+            visible(&format!("cluster {cluster}: {what} not watched since {since} ({ago} ago): {why}"))
+                .into(),
+        )
+    };
+    clusters.into_iter().filter_map(line).collect()
+}
+
+fn badge(health: Option<Health>, paint: Paint) -> String {
+    match health {
+        Some(_) => format!("  {}", paint.health(health, &format!("{} {}", sign(health), word(health)))),
+        None => String::new(),
+    }
+}
+
+fn resource(resource: &Resource, further_owners: usize, paint: Paint, now: Timestamp) -> String {
+    let mut out = format!("{}/", visible(&resource.key.kind.kind));
+    out.push_str(&paint.bold(&visible(&resource.key.name)));
+    out.push_str(&badge(resource.health, paint));
+    let why = match (resource.reason.as_str(), resource.message.as_str()) {
+        ("", message) => message.to_owned(),
+        (reason, "") => reason.to_owned(),
+        (reason, message) => format!("{reason}: {message}"),
+    };
+    if !why.is_empty() {
+        out.push_str(&format!("  {}", visible(&why)));
+    }
+    if further_owners > 0 {
+        out.push_str(&format!("  (+{further_owners} owners)"));
+    }
+    if let Some(created) = resource.created_at {
+        out.push_str(&format!("  {}", paint.dim(&age(created, now))));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::tests::{NOON, graph, owns, resource, snapshot};
+
+    fn sample() -> Answer<Graph> {
+        let mut nodes = vec![
+            resource("ConfigMap", "settings", None),
+            resource("Deployment", "web", Some(Health::Degraded)),
+            resource("ReplicaSet", "web-1", Some(Health::Progressing)),
+            resource("Pod", "web-bad", Some(Health::Degraded)),
+        ];
+        nodes[3].reason = "CrashLoopBackOff".into();
+        nodes[3].message = "back-off 5m\u{1b}[2J".into();
+        nodes.extend((0..12).map(|n| resource("Pod", &format!("web-1-{n}"), Some(Health::Healthy))));
+        let mut edges = vec![owns("web", "web-1"), owns("web-1", "web-bad")];
+        edges.extend((0..12).map(|n| owns("web-1", &format!("web-1-{n}"))));
+        Answer { value: graph(nodes, edges), metadata: snapshot() }
+    }
+
+    #[test]
+    fn a_tree_shows_the_worst_first_and_gathers_many() {
+        assert_eq!(
+            draw(&sample(), false, Paint(false), NOON),
+            "\
+shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UTC
+├─ Deployment/web  ✖ Degraded  5d3h
+│  └─ ReplicaSet/web-1  ◔ Progressing  5d3h
+│     ├─ Pod/web-bad  ✖ Degraded  CrashLoopBackOff: back-off 5m\\u{1b}[2J  5d3h
+│     └─ 12 Pods  ✔ Healthy
+└─ ConfigMap/settings  5d3h
+"
+        );
+        assert_eq!(draw(&sample(), true, Paint(false), NOON).lines().count(), 17);
+    }
+
+    #[test]
+    fn gaps_stand_before_the_tree() {
+        let mut answer = sample();
+        answer.metadata.lag_changes = 3;
+        answer.metadata.coverage.gaps = vec![Gap {
+            cluster: "eu-west".into(),
+            group: String::new(),
+            kind: "Pod".into(),
+            namespace: String::new(),
+            since: NOON.minus(std::time::Duration::from_secs(300)),
+            reason: "unreachable".into(),
+            message: "connection refused".into(),
+        }];
+        let text = draw(&answer, false, Paint(false), NOON);
+        let mut lines = text.lines();
+        assert!(lines.next().is_some_and(|line| line.ends_with(", 3 changes behind")));
+        let gap =
+            "! cluster eu-west: Pod not watched since 2026-11-20 11:55:00 UTC (5m ago): connection refused";
+        assert_eq!(lines.next(), Some(gap));
+    }
+}

@@ -1,0 +1,174 @@
+//! Which columns each kind of thing has, and its name on a line.
+
+use super::table::{Cell, Table};
+use crate::model::Timestamp;
+use crate::present::{age, clock_time};
+use crate::query::{Cluster, Environment, Resource, Version, VersionChange};
+
+/// Something that tables show.
+pub(super) trait Listed {
+    /// Headers; those from the second list are for wide tables.
+    const HEADERS: (&'static [&'static str], &'static [&'static str]);
+
+    /// Cells for all headers, the wide ones included; ages count from `now`.
+    fn cells(&self, now: Timestamp) -> Vec<Cell>;
+
+    /// Its name, as `kind/name`.
+    fn name(&self) -> String;
+}
+
+/// The table of a list.
+pub(super) fn table<T: Listed>(items: &[T], wide: bool, now: Timestamp) -> Table {
+    let (narrow, more) = T::HEADERS;
+    let headers: Vec<_> = narrow.iter().chain(if wide { more } else { &[] }).copied().collect();
+    let row = |item: &T| item.cells(now).into_iter().take(headers.len()).collect();
+    Table { rows: items.iter().map(row).collect(), headers }
+}
+
+impl Listed for Environment {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
+        &["NAME", "HEALTH", "SINCE", "TIER", "REGION", "RESOURCES"],
+        &["DEGRADED", "LAST-KNOWN", "PROJECT", "ENVIRONMENT", "RUNS-IN"],
+    );
+
+    fn cells(&self, now: Timestamp) -> Vec<Cell> {
+        let places: Vec<_> =
+            self.targets.iter().map(|target| format!("{}/{}", target.cluster, target.namespace)).collect();
+        vec![
+            Cell::text(self.id.as_str()),
+            Cell::Health(self.health.state),
+            Cell::text(age(self.health.since, now)),
+            Cell::text(self.tier.as_str()),
+            Cell::text(&self.region),
+            Cell::text(self.health.counts.total().to_string()),
+            Cell::text(self.health.counts.degraded.to_string()),
+            Cell::Health(self.health.last_known),
+            Cell::text(&self.project),
+            Cell::text(&self.name),
+            Cell::text(places.join(",")),
+        ]
+    }
+
+    fn name(&self) -> String {
+        format!("environment/{}", self.id)
+    }
+}
+
+impl Listed for Cluster {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) =
+        (&["NAME", "REGION", "WATCHED", "GAP-SINCE", "KINDS"], &["GAPS", "REASON"]);
+
+    fn cells(&self, now: Timestamp) -> Vec<Cell> {
+        let since = self.unwatched_since.map(|since| age(since, now));
+        vec![
+            Cell::text(&self.id),
+            Cell::text(&self.region),
+            Cell::text(if self.watched { "True" } else { "False" }),
+            Cell::text(since.unwrap_or_default()),
+            Cell::text(self.kinds_watched.to_string()),
+            Cell::text(self.gaps.len().to_string()),
+            Cell::text(self.gaps.first().map_or("", |gap| gap.reason.as_str())),
+        ]
+    }
+
+    fn name(&self) -> String {
+        format!("cluster/{}", self.id)
+    }
+}
+
+impl Listed for Resource {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) =
+        (&["NAMESPACE", "KIND", "NAME", "HEALTH", "REASON", "AGE"], &["CLUSTER", "GROUP", "UID", "MESSAGE"]);
+
+    fn cells(&self, now: Timestamp) -> Vec<Cell> {
+        vec![
+            Cell::text(&self.key.namespace),
+            Cell::text(&self.key.kind.kind),
+            Cell::text(&self.key.name),
+            Cell::Health(self.health),
+            Cell::text(&self.reason),
+            Cell::text(self.created_at.map(|created| age(created, now)).unwrap_or_default()),
+            Cell::text(&self.key.cluster),
+            Cell::text(&self.key.kind.group),
+            Cell::text(self.id.as_str()),
+            Cell::text(&self.message),
+        ]
+    }
+
+    fn name(&self) -> String {
+        format!("{}/{}", self.key.kind.to_string().to_lowercase(), self.key.name)
+    }
+}
+
+impl Listed for Version {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
+        &["OFFSET", "OBSERVED", "AGE", "TYPE", "HEALTH", "REASON", "CHANGED-BY"],
+        &["OPERATION", "RESOURCE-VERSION", "MESSAGE"],
+    );
+
+    fn cells(&self, now: Timestamp) -> Vec<Cell> {
+        let by = self.changed_by.as_ref();
+        let kind = match self.change {
+            VersionChange::Applied => "applied",
+            VersionChange::Deleted => "deleted",
+        };
+        vec![
+            Cell::text(self.offset.to_string()),
+            Cell::text(clock_time(self.observed_at)),
+            Cell::text(age(self.observed_at, now)),
+            Cell::text(kind),
+            Cell::Health(self.health),
+            Cell::text(&self.reason),
+            Cell::text(by.map_or("", |by| by.manager.as_str())),
+            Cell::text(by.map_or("", |by| by.operation.as_str())),
+            Cell::text(self.resource_version.as_str()),
+            Cell::text(&self.message),
+        ]
+    }
+
+    fn name(&self) -> String {
+        format!("version/{}", self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::output::Paint;
+    use crate::model::Health;
+    use crate::present::tests::{NOON, environment, resource};
+
+    #[test]
+    fn environments_are_listed_as_kubectl_would() {
+        let mut blind = environment("shop/db", "", Some(Health::Unknown));
+        blind.health.last_known = Some(Health::Healthy);
+        let items = [environment("shop/web", "eu", Some(Health::Degraded)), blind];
+        assert_eq!(
+            table(&items, false, NOON).render(Paint(false), true),
+            "\
+NAME                  HEALTH     SINCE   TIER         REGION   RESOURCES
+shop.web.production   Degraded   5d3h    production   eu       6
+shop.db.production    Unknown    5d3h    production   <none>   6
+"
+        );
+        let wide = table(&items, true, NOON).render(Paint(false), true);
+        assert!(wide.ends_with("1          Healthy      shop/db    production    eu-west/shop\n"), "{wide}");
+        assert_eq!(items[0].name(), "environment/shop.web.production");
+    }
+
+    #[test]
+    fn resources_are_listed_as_kubectl_would() {
+        let mut pod = resource("Pod", "web-a", Some(Health::Degraded));
+        pod.reason = "CrashLoopBackOff".into();
+        let items = [resource("Deployment", "web", None), pod];
+        assert_eq!(
+            table(&items, false, NOON).render(Paint(false), true),
+            "\
+NAMESPACE   KIND         NAME    HEALTH     REASON             AGE
+shop        Deployment   web     <none>     <none>             5d3h
+shop        Pod          web-a   Degraded   CrashLoopBackOff   5d3h
+"
+        );
+        assert_eq!(items[0].name(), "deployment.apps/web");
+    }
+}

@@ -1,0 +1,136 @@
+//! What pages and the terminal share: ages, signs of health, text made visible, and graphs as trees.
+
+mod age;
+mod text;
+mod tree;
+
+pub use age::{age, moment};
+pub use text::{clock_time, grouped, visible};
+pub use tree::{Item, Step, Tree};
+
+use crate::model::{Health, Kind};
+
+/// A sign for a health, told apart by shape and not only by colour; a dot for kinds that have none.
+pub const fn sign(health: Option<Health>) -> &'static str {
+    match health {
+        Some(Health::Healthy) => "✔",
+        Some(Health::Suspended) => "‖",
+        Some(Health::Progressing) => "◔",
+        Some(Health::Missing) => "○",
+        Some(Health::Degraded) => "✖",
+        Some(Health::Unknown) => "?",
+        None => "·",
+    }
+}
+
+/// The word for a health; a dash for kinds that have none.
+pub const fn word(health: Option<Health>) -> &'static str {
+    match health {
+        Some(health) => health.as_str(),
+        None => "–",
+    }
+}
+
+/// How early people want to see this; what has failed comes before what cannot be known.
+pub const fn attention(health: Option<Health>) -> u8 {
+    match health {
+        Some(Health::Degraded) => 0,
+        Some(Health::Unknown) => 1,
+        Some(Health::Missing) => 2,
+        Some(Health::Progressing) => 3,
+        Some(Health::Suspended) => 4,
+        Some(Health::Healthy) => 5,
+        None => 6,
+    }
+}
+
+/// A kind and a number of it, such as `21 Pods`.
+pub fn count_of(number: usize, kind: &Kind) -> String {
+    let name = &kind.kind;
+    let plural = match name.as_bytes().last() {
+        _ if number == 1 => name.clone(),
+        Some(b's' | b'x') => format!("{name}es"),
+        Some(b'y') => format!("{}ies", &name[..name.len() - 1]),
+        _ => format!("{name}s"),
+    };
+    format!("{number} {plural}")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::model::{EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Timestamp, Uid};
+    use crate::query::{Coverage, Edge, Environment, EnvironmentHealth, Graph, Resource, Snapshot};
+
+    /// A fixed moment, 2026-11-20T12:00:00Z.
+    pub(crate) const NOON: Timestamp = Timestamp::from_micros(1_795_176_000_000_000);
+
+    pub(crate) fn snapshot() -> Snapshot {
+        let coverage = Coverage { complete: true, gaps: vec![] };
+        Snapshot { offset: Offset::new(1234), time: Some(NOON), at: None, lag_changes: 0, coverage }
+    }
+
+    /// A resource whose uid is its name.
+    pub(crate) fn resource(kind: &str, name: &str, health: Option<Health>) -> Resource {
+        let group = if matches!(kind, "Deployment" | "ReplicaSet") { "apps" } else { "" };
+        Resource {
+            id: Uid::new(name),
+            key: ResourceKey {
+                cluster: "eu-west".into(),
+                kind: Kind::new(group, kind),
+                namespace: "shop".into(),
+                name: name.into(),
+            },
+            health,
+            reason: String::new(),
+            message: String::new(),
+            created_at: Some(NOON.minus(std::time::Duration::from_secs(442_800))),
+            offset: Offset::new(1200),
+            observed_at: NOON.minus(std::time::Duration::from_secs(300)),
+        }
+    }
+
+    pub(crate) fn owns(from: &str, to: &str) -> Edge {
+        Edge { from: Uid::new(from), to: Uid::new(to), kind: "owns".into() }
+    }
+
+    pub(crate) fn environment(project: &str, region: &str, state: Option<Health>) -> Environment {
+        let name = "production";
+        Environment {
+            id: EnvironmentId::new(format!("{}.{name}", project.replace('/', "."))),
+            project: project.into(),
+            name: name.into(),
+            slug: name.into(),
+            tier: Tier::Production,
+            region: region.into(),
+            targets: vec![Target {
+                cluster: "eu-west".into(),
+                namespace: "shop".into(),
+                labels: Default::default(),
+            }],
+            health: EnvironmentHealth {
+                state,
+                since: NOON.minus(std::time::Duration::from_secs(442_800)),
+                last_known: None,
+                counts: HealthCounts { healthy: 3, degraded: 1, none: 2, ..HealthCounts::default() },
+            },
+        }
+    }
+
+    pub(crate) fn graph(nodes: Vec<Resource>, edges: Vec<Edge>) -> Graph {
+        let environment = environment("shop/web", "eu", Some(Health::Degraded));
+        Graph { environment, nodes, edges, truncated: false }
+    }
+
+    #[test]
+    fn kinds_are_counted_in_words() {
+        for (number, kind, expected) in [
+            (1, "Pod", "1 Pod"),
+            (21, "Pod", "21 Pods"),
+            (2, "Ingress", "2 Ingresses"),
+            (2, "NetworkPolicy", "2 NetworkPolicies"),
+        ] {
+            assert_eq!(count_of(number, &Kind::new("", kind)), expected);
+        }
+    }
+}

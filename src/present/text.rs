@@ -1,0 +1,66 @@
+//! Text that clusters wrote, made fit to be shown.
+
+use std::borrow::Cow;
+
+use crate::model::Timestamp;
+
+/// The text with everything visible that would not be: control characters, terminal escapes, and characters
+/// that turn the direction of writing and could make one name look like another.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let show = |c: char| if is_hidden(c) { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(show).collect())
+}
+
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// A moment to the second, as people read it.
+pub fn clock_time(time: Timestamp) -> String {
+    let text = time.to_string();
+    match text.get(..19) {
+        Some(seconds) if text.as_bytes().get(10) == Some(&b'T') => seconds.replacen('T', " ", 1) + " UTC",
+        _ => text,
+    }
+}
+
+/// A number with its thousands set apart by a thin blank that does not break.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::tests::NOON;
+
+    #[test]
+    fn nothing_stays_hidden() {
+        assert_eq!(visible("web-1 é 😀"), "web-1 é 😀");
+        assert_eq!(visible("\u{1b}[31mred\n"), "\\u{1b}[31mred\\n");
+        assert_eq!(visible("evil\u{202e}gpj"), "evil\\u{202e}gpj");
+        assert_eq!(visible("\u{9b}31m\u{200b}"), "\\u{9b}31m\\u{200b}");
+    }
+
+    #[test]
+    fn moments_and_numbers_are_easy_to_read() {
+        assert_eq!(clock_time(NOON), "2026-11-20 12:00:00 UTC");
+        assert!(!clock_time(Timestamp::from_micros(i64::MIN)).is_empty());
+        assert_eq!(
+            [0, 999, 1000, 1_234_567].map(grouped).join(" "),
+            "0 999 1\u{202f}000 1\u{202f}234\u{202f}567"
+        );
+    }
+}

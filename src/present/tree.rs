@@ -1,0 +1,271 @@
+//! A graph as a tree: what owns what, the worst first, many of a kind gathered.
+//!
+//! Nothing here recurses, and every resource is drawn exactly once, so chains of any depth, cycles, shared
+//! children and uids that two clusters hold are all drawn in time linear in the graph.
+
+use std::collections::HashMap;
+
+use super::attention;
+use crate::model::{Health, Kind, Uid};
+use crate::query::{Graph, Resource};
+
+/// More siblings than this of one kind and health are gathered.
+const SIBLINGS_MAX: usize = 10;
+
+/// One place in a list of siblings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A resource, by its place among the graph's nodes.
+    Node(usize),
+    /// Many siblings of one kind whose worst health, with all below them, is the same.
+    Group {
+        /// Their kind.
+        kind: Kind,
+        /// Their health.
+        health: Option<Health>,
+        /// They themselves.
+        members: Vec<Item>,
+    },
+}
+
+/// A step of a walk through a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'t> {
+    /// Comes to an item.
+    Enter {
+        /// The item.
+        item: &'t Item,
+        /// Whether no sibling follows.
+        last: bool,
+    },
+    /// Is done with the item last entered and all below it.
+    Leave,
+}
+
+/// What owns what in a graph.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    roots: Vec<Item>,
+    children: Vec<Vec<Item>>,
+    /// Owners beyond the one under which a node is drawn.
+    further_owners: Vec<usize>,
+}
+
+impl Tree {
+    /// The tree of a graph; with `gather`, many siblings of a kind become one item.
+    pub fn new(graph: &Graph, gather: bool) -> Self {
+        let nodes = &graph.nodes;
+        let (parents, further_owners) = parents(graph);
+        let mut below = vec![Vec::new(); nodes.len()];
+        for (child, parent) in parents.iter().enumerate() {
+            if let Some(parent) = parent {
+                below[*parent].push(child);
+            }
+        }
+        let mut roots: Vec<usize> = (0..nodes.len()).filter(|&node| parents[node].is_none()).collect();
+        let order = cut_cycles(&mut roots, &mut below);
+        let mut worst: Vec<Option<Health>> = nodes.iter().map(|node| node.health).collect();
+        for &node in order.iter().rev() {
+            let lowest = below[node].iter().map(|&child| worst[child]).chain([worst[node]]);
+            worst[node] = lowest.min_by_key(|health| attention(*health)).flatten();
+        }
+        let arrange = |siblings| arrange(nodes, &worst, siblings, gather);
+        Tree { children: below.into_iter().map(arrange).collect(), roots: arrange(roots), further_owners }
+    }
+
+    /// How many owners a node has besides the one it is drawn under.
+    pub fn further_owners(&self, node: usize) -> usize {
+        self.further_owners.get(node).copied().unwrap_or(0)
+    }
+
+    /// Whether anything is drawn below a node.
+    pub fn has_children(&self, node: usize) -> bool {
+        self.children.get(node).is_some_and(|children| !children.is_empty())
+    }
+
+    /// Walks through all of it, siblings in order and children before the next sibling.
+    pub fn walk<'t>(&'t self, mut visit: impl FnMut(Step<'t>)) {
+        let mut open = vec![self.roots.iter()];
+        while let Some(siblings) = open.last_mut() {
+            let Some(item) = siblings.next() else {
+                open.pop();
+                if !open.is_empty() {
+                    visit(Step::Leave);
+                }
+                continue;
+            };
+            visit(Step::Enter { item, last: siblings.as_slice().is_empty() });
+            open.push(match item {
+                Item::Node(node) => self.children[*node].iter(),
+                Item::Group { members, .. } => members.iter(),
+            });
+        }
+    }
+}
+
+/// Under which node each is drawn, and how many owners it has besides.
+///
+/// Edges name uids, which several clusters may hold; an owner in the child's own cluster is meant first.
+fn parents(graph: &Graph) -> (Vec<Option<usize>>, Vec<usize>) {
+    let nodes = &graph.nodes;
+    let mut by_uid: HashMap<&Uid, Vec<usize>> = HashMap::new();
+    for (place, node) in nodes.iter().enumerate() {
+        by_uid.entry(&node.id).or_default().push(place);
+    }
+    let (mut parents, mut further) = (vec![None; nodes.len()], vec![0; nodes.len()]);
+    for edge in graph.edges.iter().filter(|edge| edge.kind == "owns") {
+        let (Some(owners), Some(children)) = (by_uid.get(&edge.from), by_uid.get(&edge.to)) else { continue };
+        for &child in children {
+            let near = owners.iter().find(|&&owner| nodes[owner].key.cluster == nodes[child].key.cluster);
+            match near.or(owners.first()) {
+                Some(&owner) if owner == child => {}
+                Some(&owner) if parents[child].is_none() => parents[child] = Some(owner),
+                _ => further[child] += 1,
+            }
+        }
+    }
+    (parents, further)
+}
+
+/// Makes a root of one node in every cycle and cuts the link that closes it; tells an order in which each
+/// node comes before those below it.
+fn cut_cycles(roots: &mut Vec<usize>, below: &mut [Vec<usize>]) -> Vec<usize> {
+    let mut seen = vec![false; below.len()];
+    let mut order = Vec::with_capacity(below.len());
+    let mut start = 0;
+    let mut next = 0;
+    loop {
+        if start == roots.len() {
+            let Some(node) = (next..below.len()).find(|&node| !seen[node]) else { return order };
+            roots.push(node);
+            next = node;
+        }
+        let mut waiting = vec![roots[start]];
+        seen[roots[start]] = true;
+        start += 1;
+        while let Some(node) = waiting.pop() {
+            order.push(node);
+            below[node].retain(|&child| !std::mem::replace(&mut seen[child], true));
+            waiting.extend(&below[node]);
+        }
+    }
+}
+
+/// Siblings in the order they are drawn: what needs attention first, then as the graph has them.
+fn arrange(
+    nodes: &[Resource],
+    worst: &[Option<Health>],
+    mut siblings: Vec<usize>,
+    gather: bool,
+) -> Vec<Item> {
+    siblings.sort_by_key(|&node| (attention(worst[node]), node));
+    let alike = |a: &usize, b: &usize| worst[*a] == worst[*b] && nodes[*a].key.kind == nodes[*b].key.kind;
+    let mut items = Vec::new();
+    for run in siblings.chunk_by(alike) {
+        let members: Vec<_> = run.iter().copied().map(Item::Node).collect();
+        if gather && run.len() > SIBLINGS_MAX {
+            let (kind, health) = (nodes[run[0]].key.kind.clone(), worst[run[0]]);
+            items.push(Item::Group { kind, health, members });
+        } else {
+            items.extend(members);
+        }
+    }
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::tests::{graph, owns, resource};
+
+    /// The tree as one line per item, two blanks for each level.
+    fn drawn(graph: &Graph, gather: bool) -> Vec<String> {
+        let tree = Tree::new(graph, gather);
+        let (mut depth, mut lines) = (0, Vec::new());
+        tree.walk(|step| match step {
+            Step::Enter { item, .. } => {
+                let name = match item {
+                    Item::Node(node) => graph.nodes[*node].key.name.clone(),
+                    Item::Group { kind, members, .. } => format!("{} {}", members.len(), kind.kind),
+                };
+                lines.push(format!("{}{name}", "  ".repeat(depth)));
+                depth += 1;
+            }
+            Step::Leave => depth -= 1,
+        });
+        lines
+    }
+
+    #[test]
+    fn children_stand_below_their_owner_and_the_worst_first() {
+        let nodes = vec![
+            resource("ConfigMap", "cfg", None),
+            resource("Deployment", "ok", Some(Health::Healthy)),
+            resource("Deployment", "web", Some(Health::Progressing)),
+            resource("Pod", "web-a", Some(Health::Healthy)),
+            resource("Pod", "web-b", Some(Health::Degraded)),
+            resource("ReplicaSet", "web-1", Some(Health::Healthy)),
+        ];
+        let edges = vec![owns("web", "web-1"), owns("web-1", "web-a"), owns("web-1", "web-b")];
+        assert_eq!(
+            drawn(&graph(nodes, edges), true),
+            ["web", "  web-1", "    web-b", "    web-a", "ok", "cfg"]
+        );
+    }
+
+    #[test]
+    fn cycles_and_shared_children_are_drawn_once() {
+        let node = |name| resource("Pod", name, Some(Health::Healthy));
+        let nodes = ["a", "b", "c", "self", "child", "o1", "o2"].map(node).to_vec();
+        let edges = vec![
+            owns("a", "b"),
+            owns("b", "c"),
+            owns("c", "a"),
+            owns("self", "self"),
+            owns("o1", "child"),
+            owns("o2", "child"),
+            owns("gone", "o1"),
+        ];
+        let graph = graph(nodes, edges);
+        assert_eq!(drawn(&graph, true), ["a", "  b", "    c", "self", "o1", "  child", "o2"]);
+        assert_eq!(Tree::new(&graph, true).further_owners(4), 1);
+    }
+
+    #[test]
+    fn many_siblings_are_gathered_by_kind_and_health() {
+        let mut nodes: Vec<_> =
+            (0..12).map(|n| resource("Pod", &format!("p{n:02}"), Some(Health::Healthy))).collect();
+        nodes[3].health = Some(Health::Degraded);
+        let graph = graph(nodes, vec![]);
+        let lines = drawn(&graph, true);
+        assert_eq!(lines[..3], ["p03", "11 Pod", "  p00"]);
+        assert_eq!(drawn(&graph, false).len(), 12);
+    }
+
+    #[test]
+    fn chains_of_any_depth_are_survived() {
+        let nodes = (0..10_000).map(|n| resource("Pod", &n.to_string(), Some(Health::Healthy))).collect();
+        let edges = (0..10_000).map(|n| owns(&n.to_string(), &((n + 1) % 10_000).to_string())).collect();
+        assert_eq!(drawn(&graph(nodes, edges), true).len(), 10_000);
+    }
+
+    #[test]
+    fn a_uid_in_two_clusters_finds_the_owner_in_its_own() {
+        let in_cluster = |cluster: &str, name: &str, uid: &str| {
+            let mut node = resource("Pod", name, None);
+            node.key.cluster = cluster.into();
+            node.id = Uid::new(uid);
+            node
+        };
+        let nodes = vec![
+            in_cluster("eu", "owner-eu", "o"),
+            in_cluster("eu", "child-eu", "c"),
+            in_cluster("us", "owner-us", "o"),
+            in_cluster("us", "child-us", "c"),
+        ];
+        assert_eq!(
+            drawn(&graph(nodes, vec![owns("o", "c")]), true),
+            ["owner-eu", "  child-eu", "owner-us", "  child-us"]
+        );
+    }
+}

@@ -1,0 +1,244 @@
+//! The demo: a simulated fleet, followed by the real watchers, with a day of history behind it.
+//!
+//! The history is not made up in the log. A clock of the demo's own starts a day ago; the fleet takes a step,
+//! the watchers follow it over HTTP, and once the log's cursors have reached every kind's newest state the
+//! clock moves on. When it has caught up with the real time, it becomes the real time.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Options, Service, ServiceError, Watched, asked_to_end, runtime};
+use crate::clock::{Clock, SystemClock};
+use crate::cluster::{self, ClusterSettings};
+use crate::demo::fleet::{Fleet, FleetOptions};
+use crate::log::LogReader;
+use crate::model::{CatalogFact, Timestamp};
+
+/// How far back the history begins.
+const HISTORY: Duration = Duration::from_secs(24 * 3600);
+
+/// How much of the history passes in one step.
+const STEP: Duration = Duration::from_secs(120);
+
+/// How often the fleet moves once it lives in the present.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How often to look whether the watchers have caught up.
+const LOOK: Duration = Duration::from_micros(500);
+
+/// How the demo is to run.
+#[derive(Clone, Debug)]
+pub struct DemoOptions {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Where the log and the view are kept; none for a directory that ends with the demo.
+    pub data: Option<PathBuf>,
+    /// Decides what happens in the fleet.
+    pub seed: u64,
+}
+
+/// A clock that stands where it is put until it is let go.
+#[derive(Debug, Default)]
+struct DemoClock {
+    /// Microseconds; zero once the clock was let go.
+    stands_at: AtomicI64,
+}
+
+impl DemoClock {
+    fn put(&self, time: Timestamp) {
+        self.stands_at.store(time.as_micros(), Ordering::Release);
+    }
+
+    fn let_go(&self) {
+        self.stands_at.store(0, Ordering::Release);
+    }
+}
+
+impl Clock for DemoClock {
+    fn now(&self) -> Timestamp {
+        match self.stands_at.load(Ordering::Acquire) {
+            0 => SystemClock.now(),
+            micros => Timestamp::from_micros(micros),
+        }
+    }
+}
+
+/// Runs the demo until the process is asked to end.
+///
+/// # Errors
+/// When the address or the data directory cannot be used, or a part fails.
+pub fn demo(options: &DemoOptions) -> Result<(), ServiceError> {
+    let passing = options.data.is_none().then(tempdir).transpose().map_err(ServiceError::Fleet)?;
+    let data = options.data.clone().or_else(|| passing.as_ref().map(|dir| dir.0.clone())).unwrap_or_default();
+    runtime()?.block_on(run(options, data))
+}
+
+/// A directory that goes with the demo.
+struct Passing(PathBuf);
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        // What cannot be removed is left to whoever cleans the machine's temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn tempdir() -> std::io::Result<Passing> {
+    let path = std::env::temp_dir().join(format!("strandline-demo-{}", std::process::id()));
+    std::fs::create_dir_all(&path)?;
+    Ok(Passing(path))
+}
+
+async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
+    let clock = Arc::new(DemoClock::default());
+    let recorded = recorded(&data)?;
+    let start = SystemClock.now().minus(HISTORY);
+    // A fleet that comes after another one in the same log is another fleet: with the same seed it would have
+    // the same uids and tokens, and the log would take its objects for those it knows.
+    let fleet_options = FleetOptions::new(options.seed.wrapping_add(recorded), start);
+    let mut fleet = Fleet::new(&fleet_options);
+    if recorded > 0 {
+        fleet.step(SystemClock.now());
+    } else {
+        clock.put(start);
+    }
+    fleet.listen().await.map_err(ServiceError::Fleet)?;
+    let service = Service::start(
+        Options {
+            data: data.clone(),
+            listen: options.listen,
+            catalog: catalog(&fleet),
+            clusters: clusters(&fleet).await?,
+            preparing: recorded == 0,
+        },
+        Arc::clone(&clock) as Arc<dyn Clock>,
+    )
+    .await?;
+    let stop = CancellationToken::new();
+    let played = tokio::select! {
+        played = play(&mut fleet, &service, &clock, &data, recorded == 0) => played,
+        () = asked_to_end() => { stop.cancel(); Ok(()) }
+    };
+    if stop.is_cancelled() || played.is_err() {
+        return service.run_until(std::future::ready(())).await.and(played);
+    }
+    let appender = service.appender.clone();
+    let live = async move {
+        let mut declared = catalog(&fleet);
+        loop {
+            tokio::time::sleep(TICK).await;
+            fleet.step(SystemClock.now());
+            let facts = catalog(&fleet);
+            if facts != declared && appender.declare(facts.clone()).await.is_ok() {
+                declared = facts;
+            }
+        }
+    };
+    let end = async {
+        tokio::select! {
+            () = asked_to_end() => {}
+            () = live => {}
+        }
+    };
+    service.run_until(end).await
+}
+
+/// How many changes the directory holds from an earlier run.
+fn recorded(data: &Path) -> Result<u64, ServiceError> {
+    if data.join("log.db").exists() { Ok(LogReader::open(data)?.head()?.get()) } else { Ok(0) }
+}
+
+fn catalog(fleet: &Fleet) -> Vec<CatalogFact> {
+    let clusters = fleet.clusters().into_iter().map(|(spec, _)| CatalogFact::Cluster(spec));
+    clusters.chain(fleet.environments().into_iter().map(CatalogFact::Environment)).collect()
+}
+
+async fn clusters(fleet: &Fleet) -> Result<Vec<Watched>, ServiceError> {
+    let mut watched = Vec::new();
+    for (spec, url) in fleet.clusters() {
+        let connection = cluster::connect_url(&url)?;
+        watched.push(Watched { settings: ClusterSettings::new(&spec.name), connection });
+    }
+    Ok(watched)
+}
+
+/// Plays the history, and tells when the demo can be asked.
+async fn play(
+    fleet: &mut Fleet,
+    service: &Service,
+    clock: &DemoClock,
+    data: &Path,
+    history: bool,
+) -> Result<(), ServiceError> {
+    let log = LogReader::open(data)?;
+    follow(fleet, &log).await?;
+    if history {
+        say(format_args!("playing a day of history ..."));
+    }
+    let mut declared = catalog(fleet);
+    while history && clock.now().plus(STEP) < SystemClock.now() {
+        let now = clock.now().plus(STEP);
+        clock.put(now);
+        fleet.step(now);
+        let facts = catalog(fleet);
+        if facts != declared {
+            service.appender.declare(facts.clone()).await?;
+            declared = facts;
+        }
+        follow(fleet, &log).await?;
+    }
+    clock.let_go();
+    while service.status.lag() > 0 || !service.status.is_usable() {
+        tokio::time::sleep(LOOK).await;
+    }
+    service.checks.set_preparing(false);
+    welcome(service, log.head()?.get());
+    Ok(())
+}
+
+/// Waits until the log's cursors have reached the newest state of every kind.
+async fn follow(fleet: &Fleet, log: &LogReader) -> Result<(), ServiceError> {
+    for server in fleet.servers() {
+        let cluster = server.name();
+        loop {
+            let cursors = log.cursors(&cluster)?;
+            let reached = |group: &str, kind: &str, wanted: u64| {
+                let cursor = cursors.iter().find(|(of, _)| of.group == group && of.kind == kind);
+                let version = cursor.and_then(|(_, version)| version.as_ref());
+                version.is_some_and(|version| version.as_str().parse::<u64>().is_ok_and(|at| at >= wanted))
+            };
+            let behind = server.kinds().into_iter().filter(|kind| cluster::is_watched(&kind.group, &kind.kind)).any(|kind| {
+                !reached(&kind.group, &kind.kind, server.resource_version_of(&kind.group, &kind.kind))
+            });
+            if !behind {
+                break;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+    Ok(())
+}
+
+fn welcome(service: &Service, changes: u64) {
+    let url = format!("http://{}", service.address);
+    let server = if service.address.port() == 7979 { String::new() } else { format!(" --server {url}") };
+    say(format_args!(
+        "Strandline shows four simulated clusters in two regions, with {changes} changes of the last day.\n\n\
+         Open   {url}/\n\
+         or try strandline get environments --tier production --region us{server}\n       \
+         strandline tree payments.api.production.us-region --at 3h{server}\n       \
+         curl '{url}/api/v1/environments?health=Degraded'\n\n\
+         Ctrl-C ends it.",
+    ));
+}
+
+fn say(text: std::fmt::Arguments<'_>) {
+    // Nobody may be reading, as in a pipe that was closed; the demo goes on.
+    let _ = writeln!(std::io::stdout(), "{text}");
+}

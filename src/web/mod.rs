@@ -1,0 +1,115 @@
+//! Pages, rendered on the server: they need no JavaScript, load nothing from elsewhere, and take what clusters
+//! wrote as text only.
+
+mod assets;
+mod environment;
+mod overview;
+mod resource;
+mod shell;
+
+use askama::Template;
+use http::StatusCode;
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
+use warp::Filter;
+
+use crate::api::ApiState;
+use crate::api::params::{AT, Parameter};
+use crate::api::problem::Problem;
+use crate::api::request::{Context, Request};
+use crate::api::respond::{Response, tagged};
+use crate::api::router::{Route, Router, mount, nothing_here};
+use crate::api::routes::{CLUSTER, HEALTH, PROJECT, REGION, TIER};
+use shell::Shell;
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// Pages load their style and icon from here and nothing from anywhere; no script runs.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
+                      base-uri 'none'; frame-ancestors 'none'";
+
+/// The version of an asset that its address names.
+const VERSION: Parameter = Parameter::one("v");
+
+/// Every page.
+pub const ROUTES: &[Route<ApiState>] = &[
+    Route {
+        path: "/",
+        parameters: &[AT, TIER, REGION, HEALTH, PROJECT],
+        handler: |state, request| Box::pin(overview::page(state, request)),
+    },
+    Route {
+        path: "/environments/{id}",
+        parameters: &[AT],
+        handler: |state, request| Box::pin(environment::page(state, request)),
+    },
+    Route {
+        path: "/resources/{uid}",
+        parameters: &[AT, CLUSTER],
+        handler: |state, request| Box::pin(resource::page(state, request)),
+    },
+    Route {
+        path: "/assets/{name}",
+        parameters: &[VERSION],
+        handler: |_, request| Box::pin(assets::asset(request)),
+    },
+];
+
+/// The API and the pages together: what the server serves.
+pub fn site(state: &ApiState) -> Router {
+    let pages = mount(ROUTES, state, failure).or(nothing_here(failure)).unify();
+    crate::api::routes(state).or(pages).unify().boxed()
+}
+
+/// A problem as a page with the problem's status.
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage {
+    shell: Shell,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    errors: Vec<(String, String)>,
+    /// Name and address of each resource to choose from.
+    candidates: Vec<(String, String)>,
+    trace_id: String,
+}
+
+fn failure(problem: Problem, context: &Context) -> Response {
+    use crate::api::request::encode;
+    use crate::present::visible;
+    let shown = |text: &str| visible(text).into_owned();
+    let errors = problem.errors.iter().map(|error| (shown(&error.parameter), shown(&error.detail)));
+    let choices = problem
+        .candidates
+        .iter()
+        .map(|key| (shown(&key.to_string()), format!("{}?cluster={}", context.path, encode(&key.cluster))));
+    let page = ErrorPage {
+        shell: Shell::bare(problem.code.title()),
+        title: problem.code.title(),
+        status: problem.code.status().as_u16(),
+        detail: shown(&problem.detail),
+        errors: errors.collect(),
+        candidates: choices.collect(),
+        trace_id: context.trace.as_str().to_owned(),
+    };
+    let Ok(body) = page.render() else { return problem.into_response(context) };
+    let mut response = Response::new(body.into());
+    *response.status_mut() = problem.code.status();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.extend(problem.headers());
+    response
+}
+
+/// A rendered page.
+fn html(request: &Request, status: StatusCode, page: &impl Template) -> Result<Response, Problem> {
+    let body = page.render().map_err(Problem::internal)?;
+    let mut response = tagged(&request.context, HTML, body.into_bytes());
+    if response.status() == StatusCode::OK {
+        *response.status_mut() = status;
+    }
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    Ok(response)
+}

@@ -1,0 +1,179 @@
+//! `/resources/{uid}`: one resource, who changed it, its history and the object itself.
+
+use askama::Template;
+use http::StatusCode;
+
+use super::html;
+use super::shell::{Badge, Shell, Time, reference};
+use crate::api::problem::Problem;
+use crate::api::request::{Request, encode};
+use crate::api::respond::Response;
+use crate::api::routes::CLUSTER;
+use crate::api::{ApiState, auth};
+use crate::model::{At, ChangedBy, DeletionCause, Offset, Timestamp, Uid};
+use crate::present::{clock_time, visible};
+use crate::query::{PageRequest, QueryError, ResourceDetail, Version, VersionChange};
+
+/// A version in the history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Line {
+    href: String,
+    time: Time,
+    /// None for the end.
+    badge: Option<Badge>,
+    reason: String,
+    by: String,
+    end: String,
+    shown: bool,
+}
+
+/// What is known of the resource at the moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Facts {
+    badge: Badge,
+    reason: String,
+    message: String,
+    rule: String,
+    created: Option<Time>,
+    observed: Time,
+    by: String,
+    resource_version: String,
+    /// Name and address.
+    environments: Vec<(String, String)>,
+    object: String,
+}
+
+#[derive(Template)]
+#[template(path = "resource.html")]
+struct ResourcePage {
+    shell: Shell,
+    uid: String,
+    kind: String,
+    name: String,
+    place: Vec<(&'static str, String)>,
+    json: String,
+    /// None when the resource was not there at the moment.
+    facts: Option<Facts>,
+    lines: Vec<Line>,
+    more: bool,
+}
+
+/// The page.
+pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let at = read.at();
+    read.finish()?;
+    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
+    let cluster = request.query.one(CLUSTER);
+    let page = PageRequest::default();
+    let found = state.queries.resource(&scope, at, &uid, cluster).await;
+    // The history goes on to now, so that from any version one reaches the later ones too.
+    let history = state.queries.resource_history(&scope, At::Now, &uid, cluster, false, &page).await;
+    let (status, detail, snapshot) = match (found, &history) {
+        (Ok(found), _) => (StatusCode::OK, Some(found.value), found.metadata),
+        // It is gone or not yet there, but it has a history to show.
+        (Err(QueryError::NotFound { .. }), Ok(history)) if !history.items.is_empty() => {
+            (StatusCode::NOT_FOUND, None, history.metadata.snapshot.clone())
+        }
+        (Err(error), _) => return Err(error.into()),
+    };
+    let (versions, more) = match history {
+        Ok(history) => (history.items, history.metadata.next.is_some()),
+        Err(_) => (Vec::new(), false),
+    };
+    let now = state.clock.now();
+    let title = detail.as_ref().map_or_else(|| uid.to_string(), |detail| detail.resource.key.name.clone());
+    let shell = Shell::new(&title, &request, &snapshot, now);
+    let now = reference(&request, &snapshot, now);
+    let shown = detail.as_ref().map(|_| snapshot.offset);
+    let page = ResourcePage {
+        uid: visible(uid.as_str()).into_owned(),
+        kind: detail
+            .as_ref()
+            .map_or("Resource".into(), |detail| visible(&detail.resource.key.kind.kind).into()),
+        name: visible(&title).into_owned(),
+        place: detail.as_ref().map(place).unwrap_or_default(),
+        json: format!("/api/v1{}{}", request.context.path, request.query.with(&[])),
+        lines: lines(&request, &versions, shown, now),
+        more,
+        facts: detail.map(|detail| facts(&shell, detail, now)),
+        shell,
+    };
+    html(&request, status, &page)
+}
+
+fn place(detail: &ResourceDetail) -> Vec<(&'static str, String)> {
+    let key = &detail.resource.key;
+    let all = [
+        ("Cluster", &key.cluster),
+        ("Namespace", &key.namespace),
+        ("API group", &key.kind.group),
+        ("Kind", &key.kind.kind),
+    ];
+    let known = all.into_iter().filter(|(_, value)| !value.is_empty());
+    known.map(|(name, value)| (name, visible(value).into_owned())).collect()
+}
+
+fn facts(shell: &Shell, detail: ResourceDetail, now: Timestamp) -> Facts {
+    let resource = &detail.resource;
+    let shown = |text: &str| visible(text).into_owned();
+    let environment = |id: &crate::model::EnvironmentId| {
+        (shown(id.as_str()), format!("/environments/{}{}", encode(id.as_str()), shell.keep))
+    };
+    let object = serde_saphyr::to_string(&detail.object)
+        .ok()
+        .or_else(|| serde_json::to_string_pretty(&detail.object).ok())
+        .unwrap_or_default();
+    Facts {
+        badge: Badge::new(resource.health),
+        reason: shown(&resource.reason),
+        message: shown(&resource.message),
+        rule: shown(&detail.rule),
+        created: resource.created_at.map(|time| Time::new(time, now)),
+        observed: Time::new(resource.observed_at, now),
+        by: detail.changed_by.as_ref().map(by).unwrap_or_default(),
+        resource_version: shown(detail.resource_version.as_str()),
+        environments: detail.environments.iter().map(environment).collect(),
+        object: object.lines().map(visible).fold(String::new(), |all, line| all + &line + "\n"),
+    }
+}
+
+fn by(changed_by: &ChangedBy) -> String {
+    let ChangedBy { manager, operation, subresource, time } = changed_by;
+    let part = if subresource.is_empty() { String::new() } else { format!(" of {subresource}") };
+    let when = time.map(|time| format!(" at {}", clock_time(time))).unwrap_or_default();
+    visible(&format!("{manager} ({operation}{part}{when})")).into_owned()
+}
+
+/// The versions, with the one that held at the offset marked.
+fn lines(request: &Request, versions: &[Version], shown: Option<Offset>, now: Timestamp) -> Vec<Line> {
+    let held = shown.and_then(|shown| versions.iter().position(|version| version.offset <= shown));
+    let cluster = request.query.one(CLUSTER).map(|name| format!("&cluster={}", encode(name)));
+    let line = |(place, version): (usize, &Version)| Line {
+        href: format!(
+            "{}?at={}{}",
+            request.context.path,
+            version.offset,
+            cluster.as_deref().unwrap_or_default()
+        ),
+        time: Time::new(version.observed_at, now),
+        badge: (version.change == VersionChange::Applied).then(|| Badge::new(version.health)),
+        reason: visible(&version.reason).into_owned(),
+        by: version.changed_by.as_ref().map(|by| visible(&by.manager).into_owned()).unwrap_or_default(),
+        end: version.cause.map(end).unwrap_or_default(),
+        shown: Some(place) == held,
+    };
+    versions.iter().enumerate().map(line).collect()
+}
+
+fn end(cause: DeletionCause) -> String {
+    match cause {
+        DeletionCause::Watched => "deleted".into(),
+        DeletionCause::Relist { last_seen } => {
+            format!("vanished while nobody watched, after {}", clock_time(last_seen))
+        }
+        DeletionCause::Replaced { last_seen } => {
+            format!("replaced while nobody watched, after {}", clock_time(last_seen))
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What stands around every page: the moment shown, how much of it was watched, and how to ask for another.
+
+use crate::api::params::AT;
+use crate::api::request::Request;
+use crate::model::{Health, Timestamp};
+use crate::present;
+use crate::query::{Gap, Snapshot};
+
+/// A moment for people, with its exact form for programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Time {
+    pub(super) exact: String,
+    pub(super) clock: String,
+    pub(super) age: String,
+}
+
+impl Time {
+    pub(super) fn new(time: Timestamp, now: Timestamp) -> Self {
+        Time { exact: time.to_string(), clock: present::clock_time(time), age: present::age(time, now) }
+    }
+}
+
+/// A health as it is shown: by shape, word and colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Badge {
+    pub(super) class: &'static str,
+    pub(super) sign: &'static str,
+    pub(super) word: &'static str,
+}
+
+impl Badge {
+    pub(super) fn new(health: Option<Health>) -> Self {
+        let class = match health {
+            Some(Health::Healthy) => "healthy",
+            Some(Health::Suspended) => "suspended",
+            Some(Health::Progressing) => "progressing",
+            Some(Health::Missing) => "missing",
+            Some(Health::Degraded) => "degraded",
+            Some(Health::Unknown) => "unknown",
+            None => "none",
+        };
+        let word = if health.is_none() { "No health" } else { present::word(health) };
+        Badge { class, sign: present::sign(health), word }
+    }
+}
+
+/// Why part of what is shown may be out of date.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Blind {
+    pub(super) cluster: String,
+    pub(super) since: Time,
+    pub(super) what: String,
+    pub(super) why: String,
+}
+
+/// The moment that a page shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    pub(super) offset: String,
+    pub(super) time: Option<Time>,
+    pub(super) lag: Option<String>,
+    pub(super) blind: Vec<Blind>,
+}
+
+/// What stands around every page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shell {
+    pub(super) title: String,
+    pub(super) style: String,
+    /// What was typed as the moment; empty for now.
+    pub(super) at: String,
+    /// Continues links within the moment shown, as `?at=…`; empty for now.
+    pub(super) keep: String,
+    pub(super) moment: Option<Moment>,
+}
+
+impl Shell {
+    /// Around a page that shows no moment.
+    pub(super) fn bare(title: &str) -> Self {
+        Shell {
+            title: title.into(),
+            style: super::assets::style(),
+            at: String::new(),
+            keep: String::new(),
+            moment: None,
+        }
+    }
+
+    /// Around a page that shows this moment.
+    pub(super) fn new(title: &str, request: &Request, snapshot: &Snapshot, now: Timestamp) -> Self {
+        let at = request.query.one(AT).filter(|at| *at != "now").unwrap_or_default();
+        let keep = if at.is_empty() { String::new() } else { format!("?at={}", snapshot.offset) };
+        let lag = snapshot.lag_changes;
+        let moment = Moment {
+            offset: present::grouped(snapshot.offset.get()),
+            time: snapshot.at.or(snapshot.time).map(|time| Time::new(time, now)),
+            lag: (lag > 0).then(|| present::grouped(lag)),
+            blind: blind(&snapshot.coverage.gaps, now),
+        };
+        let title = present::visible(title).into_owned();
+        Shell { at: at.into(), keep, moment: Some(moment), ..Shell::bare(&title) }
+    }
+
+    /// Whether the page shows the past.
+    pub(super) fn past(&self) -> bool {
+        !self.keep.is_empty()
+    }
+}
+
+/// The moment from which a page's ages count.
+pub(super) fn reference(request: &Request, snapshot: &Snapshot, now: Timestamp) -> Timestamp {
+    let asked_for_now = request.query.one(AT).is_none_or(|at| at == "now");
+    present::moment(snapshot, asked_for_now, now)
+}
+
+/// One line for each cluster, however many of its kinds are not watched.
+fn blind(gaps: &[Gap], now: Timestamp) -> Vec<Blind> {
+    let mut lines: Vec<(&Gap, usize)> = Vec::new();
+    for gap in gaps {
+        match lines.iter_mut().find(|(first, _)| first.cluster == gap.cluster) {
+            Some((first, count)) => {
+                *count += 1;
+                if gap.since < first.since {
+                    *first = gap;
+                }
+            }
+            None => lines.push((gap, 1)),
+        }
+    }
+    let line = |(gap, count): (&Gap, usize)| Blind {
+        cluster: present::visible(&gap.cluster).into_owned(),
+        since: Time::new(gap.since, now),
+        what: match (gap.kind.as_str(), count) {
+            ("", _) => "its kinds".into(),
+            (kind, 1) => present::visible(kind).into_owned(),
+            (_, count) => format!("{count} kinds"),
+        },
+        why: present::visible(if gap.message.is_empty() { &gap.reason } else { &gap.message }).into_owned(),
+    };
+    lines.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::tests::NOON;
+
+    #[test]
+    fn gaps_are_told_once_for_each_cluster_with_the_oldest_moment() {
+        let gap = |cluster: &str, kind: &str, seconds: u64| Gap {
+            cluster: cluster.into(),
+            group: String::new(),
+            kind: kind.into(),
+            namespace: String::new(),
+            since: NOON.minus(std::time::Duration::from_secs(seconds)),
+            reason: "unreachable".into(),
+            message: String::new(),
+        };
+        let lines = blind(&[gap("eu", "Pod", 60), gap("us", "", 30), gap("eu", "Service", 90)], NOON);
+        let told: Vec<_> = lines.iter().map(|b| (&*b.cluster, &*b.what, &*b.since.age, &*b.why)).collect();
+        assert_eq!(
+            told,
+            [("eu", "2 kinds", "90s", "unreachable"), ("us", "its kinds", "30s", "unreachable")]
+        );
+    }
+}
