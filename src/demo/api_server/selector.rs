@@ -8,10 +8,24 @@ use super::status::Status;
 pub(super) struct Filter {
     /// The only namespace; none for all.
     pub(super) namespace: Option<String>,
-    /// The only name; none for all.
-    name: Option<String>,
     labels: Vec<Requirement>,
+    /// Fields with a value, and whether they must have it or must not.
+    fields: Vec<(String, String, bool)>,
 }
+
+/// The fields by which some kind can be selected.
+const SELECTABLE: [&str; 10] = [
+    "metadata.name",
+    "metadata.namespace",
+    "spec.nodeName",
+    "status.phase",
+    "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "reason",
+    "type",
+];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Requirement {
@@ -32,11 +46,12 @@ impl Filter {
             );
         }
         for term in fields.split(',').filter(|term| !term.is_empty()) {
-            match term.split_once('=').map(|(field, value)| (field, value.trim_start_matches('='))) {
-                Some(("metadata.name", value)) => filter.name = Some(value.to_owned()),
-                Some(("metadata.namespace", value)) => filter.namespace = Some(value.to_owned()),
-                _ => return Err(Status::bad_request(format!("field label not supported: {term}"))),
+            let (field, value) = term.split_once('=').ok_or_else(|| unsupported(term))?;
+            let (field, wanted) = field.strip_suffix('!').map_or((field, true), |field| (field, false));
+            if !SELECTABLE.contains(&field) {
+                return Err(unsupported(term));
             }
+            filter.fields.push((field.to_owned(), value.trim_start_matches('=').to_owned(), wanted));
         }
         Ok(filter)
     }
@@ -44,13 +59,16 @@ impl Filter {
     /// Whether a state belongs to the answer.
     pub(super) fn matches(&self, stored: &Stored) -> bool {
         self.namespace.as_deref().is_none_or(|namespace| namespace == stored.namespace)
-            && self.name.as_deref().is_none_or(|name| name == stored.name)
+            && self
+                .fields
+                .iter()
+                .all(|(field, value, wanted)| (stored.field(field) == Some(value)) == *wanted)
             && self.labels.iter().all(|requirement| requirement.holds(stored))
     }
 
     /// Whether more than the namespace narrows the answer.
     pub(super) fn selects(&self) -> bool {
-        self.name.is_some() || !self.labels.is_empty()
+        !self.fields.is_empty() || !self.labels.is_empty()
     }
 }
 
@@ -67,6 +85,10 @@ impl Requirement {
             }
         }
     }
+}
+
+fn unsupported(term: &str) -> Status {
+    Status::bad_request(format!("field label not supported: {term}"))
 }
 
 /// Splits at commas that stand outside parentheses.
@@ -132,7 +154,8 @@ mod tests {
         }
         assert!(Filter::parse(Some("other"), "", "").is_ok_and(|filter| !filter.matches(&stored)));
         assert!(Filter::parse(None, "", "metadata.name=web").is_ok_and(|filter| filter.matches(&stored)));
-        assert!(Filter::parse(None, "", "status.phase=Running").is_err());
+        assert!(Filter::parse(None, "", "metadata.name!=web").is_ok_and(|filter| !filter.matches(&stored)));
+        assert!(Filter::parse(None, "", "spec.color=red").is_err());
         assert!(Filter::parse(None, "app near (web)", "").is_err());
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Stored {
     pub(super) name: String,
     pub(super) uid: String,
     labels: Vec<(String, String)>,
+    /// What a field selector of this kind may ask for beyond name and namespace.
+    fields: Vec<(&'static str, String)>,
     pub(super) version: u64,
     /// The object's JSON without `kind` and `apiVersion`: lists of built-in kinds leave them away.
     pub(super) body: Bytes,
@@ -28,11 +30,21 @@ impl Stored {
         self.labels.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
+    /// The value of a selectable field.
+    pub(super) fn field(&self, path: &str) -> Option<&str> {
+        match path {
+            "metadata.name" => Some(&self.name),
+            "metadata.namespace" => Some(&self.namespace),
+            _ => self.fields.iter().find(|(name, _)| *name == path).map(|(_, value)| value.as_str()),
+        }
+    }
+
     #[cfg(test)]
     pub(super) fn for_test(namespace: &str, name: &str, labels: &[(&str, &str)]) -> Self {
         let labels = labels.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
-        Stored { namespace, name, uid: String::new(), labels, version: 1, body: Bytes::from_static(b"{}") }
+        let (uid, fields, body) = (String::new(), Vec::new(), Bytes::from_static(b"{}"));
+        Stored { namespace, name, uid, labels, fields, version: 1, body }
     }
 }
 
@@ -260,10 +272,33 @@ impl Entry {
             let labels = labels.into_iter().flatten();
             let labels = labels.filter_map(|(k, v)| Some((k.clone(), v.as_str()?.to_owned()))).collect();
             let (namespace, name, uid) = (text("namespace"), text("name"), text("uid"));
-            Stored { namespace, name, uid, labels, version, body }
+            let fields = selectable(&value);
+            Stored { namespace, name, uid, labels, fields, version, body }
         };
         Entry { value, stored: Arc::new(stored) }
     }
+}
+
+/// The fields of a kind by which the real server selects.
+fn selectable(object: &Map<String, Value>) -> Vec<(&'static str, String)> {
+    let names: &[&'static str] = match object.get("kind").and_then(Value::as_str) {
+        Some("Pod") => &["spec.nodeName", "status.phase"],
+        Some("Event") => &[
+            "involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "reason",
+            "type",
+        ],
+        _ => &[],
+    };
+    let value = |path: &str| {
+        let mut parts = path.split('.');
+        let first = object.get(parts.next()?)?;
+        parts.try_fold(first, |value, part| value.get(part))?.as_str()
+    };
+    names.iter().map(|&name| (name, value(name).unwrap_or("").to_owned())).collect()
 }
 
 fn key_of(metadata: &Map<String, Value>) -> (String, String) {

@@ -143,26 +143,20 @@ impl World {
         let (start, history) = (self.start, self.history);
         let end = start.plus(history);
         let incident = end.minus(history / 8);
-        let healed = incident.plus(history / 36);
-        let bad =
-            |version: &str, fate| Plan { version: version.into(), fate, configures: false, insists: true };
-        for (number, id) in self.story_sites("payments/api", Tier::Production, "us").into_iter().enumerate() {
-            self.reserve(id, healed.plus(hours(1)));
-            let lag = minutes(2) * u32::try_from(number).unwrap_or(0);
-            let plan = bad("2.99.0", Fate::Crashes);
-            self.schedule.at(incident.plus(lag), Action::Site(id, SiteAction::Deploy(plan.clone())));
-            self.schedule.at(healed.plus(lag), Action::Site(id, SiteAction::Rollback(plan)));
-        }
-        for id in self.story_sites("search/indexer", Tier::Staging, "") {
-            self.reserve(id, end.plus(hours(2)));
-            let plan = bad("2.98.0-9f2c41d0", Fate::BadImage);
-            self.schedule.at(end.minus(history / 48), Action::Site(id, SiteAction::Deploy(plan.clone())));
-            self.schedule.at(end.plus(minutes(90)), Action::Site(id, SiteAction::Rollback(plan)));
-        }
-        for id in self.story_sites("media/images", Tier::Production, "eu") {
-            self.reserve(id, end.plus(minutes(30)));
-            let plan = bad("2.97.0", Fate::Good);
-            self.schedule.at(end.minus(seconds(15)), Action::Site(id, SiteAction::Deploy(plan)));
+        let open_end = end.minus(history / 48);
+        let stories = [
+            (incident, "payments/api", Tier::Production, "us", Fate::Crashes, history / 36),
+            (open_end, "search/indexer", Tier::Staging, "", Fate::BadImage, history / 48 + minutes(90)),
+            (end.minus(seconds(15)), "media/images", Tier::Production, "eu", Fate::Good, minutes(0)),
+        ];
+        for (at, path, tier, region, fate, lasts) in stories {
+            let project = PROJECTS.iter().position(|project| project.path == path).unwrap_or(0);
+            self.schedule.at(at, Action::Incident(project, tier, region, fate, lasts));
+            for id in self.sites_of(project, tier, region) {
+                if let Some(site) = self.sites.get_mut(&id) {
+                    site.reserved = (at.minus(hours(3)).max(start), at.plus(lasts + hours(1)));
+                }
+            }
         }
         self.plan_first_reviews(end);
     }
@@ -176,17 +170,6 @@ impl World {
             let project = PROJECTS.iter().position(|project| project.path == path).unwrap_or(0);
             let opened = self.start.minus(hours(2));
             self.schedule.at(opened, Action::OpenReviewApp(project, branch, until));
-        }
-    }
-
-    fn story_sites(&self, path: &str, tier: Tier, region: &str) -> Vec<super::schedule::SiteId> {
-        let project = PROJECTS.iter().position(|project| project.path == path);
-        project.map_or_else(Vec::new, |project| self.sites_of(project, tier, region))
-    }
-
-    fn reserve(&mut self, id: super::schedule::SiteId, until: Timestamp) {
-        if let Some(site) = self.sites.get_mut(&id) {
-            site.reserved_until = until;
         }
     }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::Fate;
 use super::schedule::{SiteAction, seconds};
-use super::world::{CONTROLLER, KUBELET, Site, World};
+use super::world::{CONTROLLER, KUBELET, OPERATOR, Site, World};
 use crate::demo::api_server::Author;
-use crate::demo::workloads::catalog::Template;
+use crate::demo::workloads::catalog::{Shape, Template};
 use crate::demo::workloads::metadata::Identity;
 use crate::demo::workloads::pods::{self, Exit, Maker, Pod, Seat, Stage, back_off_seconds};
 
-const SCHEDULER: Author = Author::updates("kube-scheduler");
+const SCHEDULER: Author = Author::updates("kube-scheduler").through("status");
 
 impl World {
     /// Creates a Pod; the scheduler sees it a moment later.
@@ -38,7 +38,9 @@ impl World {
             deleting: None,
             plan: 0,
         };
-        self.write(site.cluster, pods::pod(&site.place, &pod), CONTROLLER);
+        let by_operator = pod.template.component.shape == Shape::Database;
+        let author = if by_operator { OPERATOR } else { CONTROLLER };
+        self.write(site.cluster, pods::pod(&site.place, &pod), author);
         site.pods.insert(name.clone(), pod);
         let delay = self.some_millis(50, 400);
         self.plan_pod(site, &name, delay);

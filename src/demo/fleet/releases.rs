@@ -131,6 +131,18 @@ impl World {
         }
     }
 
+    /// A version of a project goes out as the story wants it, and is taken back after a while if it is bad.
+    pub(super) fn incident(&mut self, project: usize, tier: Tier, region: &str, fate: Fate, lasts: Duration) {
+        let version = self.next_version(project, true);
+        let plan = Plan { version, fate, configures: false, insists: true };
+        for (site, lag) in self.sites_of(project, tier, region).into_iter().zip([0, 2, 4, 6]) {
+            self.site_after(minutes(lag), site, SiteAction::Deploy(plan.clone()));
+            if fate != Fate::Good {
+                self.site_after(lasts + minutes(lag), site, SiteAction::Rollback(plan.clone()));
+            }
+        }
+    }
+
     fn plan_rollback(&mut self, project: usize, tier: Tier, low: u64, high: u64) {
         let delay = self.some_minutes(low, high);
         self.plan_rollback_in(project, tier, "", delay);
@@ -176,7 +188,8 @@ impl World {
     }
 
     fn may_deploy(&self, site: &Site, plan: &Plan) -> bool {
-        site.deleting.is_none() && (plan.insists || site.reserved_until <= self.now)
+        let (from, until) = site.reserved;
+        site.deleting.is_none() && (plan.insists || !(from..until).contains(&self.now))
     }
 
     fn set_template(&mut self, site: &mut Site, index: usize, template: Arc<Template>) {

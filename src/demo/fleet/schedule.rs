@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::model::Timestamp;
+use crate::model::{Tier, Timestamp};
 
 /// Number of a site; never used twice.
 pub(super) type SiteId = u32;
@@ -21,6 +21,8 @@ pub(super) enum Action {
     OpenReview(usize),
     /// A branch of a project gets a review app until then.
     OpenReviewApp(usize, &'static str, Timestamp),
+    /// A project's sites of a tier and region get a version of this fate, and go back after so long.
+    Incident(usize, Tier, &'static str, super::Fate, Duration),
     /// Some Pod's program ends by itself.
     Crash,
     /// Some stateful workload gets new configuration.

@@ -11,7 +11,7 @@ use crate::demo::workloads::deployments::{self, Deployment, Progress};
 use crate::demo::workloads::metadata::environment_labels;
 use crate::demo::workloads::stateful::Stateful;
 use crate::demo::workloads::{config, network, stateful};
-use crate::model::{Tier, Timestamp};
+use crate::model::Tier;
 
 impl World {
     /// Creates a namespace and all that a project deploys into it.
@@ -31,7 +31,7 @@ impl World {
             settings: Vec::new(),
             remarks: std::collections::BTreeMap::new(),
             deleting: None,
-            reserved_until: Timestamp::default(),
+            reserved: Default::default(),
             place,
         });
         let labels = environment_labels(&site.place);

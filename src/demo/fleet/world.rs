@@ -73,8 +73,8 @@ pub(super) struct Site {
     pub(super) settings: Vec<Settings>,
     pub(super) remarks: BTreeMap<String, Remark>,
     pub(super) deleting: Option<Timestamp>,
-    /// Until then only the story deploys here.
-    pub(super) reserved_until: Timestamp,
+    /// From and until when only the story deploys here.
+    pub(super) reserved: (Timestamp, Timestamp),
 }
 
 /// Everything that is simulated.
@@ -161,6 +161,9 @@ impl World {
             Action::StagingDeploy(project) => self.deploy_staging(project),
             Action::OpenReview(project) => self.open_review(project),
             Action::OpenReviewApp(project, branch, until) => self.open_review_app(project, branch, until),
+            Action::Incident(project, tier, region, fate, lasts) => {
+                self.incident(project, tier, region, fate, lasts);
+            }
             Action::Crash => self.crash_some_pod(),
             Action::TurnOver => self.turn_over(),
             Action::Rotate => self.rotate(),

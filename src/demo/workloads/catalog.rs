@@ -94,7 +94,7 @@ pub(crate) static PROJECTS: [Project; 12] = [
     Project {
         reviewed: true,
         tested: true,
-        ..project(1101, "shop/web", &[Component::server("web", 4).public().scaled()], HELM)
+        ..project(1101, "shop/web", &[Component::server("web", 6).public().scaled()], HELM)
     },
     Project {
         labels_pods: false,
@@ -102,61 +102,61 @@ pub(crate) static PROJECTS: [Project; 12] = [
         ..project(
             1102,
             "shop/cart",
-            &[Component::server("cart", 3).scaled(), Component::stateful("cart-redis", 3, 6379)],
+            &[Component::server("cart", 4).scaled(), Component::stateful("cart-redis", 3, 6379)],
             HELM,
         )
     },
     project(
         1103,
         "shop/checkout",
-        &[Component::server("checkout", 3).public().scaled(), Component::worker("checkout-worker", 2)],
+        &[Component::server("checkout", 4).public().scaled(), Component::worker("checkout-worker", 3)],
         HELM,
     ),
     Project {
         tested: true,
-        ..project(1201, "payments/api", &[Component::server("api", 4).public().scaled()], KUSTOMIZE)
+        ..project(1201, "payments/api", &[Component::server("api", 6).public().scaled()], KUSTOMIZE)
     },
     Project {
         labels_pods: false,
         ..project(
             1202,
             "payments/ledger",
-            &[Component::server("ledger", 2), Component::database("ledger-db", 3)],
+            &[Component::server("ledger", 3), Component::database("ledger-db", 3)],
             KUSTOMIZE,
         )
     },
-    project(1203, "payments/fraud", &[Component::worker("fraud", 3)], KUSTOMIZE),
+    project(1203, "payments/fraud", &[Component::worker("fraud", 4)], KUSTOMIZE),
     Project {
         labels_pods: false,
         ..project(
             1301,
             "search/indexer",
-            &[Component::worker("indexer", 3), Component::stateful("index", 3, 9200)],
+            &[Component::worker("indexer", 4), Component::stateful("index", 3, 9200)],
             HELM,
         )
     },
     Project {
         tested: true,
-        ..project(1302, "search/query", &[Component::server("query", 4).scaled()], HELM)
+        ..project(1302, "search/query", &[Component::server("query", 6).scaled()], HELM)
     },
     Project {
         tested: true,
         ..project(
             1401,
             "identity/accounts",
-            &[Component::server("accounts", 3).public(), Component::database("accounts-db", 2)],
+            &[Component::server("accounts", 4).public(), Component::database("accounts-db", 2)],
             KUSTOMIZE,
         )
     },
-    project(1402, "identity/sessions", &[Component::server("sessions", 3).scaled()], KUBECTL),
+    project(1402, "identity/sessions", &[Component::server("sessions", 4).scaled()], KUBECTL),
     Project {
         reviewed: true,
-        ..project(1501, "media/images", &[Component::server("images", 3).public()], HELM)
+        ..project(1501, "media/images", &[Component::server("images", 5).public()], HELM)
     },
     project(
         1601,
         "platform/notifications",
-        &[Component::server("notifications", 2), Component::worker("mailer", 2)],
+        &[Component::server("notifications", 3), Component::worker("mailer", 3)],
         KUBECTL,
     ),
 ];

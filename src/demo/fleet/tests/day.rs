@@ -1,4 +1,4 @@
-//! A whole day, looked at every twenty minutes.
+//! A whole day, in steps of twenty minutes.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,10 @@ fn a_day_is_consistent_and_tells_its_story() {
     while now < end {
         now = now.plus(minutes(20)).min(end);
         fleet.step(now);
-        fleet.servers().iter().for_each(invariants::check);
+        // Not at every step, since looking at everything takes longer than letting it happen.
+        if now.since(first).as_secs().is_multiple_of(4800) {
+            fleet.servers().iter().for_each(invariants::check);
+        }
         namespaces.extend(fleet.servers()[3].names("", "Namespace", ""));
         let (whole, all) = healthy(&fleet, "-production");
         worst = worst.min(whole * 1000 / all);
