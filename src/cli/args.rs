@@ -218,12 +218,12 @@ pub struct ServeArgs {
     /// The configuration
     #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG")]
     pub config: PathBuf,
-    /// Where to listen
-    #[arg(long, value_name = "ADDR:PORT", env = "STRANDLINE_LISTEN", default_value = "127.0.0.1:7979")]
-    pub listen: SocketAddr,
-    /// Where the log and the view are kept
+    /// Where to listen; goes before what the configuration says
+    #[arg(long, value_name = "ADDR:PORT", env = "STRANDLINE_LISTEN")]
+    pub listen: Option<SocketAddr>,
+    /// Where the log and the view are kept; goes before what the configuration says
     #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
-    pub data: PathBuf,
+    pub data: Option<PathBuf>,
 }
 
 /// What to simulate.

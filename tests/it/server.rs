@@ -91,6 +91,11 @@ impl Server {
         }
     }
 
+    /// Its address, without a slash at the end.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// The data directory.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.join("data")
