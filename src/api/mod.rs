@@ -20,6 +20,8 @@ pub mod respond;
 pub mod router;
 pub mod routes;
 pub mod server;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
 use crate::model::{EnvironmentId, Timestamp};
 use crate::present::{Item, Step, Tree, count_of, visible};
-use crate::query::{Graph, Resource};
+use crate::query::{Answer, Graph, Resource};
 
 /// Levels that are indented; what lies deeper stays at this level, so that no browser chokes on the nesting.
 const DEPTH_MAX: usize = 16;
@@ -73,15 +73,14 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
     let found = state.queries.environment_graph(&scope, at, &id).await?;
-    let now = state.clock.now();
-    let title = format!("{} {}", found.value.environment.project, found.value.environment.name);
-    let shell = Shell::new(&title, &request, &found.metadata, now);
-    let now = reference(&request, &found.metadata, now);
-    html(&request, StatusCode::OK, &view(shell, &found.value, now))
+    html(&request, StatusCode::OK, &view(&request, &found, state.clock.now()))
 }
 
-fn view(shell: Shell, graph: &Graph, now: Timestamp) -> EnvironmentPage {
-    let environment = &graph.environment;
+fn view(request: &Request, found: &Answer<Graph>, now: Timestamp) -> EnvironmentPage {
+    let (graph, environment) = (&found.value, &found.value.environment);
+    let title = format!("{} {}", environment.project, environment.name);
+    let shell = Shell::new(&title, request, &found.metadata, now);
+    let now = reference(request, &found.metadata, now);
     let shown = |text: &str| visible(text).into_owned();
     let place = |target: &crate::model::Target| {
         let labels: String = target.labels.iter().map(|(key, value)| format!(" {key}={value}")).collect();
@@ -166,6 +165,12 @@ fn node(shell: &Shell, resource: &Resource, say_place: bool, now: Timestamp) -> 
         created: resource.created_at.map(|time| Time::new(time, now)),
         further_owners: 0,
     }
+}
+
+/// The page of a fixed answer at noon, for tests.
+#[cfg(test)]
+pub(super) fn rendered(request: &Request, found: &Answer<Graph>) -> String {
+    super::tests::text(&view(request, found, crate::present::tests::NOON))
 }
 
 #[cfg(test)]

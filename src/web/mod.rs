@@ -6,6 +6,8 @@ mod environment;
 mod overview;
 mod resource;
 mod shell;
+#[cfg(test)]
+mod tests;
 
 use askama::Template;
 use http::StatusCode;

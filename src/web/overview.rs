@@ -196,7 +196,9 @@ fn region_choices(selection: &Selection, environments: &[Environment]) -> Vec<Ch
         label: visible(name).into_owned(),
         chosen: selection.regions.iter().any(|chosen| chosen == name),
     };
-    names.into_iter().filter(|name| !name.is_empty()).map(choice).collect()
+    // A name with something hidden in it could not be told apart in a list, so it is not offered.
+    let offered = |name: &&str| !name.is_empty() && visible(name) == **name;
+    names.into_iter().filter(offered).map(choice).collect()
 }
 
 fn health_choices(selection: &Selection) -> Vec<Choice> {
@@ -255,4 +257,12 @@ pub(super) fn counts(mut counts: HealthCounts) -> Vec<(Badge, u64)> {
     states.sort_by_key(|health| present::attention(*health));
     let counted = states.into_iter().map(|health| (Badge::new(health), *counts.slot(health)));
     counted.filter(|(_, count)| *count > 0).collect()
+}
+
+/// The page of fixed environments at noon, for tests.
+#[cfg(test)]
+pub(super) fn rendered(request: &Request, environments: Vec<Environment>, snapshot: Snapshot) -> String {
+    let found = Found { environments, snapshot, cut: false };
+    let selection = Selection::read(request).unwrap_or_else(|problem| panic!("{problem:?}"));
+    super::tests::text(&view(request, &selection, &found, crate::present::tests::NOON))
 }

@@ -10,9 +10,9 @@ use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::routes::CLUSTER;
 use crate::api::{ApiState, auth};
-use crate::model::{At, ChangedBy, DeletionCause, Offset, Timestamp, Uid};
+use crate::model::{At, ChangedBy, DeletionCause, Offset, ResourceKey, Timestamp, Uid};
 use crate::present::{clock_time, visible};
-use crate::query::{PageRequest, QueryError, ResourceDetail, Version, VersionChange};
+use crate::query::{PageRequest, QueryError, ResourceDetail, Snapshot, Version, VersionChange};
 
 /// A version in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,15 @@ struct ResourcePage {
     more: bool,
 }
 
+/// What was found of a resource.
+struct Found {
+    uid: Uid,
+    detail: Option<ResourceDetail>,
+    snapshot: Snapshot,
+    versions: Vec<Version>,
+    more: bool,
+}
+
 /// The page.
 pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
@@ -69,11 +78,11 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     let found = state.queries.resource(&scope, at, &uid, cluster).await;
     // The history goes on to now, so that from any version one reaches the later ones too.
     let history = state.queries.resource_history(&scope, At::Now, &uid, cluster, false, &page).await;
-    let (status, detail, snapshot) = match (found, &history) {
-        (Ok(found), _) => (StatusCode::OK, Some(found.value), found.metadata),
+    let (detail, snapshot) = match (found, &history) {
+        (Ok(found), _) => (Some(found.value), found.metadata),
         // It is gone or not yet there, but it has a history to show.
         (Err(QueryError::NotFound { .. }), Ok(history)) if !history.items.is_empty() => {
-            (StatusCode::NOT_FOUND, None, history.metadata.snapshot.clone())
+            (None, history.metadata.snapshot.clone())
         }
         (Err(error), _) => return Err(error.into()),
     };
@@ -81,29 +90,32 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
         Ok(history) => (history.items, history.metadata.next.is_some()),
         Err(_) => (Vec::new(), false),
     };
-    let now = state.clock.now();
-    let title = detail.as_ref().map_or_else(|| uid.to_string(), |detail| detail.resource.key.name.clone());
-    let shell = Shell::new(&title, &request, &snapshot, now);
-    let now = reference(&request, &snapshot, now);
+    let status = if detail.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    let found = Found { uid, detail, snapshot, versions, more };
+    html(&request, status, &view(&request, found, state.clock.now()))
+}
+
+fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
+    let Found { uid, detail, snapshot, versions, more } = found;
+    let key = detail.as_ref().map(|detail| &detail.resource.key);
+    let title = key.map_or(uid.as_str(), |key| &key.name);
+    let shell = Shell::new(title, request, &snapshot, now);
+    let now = reference(request, &snapshot, now);
     let shown = detail.as_ref().map(|_| snapshot.offset);
-    let page = ResourcePage {
+    ResourcePage {
         uid: visible(uid.as_str()).into_owned(),
-        kind: detail
-            .as_ref()
-            .map_or("Resource".into(), |detail| visible(&detail.resource.key.kind.kind).into()),
-        name: visible(&title).into_owned(),
-        place: detail.as_ref().map(place).unwrap_or_default(),
+        kind: key.map_or("Resource".into(), |key| visible(&key.kind.kind).into()),
+        name: visible(title).into_owned(),
+        place: key.map(place).unwrap_or_default(),
         json: format!("/api/v1{}{}", request.context.path, request.query.with(&[])),
-        lines: lines(&request, &versions, shown, now),
+        lines: lines(request, &versions, shown, now),
         more,
         facts: detail.map(|detail| facts(&shell, detail, now)),
         shell,
-    };
-    html(&request, status, &page)
+    }
 }
 
-fn place(detail: &ResourceDetail) -> Vec<(&'static str, String)> {
-    let key = &detail.resource.key;
+fn place(key: &ResourceKey) -> Vec<(&'static str, String)> {
     let all = [
         ("Cluster", &key.cluster),
         ("Namespace", &key.namespace),
@@ -176,4 +188,52 @@ fn end(cause: DeletionCause) -> String {
             format!("replaced while nobody watched, after {}", clock_time(last_seen))
         }
     }
+}
+
+/// The page of a fixed resource and three versions of it at noon, for tests.
+#[cfg(test)]
+pub(super) fn rendered(request: &Request, resource: crate::query::Resource, snapshot: Snapshot) -> String {
+    use crate::model::{EnvironmentId, Health, ResourceVersion};
+    use crate::present::tests::NOON;
+    let by = ChangedBy {
+        manager: resource.key.name.clone(),
+        operation: "Update".into(),
+        subresource: "status".into(),
+        time: Some(NOON),
+    };
+    let version = |offset: u64, health, cause: Option<DeletionCause>| Version {
+        id: offset.to_string(),
+        offset: Offset::new(offset),
+        observed_at: NOON.minus(std::time::Duration::from_secs((1300 - offset) * 60)),
+        change: if cause.is_some() { VersionChange::Deleted } else { VersionChange::Applied },
+        resource_version: ResourceVersion::new("88123"),
+        health,
+        reason: resource.reason.clone(),
+        message: resource.message.clone(),
+        changed_by: cause.is_none().then(|| by.clone()),
+        cause,
+        object: None,
+    };
+    let object = serde_json::json!({
+        "apiVersion": "v1",
+        "kind": resource.key.kind.kind,
+        "metadata": { "name": resource.key.name, "annotations": { resource.key.name.clone(): resource.message } },
+        "spec": { "replicas": 3, "containers": [{ "name": "web", "image": "registry/web:1.2", "args": ["--x", "no"] }] }
+    });
+    let versions = vec![
+        version(1290, None, Some(DeletionCause::Relist { last_seen: NOON })),
+        version(1200, Some(Health::Degraded), None),
+        version(1100, Some(Health::Healthy), None),
+    ];
+    let detail = ResourceDetail {
+        resource_version: ResourceVersion::new("88123"),
+        changed_by: Some(by.clone()),
+        rule: "builtin/Pod".into(),
+        environments: vec![EnvironmentId::new("shop.web.production")],
+        object,
+        resource: resource.clone(),
+    };
+    let uid = resource.id.clone();
+    let found = Found { uid, detail: Some(detail), snapshot, versions, more: true };
+    super::tests::text(&view(request, found, NOON))
 }

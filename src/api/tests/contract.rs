@@ -1,0 +1,289 @@
+//! The document says what the code does, and the code does what the document says.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::schema::{resolve, violations};
+use crate::api::document::JSON;
+use crate::api::problem::{Code, ParameterError, Problem};
+use crate::api::request::{Context, TraceId};
+use crate::api::routes::ROUTES;
+use crate::model::{ChangedBy, DeletionCause, EnvironmentId, Health, Offset, ResourceVersion, Tier};
+use crate::present::tests::{NOON, environment, graph, owns, resource, snapshot};
+use crate::query::{
+    Answer, Cluster, Gap, Page, PageMetadata, ResourceDetail, Snapshot, Version, VersionChange,
+};
+
+fn document() -> &'static Value {
+    JSON.as_ref().unwrap_or_else(|error| panic!("api/openapi.yaml: {error}"))
+}
+
+fn holds(schema: &str, value: &impl Serialize) {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    let found = violations(document(), &json!({ "$ref": format!("#/components/schemas/{schema}") }), &value);
+    assert!(found.is_empty(), "{schema}:\n{}", found.join("\n"));
+}
+
+/// All references anywhere in the document.
+fn references(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            members.values().for_each(|member| references(member, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_route_is_documented_and_every_documented_path_is_a_route() {
+    let routes: BTreeSet<_> = ROUTES.iter().map(|route| route.path.to_owned()).collect();
+    let documented: BTreeSet<_> =
+        document()["paths"].as_object().into_iter().flatten().map(|(path, _)| path.clone()).collect();
+    assert_eq!(routes, documented);
+    assert_eq!(routes.len(), ROUTES.len(), "no path stands twice");
+}
+
+#[test]
+fn every_parameter_is_documented_and_every_documented_one_is_read() {
+    for route in ROUTES {
+        let declared = document()["paths"][route.path]["get"]["parameters"].as_array();
+        let declared: Vec<_> = declared
+            .into_iter()
+            .flatten()
+            .map(|parameter| resolve(document(), parameter["$ref"].as_str().unwrap_or_default()))
+            .map(|parameter| {
+                let text = |name: &str| parameter[name].as_str().unwrap_or_default();
+                (text("in"), text("name"), parameter["schema"]["type"] == "array")
+            })
+            .collect();
+        let in_path =
+            route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+        let read: Vec<_> = in_path
+            .map(|name| ("path", name, false))
+            .chain(route.parameters.iter().map(|parameter| ("query", parameter.name, parameter.many)))
+            .collect();
+        let (mut declared_sorted, mut read_sorted) = (declared.clone(), read.clone());
+        declared_sorted.sort_unstable();
+        read_sorted.sort_unstable();
+        assert_eq!(declared_sorted, read_sorted, "{}", route.path);
+    }
+}
+
+#[test]
+fn the_document_is_whole() {
+    let mut found = Vec::new();
+    references(document(), &mut found);
+    assert!(!found.is_empty());
+    for reference in &found {
+        resolve(document(), reference);
+    }
+    for (group, members) in document()["components"].as_object().into_iter().flatten() {
+        for name in members.as_object().into_iter().flatten().map(|(name, _)| name) {
+            let reference = format!("#/components/{group}/{name}");
+            assert!(found.contains(&reference), "nothing refers to {reference}");
+        }
+    }
+    let paths = document()["paths"].as_object().into_iter().flatten();
+    let ids: Vec<_> = paths.map(|(_, path)| path["get"]["operationId"].as_str()).collect();
+    assert!(ids.iter().all(Option::is_some));
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "operation ids are unique");
+}
+
+#[test]
+fn every_object_of_a_schema_says_what_else_it_may_hold() {
+    fn walk(place: String, value: &Value) {
+        if let Value::Object(members) = value {
+            if members.get("type") == Some(&json!("object")) {
+                assert!(members.contains_key("additionalProperties"), "{place}");
+            }
+            for (name, member) in members.iter().filter(|(name, _)| *name != "examples") {
+                walk(format!("{place}/{name}"), member);
+            }
+        } else if let Value::Array(items) = value {
+            items.iter().for_each(|item| walk(place.clone(), item));
+        }
+    }
+    walk("schemas".into(), &document()["components"]["schemas"]);
+}
+
+#[test]
+fn every_example_is_valid() {
+    let mut seen = 0;
+    let mut valid = |schema: &Value, example: &Value, place: &str| {
+        seen += 1;
+        let found = violations(document(), schema, example);
+        assert!(found.is_empty(), "{place}:\n{}", found.join("\n"));
+    };
+    for (name, schema) in document()["components"]["schemas"].as_object().into_iter().flatten() {
+        for example in schema["examples"].as_array().into_iter().flatten() {
+            valid(schema, example, name);
+        }
+    }
+    for (name, response) in document()["components"]["responses"].as_object().into_iter().flatten() {
+        for (_, content) in response["content"].as_object().into_iter().flatten() {
+            if let Some(example) = content.get("example") {
+                valid(&content["schema"], example, name);
+            }
+        }
+    }
+    for (name, parameter) in document()["components"]["parameters"].as_object().into_iter().flatten() {
+        let several = parameter["examples"].as_object().into_iter().flatten().map(|(_, one)| &one["value"]);
+        for example in parameter.get("example").into_iter().chain(several) {
+            valid(&parameter["schema"], example, name);
+        }
+    }
+    assert!(seen > 10, "the examples were found");
+}
+
+#[test]
+fn words_are_the_same_everywhere() {
+    let words = |schema: &str| document()["components"]["schemas"][schema]["enum"].clone();
+    assert_eq!(words("Tier"), json!(Tier::ALL));
+    assert_eq!(words("Health"), json!(Health::ALL));
+    let or_null: Vec<_> = Health::ALL.into_iter().map(Some).chain([None]).collect();
+    assert_eq!(words("MaybeHealth"), json!(or_null));
+    let codes = &document()["components"]["schemas"]["Problem"]["properties"]["code"]["enum"];
+    assert_eq!(codes, &json!(Code::ALL.map(Code::as_str)));
+}
+
+fn gap() -> Gap {
+    Gap {
+        cluster: "eu-west".into(),
+        group: String::new(),
+        kind: "Pod".into(),
+        namespace: String::new(),
+        since: NOON,
+        reason: "unreachable".into(),
+        message: "connection refused".into(),
+    }
+}
+
+/// A snapshot with everything in it that may be absent.
+fn full_snapshot() -> Snapshot {
+    let mut full = snapshot();
+    full.at = Some(NOON);
+    full.coverage = crate::query::Coverage { complete: false, gaps: vec![gap()] };
+    full
+}
+
+fn page<T>(items: Vec<T>) -> Page<T> {
+    Page { items, metadata: PageMetadata { snapshot: full_snapshot(), next: Some("token".into()) } }
+}
+
+fn empty<T>() -> Page<T> {
+    let snapshot = Snapshot { time: None, offset: Offset::ZERO, ..snapshot() };
+    Page { items: vec![], metadata: PageMetadata { snapshot, next: None } }
+}
+
+#[test]
+fn environments_have_the_documented_shape() {
+    let mut unknown = environment("shop/web", "", Some(Health::Unknown));
+    unknown.health.last_known = Some(Health::Healthy);
+    unknown.targets[0].labels.insert("app".into(), "web".into());
+    let bare = environment("shop/db", "eu", None);
+    holds("EnvironmentPage", &page(vec![unknown.clone(), bare.clone()]));
+    holds("EnvironmentPage", &empty::<crate::query::Environment>());
+    holds("EnvironmentAnswer", &Answer { value: unknown, metadata: full_snapshot() });
+    holds("EnvironmentAnswer", &Answer { value: bare, metadata: snapshot() });
+}
+
+#[test]
+fn resources_have_the_documented_shape() {
+    let mut bare = resource("Node", "n1", None);
+    bare.created_at = None;
+    let pod = resource("Pod", "web", Some(Health::Degraded));
+    holds("ResourcePage", &page(vec![pod.clone(), bare.clone()]));
+    let drawn = graph(vec![pod.clone(), bare.clone()], vec![owns("web", "n1")]);
+    holds("GraphAnswer", &Answer { value: drawn, metadata: snapshot() });
+    for (resource, changed_by) in [(pod, Some(by())), (bare, None)] {
+        let detail = ResourceDetail {
+            resource,
+            resource_version: ResourceVersion::new("88123"),
+            changed_by,
+            rule: "builtin/Pod".into(),
+            environments: vec![EnvironmentId::new("shop.web.production")],
+            object: json!({ "kind": "Pod", "metadata": { "name": "web" } }),
+        };
+        holds("ResourceAnswer", &Answer { value: detail, metadata: full_snapshot() });
+    }
+}
+
+fn by() -> ChangedBy {
+    ChangedBy {
+        manager: "kubectl".into(),
+        operation: "Apply".into(),
+        subresource: "status".into(),
+        time: Some(NOON),
+    }
+}
+
+#[test]
+fn versions_have_the_documented_shape() {
+    let version = |changed_by, cause: Option<DeletionCause>, object| Version {
+        id: "1200".into(),
+        offset: Offset::new(1200),
+        observed_at: NOON,
+        change: if cause.is_some() { VersionChange::Deleted } else { VersionChange::Applied },
+        resource_version: ResourceVersion::new("88123"),
+        health: Some(Health::Healthy),
+        reason: String::new(),
+        message: String::new(),
+        changed_by,
+        cause,
+        object,
+    };
+    let bare = ChangedBy { subresource: String::new(), time: None, ..by() };
+    let versions = vec![
+        version(Some(by()), None, Some(json!({ "kind": "Pod" }))),
+        version(Some(bare), Some(DeletionCause::Watched), None),
+        version(None, Some(DeletionCause::Relist { last_seen: NOON }), None),
+        version(None, Some(DeletionCause::Replaced { last_seen: NOON }), None),
+    ];
+    holds("VersionPage", &page(versions));
+}
+
+#[test]
+fn clusters_have_the_documented_shape() {
+    let cluster = |watched: bool| Cluster {
+        id: "eu-west".into(),
+        region: "eu".into(),
+        watched,
+        unwatched_since: (!watched).then_some(NOON),
+        kinds_watched: 40,
+        gaps: if watched { vec![] } else { vec![gap()] },
+        resources: 1000,
+    };
+    holds("ClusterPage", &page(vec![cluster(true), cluster(false)]));
+}
+
+#[tokio::test]
+async fn problems_have_the_documented_shape() {
+    use http_body_util::BodyExt;
+    let context = Context {
+        path: "/x".into(),
+        method: http::Method::GET,
+        headers: http::HeaderMap::new(),
+        trace: TraceId::of(&http::HeaderMap::new()),
+    };
+    for code in Code::ALL {
+        let mut problem = Problem::new(code, "what happened");
+        problem.errors.push(ParameterError { parameter: "at".into(), detail: "no".into() });
+        problem.candidates.push(resource("Pod", "web", None).key);
+        let response = problem.into_response(&context);
+        assert_eq!(response.status(), code.status());
+        let body = response.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let value: Value = serde_json::from_slice(&body).unwrap_or_default();
+        holds("Problem", &value);
+        assert_eq!(value["type"], format!("urn:strandline:problem:{}", code.as_str()));
+    }
+}
+
+#[test]
+fn probes_have_the_documented_shape() {
+    let check = crate::api::Check { name: "log".into(), ok: false, detail: "disk full".into() };
+    holds("Report", &json!({ "ok": false, "checks": [check] }));
+}

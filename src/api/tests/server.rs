@@ -1,0 +1,237 @@
+//! The server over real sockets: what it answers, what it refuses, and how it ends.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use warp::Filter;
+
+use super::state;
+use crate::api::router::{Route, Router, mount};
+use crate::api::{ApiState, Hosts, ServerOptions, problem::Problem, routes, serve};
+
+/// A server on a port of its own; ends when dropped.
+struct Server {
+    address: SocketAddr,
+    shutdown: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shutdown.cancel();
+    }
+}
+
+async fn server(router: Router, change: impl FnOnce(&mut ServerOptions)) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("its address");
+    let shutdown = CancellationToken::new();
+    let mut options = ServerOptions::new(Hosts::for_listener(address, &[]));
+    change(&mut options);
+    let task = tokio::spawn(serve(listener, router, options, shutdown.clone()));
+    Server { address, shutdown, task }
+}
+
+async fn api() -> Server {
+    server(routes(&state(true)), |_| {}).await
+}
+
+impl Server {
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.expect("a connection")
+    }
+
+    /// Sends bytes and reads until the server closes.
+    async fn raw(&self, bytes: &[u8]) -> String {
+        let mut stream = self.connect().await;
+        stream.write_all(bytes).await.expect("sent");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.expect("read");
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    async fn ask(&self, method: &str, path: &str, headers: &str) -> String {
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
+        self.raw(head.as_bytes()).await
+    }
+}
+
+fn status(answer: &str) -> &str {
+    answer.get(9..12).unwrap_or(answer)
+}
+
+fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+    let head = answer.split("\r\n\r\n").next()?;
+    head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+}
+
+fn body(answer: &str) -> &str {
+    answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)
+}
+
+#[tokio::test]
+async fn methods_are_answered_as_the_document_says() {
+    let server = api().await;
+    let get = server.ask("GET", "/livez", "").await;
+    assert_eq!((status(&get), body(&get)), ("200", "ok"));
+    let head = server.ask("HEAD", "/livez", "").await;
+    assert_eq!((status(&head), body(&head), header(&head, "content-length")), ("200", "", Some("2")));
+    let options = server.ask("OPTIONS", "/api/v1/environments", "").await;
+    assert_eq!((status(&options), header(&options, "allow")), ("204", Some("GET, HEAD, OPTIONS")));
+    let post = server.ask("POST", "/api/v1/environments", "content-length: 0\r\n").await;
+    assert_eq!((status(&post), header(&post, "allow")), ("405", Some("GET, HEAD, OPTIONS")));
+    assert_eq!(header(&post, "content-type"), Some("application/problem+json"));
+    assert!(body(&post).contains(r#""code":"method_not_allowed""#), "{post}");
+}
+
+#[tokio::test]
+async fn bad_addresses_are_refused_with_a_reason() {
+    let server = api().await;
+    for (path, expected, code) in [
+        ("/api/v1/nothing", "404", "not_found"),
+        ("/api", "404", "not_found"),
+        ("/api/v1/environments/a/b/c", "404", "not_found"),
+        ("/api/v1/environments?x=1", "400", "invalid_parameter"),
+        ("/api/v1/environments?limit=0", "400", "invalid_parameter"),
+        ("/api/v1/environments?at=1&at=2", "400", "invalid_parameter"),
+        ("/api/v1/environments/%00", "400", "malformed_request"),
+        ("/api/v1/environments/%c0%af", "400", "malformed_request"),
+        ("/api/v1/environments/%zz", "400", "malformed_request"),
+        ("/api/v1/environments?tier=%ff", "400", "malformed_request"),
+        // These are ids like others, however odd, and reach the storage, which this test has none of.
+        ("/api/v1/environments/a%2Fb", "500", "storage"),
+        ("/api/v1/environments/%2e%2e", "500", "storage"),
+        ("/api/v1/environments", "500", "storage"),
+    ] {
+        let answer = server.ask("GET", path, "").await;
+        assert_eq!(status(&answer), expected, "{path}");
+        assert!(body(&answer).contains(&format!(r#""code":"{code}""#)), "{path}: {answer}");
+        assert!(!answer.contains("not built"), "the cause stays in the log");
+    }
+    let long = server.ask("GET", &format!("/api/v1/environments?region={}", "a".repeat(9000)), "").await;
+    assert_eq!(status(&long), "414");
+}
+
+#[tokio::test]
+async fn every_answer_carries_what_keeps_browsers_safe() {
+    let server = api().await;
+    for path in ["/livez", "/api/v1/openapi.json", "/api/v1/nothing"] {
+        let answer = server.ask("GET", path, "x-request-id: my-id\r\n").await;
+        assert_eq!(header(&answer, "x-content-type-options"), Some("nosniff"));
+        assert_eq!(header(&answer, "x-request-id"), Some("my-id"));
+        let policy = header(&answer, "content-security-policy").unwrap_or_default();
+        assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
+    }
+    let odd = server.ask("GET", "/livez", "x-request-id: a b\r\n").await;
+    assert_eq!(header(&odd, "x-request-id").map(str::len), Some(32), "an odd one is not repeated");
+    let traced = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n";
+    let answer = server.ask("GET", "/api/v1/nothing", traced).await;
+    assert!(body(&answer).contains(r#""trace_id":"4bf92f3577b34da6a3ce929d0e0e4736""#));
+}
+
+#[tokio::test]
+async fn strangers_names_are_refused() {
+    let server = api().await;
+    let answer = server.raw(b"GET /livez HTTP/1.1\r\nhost: evil.test\r\nconnection: close\r\n\r\n").await;
+    assert_eq!(status(&answer), "421");
+    let answer = server.raw(b"GET /livez HTTP/1.0\r\n\r\n").await;
+    assert_eq!(status(&answer), "421");
+}
+
+#[tokio::test]
+async fn an_unchanged_answer_is_not_sent_again() {
+    let server = api().await;
+    let first = server.ask("GET", "/openapi.yaml", "").await;
+    assert_eq!(header(&first, "cache-control"), Some("private, no-cache"));
+    let tag = header(&first, "etag").unwrap_or_default();
+    let again = server.ask("GET", "/openapi.yaml", &format!("if-none-match: {tag}\r\n")).await;
+    assert_eq!((status(&again), body(&again), header(&again, "etag")), ("304", "", Some(tag)));
+    let other = server.ask("GET", "/openapi.yaml", "if-none-match: \"x\"\r\n").await;
+    assert_eq!(status(&other), "200");
+}
+
+#[tokio::test]
+async fn readiness_is_told_in_lines_and_in_json() {
+    let ready = api().await;
+    assert_eq!(body(&ready.ask("GET", "/readyz", "").await), "ok");
+    let verbose = ready.ask("GET", "/readyz?verbose", "").await;
+    assert_eq!(body(&verbose), "[+]log ok\nreadyz check passed\n");
+    let unready = server(routes(&state(false)), |_| {}).await;
+    let lines = unready.ask("GET", "/readyz", "").await;
+    assert_eq!((status(&lines), body(&lines)), ("503", "[-]log failed\nreadyz check failed\n"));
+    let json = unready.ask("GET", "/readyz", "accept: application/json\r\n").await;
+    assert_eq!(status(&json), "503");
+    assert_eq!(body(&json), "{\"ok\":false,\"checks\":[{\"name\":\"log\",\"ok\":false,\"detail\":\"\"}]}\n");
+    assert_eq!(status(&unready.ask("GET", "/livez", "").await), "200");
+}
+
+const TROUBLE: &[Route<ApiState>] = &[
+    Route { path: "/panic", parameters: &[], handler: |_, _| Box::pin(async { panic!("on purpose") }) },
+    Route { path: "/never", parameters: &[], handler: |_, _| Box::pin(std::future::pending()) },
+];
+
+fn trouble() -> Router {
+    let state = state(true);
+    mount(TROUBLE, &state, Problem::into_response).or(routes(&state)).unify().boxed()
+}
+
+#[tokio::test]
+async fn a_panic_costs_its_own_request_only() {
+    let server = server(trouble(), |_| {}).await;
+    let mut stream = server.connect().await;
+    let request = |path: &str, more: &str| format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{more}\r\n");
+    let both = request("/panic", "") + &request("/livez", "connection: close\r\n");
+    stream.write_all(both.as_bytes()).await.expect("sent");
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).await.expect("read");
+    assert!(answers.starts_with("HTTP/1.1 500") && answers.contains(r#""code":"internal""#), "{answers}");
+    assert!(answers.ends_with("ok") && !answers.contains("on purpose"), "the same connection goes on");
+}
+
+#[tokio::test]
+async fn silent_and_slow_callers_are_cut() {
+    let server = server(trouble(), |options| options.header_timeout = Duration::from_millis(20)).await;
+    for bytes in ["", "G", "GET /livez HTTP/1.1\r\nhost: localhost\r\n", "PRI * HTTP/2"] {
+        let answer = server.raw(bytes.as_bytes()).await;
+        assert!(!answer.contains("200"), "{bytes}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn heads_without_measure_are_refused() {
+    let server = api().await;
+    let many: String = (0..100).map(|n| format!("x-{n}: 1\r\n")).collect();
+    assert_eq!(status(&server.ask("GET", "/livez", &many).await), "431");
+}
+
+#[tokio::test]
+async fn more_callers_than_allowed_wait_for_room() {
+    let server = server(trouble(), |options| options.connections_max = 1).await;
+    let first = server.connect().await;
+    let asked = server.ask("GET", "/livez", "");
+    tokio::pin!(asked);
+    assert!(asked.as_mut().now_or_never().is_none());
+    drop(first);
+    assert_eq!(status(&asked.await), "200");
+}
+
+#[tokio::test]
+async fn the_end_does_not_wait_for_callers_that_never_end() {
+    let mut server = server(trouble(), |options| options.drain = Duration::from_millis(20)).await;
+    let mut idle = server.connect().await;
+    let mut busy = server.connect().await;
+    busy.write_all(b"GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("sent");
+    assert_eq!(status(&server.ask("GET", "/livez", "").await), "200");
+    server.shutdown.cancel();
+    (&mut server.task).await.expect("the server ends");
+    let mut rest = Vec::new();
+    assert_eq!(idle.read_to_end(&mut rest).await.ok(), Some(0));
+    assert!(busy.read_to_end(&mut rest).await.is_ok_and(|read| read == 0) || rest.is_empty());
+    assert!(TcpStream::connect(server.address).await.is_err(), "nobody listens any more");
+}

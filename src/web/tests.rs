@@ -1,0 +1,136 @@
+//! Pages from fixed answers: what they show, and that nothing a cluster wrote is taken for more than text.
+
+use askama::Template;
+use http::{HeaderMap, Method};
+
+use super::{ROUTES, failure};
+use crate::api::params::Query;
+use crate::api::problem::{Code, ParameterError, Problem};
+use crate::api::request::{Context, Request, TraceId};
+use crate::model::Health;
+use crate::present::tests::{NOON, environment, graph, owns, resource, snapshot};
+use crate::query::{Answer, Gap, Snapshot};
+
+/// A name that tries everything.
+pub(super) const HOSTILE: &str =
+    "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>javascript:\u{202e}\u{1b}[31m{{ 7*7 }}</style>";
+
+/// A request for a page.
+pub(super) fn request(path: &str, query: &str) -> Request {
+    let parameters = ROUTES.iter().find(|route| route.path == path).map_or(&[][..], |route| route.parameters);
+    Request {
+        context: context(path),
+        arguments: vec![],
+        query: Query::parse(query, parameters).unwrap_or_default(),
+    }
+}
+
+fn context(path: &str) -> Context {
+    let headers = HeaderMap::new();
+    Context { path: path.into(), method: Method::GET, trace: TraceId::of(&headers), headers }
+}
+
+/// A snapshot of a past moment with gaps.
+pub(super) fn blind_snapshot() -> Snapshot {
+    let gap = |kind: &str| Gap {
+        cluster: "eu-west".into(),
+        group: String::new(),
+        kind: kind.into(),
+        namespace: String::new(),
+        since: NOON.minus(std::time::Duration::from_secs(900)),
+        reason: "unreachable".into(),
+        message: "the API server does not answer: connection refused".into(),
+    };
+    let mut snapshot = snapshot();
+    snapshot.lag_changes = 1200;
+    snapshot.coverage.gaps = vec![gap("Pod"), gap("Deployment")];
+    snapshot
+}
+
+/// Holds for every page: whole, in order, and with nothing from elsewhere.
+fn sound(page: &str) {
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+    for forbidden in ["<script", "<img", "onerror=\"", " style=\"", "src=\"http", "\u{202e}", "\u{1b}"] {
+        assert!(!page.contains(forbidden), "{forbidden} in\n{page}");
+    }
+    for reference in page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert!(matches!(reference.chars().next(), Some('/' | '?' | '#')), "{reference} leads away");
+    }
+    for tag in ["ul", "li", "table", "section", "details", "main", "form", "div", "span", "a", "dl", "select"]
+    {
+        let count = |opening: &str| page.matches(opening).count();
+        let opened = count(&format!("<{tag} ")) + count(&format!("<{tag}>"));
+        assert_eq!(opened, count(&format!("</{tag}>")), "{tag} is opened as often as it is closed");
+    }
+}
+
+#[test]
+fn the_overview_shows_regions_and_what_needs_attention() {
+    let mut unknown = environment("shop/db", "eu", Some(Health::Unknown));
+    unknown.health.last_known = Some(Health::Healthy);
+    let found = vec![
+        environment("shop/api", "eu", Some(Health::Healthy)),
+        unknown,
+        environment("shop/web", "us", Some(Health::Degraded)),
+        environment("shop/cron", "", None),
+    ];
+    let page = super::overview::rendered(&request("/", ""), found.clone(), snapshot());
+    sound(&page);
+    for text in ["eu-west/shop", "was Healthy", "5d3h", "No region", "1 needs attention", "Production"] {
+        assert!(page.contains(text), "{text} in\n{page}");
+    }
+    let position = |text: &str| page.find(text);
+    assert!(position("shop.db.production") < position("shop.api.production"), "what is unknown comes first");
+    assert!(position("<h2>eu") < position("<h2>us") && position("<h2>us") < position("<h2>No region"));
+    let past = super::overview::rendered(&request("/", "at=1234&health=Degraded"), found, blind_snapshot());
+    sound(&past);
+    for text in [
+        "/environments/shop.web.production?at=1234",
+        "Cluster <b>eu-west</b>: 2 kinds not watched since",
+        "Back to now",
+        "value=\"1234\"",
+    ] {
+        assert!(past.contains(text), "{text} in\n{past}");
+    }
+    assert!(!past.contains("/environments/shop.api.production"), "the filter holds");
+}
+
+#[test]
+fn nothing_that_clusters_wrote_is_more_than_text() {
+    let mut bad = environment(HOSTILE, HOSTILE, Some(Health::Degraded));
+    bad.name = HOSTILE.into();
+    bad.targets[0].namespace = HOSTILE.into();
+    sound(&super::overview::rendered(&request("/", ""), vec![bad.clone()], snapshot()));
+    let mut node = resource(HOSTILE, HOSTILE, Some(Health::Degraded));
+    (node.reason, node.message) = (HOSTILE.into(), HOSTILE.repeat(200));
+    let mut drawn = graph(vec![node.clone(), resource("Pod", "p", None)], vec![owns(HOSTILE, "p")]);
+    drawn.environment = bad;
+    let answer = Answer { value: drawn, metadata: blind_snapshot() };
+    let page = super::environment::rendered(&request("/environments/{id}", "at=5"), &answer);
+    sound(&page);
+    assert!(page.contains("&#60;script") || page.contains("&lt;script"));
+    sound(&super::resource::rendered(&request("/resources/{uid}", "cluster=c"), node, snapshot()));
+}
+
+#[tokio::test]
+async fn problems_are_pages_with_the_same_status() {
+    use http_body_util::BodyExt;
+    for code in Code::ALL {
+        let mut problem = Problem::new(code, HOSTILE);
+        problem.errors = ["at", "tier"]
+            .map(|name| ParameterError { parameter: name.into(), detail: HOSTILE.into() })
+            .into();
+        problem.candidates = vec![resource("Pod", HOSTILE, None).key];
+        let response = failure(problem, &context("/resources/x"));
+        assert_eq!(response.status(), code.status());
+        let body = response.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let page = String::from_utf8_lossy(&body).into_owned();
+        sound(&page);
+        assert!(page.contains("/resources/x?cluster=eu-west") && page.contains(code.title()));
+    }
+}
+
+/// A page as text; a template that cannot be rendered shows as nothing.
+pub(super) fn text(page: &impl Template) -> String {
+    page.render().unwrap_or_default()
+}
