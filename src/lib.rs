@@ -22,7 +22,10 @@
 pub mod model;
 
 pub mod digest;
+pub mod json;
+pub mod redact;
 
 pub mod clock;
+pub mod cluster;
 pub mod log;
 pub mod query;
