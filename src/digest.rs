@@ -1,5 +1,290 @@
 //! Digests that tell a change from noise.
+//!
+//! Much of what a cluster writes says nothing new: heartbeats of nodes, renewals of a leader's lock, a
+//! higher resourceVersion. The digest leaves such noise out, so that states with equal digests need not be
+//! recorded twice.
+
+use std::ops::Range;
+
+use crate::json::{Lexer, Token, unquote};
 
 /// The first 16 bytes of BLAKE3 over what counts as a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Digest(pub [u8; 16]);
+
+/// What is no change, besides `metadata.resourceVersion` and `metadata.managedFields`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noise {
+    /// Annotations, by their full name.
+    pub annotations: Vec<String>,
+    /// Members anywhere within `status`, by name.
+    pub status_members: Vec<String>,
+}
+
+impl Default for Noise {
+    /// Leader election by annotation, and the times of heartbeats and probes.
+    fn default() -> Self {
+        let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        Noise {
+            annotations: own(&["control-plane.alpha.kubernetes.io/leader"]),
+            status_members: own(&["lastHeartbeatTime", "lastProbeTime"]),
+        }
+    }
+}
+
+/// Digests an object without its noise.
+pub fn digest(body: &str, noise: &Noise) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    let mut from = 0;
+    for cut in cuts(body, noise) {
+        hasher.update(body.as_bytes().get(from..cut.start).unwrap_or_default());
+        from = cut.end;
+    }
+    hasher.update(body.as_bytes().get(from..).unwrap_or_default());
+    let mut digest = [0; 16];
+    digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    Digest(digest)
+}
+
+/// Which part of the object a container belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Object,
+    Metadata,
+    Annotations,
+    Status,
+    Other,
+}
+
+impl Part {
+    fn below(self, key: &str) -> Part {
+        match (self, key) {
+            (Part::Object, "metadata") => Part::Metadata,
+            (Part::Object, "status") | (Part::Status, _) => Part::Status,
+            (Part::Metadata, "annotations") => Part::Annotations,
+            _ => Part::Other,
+        }
+    }
+
+    fn is_noise(self, key: &str, noise: &Noise) -> bool {
+        match self {
+            Part::Metadata => matches!(key, "resourceVersion" | "managedFields"),
+            Part::Annotations => noise.annotations.iter().any(|name| name == key),
+            Part::Status => noise.status_members.iter().any(|name| name == key),
+            Part::Object | Part::Other => false,
+        }
+    }
+}
+
+struct Frame {
+    part: Part,
+    /// The part that a container under the current member belongs to.
+    next: Part,
+    /// Where the last member that stays ended; none while nothing stayed.
+    kept: Option<usize>,
+    /// Where to cut from, while the current member is noise.
+    cutting: Option<usize>,
+}
+
+impl Frame {
+    fn new(part: Part, token: Token) -> Self {
+        let (part, next) = match (token, part) {
+            (Token::Array, Part::Status) => (Part::Status, Part::Status),
+            (Token::Array, _) => (Part::Other, Part::Other),
+            _ => (part, Part::Other),
+        };
+        Frame { part, next, kept: None, cutting: None }
+    }
+}
+
+/// The stretches of text to leave out, in order, each with the comma that would be too many.
+fn cuts(body: &str, noise: &Noise) -> Vec<Range<usize>> {
+    let mut cuts: Vec<Range<usize>> = Vec::new();
+    let mut frames: Vec<Frame> = Vec::with_capacity(16);
+    // Within a member that is noise nothing is looked at: the depth at which it began ends it.
+    let mut silent_from: Option<usize> = None;
+    for (token, at) in Lexer::new(body) {
+        match token {
+            Token::Object | Token::Array => {
+                let part = frames.last().map_or(Part::Object, |frame| frame.next);
+                frames.push(Frame::new(part, token));
+                continue;
+            }
+            Token::Key if silent_from.is_none() => {
+                let depth = frames.len();
+                let Some(frame) = frames.last_mut() else { continue };
+                let key = unquote(&body[at.clone()]);
+                frame.next = frame.part.below(&key);
+                if frame.part.is_noise(&key, noise) {
+                    frame.cutting = Some(frame.kept.unwrap_or(at.start));
+                    silent_from = Some(depth);
+                }
+                continue;
+            }
+            Token::Key => continue,
+            Token::Comma => {
+                // With nothing kept before it, the comma behind what was cut goes as well.
+                let first = frames.last().is_some_and(|frame| frame.kept.is_none());
+                if silent_from.is_none()
+                    && first
+                    && let Some(cut) = cuts.last_mut()
+                    && cut.end == at.start
+                {
+                    cut.end = at.end;
+                }
+                continue;
+            }
+            Token::Close => {
+                frames.pop();
+            }
+            Token::Text | Token::Atom => {}
+        }
+        // A value ended here.
+        let depth = frames.len();
+        let Some(frame) = frames.last_mut() else { continue };
+        if silent_from.is_none() {
+            frame.kept = Some(at.end);
+        } else if silent_from == Some(depth) {
+            silent_from = None;
+            if let Some(start) = frame.cutting.take() {
+                match cuts.last_mut() {
+                    // The member before it went as well, with the comma between.
+                    Some(cut) if cut.start == start => cut.end = at.end,
+                    _ => cuts.push(start..at.end),
+                }
+            }
+        }
+    }
+    cuts
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn without_noise(body: &str) -> String {
+        let mut text = String::new();
+        let mut from = 0;
+        for cut in cuts(body, &Noise::default()) {
+            text.push_str(&body[from..cut.start]);
+            from = cut.end;
+        }
+        text + &body[from..]
+    }
+
+    /// The same by way of a tree.
+    fn by_tree(mut object: Value) -> String {
+        fn silence(value: &mut Value) {
+            match value {
+                Value::Object(members) => {
+                    members.retain(|key, _| !matches!(key.as_str(), "lastHeartbeatTime" | "lastProbeTime"));
+                    members.values_mut().for_each(silence);
+                }
+                Value::Array(items) => items.iter_mut().for_each(silence),
+                _ => {}
+            }
+        }
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.retain(|key, _| !matches!(key.as_str(), "resourceVersion" | "managedFields"));
+            if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+                annotations.retain(|key, _| key != "control-plane.alpha.kubernetes.io/leader");
+            }
+        }
+        if let Some(status) = object.get_mut("status") {
+            silence(status);
+        }
+        object.to_string()
+    }
+
+    #[test]
+    fn noise_goes_with_one_comma() {
+        let cases = [
+            (r#"{"metadata":{"resourceVersion":"1"}}"#, r#"{"metadata":{}}"#),
+            (r#"{"metadata":{"resourceVersion":"1","name":"a"}}"#, r#"{"metadata":{"name":"a"}}"#),
+            (r#"{"metadata":{"name":"a","resourceVersion":"1"}}"#, r#"{"metadata":{"name":"a"}}"#),
+            (
+                r#"{"metadata":{"managedFields":[{"a":","}],"resourceVersion":"1","name":"a"}}"#,
+                r#"{"metadata":{"name":"a"}}"#,
+            ),
+            (
+                r#"{"metadata":{"name":"a","managedFields":[],"resourceVersion":"1"}}"#,
+                r#"{"metadata":{"name":"a"}}"#,
+            ),
+            (
+                r#"{"status":{"conditions":[{"lastProbeTime":null,"type":"R"},{"type":"S","lastHeartbeatTime":"t"}]}}"#,
+                r#"{"status":{"conditions":[{"type":"R"},{"type":"S"}]}}"#,
+            ),
+            (
+                r#"{"spec":{"lastProbeTime":1,"resourceVersion":2,"metadata":{"resourceVersion":3}}}"#,
+                r#"{"spec":{"lastProbeTime":1,"resourceVersion":2,"metadata":{"resourceVersion":3}}}"#,
+            ),
+            (
+                r#"{"x":"\"metadata\":{\"resourceVersion\":1}"}"#,
+                r#"{"x":"\"metadata\":{\"resourceVersion\":1}"}"#,
+            ),
+            (r#"{"metadata":{"generation":1}}"#, r#"{"metadata":{"generation":1}}"#),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(without_noise(text), expected);
+        }
+    }
+
+    #[test]
+    fn users_extend_what_is_noise() {
+        let mut noise = Noise::default();
+        noise.annotations.push("acme/last-sync".to_owned());
+        noise.status_members.push("observedAt".to_owned());
+        let state = |time: &str| {
+            json!({"metadata": {"annotations": {"acme/last-sync": time}}, "status": {"n": [{"observedAt": time}]}})
+                .to_string()
+        };
+        assert_eq!(digest(&state("1"), &noise), digest(&state("2"), &noise));
+        assert_ne!(digest(&state("1"), &Noise::default()), digest(&state("2"), &Noise::default()));
+    }
+
+    fn tree() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[a-z\"\\\\{},é\n]{0,8}".prop_map(Value::from),
+        ];
+        let key = prop_oneof![
+            "(metadata|status|annotations|resourceVersion|managedFields|lastProbeTime|lastHeartbeatTime)",
+            "control-plane.alpha.kubernetes.io/leader",
+            "[a-z\"\\\\,]{0,3}",
+        ];
+        leaf.prop_recursive(5, 60, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec((key.clone(), inner), 0..6)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_scanner_agrees_with_a_tree(
+            metadata in tree(), status in tree(), other in tree(), whole in tree(),
+        ) {
+            for object in [json!({"metadata": metadata, "spec": other, "status": status}), whole] {
+                prop_assert_eq!(without_noise(&object.to_string()), by_tree(object));
+            }
+        }
+
+        #[test]
+        fn any_text_has_a_digest(text in ".{0,200}|[\\[\\]{}\",:\\\\a1 ]{0,200}") {
+            digest(&text, &Noise::default());
+        }
+
+        #[test]
+        fn cut_off_objects_have_a_digest(object in tree(), cut in 0_usize..400) {
+            let text = json!({"metadata": object.clone(), "status": object}).to_string();
+            digest(text.get(..cut).unwrap_or(&text), &Noise::default());
+        }
+    }
+}

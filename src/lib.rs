@@ -21,12 +21,14 @@
 
 pub mod model;
 
+pub mod json;
 pub mod object;
 
 pub mod delta;
 pub mod digest;
 pub mod edges;
 pub mod health;
+pub mod redact;
 
 pub mod clock;
 pub mod store;

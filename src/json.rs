@@ -1,0 +1,276 @@
+//! JSON as text: what can be told, cut and replaced without building a tree.
+//!
+//! Objects of a cluster are read far more often than they are understood. The lexer below walks them once,
+//! in place, at any depth and without recursion. It trusts that the text was validated before; on anything
+//! else it still ends and never panics, only its answer means nothing.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// What stands in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// `{`
+    Object,
+    /// `[`
+    Array,
+    /// `}` or `]`
+    Close,
+    /// A member's name, with its quotes.
+    Key,
+    /// A string, with its quotes.
+    Text,
+    /// A number, `true`, `false` or `null`.
+    Atom,
+    /// `,`
+    Comma,
+}
+
+/// Walks JSON text token by token.
+#[derive(Clone, Debug)]
+pub struct Lexer<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    objects: Vec<bool>,
+    key_next: bool,
+}
+
+impl<'a> Lexer<'a> {
+    /// Begins at the start of the text.
+    pub fn new(text: &'a str) -> Self {
+        Lexer { bytes: text.as_bytes(), at: 0, objects: Vec::with_capacity(16), key_next: false }
+    }
+
+    fn structure(&mut self, byte: u8) -> Option<Token> {
+        let token = match byte {
+            b'{' | b'[' => {
+                self.objects.push(byte == b'{');
+                self.key_next = byte == b'{';
+                if byte == b'{' { Token::Object } else { Token::Array }
+            }
+            b'}' | b']' => {
+                self.objects.pop();
+                self.key_next = false;
+                Token::Close
+            }
+            b',' => {
+                self.key_next = self.objects.last().copied().unwrap_or(false);
+                Token::Comma
+            }
+            _ => return None,
+        };
+        Some(token)
+    }
+}
+
+impl Iterator for Lexer<'_> {
+    type Item = (Token, Range<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while let Some(&byte) = self.bytes.get(self.at)
+            && matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b':')
+        {
+            self.at += 1;
+        }
+        let start = self.at;
+        let byte = *self.bytes.get(start)?;
+        if byte == b'"' {
+            self.at = string_end(self.bytes, start);
+            let token = if self.key_next { Token::Key } else { Token::Text };
+            self.key_next = false;
+            return Some((token, start..self.at));
+        }
+        if let Some(token) = self.structure(byte) {
+            self.at += 1;
+            return Some((token, start..self.at));
+        }
+        let rest = &self.bytes[start..];
+        let end = rest.iter().position(|b| {
+            matches!(b, b',' | b'}' | b']' | b'{' | b'[' | b'"' | b' ' | b'\t' | b'\r' | b'\n')
+        });
+        self.at = start + end.unwrap_or(rest.len());
+        Some((Token::Atom, start..self.at))
+    }
+}
+
+/// The position behind the string that begins at `start`.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(found) =
+        bytes.get(at..).and_then(|rest| rest.iter().position(|b| matches!(b, b'"' | b'\\')))
+    {
+        at += found;
+        if bytes[at] == b'"' {
+            return at + 1;
+        }
+        at += 2;
+    }
+    bytes.len()
+}
+
+/// What a string token says; its text between the quotes where the escapes make no sense.
+pub fn unquote(raw: &str) -> Cow<'_, str> {
+    let inner = raw.strip_prefix('"').map_or(raw, |rest| rest.strip_suffix('"').unwrap_or(rest));
+    if !inner.contains('\\') {
+        return Cow::Borrowed(inner);
+    }
+    serde_json::from_str::<String>(raw).map_or(Cow::Borrowed(inner), Cow::Owned)
+}
+
+/// Writes a string token.
+pub fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Whether containers are nested deeper than `limit`.
+pub fn deeper_than(text: &str, limit: usize) -> bool {
+    let mut depth = 0_usize;
+    Lexer::new(text).any(|(token, _)| {
+        match token {
+            Token::Object | Token::Array => depth += 1,
+            Token::Close => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > limit
+    })
+}
+
+/// An object's members in their order, the values as text.
+///
+/// Of members with the same name the last one counts, as in Kubernetes, at the place of the first.
+#[derive(Clone, Debug, Default)]
+pub struct Members<'a>(pub Vec<(Cow<'a, str>, &'a str)>);
+
+impl<'a> Members<'a> {
+    /// Reads an object; an error when the text is not one.
+    pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The value of a member.
+    pub fn get(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
+    }
+
+    /// The value of a member that is a string.
+    pub fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+        self.get(name).filter(|raw| raw.starts_with('"')).map(unquote)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members: Vec<(Cow<'de, str>, &'de str)> = Vec::new();
+                while let Some(Name(key)) = map.next_key()? {
+                    members.push((key, map.next_value::<&'de RawValue>()?.get()));
+                }
+                Ok(Members(last_of_each(members)))
+            }
+        }
+
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+/// A member's name, borrowed where it has no escapes.
+struct Name<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
+        Borrowed::deserialize(deserializer).map(|name| Name(name.0))
+    }
+}
+
+fn last_of_each<'a>(members: Vec<(Cow<'a, str>, &'a str)>) -> Vec<(Cow<'a, str>, &'a str)> {
+    let few = members.len() <= 32;
+    if few && members.iter().enumerate().all(|(at, (key, _))| members[..at].iter().all(|(k, _)| k != key)) {
+        return members;
+    }
+    let mut places: HashMap<Cow<'a, str>, usize> = HashMap::with_capacity(members.len());
+    let mut kept: Vec<(Cow<'a, str>, &'a str)> = Vec::with_capacity(members.len());
+    for (key, value) in members {
+        if let Some(&place) = places.get(&key) {
+            kept[place].1 = value;
+        } else {
+            places.insert(key.clone(), kept.len());
+            kept.push((key, value));
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn strings_that_look_like_structure_are_strings() {
+        let text = r#"{"a{":"}\"]", "b" : [1, -2.5e7 ,null,"x,y"]}"#;
+        let tokens: Vec<_> = Lexer::new(text).map(|(token, at)| (token, &text[at])).collect();
+        use Token::*;
+        let expected = [
+            (Object, "{"),
+            (Key, r#""a{""#),
+            (Text, r#""}\"]""#),
+            (Comma, ","),
+            (Key, r#""b""#),
+            (Array, "["),
+            (Atom, "1"),
+            (Comma, ","),
+            (Atom, "-2.5e7"),
+            (Comma, ","),
+            (Atom, "null"),
+            (Comma, ","),
+            (Text, r#""x,y""#),
+            (Close, "]"),
+            (Close, "}"),
+        ];
+        assert_eq!(tokens, expected);
+    }
+
+    #[test]
+    fn the_last_of_equal_members_counts() {
+        let members = Members::parse(r#"{"a":1,"b":2,"\u0061":3}"#).unwrap();
+        assert_eq!(members.0, [("a".into(), "3"), ("b".into(), "2")]);
+        assert!(Members::parse("[]").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_walked_to_its_end(text in ".{0,200}|[\\[\\]{}\",:\\\\a1 ]{0,200}") {
+            let mut last = 0;
+            for (_, at) in Lexer::new(&text) {
+                prop_assert!(at.start >= last && at.end > at.start && text.get(at.clone()).is_some());
+                last = at.end;
+            }
+            let _ = Members::parse(&text).is_ok();
+            let _ = unquote(&text);
+        }
+
+        #[test]
+        fn quoting_is_undone(text in any::<String>()) {
+            let quoted = quote(&text);
+            prop_assert_eq!(unquote(&quoted), text);
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! What looks like a credential: by its name, or by itself.
+
+use std::ops::Range;
+
+use super::Mask;
+
+/// Parts of names, lower case and without punctuation, that announce a credential wherever they stand.
+const NAME_PARTS: [&str; 12] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "privatekey",
+    "accesskey",
+    "encryptionkey",
+    "signingkey",
+    "credential",
+    "connectionstring",
+];
+
+/// Words that announce a credential only as a word of their own: `auth`, but not `author`.
+const NAME_WORDS: [&str; 7] = ["pwd", "pass", "auth", "authorization", "dsn", "connstr", "pat"];
+
+/// Last words of names that speak about a credential without being one: `--token-file`, `SECRET_NAME`.
+const HARMLESS_ENDINGS: [&str; 19] = [
+    "file",
+    "files",
+    "path",
+    "dir",
+    "directory",
+    "name",
+    "ref",
+    "url",
+    "uri",
+    "endpoint",
+    "enabled",
+    "ttl",
+    "timeout",
+    "mode",
+    "type",
+    "namespace",
+    "lifetime",
+    "expiration",
+    "kubeconfig",
+];
+
+/// Names of members that hold a credential themselves, by their end. Narrower than for environment
+/// variables: `secretName`, `tokenSecretRef` and their like are references that the graph lives on.
+const MEMBER_ENDINGS: [&str; 9] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "apikey",
+    "accesstoken",
+    "bearertoken",
+    "authtoken",
+    "clientsecret",
+    "connectionstring",
+];
+
+/// How tokens of GitHub, GitLab and Slack begin; ten characters or more follow.
+const TOKEN_PREFIXES: [&str; 17] = [
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "gldt-",
+    "glrt-",
+    "glcbt-",
+    "glptt-",
+    "glagent-",
+    "xoxb-",
+    "xoxp-",
+    "xoxa-",
+    "xoxs-",
+    "xoxr-",
+];
+
+/// How private keys begin once they are in Base64, in their three usual forms.
+const PRIVATE_KEYS_IN_BASE64: [&str; 3] = [
+    "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVk",
+    "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS",
+    "LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFWS",
+];
+
+/// Letters and digits of a name in lower case.
+fn letters(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// The words of a name: `dbPassword`, `DB_PASSWORD` and `--db-password` have the same.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut after_lower = false;
+    for c in name.chars() {
+        if !c.is_ascii_alphanumeric() || (c.is_ascii_uppercase() && after_lower) {
+            words.push(String::new());
+        }
+        if let (true, Some(word)) = (c.is_ascii_alphanumeric(), words.last_mut()) {
+            word.push(c.to_ascii_lowercase());
+        }
+        after_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether a variable, flag or parameter of this name holds a credential.
+pub(super) fn is_credential_name(name: &str) -> bool {
+    let words = words(name);
+    if words.last().is_some_and(|last| HARMLESS_ENDINGS.contains(&last.as_str())) {
+        return false;
+    }
+    let letters = letters(name);
+    NAME_PARTS.iter().any(|part| letters.contains(part))
+        || words.iter().any(|word| NAME_WORDS.contains(&word.as_str()))
+}
+
+/// Whether a member of this name holds a credential, wherever in an object it stands.
+pub(super) fn is_credential_member(name: &str) -> bool {
+    MEMBER_ENDINGS.iter().any(|ending| {
+        let mut letters = name.bytes().rev().filter(u8::is_ascii_alphanumeric);
+        ending.bytes().rev().all(|b| letters.next().is_some_and(|letter| letter.eq_ignore_ascii_case(&b)))
+    })
+}
+
+/// Whether a value under a credential's name is none: nothing, a switch, a reference, or already hidden.
+pub(super) fn is_harmless_value(value: &str) -> bool {
+    let reference = |open: &str, close| {
+        value.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)).is_some_and(|name: &str| {
+            !name.is_empty()
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
+        })
+    };
+    value.is_empty()
+        || value.eq_ignore_ascii_case("true")
+        || value.eq_ignore_ascii_case("false")
+        || reference("$(", ')')
+        || reference("${", '}')
+        || Mask::is_hidden(value)
+}
+
+/// Where in a text credentials stand that show by themselves what they are.
+pub(super) fn tokens(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let end = match byte {
+            b'-' | b'A' | b'e' | b'g' | b'x' | b'L' => token_at(text, at),
+            b':' if bytes[at..].starts_with(b"://") => match userinfo_at(text, at + 3) {
+                Some(end) => {
+                    at += 3;
+                    Some(end)
+                }
+                None => None,
+            },
+            _ => None,
+        };
+        match end {
+            Some(end) => {
+                found.push(at..end);
+                at = end;
+            }
+            None => at += 1,
+        }
+    }
+    found
+}
+
+/// The end of the token that begins here.
+fn token_at(text: &str, at: usize) -> Option<usize> {
+    let bytes = text.get(at..)?.as_bytes();
+    let run = |from: usize, allowed: fn(u8) -> bool| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        from + rest.iter().position(|&b| !allowed(b)).unwrap_or(rest.len())
+    };
+    let starts = |prefix: &&str| bytes.starts_with(prefix.as_bytes());
+    let end = if ["AKIA", "ASIA"].iter().any(|prefix| starts(prefix)) {
+        let end = run(4, |b| b.is_ascii_uppercase() || b.is_ascii_digit());
+        (end >= 20).then_some(end)
+    } else if let Some(prefix) = TOKEN_PREFIXES.iter().find(|prefix| starts(prefix)) {
+        let end = run(prefix.len(), |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        (end >= prefix.len() + 10).then_some(end)
+    } else if starts(&"eyJ") {
+        json_web_token(bytes, run)
+    } else if starts(&"-----BEGIN ") {
+        private_key(text.get(at..)?)
+    } else if PRIVATE_KEYS_IN_BASE64.iter().any(|prefix| starts(prefix)) {
+        Some(run(0, |b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')))
+    } else {
+        None
+    };
+    end.map(|end| at + end)
+}
+
+/// Three parts with dots between them, the first two of which are JSON objects in Base64.
+fn json_web_token(bytes: &[u8], run: impl Fn(usize, fn(u8) -> bool) -> usize) -> Option<usize> {
+    let url_safe: fn(u8) -> bool = |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'=');
+    let header = run(0, url_safe);
+    let payload = (header >= 8 && bytes.get(header) == Some(&b'.')).then(|| run(header + 1, url_safe))?;
+    (payload >= header + 4 && bytes.get(payload) == Some(&b'.')).then(|| run(payload + 1, url_safe))
+}
+
+/// From the first dash to the last, or to the end of the text when the key has none.
+fn private_key(text: &str) -> Option<usize> {
+    let label = text.strip_prefix("-----BEGIN ")?;
+    let label = &label[..label.find("-----").filter(|&end| end < 60)?];
+    if !label.contains("PRIVATE KEY") {
+        return None;
+    }
+    let closing = format!("-----END {label}-----");
+    Some(text.find(&closing).map_or(text.len(), |found| found + closing.len()))
+}
+
+/// The end of a URL's `user:password`, which begins here.
+fn userinfo_at(text: &str, at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let authority = rest.find(|c: char| c.is_whitespace() || "/?#\"'<>\\`".contains(c)).unwrap_or(rest.len());
+    let userinfo = &rest[..rest[..authority].rfind('@')?];
+    let (_, password) = userinfo.split_once(':')?;
+    (!is_harmless_value(password) && !Mask::is_hidden(userinfo)).then_some(at + userinfo.len())
+}
+
+/// Where in a command line values are given to names of credentials: `--password=x`, `TOKEN=x`, `--token x`.
+pub(super) fn assignments(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (at, _) in text.match_indices(['=', ' ']) {
+        if found.last().is_some_and(|last| at < last.end) {
+            continue;
+        }
+        let name = name_before(text, at);
+        let flag = name.starts_with('-');
+        // A blank separates name and value only behind a flag, else every sentence would be a command.
+        if (bytes[at] == b' ' && !flag) || !is_credential_name(name) {
+            continue;
+        }
+        let value = value_at(text, at + 1);
+        let looks_like_flag = bytes[at] == b' ' && text[value.clone()].starts_with('-');
+        if !looks_like_flag && !is_harmless_value(&text[value.clone()]) {
+            found.push(value);
+        }
+    }
+    found
+}
+
+fn name_before(text: &str, end: usize) -> &str {
+    let before = &text[..end];
+    let start = before
+        .rfind(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')))
+        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+    &before[start..]
+}
+
+/// A value: what stands between quotes, or up to the next blank or end of a command.
+fn value_at(text: &str, start: usize) -> Range<usize> {
+    let rest = &text[start..];
+    if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        let end = rest[1..].find(quote).map_or(rest.len(), |at| at + 1);
+        return start + 1..start + end;
+    }
+    let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '|' | '&'));
+    start..start + end.unwrap_or(rest.len())
+}

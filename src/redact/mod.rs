@@ -1,0 +1,125 @@
+//! What must not be recorded is taken out before anything else sees an object.
+//!
+//! [`clean`] turns an object, as a cluster told it, into what the log records: without managedFields and
+//! the last applied configuration, the values of Secrets and whatever looks like a credential replaced by a
+//! keyed digest. Equal values have equal digests, so that a change of a secret is visible and the secret is
+//! not. Cleaning what is clean changes nothing.
+
+mod credential;
+mod mask;
+mod object;
+mod secret;
+
+#[cfg(test)]
+mod tests;
+
+use thiserror::Error;
+
+use crate::digest::{Digest, Noise};
+use crate::model::{ChangedBy, ResourceVersion, Uid};
+
+pub use object::{Identity, clean, identify};
+
+/// Kind and version of an object, for objects of a list, which do not say so themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TypeMeta<'a> {
+    /// Group and version, such as `apps/v1`.
+    pub api_version: &'a str,
+    /// Kind, such as `Deployment`.
+    pub kind: &'a str,
+}
+
+/// What to hide and what to ignore.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Rules {
+    /// Key of the digests that stand for hidden values; another key makes every hidden value look changed.
+    pub key: [u8; 32],
+    /// What is no change.
+    pub noise: Noise,
+}
+
+impl std::fmt::Debug for Rules {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rules").field("noise", &self.noise).finish_non_exhaustive()
+    }
+}
+
+/// An object ready to be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Namespace; empty for what is cluster-scoped.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// The object's identity.
+    pub uid: Uid,
+    /// The cluster's token for this state.
+    pub resource_version: ResourceVersion,
+    /// The object as JSON: apiVersion, kind and metadata first, the rest in its order.
+    pub body: String,
+    /// Digest of what counts as a change.
+    pub digest: Digest,
+    /// Who made this state, as managedFields told.
+    pub changed_by: Option<ChangedBy>,
+}
+
+/// Why something is not an object that can be recorded; no variant quotes the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum CleanError {
+    /// Not a JSON object, or one whose metadata cannot be read.
+    #[error("not a JSON object")]
+    Syntax,
+    /// No metadata object.
+    #[error("no metadata")]
+    NoMetadata,
+    /// metadata.name is missing or empty.
+    #[error("no metadata.name")]
+    NoName,
+    /// metadata.uid is missing or empty: one incarnation could not be told from the next.
+    #[error("no metadata.uid")]
+    NoUid,
+    /// metadata.resourceVersion is missing or empty: one state could not be told from the next.
+    #[error("no metadata.resourceVersion")]
+    NoResourceVersion,
+    /// Nested deeper than Kubernetes itself would read.
+    #[error("nested too deeply")]
+    TooDeep,
+}
+
+impl CleanError {
+    /// A stable word for logs and metrics.
+    pub const fn code(self) -> &'static str {
+        match self {
+            CleanError::Syntax => "syntax",
+            CleanError::NoMetadata => "no_metadata",
+            CleanError::NoName => "no_name",
+            CleanError::NoUid => "no_uid",
+            CleanError::NoResourceVersion => "no_resource_version",
+            CleanError::TooDeep => "too_deep",
+        }
+    }
+}
+
+/// Computes what stands in place of hidden values.
+#[derive(Clone, Copy)]
+struct Mask<'a>(&'a [u8; 32]);
+
+impl Mask<'_> {
+    const PREFIX: &'static str = "redacted:";
+    const DIGITS: usize = 16;
+
+    fn hide(self, value: &str) -> String {
+        if Self::is_hidden(value) {
+            return value.to_owned();
+        }
+        let digest = blake3::keyed_hash(self.0, value.as_bytes()).to_hex();
+        format!("{}{}", Self::PREFIX, &digest.as_str()[..Self::DIGITS])
+    }
+
+    /// Whether this is what [`Mask::hide`] makes.
+    fn is_hidden(value: &str) -> bool {
+        value.strip_prefix(Self::PREFIX).is_some_and(|digits| {
+            digits.len() == Self::DIGITS && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        })
+    }
+}

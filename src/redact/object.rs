@@ -1,0 +1,157 @@
+//! From an object as told to an object as recorded.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::{CleanError, Cleaned, Mask, Rules, TypeMeta, mask, secret};
+use crate::digest::digest;
+use crate::json::{Members, deeper_than, quote};
+use crate::model::{ChangedBy, ResourceVersion, Timestamp, Uid};
+
+/// As deep as Kubernetes' own JSON decoder goes.
+const MAX_DEPTH: usize = 10_000;
+
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Which object it is, and in which state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Namespace; empty for what is cluster-scoped.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// The object's identity.
+    pub uid: Uid,
+    /// The cluster's token for this state.
+    pub resource_version: ResourceVersion,
+}
+
+/// Makes an object ready to be recorded; `defaults` say what it is where it does not say so itself.
+pub fn clean(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Cleaned, CleanError> {
+    let top = Members::parse(raw).map_err(|_| CleanError::Syntax)?;
+    let metadata = metadata_of(&top)?;
+    let identity = identity_of(&metadata)?;
+    if deeper_than(raw, MAX_DEPTH) {
+        return Err(CleanError::TooDeep);
+    }
+    let mask = Mask(&rules.key);
+    let api_version = top.text("apiVersion").filter(|text| !text.is_empty());
+    let kind = top.text("kind").filter(|text| !text.is_empty());
+    // Either one saying so is enough: rather hide too much than trust an odd server.
+    let secret = (defaults.api_version == "v1" && defaults.kind == "Secret")
+        || (api_version.as_deref() == Some("v1") && kind.as_deref() == Some("Secret"));
+
+    let mut body = String::with_capacity(raw.len() + 64);
+    body.push_str("{\"apiVersion\":");
+    body.push_str(&quote(api_version.as_deref().unwrap_or(defaults.api_version)));
+    body.push_str(",\"kind\":");
+    body.push_str(&quote(kind.as_deref().unwrap_or(defaults.kind)));
+    body.push_str(",\"metadata\":");
+    write_metadata(&mut body, &metadata, secret.then_some(mask));
+    for (key, value) in &top.0 {
+        if matches!(&**key, "apiVersion" | "kind" | "metadata") {
+            continue;
+        }
+        let value = if secret { secret::member(key, value, mask) } else { Cow::Borrowed(*value) };
+        write_member(&mut body, key, &value);
+    }
+    body.push('}');
+    if let Cow::Owned(masked) = mask::credentials(&body, mask) {
+        body = masked;
+    }
+    Ok(Cleaned {
+        digest: digest(&body, &rules.noise),
+        changed_by: metadata.get("managedFields").and_then(changed_by),
+        namespace: identity.namespace,
+        name: identity.name,
+        uid: identity.uid,
+        resource_version: identity.resource_version,
+        body,
+    })
+}
+
+/// Tells which object this is without cleaning it, as a deletion needs no more.
+pub fn identify(raw: &str) -> Result<Identity, CleanError> {
+    identity_of(&metadata_of(&Members::parse(raw).map_err(|_| CleanError::Syntax)?)?)
+}
+
+fn metadata_of<'a>(top: &Members<'a>) -> Result<Members<'a>, CleanError> {
+    let raw = top.get("metadata").filter(|raw| raw.starts_with('{')).ok_or(CleanError::NoMetadata)?;
+    Members::parse(raw).map_err(|_| CleanError::Syntax)
+}
+
+fn identity_of(metadata: &Members<'_>) -> Result<Identity, CleanError> {
+    let required =
+        |name, error| metadata.text(name).filter(|text| !text.is_empty()).map(Cow::into_owned).ok_or(error);
+    Ok(Identity {
+        name: required("name", CleanError::NoName)?,
+        uid: Uid::new(required("uid", CleanError::NoUid)?),
+        resource_version: ResourceVersion::new(required("resourceVersion", CleanError::NoResourceVersion)?),
+        namespace: metadata.text("namespace").map(Cow::into_owned).unwrap_or_default(),
+    })
+}
+
+fn write_member(body: &mut String, key: &str, value: &str) {
+    if !body.ends_with('{') {
+        body.push(',');
+    }
+    body.push_str(&quote(key));
+    body.push(':');
+    body.push_str(value);
+}
+
+/// Writes metadata without managedFields and the last applied configuration; `secret` hides annotations too.
+fn write_metadata(body: &mut String, metadata: &Members<'_>, secret: Option<Mask<'_>>) {
+    body.push('{');
+    for (key, value) in &metadata.0 {
+        match &**key {
+            "managedFields" => {}
+            "annotations" => write_annotations(body, value, secret),
+            _ => write_member(body, key, value),
+        }
+    }
+    body.push('}');
+}
+
+fn write_annotations(body: &mut String, raw: &str, secret: Option<Mask<'_>>) {
+    // Unreadable annotations (a broken escape in a name) could hide anything, so they stay out.
+    let Ok(annotations) = Members::parse(raw) else { return };
+    if secret.is_none() && annotations.get(LAST_APPLIED).is_none() {
+        return write_member(body, "annotations", raw);
+    }
+    let mut kept = String::from("{");
+    for (key, value) in annotations.0.iter().filter(|(key, _)| key != LAST_APPLIED) {
+        match secret {
+            Some(mask) => write_member(&mut kept, key, &secret::annotation(key, value, mask)),
+            None => write_member(&mut kept, key, value),
+        }
+    }
+    kept.push('}');
+    if kept != "{}" {
+        write_member(body, "annotations", &kept);
+    }
+}
+
+/// Who made this state: the newest entry, and of equally new ones the last.
+fn changed_by(managed_fields: &str) -> Option<ChangedBy> {
+    #[derive(Deserialize)]
+    struct Entry {
+        #[serde(default)]
+        manager: String,
+        #[serde(default)]
+        operation: String,
+        #[serde(default)]
+        subresource: String,
+        #[serde(default)]
+        time: Option<String>,
+    }
+    let entries: Vec<Entry> = serde_json::from_str(managed_fields).ok()?;
+    let changes = entries.into_iter().map(|entry| ChangedBy {
+        manager: entry.manager,
+        operation: entry.operation,
+        subresource: entry.subresource,
+        time: entry.time.and_then(|time| time.parse::<Timestamp>().ok()),
+    });
+    changes.max_by_key(|change| change.time)
+}
