@@ -31,9 +31,12 @@ pub mod health;
 pub mod redact;
 
 pub mod clock;
+pub mod config;
 pub mod store;
 
 pub mod log;
+
+pub mod cluster;
 
 pub mod projection;
 
@@ -45,5 +48,7 @@ pub mod api;
 pub mod web;
 
 pub mod demo;
+
+pub mod service;
 
 pub mod cli;

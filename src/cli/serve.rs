@@ -31,7 +31,7 @@ pub(super) fn rebuild(args: &RebuildArgs) -> Result<(), CliError> {
 fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
     move |error| {
         let hint = error.hint();
-        let wrong = matches!(error, ServiceError::Config(_) | ServiceError::Connect(_));
+        let wrong = matches!(error, ServiceError::Config(_) | ServiceError::Connect { .. });
         let error = CliError::new(what, error).exit(if wrong { Exit::Usage } else { Exit::Failure });
         match hint {
             Some(hint) => error.hint(hint),

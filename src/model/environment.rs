@@ -41,6 +41,23 @@ impl Tier {
     }
 }
 
+/// GitLab's words for tiers, tried in this order anywhere in a name.
+const TIER_WORDS: [(&[&str], Tier); 4] = [
+    (&["dev", "review", "trunk"], Tier::Development),
+    (&["test", "tst", "int", "acpt", "accept", "qa", "qc", "control", "quality"], Tier::Testing),
+    (&["stg", "stag", "modl", "model", "pre", "demo", "non"], Tier::Staging),
+    (&["prod", "prd", "live"], Tier::Production),
+];
+
+impl Tier {
+    /// The tier that a name suggests, by GitLab's table and without regard to case.
+    pub fn guess(name: &str) -> Self {
+        let name = name.to_lowercase();
+        let suggested = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        TIER_WORDS.iter().find(|(words, _)| suggested(words)).map_or(Tier::Other, |(_, tier)| *tier)
+    }
+}
+
 impl fmt::Display for Tier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
@@ -85,4 +102,29 @@ pub struct Target {
     pub namespace: String,
     /// Labels that a resource must all carry; none means the whole namespace.
     pub labels: BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiers_are_guessed_as_gitlab_does() {
+        let cases = [
+            ("production", Tier::Production),
+            ("PRD-eu", Tier::Production),
+            ("live", Tier::Production),
+            ("gstg", Tier::Staging),
+            ("preprod", Tier::Staging),
+            ("non-production", Tier::Staging),
+            ("qa/prod-like", Tier::Testing),
+            ("acpt", Tier::Testing),
+            ("integration", Tier::Testing),
+            ("review/fix-production", Tier::Development),
+            ("my-env", Tier::Other),
+        ];
+        for (name, tier) in cases {
+            assert_eq!(Tier::guess(name), tier, "{name}");
+        }
+    }
 }

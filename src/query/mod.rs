@@ -63,7 +63,7 @@ pub struct ResourceFilter {
 pub struct PageRequest {
     /// Most items in it, 1 to [`PageRequest::MAX`].
     pub limit: usize,
-    /// Token of an earlier page, which pins this one to the same moment; `at` must then be absent or the same.
+    /// Token of an earlier page, which pins this one to the same moment; `at` then need not be said again.
     pub after: Option<String>,
 }
 
@@ -222,7 +222,7 @@ impl Queries {
             let Progress { head, checkpoint } = self.progress();
             return Err(QueryError::Building { checkpoint, head });
         }
-        let start = Start::read(list, scope, at, filter, page)?;
+        let start = Start::read(list, scope, filter, page)?;
         let (scope, now) = (scope.clone(), self.clock.now());
         let result = self.pool.run(move |reader| {
             let (view, log) = reader.begin()?;

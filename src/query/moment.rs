@@ -57,6 +57,9 @@ impl Moment {
             return Err(QueryError::FutureTime { asked, now });
         }
         let offset = match (pinned, at, asked) {
+            (Some(pinned), At::Offset(offset), _) if offset != pinned => {
+                return Err(QueryError::BadToken("it belongs to another moment"));
+            }
             (Some(pinned), ..) => pinned,
             (None, At::Offset(offset), _) => offset,
             (None, _, Some(asked)) => log.offset_at(asked, checkpoint)?,

@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Options, Service, ServiceError, Watched, asked_to_end, runtime};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{self, ClusterSettings};
+use crate::cluster::{self, Access, ConnectSettings, Selection};
 use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::log::LogReader;
-use crate::model::{CatalogFact, Timestamp};
+use crate::model::{CatalogFact, Kind, Timestamp};
 
 /// How far back the history begins.
 const HISTORY: Duration = Duration::from_secs(24 * 3600);
@@ -114,6 +114,7 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
             data: data.clone(),
             listen: options.listen,
             catalog: catalog(&fleet),
+            hosts: Vec::new(),
             clusters: clusters(&fleet).await?,
             preparing: recorded == 0,
         },
@@ -162,8 +163,11 @@ fn catalog(fleet: &Fleet) -> Vec<CatalogFact> {
 async fn clusters(fleet: &Fleet) -> Result<Vec<Watched>, ServiceError> {
     let mut watched = Vec::new();
     for (spec, url) in fleet.clusters() {
-        let connection = cluster::connect_url(&url)?;
-        watched.push(Watched { settings: ClusterSettings::new(&spec.name), connection });
+        let settings = ConnectSettings::new(Access::Url(url));
+        let connection = cluster::connect(&settings)
+            .await
+            .map_err(|source| ServiceError::Connect { cluster: spec.name.clone(), source })?;
+        watched.push(Watched { name: spec.name, namespaces: Vec::new(), connection });
     }
     Ok(watched)
 }
@@ -208,13 +212,14 @@ async fn follow(fleet: &Fleet, log: &LogReader) -> Result<(), ServiceError> {
         let cluster = server.name();
         loop {
             let cursors = log.cursors(&cluster)?;
-            let reached = |group: &str, kind: &str, wanted: u64| {
-                let cursor = cursors.iter().find(|(of, _)| of.group == group && of.kind == kind);
+            let reached = |kind: &Kind, wanted: u64| {
+                let cursor = cursors.iter().find(|(of, _)| of == kind);
                 let version = cursor.and_then(|(_, version)| version.as_ref());
                 version.is_some_and(|version| version.as_str().parse::<u64>().is_ok_and(|at| at >= wanted))
             };
-            let behind = server.kinds().into_iter().filter(|kind| cluster::is_watched(&kind.group, &kind.kind)).any(|kind| {
-                !reached(&kind.group, &kind.kind, server.resource_version_of(&kind.group, &kind.kind))
+            let behind = server.kinds().into_iter().map(|served| served.kind).any(|kind| {
+                let newest = server.resource_version_of(&kind.group, &kind.kind);
+                Selection::default().follows(&kind) && !reached(&kind, newest)
             });
             if !behind {
                 break;

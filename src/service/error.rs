@@ -19,8 +19,13 @@ pub enum ServiceError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A cluster cannot even be tried.
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
+    #[error("cluster `{cluster}`: {source}")]
+    Connect {
+        /// Its name in the configuration.
+        cluster: String,
+        /// Why.
+        source: ConnectError,
+    },
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -32,6 +37,9 @@ pub enum ServiceError {
     /// The data directory cannot be used.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// The key that hides secrets cannot be used.
+    #[error("cannot use redaction.key in the data directory: {0}")]
+    Key(io::Error),
     /// There is no log where one is needed.
     #[error("there is no log in {}", data.display())]
     NoLog {
@@ -71,9 +79,12 @@ impl ServiceError {
             }
             ServiceError::Lock(LockError::Io { .. }) => "choose a directory that can be written with --data",
             ServiceError::NoLog { .. } => "name the directory that `serve` was started with",
-            ServiceError::Log(error) | ServiceError::Projection(ProjectorError::Log(error)) => log_hint(error)?,
-            ServiceError::Connect(error) => return error.hint(),
-            ServiceError::Config(_)
+            ServiceError::Log(error) | ServiceError::Projection(ProjectorError::Log(error)) => {
+                log_hint(error)?
+            }
+            ServiceError::Config(error) => return error.hint(),
+            ServiceError::Key(_) => "put the file back as it was, or remove it to begin with a new key",
+            ServiceError::Connect { .. }
             | ServiceError::Append(_)
             | ServiceError::Projection(_)
             | ServiceError::Fleet(_)
@@ -86,8 +97,13 @@ impl ServiceError {
 
 fn log_hint(error: &LogError) -> Option<&'static str> {
     match error {
-        LogError::Newer { .. } => Some("run the newer program that wrote it, or choose another directory with --data"),
-        LogError::Open(_) | LogError::Schema { .. } | LogError::Damaged { .. } | LogError::Truncated { .. } => Some(
+        LogError::Newer { .. } => {
+            Some("run the newer program that wrote it, or choose another directory with --data")
+        }
+        LogError::Open(_)
+        | LogError::Schema { .. }
+        | LogError::Damaged { .. }
+        | LogError::Truncated { .. } => Some(
             "nothing was changed; restore log.db, its -wal and log.head together from a backup, or move them \
              away to begin a new log",
         ),

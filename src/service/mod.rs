@@ -6,6 +6,7 @@
 
 mod demo;
 mod error;
+mod key;
 mod projection;
 mod readiness;
 
@@ -22,16 +23,16 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use warp::Filter;
-
 use crate::api::{self, ApiState, Hosts, ServerOptions};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{self, ClusterSettings, Connection};
-use crate::config::Config;
+use crate::cluster::{self, Access, ClusterConnection, ClusterSettings, ConnectSettings};
+use crate::config::{ClusterAccess, ClusterConfig, Config};
+use crate::digest::Noise;
 use crate::log::{Appender, LogError, LogWriter};
 use crate::model::CatalogFact;
 use crate::projection::{ProjectorError, ViewStatus};
 use crate::query::Queries;
+use crate::redact::Rules;
 use crate::store::DirectoryLock;
 use crate::web;
 
@@ -43,10 +44,12 @@ const READERS: usize = 8;
 /// A cluster to be watched.
 #[derive(Debug)]
 pub struct Watched {
-    /// What to watch of it.
-    pub settings: ClusterSettings,
-    /// How to reach it.
-    pub connection: Connection,
+    /// Its name in the log.
+    pub name: String,
+    /// The only namespaces to watch; empty for the whole cluster.
+    pub namespaces: Vec<String>,
+    /// The way to it.
+    pub connection: ClusterConnection,
 }
 
 /// What a service is started with.
@@ -58,6 +61,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// The catalog as it is to be.
     pub catalog: Vec<CatalogFact>,
+    /// Under which names to answer besides this machine's own.
+    pub hosts: Vec<String>,
     /// Clusters to watch.
     pub clusters: Vec<Watched>,
     /// Whether `/readyz` is to wait for a word that all is prepared.
@@ -101,12 +106,13 @@ impl<E: Send + 'static> Ended<E> {
             let _ = tell.send(());
             result
         };
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(ServiceError::Thread)?;
+        let thread =
+            std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(ServiceError::Thread)?;
         Ok(Ended { thread, ended })
     }
 }
 
-impl<E: Into<ServiceError>> Ended<E> {
+impl<E: Into<ServiceError> + Send + 'static> Ended<E> {
     /// What the thread ended with; waits for it.
     async fn result(self) -> Result<(), ServiceError> {
         let joined = tokio::task::spawn_blocking(move || self.thread.join()).await;
@@ -126,8 +132,12 @@ impl Service {
         let listener = TcpListener::bind(options.listen)
             .await
             .map_err(|source| ServiceError::Listen { address: options.listen, source })?;
-        let address = listener.local_addr().map_err(|source| ServiceError::Listen { address: options.listen, source })?;
+        let address = listener
+            .local_addr()
+            .map_err(|source| ServiceError::Listen { address: options.listen, source })?;
         let lock = DirectoryLock::acquire(&options.data)?;
+        let key = key::of(&options.data).map_err(ServiceError::Key)?;
+        let rules = Arc::new(Rules { key, noise: Noise::default() });
         let (writer, appender) = LogWriter::open(&options.data, Arc::clone(&clock))?;
         let status = ViewStatus::new(writer.head());
         let checks = Checks::new(status.clone(), writer.health(), options.preparing);
@@ -138,13 +148,13 @@ impl Service {
         let server = TaskTracker::new();
         let readiness = Arc::new(checks.clone());
         let state = ApiState { queries, readiness, clock: Arc::clone(&clock) };
-        let router = api::routes(&state).or(web::site(&state)).unify().boxed();
-        let hosts = ServerOptions::new(Hosts::for_listener(address, &[]));
-        server.spawn(api::serve(listener, router, hosts, stopping.clone()));
+        let hosts = ServerOptions::new(Hosts::for_listener(address, &options.hosts));
+        server.spawn(api::serve(listener, web::site(&state), hosts, stopping.clone()));
         server.close();
         appender.declare(options.catalog).await?;
         let (watching, watchers) = (CancellationToken::new(), TaskTracker::new());
-        for Watched { settings, connection } in options.clusters {
+        for Watched { name, namespaces, connection } in options.clusters {
+            let settings = ClusterSettings { namespaces, ..ClusterSettings::new(name, Arc::clone(&rules)) };
             let (sink, clock) = (appender.clone(), Arc::clone(&clock));
             watchers.spawn(cluster::supervise(settings, connection, sink, clock, watching.clone()));
         }
@@ -214,13 +224,13 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
     runtime()?.block_on(async {
         let mut clusters = Vec::new();
         for cluster in &config.clusters {
-            let connection = cluster::connect(cluster).await?;
-            clusters.push(Watched { settings: ClusterSettings::from(cluster), connection });
+            clusters.push(watched(cluster).await?);
         }
         let options = Options {
             data: data.unwrap_or(&config.data).to_owned(),
             listen: listen.unwrap_or(config.listen),
             catalog: catalog(config),
+            hosts: config.hosts.clone(),
             clusters,
             preparing: false,
         };
@@ -231,9 +241,23 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
     })
 }
 
+async fn watched(config: &ClusterConfig) -> Result<Watched, ServiceError> {
+    let access = match config.access.clone() {
+        ClusterAccess::Kubeconfig { path, context } => Access::Kubeconfig { path, context },
+        ClusterAccess::InCluster => Access::InCluster,
+        ClusterAccess::Url(url) => Access::Url(url),
+    };
+    let settings =
+        ConnectSettings { allow_exec_plugins: config.allow_exec_plugins, ..ConnectSettings::new(access) };
+    let connection = cluster::connect(&settings)
+        .await
+        .map_err(|source| ServiceError::Connect { cluster: config.name.clone(), source })?;
+    Ok(Watched { name: config.name.clone(), namespaces: config.namespaces.clone(), connection })
+}
+
 fn catalog(config: &Config) -> Vec<CatalogFact> {
-    let clusters = config.cluster_specs().into_iter().map(CatalogFact::Cluster);
-    clusters.chain(config.environment_specs().into_iter().map(CatalogFact::Environment)).collect()
+    let environments = config.environments.iter().cloned().map(CatalogFact::Environment);
+    config.cluster_specs().map(CatalogFact::Cluster).chain(environments).collect()
 }
 
 /// Builds the view anew from the log; the service must not be running.

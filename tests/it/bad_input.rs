@@ -72,8 +72,10 @@ async fn an_unknown_context_is_told_with_those_there_are() -> Result<()> {
     let (folder, simulated) = (tempfile::tempdir()?, cluster().await?);
     let kubeconfig = folder.path().join("kubeconfig");
     std::fs::write(&kubeconfig, simulated.kubeconfig())?;
-    let config =
-        format!("clusters:\n  - name: one\n    kubeconfig: {}\n    context: elsewhere\n", kubeconfig.display());
+    let config = format!(
+        "clusters:\n  - name: one\n    kubeconfig: {}\n    context: elsewhere\n",
+        kubeconfig.display()
+    );
     let (code, printed) = refused(folder.path(), &config, "127.0.0.1:0").await?;
     assert_eq!(code, 2, "{printed}");
     assert!(printed.contains("elsewhere") && printed.contains("one"), "{printed}");
@@ -170,7 +172,9 @@ impl Drop for SmallDisk<'_> {
 async fn a_full_disk_makes_watchers_wait_and_loses_nothing() -> Result<()> {
     let (folder, simulated) = (tempfile::tempdir()?, cluster().await?);
     let Some(disk) = SmallDisk::mount(folder.path()) else {
-        eprintln!("NOT RUN: a_full_disk_makes_watchers_wait_and_loses_nothing: a tmpfs cannot be mounted here");
+        eprintln!(
+            "NOT RUN: a_full_disk_makes_watchers_wait_and_loses_nothing: a tmpfs cannot be mounted here"
+        );
         return Ok(());
     };
     let server = Server::start(folder.path(), &config(&simulated)).await?;

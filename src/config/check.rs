@@ -1,0 +1,296 @@
+//! What the file says, checked and completed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use serde_saphyr::{Location, Spanned};
+
+use super::error::{Mistake, closest};
+use super::file::{Cluster, Environment, File};
+use super::{ClusterAccess, ClusterConfig, Config, DATA, LISTEN};
+use crate::model::{EnvironmentId, EnvironmentSpec, Target, Tier, slug};
+
+type Labels = BTreeMap<String, String>;
+
+/// Checks the whole file; every mistake is told, not only the first.
+pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
+    let mut check =
+        Check { base: origin.parent().unwrap_or(Path::new(".")).to_owned(), mistakes: Vec::new() };
+    let listen = check.listen(file.listen.as_ref());
+    let clusters = check.clusters(&file);
+    let environments = check.environments(&file, &clusters);
+    if check.mistakes.is_empty() {
+        let data = check.path(file.data.as_deref().unwrap_or(DATA));
+        Ok(Config { listen, hosts: file.hosts, data, clusters, environments })
+    } else {
+        check.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
+        Err(check.mistakes)
+    }
+}
+
+struct Check {
+    /// The folder from which relative paths start.
+    base: PathBuf,
+    mistakes: Vec<Mistake>,
+}
+
+impl Check {
+    fn say(&mut self, location: Location, code: &'static str, message: impl Into<String>) -> &mut Mistake {
+        self.mistakes.push(Mistake::at(location, code, message));
+        let last = self.mistakes.len() - 1;
+        &mut self.mistakes[last]
+    }
+
+    fn path(&self, written: &str) -> PathBuf {
+        let home = || std::env::var_os("HOME").map(PathBuf::from);
+        match written.strip_prefix("~/").and_then(|rest| Some(home()?.join(rest))) {
+            Some(path) => path,
+            None => self.base.join(written),
+        }
+    }
+
+    fn listen(&mut self, written: Option<&Spanned<String>>) -> std::net::SocketAddr {
+        let text = written.map_or(LISTEN, |written| written.value.as_str());
+        let location = written.map_or(Location::UNKNOWN, |written| written.referenced);
+        text.parse().unwrap_or_else(|_| {
+            self.say(
+                location,
+                "bad_address",
+                format!("`{text}` is not an address and port such as {LISTEN}"),
+            );
+            std::net::SocketAddr::from(([127, 0, 0, 1], 0))
+        })
+    }
+
+    fn clusters(&mut self, file: &File) -> Vec<ClusterConfig> {
+        let mut lines: HashMap<&str, u64> = HashMap::new();
+        let mut clusters = Vec::new();
+        for cluster in &file.clusters {
+            let (name, at) = (cluster.name.value.as_str(), cluster.name.referenced);
+            if !is_name(name, 253) {
+                self.say(at, "bad_name", format!("`{name}` is not a name for a cluster")).hint =
+                    Some("use letters, digits, `-`, `_` and `.`".to_owned());
+            }
+            if let Some(line) = lines.insert(name, at.line()) {
+                self.say(at, "duplicate", format!("the cluster `{name}` stands in line {line} already"));
+            }
+            self.namespaces(cluster);
+            clusters.push(ClusterConfig {
+                name: name.to_owned(),
+                region: cluster.region.clone(),
+                access: self.access(cluster, file.kubeconfig.as_deref()),
+                namespaces: cluster.namespaces.iter().map(|namespace| namespace.value.clone()).collect(),
+                allow_exec_plugins: cluster.allow_exec_plugins,
+            });
+        }
+        clusters
+    }
+
+    fn namespaces(&mut self, cluster: &Cluster) {
+        for namespace in &cluster.namespaces {
+            self.namespace(namespace);
+        }
+    }
+
+    fn namespace(&mut self, namespace: &Spanned<String>) {
+        if !is_dns_label(&namespace.value) {
+            let message = format!("`{}` is not a namespace", namespace.value);
+            self.say(namespace.referenced, "bad_name", message).hint =
+                Some("a namespace has up to 63 lower-case letters, digits and `-` inside".to_owned());
+        }
+    }
+
+    fn access(&mut self, cluster: &Cluster, kubeconfig: Option<&str>) -> ClusterAccess {
+        let at = cluster.name.referenced;
+        let by_kubeconfig = cluster.context.is_some() || cluster.kubeconfig.is_some();
+        let ways = [by_kubeconfig, cluster.in_cluster, cluster.url.is_some()];
+        if ways.iter().filter(|way| **way).count() > 1 {
+            let message = format!("the cluster `{}` is to be reached in several ways", cluster.name.value);
+            self.say(at, "conflict", message).hint =
+                Some("keep one of `context` (with `kubeconfig`), `in_cluster` and `url`".to_owned());
+        }
+        if let Some(url) = &cluster.url {
+            if !["http://", "https://"].iter().any(|scheme| url.value.starts_with(scheme)) {
+                let message = format!("`{}` is not an http or https address", url.value);
+                self.say(url.referenced, "bad_address", message);
+            }
+            return ClusterAccess::Url(url.value.clone());
+        }
+        if cluster.in_cluster {
+            return ClusterAccess::InCluster;
+        }
+        let path = cluster.kubeconfig.as_ref().map(|path| path.value.as_str()).or(kubeconfig);
+        let context = cluster.context.as_ref().map(|context| context.value.clone());
+        ClusterAccess::Kubeconfig { path: path.map(|path| self.path(path)), context }
+    }
+
+    fn environments(&mut self, file: &File, clusters: &[ClusterConfig]) -> Vec<EnvironmentSpec> {
+        let projects: HashMap<&str, u64> =
+            file.projects.iter().map(|project| (project.path.value.as_str(), project.id)).collect();
+        let mut lines: HashMap<String, u64> = HashMap::new();
+        let mut specs = Vec::new();
+        for environment in &file.environments {
+            let at = environment.name.referenced;
+            let spec = self.environment(environment, &projects, clusters);
+            if let Some(line) = lines.insert(spec.id.to_string(), at.line()) {
+                let message = format!("the environment `{}` stands in line {line} already", spec.id);
+                self.say(at, "duplicate", message).hint =
+                    Some("give one of them an `id` of its own".to_owned());
+            }
+            specs.push(spec);
+        }
+        specs
+    }
+
+    fn environment(
+        &mut self,
+        environment: &Environment,
+        projects: &HashMap<&str, u64>,
+        clusters: &[ClusterConfig],
+    ) -> EnvironmentSpec {
+        let (project, name) = (&environment.project.value, &environment.name.value);
+        for (what, written) in [("project", &environment.project), ("name", &environment.name)] {
+            if written.value.trim().is_empty() {
+                self.say(
+                    written.referenced,
+                    "bad_name",
+                    format!("the `{what}` of an environment is not empty"),
+                );
+            }
+        }
+        let slug = slug(name);
+        let default = default_labels(projects.get(project.as_str()), &slug);
+        let targets = self.targets(environment, &default, clusters);
+        EnvironmentSpec {
+            id: self.id(environment),
+            tier: self.tier(environment),
+            region: region(environment, &targets, clusters),
+            project: project.clone(),
+            name: name.clone(),
+            slug,
+            targets,
+        }
+    }
+
+    fn id(&mut self, environment: &Environment) -> EnvironmentId {
+        let Some(id) = &environment.id else {
+            let (project, name) = (&environment.project.value, &environment.name.value);
+            return EnvironmentId::new(format!("{}.{}", plain(project), plain(name)));
+        };
+        if !is_name(&id.value, 255) {
+            let message = format!("`{}` is not an id for an environment", id.value);
+            self.say(id.referenced, "bad_name", message).hint =
+                Some("use letters, digits, `-`, `_` and `.`".to_owned());
+        }
+        EnvironmentId::new(id.value.clone())
+    }
+
+    fn tier(&mut self, environment: &Environment) -> Tier {
+        let Some(tier) = &environment.tier else { return Tier::guess(&environment.name.value) };
+        tier.value.parse().unwrap_or_else(|message: String| {
+            self.say(tier.referenced, "bad_tier", message);
+            Tier::Other
+        })
+    }
+
+    fn targets(
+        &mut self,
+        environment: &Environment,
+        default: &Labels,
+        clusters: &[ClusterConfig],
+    ) -> Vec<Target> {
+        let at = environment.name.referenced;
+        let mut written = Vec::new();
+        match (&environment.cluster, &environment.namespace) {
+            (Some(cluster), Some(namespace)) => written.push((cluster, namespace, &environment.labels)),
+            (None, None) if !environment.targets.is_empty() => {}
+            (None, None) => {
+                let message = "an environment needs a `cluster` and a `namespace`, or `targets`";
+                self.say(at, "missing_key", message);
+            }
+            (Some(_), None) => _ = self.say(at, "missing_key", "the key `namespace` is missing"),
+            (None, Some(_)) => _ = self.say(at, "missing_key", "the key `cluster` is missing"),
+        }
+        let more = environment.targets.iter();
+        written.extend(more.map(|target| (&target.cluster, &target.namespace, &target.labels)));
+        let mut targets = Vec::new();
+        for (cluster, namespace, labels) in written {
+            self.known_cluster(cluster, clusters);
+            self.namespace(namespace);
+            targets.push(Target {
+                cluster: cluster.value.clone(),
+                namespace: namespace.value.clone(),
+                labels: labels.clone().unwrap_or_else(|| default.clone()),
+            });
+        }
+        targets
+    }
+
+    fn known_cluster(&mut self, cluster: &Spanned<String>, clusters: &[ClusterConfig]) {
+        let names: Vec<&str> = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
+        if names.contains(&cluster.value.as_str()) {
+            return;
+        }
+        let hint = match closest(&cluster.value, &names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "declare it under `clusters`".to_owned(),
+            None => format!("the clusters are {}", names.join(", ")),
+        };
+        let message = format!("there is no cluster `{}`", cluster.value);
+        self.say(cluster.referenced, "unknown_cluster", message).hint = Some(hint);
+    }
+}
+
+/// GitLab's two labels where the project's id is known, else none: the whole namespace.
+fn default_labels(project: Option<&u64>, slug: &str) -> Labels {
+    let Some(id) = project else { return Labels::new() };
+    let labels =
+        [("app.gitlab.com/project_id", id.to_string()), ("app.gitlab.com/environment_slug", slug.to_owned())];
+    labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The environment's own word, else its name's (`production/us-region`), else that of its clusters where they
+/// agree.
+fn region(environment: &Environment, targets: &[Target], clusters: &[ClusterConfig]) -> String {
+    if let Some(region) = &environment.region {
+        return region.clone();
+    }
+    let from_name =
+        environment.name.value.rsplit_once('/').and_then(|(_, last)| last.strip_suffix("-region"));
+    if let Some(region) = from_name.filter(|region| !region.is_empty()) {
+        return region.to_owned();
+    }
+    let region_of =
+        |name: &str| clusters.iter().find(|cluster| cluster.name == name).map(|c| c.region.clone());
+    let mut regions: Vec<String> = targets.iter().filter_map(|target| region_of(&target.cluster)).collect();
+    regions.dedup();
+    if regions.len() == 1 { regions.swap_remove(0) } else { String::new() }
+}
+
+/// A path or name as it may stand in an address: slashes become dots, anything else unusual a dash.
+fn plain(text: &str) -> String {
+    let usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    text.chars()
+        .map(|c| {
+            if c == '/' {
+                '.'
+            } else if usual(c) {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect()
+}
+
+fn is_name(text: &str, longest: usize) -> bool {
+    (1..=longest).contains(&text.len()) && plain(text) == text
+}
+
+fn is_dns_label(text: &str) -> bool {
+    let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    (1..=63).contains(&text.len())
+        && text.bytes().all(inside)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}

@@ -1,0 +1,74 @@
+//! The file as it is written, before it is checked.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) listen: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) hosts: Vec<String>,
+    pub(super) data: Option<String>,
+    pub(super) kubeconfig: Option<String>,
+    #[serde(default)]
+    pub(super) clusters: Vec<Cluster>,
+    #[serde(default)]
+    pub(super) projects: Vec<Project>,
+    #[serde(default)]
+    pub(super) environments: Vec<Environment>,
+}
+
+/// An entry of `clusters`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cluster {
+    pub(super) name: Spanned<String>,
+    #[serde(default)]
+    pub(super) region: String,
+    pub(super) context: Option<Spanned<String>>,
+    pub(super) kubeconfig: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) in_cluster: bool,
+    pub(super) url: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) namespaces: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) allow_exec_plugins: bool,
+}
+
+/// An entry of `projects`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Project {
+    pub(super) path: Spanned<String>,
+    pub(super) id: u64,
+}
+
+/// An entry of `environments`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Environment {
+    pub(super) id: Option<Spanned<String>>,
+    pub(super) project: Spanned<String>,
+    pub(super) name: Spanned<String>,
+    pub(super) tier: Option<Spanned<String>>,
+    pub(super) region: Option<String>,
+    pub(super) cluster: Option<Spanned<String>>,
+    pub(super) namespace: Option<Spanned<String>>,
+    pub(super) labels: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    pub(super) targets: Vec<Target>,
+}
+
+/// An entry of an environment's `targets`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Target {
+    pub(super) cluster: Spanned<String>,
+    pub(super) namespace: Spanned<String>,
+    pub(super) labels: Option<BTreeMap<String, String>>,
+}

@@ -1,0 +1,98 @@
+//! The configuration file: which clusters to watch and which environments there are.
+//!
+//! [`load`] reads a file, checks all of it, and tells every mistake with its line. What is left out gets a
+//! default that is said at the key.
+
+mod check;
+mod error;
+mod file;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+pub use error::{ConfigError, Mistake};
+
+use crate::model::{ClusterSpec, EnvironmentSpec};
+
+/// The address listened on when none is given: this machine only.
+pub const LISTEN: &str = "127.0.0.1:7979";
+
+/// The data directory when none is given, beside the configuration.
+const DATA: &str = "strandline-data";
+
+/// A configuration that was found to be sound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Under which names to answer besides this machine's own.
+    pub hosts: Vec<String>,
+    /// Where the log and the view are kept.
+    pub data: PathBuf,
+    /// Clusters to watch.
+    pub clusters: Vec<ClusterConfig>,
+    /// Environments.
+    pub environments: Vec<EnvironmentSpec>,
+}
+
+/// A cluster to watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterConfig {
+    /// Its name, unique in the configuration.
+    pub name: String,
+    /// Where it runs; empty when not said.
+    pub region: String,
+    /// How it is reached.
+    pub access: ClusterAccess,
+    /// The only namespaces to watch; empty for the whole cluster.
+    pub namespaces: Vec<String>,
+    /// Whether its kubeconfig may name a program that is run to get credentials.
+    pub allow_exec_plugins: bool,
+}
+
+/// How a cluster is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClusterAccess {
+    /// By a context of a kubeconfig.
+    Kubeconfig {
+        /// The file; none for `$KUBECONFIG` or `~/.kube/config`.
+        path: Option<PathBuf>,
+        /// The context; none for the file's current one.
+        context: Option<String>,
+    },
+    /// As the service account of the Pod we run in.
+    InCluster,
+    /// At an address without credentials.
+    Url(String),
+}
+
+impl Config {
+    /// The clusters as the catalog declares them.
+    pub fn cluster_specs(&self) -> impl Iterator<Item = ClusterSpec> {
+        self.clusters.iter().map(|c| ClusterSpec { name: c.name.clone(), region: c.region.clone() })
+    }
+}
+
+/// Reads a configuration file.
+///
+/// # Errors
+/// When the file cannot be read, or with every mistake found in it.
+pub fn load(path: &Path) -> Result<Config, ConfigError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+    parse(&text, path)
+}
+
+/// Reads a configuration; `origin` is named in mistakes, and relative paths start from its folder.
+///
+/// # Errors
+/// With every mistake found.
+pub fn parse(text: &str, origin: &Path) -> Result<Config, ConfigError> {
+    let mistaken = |mistakes| ConfigError::Mistakes { path: origin.to_owned(), mistakes };
+    let file: file::File =
+        serde_saphyr::from_str(text).map_err(|error| mistaken(vec![error::of_syntax(&error)]))?;
+    check::check(file, origin).map_err(mistaken)
+}

@@ -1,0 +1,122 @@
+//! Configurations, good and bad, with the exact words they are answered with.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use super::*;
+use crate::model::Tier;
+
+const CLUSTER: &str = "clusters: [{name: one, url: 'http://127.0.0.1:1', region: eu}]\n";
+
+fn read(text: &str) -> Result<Config, ConfigError> {
+    parse(text, Path::new("/etc/strandline/config.yaml"))
+}
+
+/// The mistakes of a configuration, as they are printed, and the hint.
+fn check(text: &str, expected: &[&str], hint: Option<&str>) {
+    let error = read(text).unwrap_err();
+    let expected: Vec<String> =
+        expected.iter().map(|line| format!("/etc/strandline/config.yaml:{line}")).collect();
+    assert_eq!(error.to_string(), expected.join("\n"), "{text}");
+    assert_eq!(error.hint().as_deref(), hint, "{text}");
+}
+
+#[test]
+fn what_is_left_out_has_a_default() {
+    let text = "
+clusters:
+  - {name: us-east, context: prod, region: us}
+  - {name: eu, kubeconfig: ./eu.yaml, region: eu}
+  - {name: here, in_cluster: true}
+projects:
+  - {path: shop/web, id: 42}
+environments:
+  - {project: shop/web, name: production/us-region, cluster: us-east, namespace: web}
+  - {project: shop/web, name: review/fix login, cluster: eu, namespace: web, labels: {app: web}}
+  - {project: other, name: live, targets: [{cluster: eu, namespace: a}, {cluster: here, namespace: b}]}
+";
+    let config = read(text).unwrap();
+    assert_eq!(config.listen, LISTEN.parse().unwrap());
+    assert_eq!(config.data, Path::new("/etc/strandline/strandline-data"));
+    let path = Some(PathBuf::from("/etc/strandline/./eu.yaml"));
+    assert_eq!(config.clusters[1].access, ClusterAccess::Kubeconfig { path, context: None });
+    assert_eq!(config.clusters[2].access, ClusterAccess::InCluster);
+    let told: Vec<_> =
+        config.environments.iter().map(|e| (e.id.as_str(), e.tier, e.region.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            ("shop.web.production.us-region", Tier::Production, "us"),
+            ("shop.web.review.fix-login", Tier::Development, "eu"),
+            ("other.live", Tier::Production, ""),
+        ]
+    );
+    let labels = &config.environments[0].targets[0].labels;
+    assert_eq!(labels["app.gitlab.com/project_id"], "42");
+    assert_eq!(labels["app.gitlab.com/environment_slug"], "production-us-reg-qbeygu");
+    assert_eq!(config.environments[1].targets[0].labels.len(), 1);
+    assert!(config.environments[2].targets.iter().all(|target| target.labels.is_empty()));
+    assert!(read("{}").unwrap().clusters.is_empty());
+}
+
+#[test]
+fn keys_that_are_wrong_or_missing_are_named() {
+    check("lissten: x\n", &["1:1: unknown key `lissten`"], Some("did you mean `listen`?"));
+    check(
+        "clusters:\n  - name: one\n    regoin: eu\n",
+        &["3:5: unknown key `regoin`"],
+        Some("did you mean `region`?"),
+    );
+    check(
+        "clusters:\n  - name: one\n    entirely_else: eu\n",
+        &["3:5: unknown key `entirely_else`"],
+        Some(
+            "the keys here are name, region, context, kubeconfig, in_cluster, url, namespaces, allow_exec_plugins",
+        ),
+    );
+    let error = read("clusters:\n  - region: eu\n").unwrap_err().to_string();
+    assert!(error.contains("the key `name` is missing"), "{error}");
+    assert!(read("clusters: 7\n").is_err() && read("{").is_err() && read("listen: [1]").is_err());
+}
+
+#[test]
+fn every_mistake_is_told_with_its_line() {
+    let text = format!(
+        "listen: nowhere\n{CLUSTER}environments:\n\
+         - {{project: a, name: b, cluster: oen, namespace: x}}\n\
+         - {{project: a, name: b, cluster: one, namespace: Not_One}}\n\
+         - {{project: a, name: c, tier: prod, cluster: one, namespace: x}}\n\
+         - {{project: a, name: d, cluster: one}}\n"
+    );
+    check(
+        &text,
+        &[
+            "1:9: `nowhere` is not an address and port such as 127.0.0.1:7979",
+            "4:36: there is no cluster `oen`",
+            "5:21: the environment `a.b` stands in line 4 already",
+            "5:52: `Not_One` is not a namespace",
+            "6:30: `prod` is not a tier; it is one of production, staging, testing, development, other",
+            "7:21: the key `namespace` is missing",
+        ]
+        .map(|line| line),
+        Some("did you mean `one`?"),
+    );
+}
+
+#[test]
+fn a_cluster_is_reached_in_one_way() {
+    check(
+        "clusters: [{name: one, url: 'http://x', context: y}]\n",
+        &["1:19: the cluster `one` is to be reached in several ways"],
+        Some("keep one of `context` (with `kubeconfig`), `in_cluster` and `url`"),
+    );
+    check(
+        "clusters: [{name: one, url: 'ftp://x'}]\n",
+        &["1:29: `ftp://x` is not an http or https address"],
+        None,
+    );
+    check(
+        "clusters: [{name: one}, {name: one}, {name: 'a b'}]\n",
+        &["1:32: the cluster `one` stands in line 1 already", "1:45: `a b` is not a name for a cluster"],
+        Some("use letters, digits, `-`, `_` and `.`"),
+    );
+}

@@ -1,0 +1,55 @@
+//! The key of this installation, with which hidden values are digested.
+//!
+//! It stands in a file of its own: whoever gets hold of a copy of the log alone cannot try passwords against
+//! the digests in it. Without the file every hidden value looks changed once, and nothing else happens.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+const FILE: &str = "redaction.key";
+
+/// The key of a data directory, made on first use.
+pub(super) fn of(data: &Path) -> io::Result<[u8; 32]> {
+    let path = data.join(FILE);
+    match fs::read(&path) {
+        Ok(bytes) => {
+            bytes.try_into().map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not 32 bytes long"))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => make(&path),
+        Err(error) => Err(error),
+    }
+}
+
+fn make(path: &Path) -> io::Result<[u8; 32]> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(io::Error::other)?;
+    // Written under another name first: a key cut short by the end of the process must not be taken for one.
+    let beside = path.with_extension("new");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    file.write_all(&key)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    Ok(key)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_once_and_only_its_owner_reads_it() {
+        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let key = of(one.path()).unwrap();
+        assert_eq!(of(one.path()).unwrap(), key);
+        assert_ne!(of(two.path()).unwrap(), key);
+        let mode = fs::metadata(one.path().join(FILE)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        fs::write(one.path().join(FILE), "short").unwrap();
+        assert!(of(one.path()).is_err());
+    }
+}
