@@ -20,6 +20,6 @@ impl Readiness for Ready {
 }
 
 /// A state whose queries find no storage.
-fn state(ready: bool) -> ApiState {
+pub(crate) fn state(ready: bool) -> ApiState {
     ApiState { queries: Queries {}, readiness: Arc::new(Ready(ready)), clock: Arc::new(SystemClock) }
 }
