@@ -21,7 +21,7 @@ pub mod router;
 pub mod routes;
 pub mod server;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 

@@ -198,6 +198,12 @@ fn refused(what: &str, server: &str, status: StatusCode, body: &[u8]) -> CliErro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::params::{AT, CONTINUE, LIMIT};
+    use crate::api::problem::{Code, Problem};
+    use crate::api::respond::json;
+    use crate::api::router::{Route, mount};
+    use crate::api::{Hosts, ServerOptions, serve};
+    use tokio_util::sync::CancellationToken;
 
     #[test]
     fn only_http_addresses_serve() {
@@ -233,5 +239,46 @@ mod tests {
             .as_deref(),
             Some("say which with --cluster; it is one of a, b")
         );
+    }
+
+    /// A server of three items in pages of two, whose pages after the first refuse a moment.
+    const PAGES: &[Route<()>] = &[Route {
+        path: "/prefix/items",
+        parameters: &[AT, LIMIT, CONTINUE],
+        handler: |(), request| {
+            Box::pin(async move {
+                let size = request.query.reader().page().limit.min(2);
+                let token = request.query.one(CONTINUE);
+                if token.is_some() && request.query.one(AT).is_some() {
+                    return Err(Problem::new(Code::BadPageToken, "another moment"));
+                }
+                let start: usize = token.and_then(|token| token.parse().ok()).unwrap_or(0);
+                let items: Vec<_> = (start..3).take(size).collect();
+                let end = start + items.len();
+                let next = (end < 3).then(|| end.to_string());
+                json(&request, &serde_json::json!({ "items": items, "metadata": { "continue": next } }))
+            })
+        },
+    }];
+
+    async fn listed(limit: Option<u64>) -> Result<Value, CliError> {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("its address");
+        let router = mount(PAGES, &(), Problem::into_response);
+        let shutdown = CancellationToken::new();
+        let _end = shutdown.clone().drop_guard();
+        let options = ServerOptions::new(Hosts::for_listener(address, &[]));
+        tokio::spawn(serve(listener, router, options, shutdown));
+        let client = Client::new(&format!("http://{address}/prefix/"))?;
+        client.list("reading items", "/items", vec![("at", "2h".into())], limit).await
+    }
+
+    #[tokio::test]
+    async fn lists_are_followed_to_their_end_or_to_the_limit() {
+        for (limit, expected) in [(None, 3), (Some(1), 1), (Some(2), 2), (Some(3), 3), (Some(9), 3)] {
+            let items: Vec<_> = (0..expected).collect();
+            let got = listed(limit).await.map(|page| page["items"].clone());
+            assert_eq!(got, Ok(serde_json::json!(items)), "{limit:?}");
+        }
     }
 }

@@ -19,8 +19,9 @@ const DIM: &str = "2";
 impl Paint {
     /// Decides for standard output.
     pub(super) fn for_stdout(choice: ColorChoice) -> Self {
-        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
-        Paint::decide(choice, set("NO_COLOR"), set("CLICOLOR_FORCE"), io::stdout().is_terminal())
+        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let force = set("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+        Paint::decide(choice, set("NO_COLOR").is_some(), force, io::stdout().is_terminal())
     }
 
     /// The flag decides first, then NO_COLOR, then CLICOLOR_FORCE, then whether it is a terminal.

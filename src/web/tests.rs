@@ -130,6 +130,58 @@ async fn problems_are_pages_with_the_same_status() {
     }
 }
 
+/// What the whole site answers, from a state whose queries find no storage.
+async fn ask(path: &str, headers: &[(&str, &str)]) -> (u16, HeaderMap, String) {
+    use http_body_util::{BodyExt, Empty};
+    use tower_service::Service;
+    let site = super::site(&crate::api::tests::state(true));
+    let mut request = http::Request::get(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Empty::<bytes::Bytes>::new()).expect("a request");
+    let Ok(response) = warp::service(site).call(request).await;
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    (head.status.as_u16(), head.headers, String::from_utf8_lossy(&body).into_owned())
+}
+
+#[tokio::test]
+async fn pages_and_the_api_stand_side_by_side() {
+    for (path, status, kind) in [
+        ("/nothing", 404, "text/html; charset=utf-8"),
+        ("/environments", 404, "text/html; charset=utf-8"),
+        ("/assets/nothing", 404, "text/html; charset=utf-8"),
+        ("/?at=yesterday", 400, "text/html; charset=utf-8"),
+        ("/?tier=all,production", 400, "text/html; charset=utf-8"),
+        ("/environments/%00", 400, "text/html; charset=utf-8"),
+        ("/resources/x?y=1", 400, "text/html; charset=utf-8"),
+        ("/assets/style.css", 200, "text/css; charset=utf-8"),
+        ("/assets/icon.svg", 200, "image/svg+xml"),
+        ("/api/nothing", 404, "application/problem+json"),
+        ("/livez", 200, "text/plain; charset=utf-8"),
+    ] {
+        let (got, headers, body) = ask(path, &[]).await;
+        assert_eq!((got, headers["content-type"].to_str().unwrap_or_default()), (status, kind), "{path}");
+        if kind.starts_with("text/html") {
+            sound(&body);
+            assert!(
+                headers["content-security-policy"].to_str().is_ok_and(|policy| policy.contains("'self'"))
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_style_sheet_is_kept_for_ever_under_its_version_only() {
+    let (_, headers, _) = ask(&super::assets::style(), &[]).await;
+    assert!(headers["cache-control"].to_str().is_ok_and(|value| value.contains("immutable")));
+    let (_, headers, _) = ask("/assets/style.css?v=old", &[]).await;
+    assert_eq!(headers["cache-control"], "private, no-cache");
+    let tag = headers["etag"].to_str().unwrap_or_default();
+    assert_eq!(ask("/assets/style.css", &[("if-none-match", tag)]).await.0, 304);
+}
+
 /// A page as text; a template that cannot be rendered shows as nothing.
 pub(super) fn text(page: &impl Template) -> String {
     page.render().unwrap_or_default()

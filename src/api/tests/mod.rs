@@ -19,7 +19,7 @@ impl Readiness for Ready {
     }
 }
 
-/// A state whose queries find no storage.
-fn state(ready: bool) -> ApiState {
+/// A state whose queries find no storage; the one place here that makes [`Queries`].
+pub(crate) fn state(ready: bool) -> ApiState {
     ApiState { queries: Queries {}, readiness: Arc::new(Ready(ready)), clock: Arc::new(SystemClock) }
 }
