@@ -5,9 +5,10 @@ use std::sync::Arc;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::json;
 
+use super::objects::Stored;
 use super::query::Query;
 use super::selector::Filter;
-use super::state::{Snapshot, State, Stored};
+use super::state::{Snapshot, State};
 use super::status::Status;
 use super::{Fault, ServedKind, Shared};
 

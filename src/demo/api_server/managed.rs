@@ -1,6 +1,6 @@
 //! Who wrote what: managedFields as the real server keeps them.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// In whose name an object is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,83 +33,111 @@ impl Author {
     }
 }
 
-/// The entries after `author` wrote `object`: its own entry is renewed and stands last.
-pub(super) fn record(
-    mut entries: Vec<Value>,
+/// One entry of managedFields; its fields are kept as text, since nobody here reads them.
+#[derive(Clone, Debug)]
+pub(super) struct Managed {
     author: Author,
-    api_version: &str,
-    time: &str,
-    object: &Map<String, Value>,
-) -> Vec<Value> {
-    entries.retain(|entry| {
-        let is = |field: &str, value: &str| entry.get(field).and_then(Value::as_str).unwrap_or("") == value;
-        !(is("manager", author.manager)
-            && is("operation", author.operation)
-            && is("subresource", author.subresource))
-    });
-    let mut entry = Map::new();
-    entry.insert("manager".into(), author.manager.into());
-    entry.insert("operation".into(), author.operation.into());
-    entry.insert("apiVersion".into(), api_version.into());
-    entry.insert("time".into(), time.into());
-    entry.insert("fieldsType".into(), "FieldsV1".into());
-    entry.insert("fieldsV1".into(), owned_fields(author.subresource, object));
-    if !author.subresource.is_empty() {
-        entry.insert("subresource".into(), author.subresource.into());
+    time: String,
+    fields: std::sync::Arc<str>,
+}
+
+impl Managed {
+    /// The entry as it stands in the object.
+    pub(super) fn to_json(&self, api_version: &str) -> String {
+        let Author { manager, operation, subresource } = self.author;
+        let (time, fields) = (&self.time, &self.fields);
+        let through = if subresource.is_empty() {
+            String::new()
+        } else {
+            format!(",\"subresource\":\"{subresource}\"")
+        };
+        format!(
+            "{{\"manager\":\"{manager}\",\"operation\":\"{operation}\",\"apiVersion\":\"{api_version}\",\
+             \"time\":\"{time}\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{fields}{through}}}"
+        )
     }
-    entries.push(Value::Object(entry));
+}
+
+/// The entries after `author` wrote an object: its own entry is renewed and stands last.
+pub(super) fn renew(
+    old: &[Managed],
+    author: Author,
+    time: &str,
+    metadata: &Map<String, Value>,
+    content: &Map<String, Value>,
+) -> Vec<Managed> {
+    let mut entries: Vec<Managed> = old.iter().filter(|entry| entry.author != author).cloned().collect();
+    let fields = owned_fields(author.subresource, metadata, content).into();
+    entries.push(Managed { author, time: time.to_owned(), fields });
     entries
 }
 
 /// The fields that a writer through this subresource owns.
-fn owned_fields(subresource: &str, object: &Map<String, Value>) -> Value {
+fn owned_fields(subresource: &str, metadata: &Map<String, Value>, content: &Map<String, Value>) -> String {
+    let mut text = String::with_capacity(2048);
     match subresource {
-        "scale" => json!({"f:spec": {"f:replicas": {}}}),
+        "scale" => text.push_str("{\"f:spec\":{\"f:replicas\":{}}}"),
         "status" => {
-            let status = object.get("status").map_or_else(|| json!({}), |status| fields(status, 3));
-            json!({"f:status": status})
+            text.push_str("{\"f:status\":");
+            put_fields(&mut text, content.get("status").unwrap_or(&Value::Null), 3);
+            text.push('}');
         }
         _ => {
-            let mut owned = Map::new();
-            let metadata = object.get("metadata").and_then(Value::as_object);
-            let named = |name: &str| metadata.and_then(|metadata| metadata.get(name));
-            let mut of_metadata = Map::new();
-            for name in ["labels", "annotations", "ownerReferences"] {
-                if let Some(value) = named(name) {
-                    of_metadata.insert(format!("f:{name}"), fields(value, 2));
-                }
+            text.push_str("{\"f:metadata\":");
+            put_named(&mut text, metadata.iter().filter(|(name, _)| *name != "generateName"), 2);
+            for (name, value) in content.iter().filter(|(name, _)| *name != "status") {
+                put_name(&mut text, name, 1);
+                put_fields(&mut text, value, 5);
             }
-            owned.insert("f:metadata".into(), Value::Object(of_metadata));
-            for (name, value) in object {
-                if !matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
-                    owned.insert(format!("f:{name}"), fields(value, 5));
-                }
-            }
-            Value::Object(owned)
+            text.push('}');
         }
+    }
+    text
+}
+
+/// Writes the paths below a value; lists of named things are told apart by their names, others are one field.
+fn put_fields(text: &mut String, value: &Value, depth: usize) {
+    match value {
+        Value::Object(map) if depth > 0 => put_named(text, map.iter(), depth - 1),
+        Value::Array(items) if depth > 0 => {
+            text.push('{');
+            let mut count = 0;
+            for item in items {
+                let id =
+                    ["name", "type", "uid"].into_iter().find_map(|key| Some((key, item.get(key)?.as_str()?)));
+                let Some((key, id)) = id else { continue };
+                if count > 0 {
+                    text.push(',');
+                }
+                count += 1;
+                text.push_str("\"k:{\\\"");
+                text.push_str(key);
+                text.push_str("\\\":\\\"");
+                text.extend(id.chars().filter(|c| !matches!(c, '"' | '\\') && !c.is_control()));
+                text.push_str("\\\"}\":");
+                put_fields(text, item, depth - 1);
+            }
+            text.push('}');
+        }
+        _ => text.push_str("{}"),
     }
 }
 
-/// The paths below a value; lists of named things are told apart by their names, other lists are one field.
-fn fields(value: &Value, depth: usize) -> Value {
-    let mut paths = Map::new();
-    match value {
-        Value::Object(map) if depth > 0 => {
-            for (name, value) in map {
-                paths.insert(format!("f:{name}"), fields(value, depth - 1));
-            }
-        }
-        Value::Array(items) if depth > 0 => {
-            for item in items {
-                for key in ["name", "type", "uid"] {
-                    if let Some(id) = item.get(key) {
-                        paths.insert(format!("k:{{\"{key}\":{id}}}"), fields(item, depth - 1));
-                        break;
-                    }
-                }
-            }
-        }
-        _ => {}
+fn put_named<'a>(text: &mut String, fields: impl Iterator<Item = (&'a String, &'a Value)>, depth: usize) {
+    text.push('{');
+    for (count, (name, value)) in fields.enumerate() {
+        put_name(text, name, count);
+        put_fields(text, value, depth);
     }
-    Value::Object(paths)
+    text.push('}');
+}
+
+/// Writes the name of a field; names in Kubernetes objects that need escapes in JSON lose them here.
+fn put_name(text: &mut String, name: &str, count: usize) {
+    if count > 0 {
+        text.push(',');
+    }
+    text.push_str("\"f:");
+    text.extend(name.chars().filter(|c| !matches!(c, '"' | '\\') && !c.is_control()));
+    text.push_str("\":");
 }

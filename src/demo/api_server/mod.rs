@@ -10,6 +10,7 @@ mod faults;
 mod kinds;
 mod list;
 mod managed;
+mod objects;
 mod query;
 mod selector;
 mod serve;
@@ -186,13 +187,20 @@ impl ApiServer {
 
     /// All objects of a kind as they are: the truth that a watcher must reach.
     pub fn objects(&self, group: &str, kind: &str) -> Vec<Value> {
-        self.shared.state().values(&Kind::new(group, kind)).cloned().map(Value::Object).collect()
+        let kind = Kind::new(group, kind);
+        let state = self.shared.state();
+        let Some(served) = state.kind(&kind).cloned() else { return Vec::new() };
+        let objects: Vec<_> = state.objects(&kind).cloned().collect();
+        drop(state);
+        objects.iter().map(|stored| stored.value(&served)).collect()
     }
 
     /// One object as it is.
     pub fn object(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<Value> {
         let state = self.shared.state();
-        state.value(&Kind::new(group, kind), namespace, name).cloned().map(Value::Object)
+        let kind = Kind::new(group, kind);
+        let stored = state.get(&kind, namespace, name)?;
+        Some(stored.value(state.kind(&kind)?))
     }
 
     /// The names of a kind's objects in a namespace.

@@ -1,6 +1,6 @@
 //! Label and field selectors, as far as clients use them.
 
-use super::state::Stored;
+use super::objects::Stored;
 use super::status::Status;
 
 /// What a list or watch is limited to.

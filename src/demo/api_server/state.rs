@@ -3,57 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use bytes::Bytes;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::managed::{self, Author};
+use super::managed::Author;
+use super::objects::{Circumstances, Draft, Entry, Stored};
 use super::{ServedKind, seconds};
 use crate::demo::random::{mix, uuid};
 use crate::model::{Kind, Timestamp};
-
-/// One state of an object, as lists and watches tell it.
-#[derive(Clone, Debug)]
-pub(super) struct Stored {
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) uid: String,
-    labels: Vec<(String, String)>,
-    /// What a field selector of this kind may ask for beyond name and namespace.
-    fields: Vec<(&'static str, String)>,
-    pub(super) version: u64,
-    /// The object's JSON without `kind` and `apiVersion`: lists of built-in kinds leave them away.
-    pub(super) body: Bytes,
-}
-
-impl Stored {
-    pub(super) fn label(&self, key: &str) -> Option<&str> {
-        self.labels.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
-    }
-
-    /// The value of a selectable field.
-    pub(super) fn field(&self, path: &str) -> Option<&str> {
-        match path {
-            "metadata.name" => Some(&self.name),
-            "metadata.namespace" => Some(&self.namespace),
-            _ => self.fields.iter().find(|(name, _)| *name == path).map(|(_, value)| value.as_str()),
-        }
-    }
-
-    #[cfg(test)]
-    pub(super) fn for_test(namespace: &str, name: &str, labels: &[(&str, &str)]) -> Self {
-        let labels = labels.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let (namespace, name) = (namespace.to_owned(), name.to_owned());
-        let (uid, fields, body) = (String::new(), Vec::new(), Bytes::from_static(b"{}"));
-        Stored { namespace, name, uid, labels, fields, version: 1, body }
-    }
-}
-
-/// An object as it is now.
-#[derive(Debug)]
-struct Entry {
-    value: Map<String, Value>,
-    stored: Arc<Stored>,
-}
 
 /// One event of the retained window.
 #[derive(Clone, Debug)]
@@ -147,53 +103,33 @@ impl State {
         self.shelves.get(kind).into_iter().flat_map(|shelf| shelf.objects.values()).map(|entry| &entry.stored)
     }
 
-    pub(super) fn values(&self, kind: &Kind) -> impl Iterator<Item = &Map<String, Value>> {
-        self.shelves.get(kind).into_iter().flat_map(|shelf| shelf.objects.values()).map(|entry| &entry.value)
-    }
-
-    pub(super) fn value(&self, kind: &Kind, namespace: &str, name: &str) -> Option<&Map<String, Value>> {
-        let key = (namespace.to_owned(), name.to_owned());
-        self.shelves.get(kind)?.objects.get(&key).map(|entry| &entry.value)
-    }
-
     pub(super) fn get(&self, kind: &Kind, namespace: &str, name: &str) -> Option<&Arc<Stored>> {
-        let key = (namespace.to_owned(), name.to_owned());
-        self.shelves.get(kind)?.objects.get(&key).map(|entry| &entry.stored)
+        self.entry(kind, &(namespace.to_owned(), name.to_owned())).map(|entry| &entry.stored)
     }
 
     /// Stores an object and tells watches; returns its resourceVersion, or zero for what cannot be stored.
     pub(super) fn apply(&mut self, object: Value, author: Author) -> u64 {
-        let Value::Object(mut object) = object else { return 0 };
-        let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or("");
-        let kind = Kind::from_api_version(text("apiVersion"), text("kind"));
-        let Some(served) = self.kind(&kind).cloned() else { return 0 };
-        let mut given = match object.shift_remove("metadata") {
-            Some(Value::Object(metadata)) => metadata,
-            _ => return 0,
-        };
-        let key = key_of(&given);
-        if key.1.is_empty() {
-            return 0;
-        }
-        let replaced = self.shelves.get(&kind).and_then(|shelf| shelf.objects.get(&key)).is_some_and(|old| {
-            given.get("uid").and_then(Value::as_str).is_some_and(|uid| uid != old.stored.uid)
-        });
+        let Some(draft) = Draft::read(object) else { return 0 };
+        let Some(served) = self.kind(&draft.kind).cloned() else { return 0 };
+        let key = (draft.namespace.clone(), draft.name.clone());
+        let replaced = self
+            .entry(&draft.kind, &key)
+            .is_some_and(|old| draft.uid.as_ref().is_some_and(|uid| *uid != old.stored.uid));
         if replaced {
-            self.delete(&kind, &key.0, &key.1, false);
+            self.delete(&draft.kind, &key.0, &key.1, false);
         }
-        let before = self.shelves.get(&kind).and_then(|shelf| shelf.objects.get(&key));
-        if let Some(version) = before.and_then(|entry| unchanged(entry, &given, &object)) {
-            return version;
-        }
+        let before = self.entry(&draft.kind, &key);
         let version = self.version + 1;
-        complete(&mut given, &object, before, &served, &self.birth(version));
-        let managed = before.map_or_else(Vec::new, |entry| managed_fields(&entry.value));
-        object.insert("metadata".into(), Value::Object(given));
-        let fields = managed::record(managed, author, &served.api_version(), &seconds(self.now), &object);
-        let metadata = ordered(object.shift_remove("metadata"), fields);
-        let entry = Entry::new(object, metadata, version);
-        self.put(&served, key, entry);
-        version
+        let (time, uid) = (seconds(self.now), self.uid(version));
+        let now = Circumstances { served: &served, author, version, time, uid };
+        let unchanged = before.map_or(0, |entry| entry.version);
+        match Entry::after(before, draft, &now) {
+            Some(entry) => {
+                self.put(&served, key, entry);
+                version
+            }
+            None => unchanged,
+        }
     }
 
     /// Removes an object; `lost` keeps it from the watches. Returns the resourceVersion, zero if it was not there.
@@ -208,21 +144,13 @@ impl State {
         }
         shelf.last = version;
         let served = Arc::clone(&shelf.kind);
-        let Entry { mut value, stored } = entry;
-        let metadata = value.shift_remove("metadata").unwrap_or_default();
-        let last = Entry::new(value, metadata, version);
-        self.tell(WatchEvent {
-            version,
-            kind: served,
-            before: Some(stored),
-            after: last.stored,
-            deleted: true,
-        });
+        let after = entry.last(version);
+        self.tell(WatchEvent { version, kind: served, before: Some(entry.stored), after, deleted: true });
         version
     }
 
     fn put(&mut self, served: &Arc<ServedKind>, key: (String, String), entry: Entry) {
-        let version = entry.stored.version;
+        let version = entry.version;
         self.version = version;
         let Some(shelf) = self.shelves.get_mut(&served.kind) else { return };
         shelf.last = version;
@@ -245,140 +173,13 @@ impl State {
         }
     }
 
-    /// What a new object gets at birth: its uid and time.
-    fn birth(&self, version: u64) -> (String, String) {
+    /// The uid of an object created at this resourceVersion.
+    fn uid(&self, version: u64) -> String {
         let name = self.name.bytes().fold(0, |sum, byte| mix(sum ^ u64::from(byte)));
-        (uuid(mix(name ^ version), mix(mix(version) ^ name)), seconds(self.now))
+        uuid(mix(name ^ version), mix(mix(version) ^ name))
     }
-}
 
-impl Entry {
-    fn new(mut value: Map<String, Value>, mut metadata: Value, version: u64) -> Self {
-        if let Some(metadata) = metadata.as_object_mut() {
-            metadata.insert("resourceVersion".into(), version.to_string().into());
-        }
-        let api_version = value.shift_remove("apiVersion").unwrap_or_default();
-        let kind = value.shift_remove("kind").unwrap_or_default();
-        value.shift_insert(0, "metadata".into(), metadata);
-        let body = Bytes::from(serde_json::to_vec(&value).unwrap_or_default());
-        value.shift_insert(0, "apiVersion".into(), api_version);
-        value.shift_insert(0, "kind".into(), kind);
-        let stored = {
-            let metadata = value.get("metadata");
-            let text = |name: &str| {
-                metadata.and_then(|m| m.get(name)).and_then(Value::as_str).unwrap_or("").to_owned()
-            };
-            let labels = metadata.and_then(|m| m.get("labels")).and_then(Value::as_object);
-            let labels = labels.into_iter().flatten();
-            let labels = labels.filter_map(|(k, v)| Some((k.clone(), v.as_str()?.to_owned()))).collect();
-            let (namespace, name, uid) = (text("namespace"), text("name"), text("uid"));
-            let fields = selectable(&value);
-            Stored { namespace, name, uid, labels, fields, version, body }
-        };
-        Entry { value, stored: Arc::new(stored) }
+    fn entry(&self, kind: &Kind, key: &(String, String)) -> Option<&Entry> {
+        self.shelves.get(kind)?.objects.get(key)
     }
-}
-
-/// The fields of a kind by which the real server selects.
-fn selectable(object: &Map<String, Value>) -> Vec<(&'static str, String)> {
-    let names: &[&'static str] = match object.get("kind").and_then(Value::as_str) {
-        Some("Pod") => &["spec.nodeName", "status.phase"],
-        Some("Event") => &[
-            "involvedObject.kind",
-            "involvedObject.namespace",
-            "involvedObject.name",
-            "involvedObject.uid",
-            "reason",
-            "type",
-        ],
-        _ => &[],
-    };
-    let value = |path: &str| {
-        let mut parts = path.split('.');
-        let first = object.get(parts.next()?)?;
-        parts.try_fold(first, |value, part| value.get(part))?.as_str()
-    };
-    names.iter().map(|&name| (name, value(name).unwrap_or("").to_owned())).collect()
-}
-
-fn key_of(metadata: &Map<String, Value>) -> (String, String) {
-    let text = |name: &str| metadata.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
-    (text("namespace"), text("name"))
-}
-
-fn managed_fields(object: &Map<String, Value>) -> Vec<Value> {
-    let metadata = object.get("metadata");
-    metadata.and_then(|m| m.get("managedFields")).and_then(Value::as_array).cloned().unwrap_or_default()
-}
-
-/// Fields of metadata that the server writes, not the one who applies.
-const SERVERS_OWN: [&str; 5] = ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"];
-
-/// The present resourceVersion when applying this would change nothing: then nothing is told.
-fn unchanged(entry: &Entry, given: &Map<String, Value>, object: &Map<String, Value>) -> Option<u64> {
-    let old = entry.value.get("metadata")?.as_object()?;
-    let count =
-        |map: &Map<String, Value>| map.keys().filter(|key| !SERVERS_OWN.contains(&key.as_str())).count();
-    let same_metadata = count(old) == count(given)
-        && given
-            .iter()
-            .all(|(key, value)| SERVERS_OWN.contains(&key.as_str()) || old.get(key) == Some(value));
-    let same = same_metadata
-        && entry.value.len() == object.len() + 1
-        && object.iter().all(|(key, value)| entry.value.get(key) == Some(value));
-    same.then_some(entry.stored.version)
-}
-
-/// Adds what the server decides: uid, creation time and generation.
-fn complete(
-    given: &mut Map<String, Value>,
-    object: &Map<String, Value>,
-    before: Option<&Entry>,
-    served: &ServedKind,
-    birth: &(String, String),
-) {
-    let old = before.and_then(|entry| entry.value.get("metadata"));
-    let kept = |name: &str| old.and_then(|metadata| metadata.get(name)).cloned();
-    if !given.contains_key("uid") {
-        given.insert("uid".into(), kept("uid").unwrap_or_else(|| birth.0.clone().into()));
-    }
-    if !given.contains_key("creationTimestamp") {
-        let time = kept("creationTimestamp").unwrap_or_else(|| birth.1.clone().into());
-        given.insert("creationTimestamp".into(), time);
-    }
-    if served.has_generation() {
-        let spec_changed = before.is_some_and(|entry| entry.value.get("spec") != object.get("spec"));
-        let generation = kept("generation").and_then(|value| value.as_u64());
-        let generation = generation.map_or(1, |number| number + u64::from(spec_changed));
-        given.insert("generation".into(), generation.into());
-    }
-}
-
-/// Metadata in the order in which the real server writes it.
-fn ordered(metadata: Option<Value>, managed_fields: Vec<Value>) -> Value {
-    const ORDER: [&str; 11] = [
-        "name",
-        "generateName",
-        "namespace",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "labels",
-        "annotations",
-    ];
-    let Some(Value::Object(mut given)) = metadata else { return Value::Null };
-    let mut metadata = Map::new();
-    given.insert("resourceVersion".into(), Value::Null);
-    for name in ORDER {
-        if let Some(value) = given.shift_remove(name) {
-            metadata.insert(name.into(), value);
-        }
-    }
-    given.shift_remove("managedFields");
-    metadata.extend(given);
-    metadata.insert("managedFields".into(), Value::Array(managed_fields));
-    Value::Object(metadata)
 }

@@ -10,9 +10,10 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::list::{put_typed, typed_prefix};
+use super::objects::Stored;
 use super::query::Query;
 use super::selector::Filter;
-use super::state::{Stored, WatchEvent};
+use super::state::WatchEvent;
 use super::status::Status;
 use super::{Fault, ServedKind, Shared};
 

@@ -220,9 +220,9 @@ impl Template {
                 )
             }
             Shape::Stateful if self.component.port == 6379 => {
-                format!("docker.io/library/redis:{}", self.version)
+                format!("registry.example.com/mirror/redis:{}", self.version)
             }
-            Shape::Stateful => format!("docker.io/opensearchproject/opensearch:{}", self.version),
+            Shape::Stateful => format!("registry.example.com/mirror/opensearch:{}", self.version),
             Shape::Database => format!("registry.example.com/platform/postgresql:{}", self.version),
         }
     }

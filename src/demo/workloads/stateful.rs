@@ -55,18 +55,6 @@ pub(crate) fn stateful_set(place: &Place, stateful: &Stateful) -> Value {
     if stateful.settled_hash == stateful.template.hash {
         status["currentReplicas"] = total.into();
     }
-    let claim = json!({
-        "kind": "PersistentVolumeClaim",
-        "apiVersion": "v1",
-        "metadata": {"name": "data"},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "20Gi"}},
-            "storageClassName": "gp3",
-            "volumeMode": "Filesystem",
-        },
-        "status": {"phase": "Pending"},
-    });
     Metadata::of(&stateful.identity)
         .namespace(&place.namespace)
         .labels(chart_labels(place, component))
@@ -79,7 +67,7 @@ pub(crate) fn stateful_set(place: &Place, stateful: &Stateful) -> Value {
                     "replicas": stateful.replicas,
                     "selector": {"matchLabels": selector_labels(component)},
                     "template": containers::template(place, &stateful.template, None),
-                    "volumeClaimTemplates": [claim],
+                    "volumeClaimTemplates": [claim_template()],
                     "serviceName": name,
                     "podManagementPolicy": "OrderedReady",
                     "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
@@ -88,6 +76,22 @@ pub(crate) fn stateful_set(place: &Place, stateful: &Stateful) -> Value {
                 "status": status,
             }),
         )
+}
+
+/// What a StatefulSet's claims are made from.
+fn claim_template() -> Value {
+    json!({
+        "kind": "PersistentVolumeClaim",
+        "apiVersion": "v1",
+        "metadata": {"name": "data"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "20Gi"}},
+            "storageClassName": "gp3",
+            "volumeMode": "Filesystem",
+        },
+        "status": {"phase": "Pending"},
+    })
 }
 
 /// The claim of one Pod of a stateful workload.
