@@ -1,217 +1,321 @@
-//! A Kubernetes object as pure functions read it: metadata at once, spec and status when someone looks.
+//! A Kubernetes object as its readers want it: metadata read once, the rest read when asked for.
 //!
-//! Whatever in an object is not of the type it should be counts as absent: a label that is a number must not
-//! make the object unreadable.
+//! What a cluster serves is not always what the API promises, and one odd label must not cost us the object.
+//! So whatever has another type than it should is left out, and only text that is no JSON object is refused.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use thiserror::Error;
 
-use crate::model::{Kind, Timestamp, Uid};
+use crate::model::{Kind, Timestamp};
 
-/// Why a text is no object.
-#[derive(Debug, Error)]
-pub enum ObjectError {
-    /// It is not JSON.
-    #[error("it is not JSON: {0}")]
-    Json(#[from] serde_json::Error),
-    /// It is JSON, but something else.
-    #[error("it is not a JSON object")]
-    NoObject,
-}
-
-/// An object, borrowed from its text.
+/// An object, borrowed from its JSON text.
+#[derive(Clone, Debug)]
 pub struct Object<'a> {
-    outline: Outline<'a>,
-    metadata: Metadata,
+    /// Group and version, such as `apps/v1`; empty when the text has none.
+    pub api_version: Cow<'a, str>,
+    /// Kind, such as `Deployment`; empty when the text has none.
+    pub kind: Cow<'a, str>,
+    /// Who it is and to whom it belongs.
+    pub metadata: Metadata<'a>,
+    members: Members<'a>,
     spec: OnceCell<Value>,
     status: OnceCell<Value>,
 }
 
-/// The top level; everything below stays text until it is asked for.
-#[derive(Deserialize)]
-struct Outline<'a> {
-    #[serde(default, rename = "apiVersion", borrow)]
-    api_version: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    kind: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    metadata: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    spec: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    status: Option<&'a RawValue>,
+/// The part of an object that all kinds share.
+#[derive(Clone, Debug, Default)]
+pub struct Metadata<'a> {
+    /// Name.
+    pub name: Cow<'a, str>,
+    /// Namespace; empty for what is cluster-scoped.
+    pub namespace: Cow<'a, str>,
+    /// Identity.
+    pub uid: Cow<'a, str>,
+    /// Labels whose value is text.
+    pub labels: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
+    /// Owners, in the order in which the object names them.
+    pub owner_references: Vec<OwnerReference<'a>>,
+    /// When it was created, by the cluster's clock.
+    pub creation_timestamp: Option<Timestamp>,
+    /// When its deletion was asked for or its grace ends; none while it is meant to stay.
+    pub deletion_timestamp: Option<Timestamp>,
+    /// Counts what was asked of it; zero when the kind does not count.
+    pub generation: i64,
+    /// Annotations as they stand in the text; read one with [`Metadata::annotation`].
+    pub annotations: Option<&'a RawValue>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Metadata {
-    name: Value,
-    namespace: Value,
-    uid: Value,
-    generation: Value,
-    labels: Value,
-    annotations: Value,
-    owner_references: Value,
-    creation_timestamp: Value,
-    deletion_timestamp: Value,
+/// An owner as its dependent names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnerReference<'a> {
+    /// Group and version.
+    pub api_version: Cow<'a, str>,
+    /// Kind.
+    pub kind: Cow<'a, str>,
+    /// Name.
+    pub name: Cow<'a, str>,
+    /// Identity.
+    pub uid: Cow<'a, str>,
+    /// Whether this is the owner that manages the object.
+    pub controller: bool,
 }
 
-/// An owner that an object names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnerReference {
-    /// Group and kind of the owner.
-    pub kind: Kind,
-    /// Its name.
-    pub name: String,
-    /// Its identity.
-    pub uid: Uid,
-}
-
-impl fmt::Debug for Object<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Object({} {}/{})", self.kind(), self.namespace(), self.name())
-    }
-}
+/// Why a text is not an object.
+#[derive(Debug, thiserror::Error)]
+#[error("not a JSON object: {0}")]
+pub struct ObjectError(#[from] serde_json::Error);
 
 impl<'a> Object<'a> {
-    /// Reads an object's text.
-    ///
-    /// # Errors
-    /// When it is not a JSON object.
+    /// Reads an object; fails only where the text is not one JSON object.
     pub fn parse(text: &'a str) -> Result<Self, ObjectError> {
-        let outline: Outline<'a> = serde_json::from_str(text)?;
-        // serde would also fill a struct from an array.
-        if !text.trim_start().starts_with('{') {
-            return Err(ObjectError::NoObject);
-        }
-        let metadata =
-            outline.metadata.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-        Ok(Object { outline, metadata, spec: OnceCell::new(), status: OnceCell::new() })
-    }
-
-    /// Group and version, such as `apps/v1`.
-    pub fn api_version(&self) -> String {
-        text_of(self.outline.api_version)
-    }
-
-    /// Group and kind.
-    pub fn kind(&self) -> Kind {
-        Kind::from_api_version(&self.api_version(), &text_of(self.outline.kind))
-    }
-
-    /// Name.
-    pub fn name(&self) -> &str {
-        self.metadata.name.as_str().unwrap_or_default()
-    }
-
-    /// Namespace; empty for what is cluster-scoped.
-    pub fn namespace(&self) -> &str {
-        self.metadata.namespace.as_str().unwrap_or_default()
-    }
-
-    /// Identity; empty where there is none.
-    pub fn uid(&self) -> &str {
-        self.metadata.uid.as_str().unwrap_or_default()
-    }
-
-    /// How often the wish was changed; zero where the kind does not count.
-    pub fn generation(&self) -> i64 {
-        self.metadata.generation.as_i64().unwrap_or(0)
-    }
-
-    /// Labels.
-    pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        texts(&self.metadata.labels)
-    }
-
-    /// One label.
-    pub fn label(&self, name: &str) -> Option<&str> {
-        self.metadata.labels.get(name)?.as_str()
-    }
-
-    /// One annotation.
-    pub fn annotation(&self, name: &str) -> Option<&str> {
-        self.metadata.annotations.get(name)?.as_str()
-    }
-
-    /// Its owners, those without a uid left out.
-    pub fn owner_references(&self) -> impl Iterator<Item = OwnerReference> {
-        let references = self.metadata.owner_references.as_array().into_iter().flatten();
-        references.filter_map(|reference| {
-            let text = |name: &str| reference.get(name).and_then(Value::as_str).unwrap_or_default();
-            let kind = Kind::from_api_version(text("apiVersion"), text("kind"));
-            let (name, uid) = (text("name").to_owned(), Uid::new(text("uid")));
-            (!uid.is_empty()).then_some(OwnerReference { kind, name, uid })
+        let members: Members<'a> = serde_json::from_str(text)?;
+        Ok(Object {
+            api_version: members.text("apiVersion"),
+            kind: members.text("kind"),
+            metadata: members.members("metadata").map(Metadata::read).unwrap_or_default(),
+            members,
+            spec: OnceCell::new(),
+            status: OnceCell::new(),
         })
     }
 
-    /// When it was created, by the cluster's clock.
-    pub fn created_at(&self) -> Option<Timestamp> {
-        self.metadata.creation_timestamp.as_str()?.parse().ok()
+    /// Its API group; empty for the core group.
+    pub fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
-    /// Whether its deletion was asked for.
-    pub fn is_being_deleted(&self) -> bool {
-        self.metadata.deletion_timestamp.is_string()
+    /// Its group and kind.
+    pub fn group_kind(&self) -> Kind {
+        Kind::from_api_version(&self.api_version, &self.kind)
     }
 
-    /// The wish; null where there is none.
+    /// The `spec`, parsed on first use; Null when there is none or it nests deeper than serde_json reads.
     pub fn spec(&self) -> &Value {
-        self.spec.get_or_init(|| value_of(self.outline.spec))
+        self.spec.get_or_init(|| self.parsed("spec"))
     }
 
-    /// The state; null where there is none.
+    /// The `status`, parsed on first use; Null when there is none or it nests deeper than serde_json reads.
     pub fn status(&self) -> &Value {
-        self.status.get_or_init(|| value_of(self.outline.status))
+        self.status.get_or_init(|| self.parsed("status"))
     }
 
-    /// A condition of the state by its type.
-    pub fn condition(&self, kind: &str) -> Option<&Value> {
-        self.status()["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
+    /// A top-level field as it stands in the text.
+    pub fn field(&self, name: &str) -> Option<&'a RawValue> {
+        self.members.get(name)
+    }
+
+    fn parsed(&self, name: &str) -> Value {
+        self.members.read(name).unwrap_or_default()
     }
 }
 
-fn text_of(raw: Option<&RawValue>) -> String {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+impl<'a> Metadata<'a> {
+    /// The value of a label.
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.labels.get(name).map(Cow::as_ref)
+    }
+
+    /// The value of an annotation, if it is text; looked up in the text each time.
+    pub fn annotation(&self, name: &str) -> Option<Cow<'a, str>> {
+        let annotations: Members<'a> = serde_json::from_str(self.annotations?.get()).ok()?;
+        text(annotations.get(name)?)
+    }
+
+    fn read(members: Members<'a>) -> Self {
+        let labels = members.members("labels").unwrap_or_default();
+        let owners: Vec<&'a RawValue> = members.read("ownerReferences").unwrap_or_default();
+        Metadata {
+            name: members.text("name"),
+            namespace: members.text("namespace"),
+            uid: members.text("uid"),
+            labels: labels.0.into_iter().filter_map(|(name, raw)| Some((name, text(raw)?))).collect(),
+            owner_references: owners.into_iter().filter_map(OwnerReference::read).collect(),
+            creation_timestamp: members.text("creationTimestamp").parse().ok(),
+            deletion_timestamp: members.text("deletionTimestamp").parse().ok(),
+            generation: members.read("generation").unwrap_or_default(),
+            annotations: members.get("annotations"),
+        }
+    }
 }
 
-fn value_of(raw: Option<&RawValue>) -> Value {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+impl<'a> OwnerReference<'a> {
+    /// The owner's group and kind.
+    pub fn group_kind(&self) -> Kind {
+        Kind::from_api_version(&self.api_version, &self.kind)
+    }
+
+    fn read(raw: &'a RawValue) -> Option<Self> {
+        let members: Members<'a> = serde_json::from_str(raw.get()).ok()?;
+        Some(OwnerReference {
+            api_version: members.text("apiVersion"),
+            kind: members.text("kind"),
+            name: members.text("name"),
+            uid: members.text("uid"),
+            controller: members.read("controller").unwrap_or_default(),
+        })
+    }
 }
 
-fn texts(value: &Value) -> impl Iterator<Item = (&str, &str)> {
-    value.as_object().into_iter().flatten().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+/// The members of a JSON object with their values still unread; of members of one name the last counts.
+#[derive(Clone, Debug, Default)]
+struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Members<'a> {
+    fn get(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.iter().rev().find(|(member, _)| member == name).map(|(_, raw)| *raw)
+    }
+
+    /// The member, if it is there and is a `T`.
+    fn read<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
+        serde_json::from_str(self.get(name)?.get()).ok()
+    }
+
+    fn text(&self, name: &str) -> Cow<'a, str> {
+        self.get(name).and_then(text).unwrap_or_default()
+    }
+
+    fn members(&self, name: &str) -> Option<Members<'a>> {
+        self.read(name)
+    }
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some((Text(name), raw)) = map.next_entry()? {
+                    members.push((name, raw));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+/// Text that is borrowed where it holds no escapes.
+#[derive(serde::Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    serde_json::from_str(raw.get()).ok().map(|Text(text)| text)
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#[expect(clippy::unwrap_used, reason = "a test that cannot read its own fixture has failed")]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
+    const POD: &str = r#"{
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": "web-0", "namespace": "shop", "uid": "u-1", "generation": 3,
+            "creationTimestamp": "2026-11-20T14:05:00Z", "deletionTimestamp": null,
+            "labels": {"app": "web", "odd": 7, "none": null, "quo\"ted": "a\nb"},
+            "annotations": {"note": "a \"word\"", "n": 1},
+            "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "u-0", "controller": true},
+                "nonsense",
+                {"kind": 4, "uid": "u-9"}
+            ]
+        },
+        "spec": {"restartPolicy": "Always"},
+        "data": {"k": [1, 2]}
+    }"#;
+
     #[test]
-    fn what_is_of_the_wrong_type_counts_as_absent() {
-        let text = r#"{"apiVersion":7,"kind":"Pod","metadata":{"name":5,"uid":"u","labels":{"a":"b","n":1},
-            "ownerReferences":[1,{"uid":"o","kind":"Job","apiVersion":"batch/v1"},{"name":"x"}],
-            "creationTimestamp":"soon","generation":"many"},"status":[]}"#;
-        let object = Object::parse(text).unwrap();
-        assert_eq!(object.kind(), Kind::new("", "Pod"));
-        assert_eq!((object.name(), object.uid(), object.generation()), ("", "u", 0));
-        assert_eq!(object.labels().collect::<Vec<_>>(), [("a", "b")]);
-        let owners: Vec<_> = object.owner_references().collect();
-        assert_eq!(owners.len(), 1);
-        assert_eq!(owners[0].kind, Kind::new("batch", "Job"));
-        assert_eq!(object.created_at(), None);
-        assert!(object.spec().is_null() && object.condition("Ready").is_none());
-        for text in [r#"{"metadata":7}"#, "{}", r#"{"metadata":{"labels":[]}}"#] {
-            assert_eq!(Object::parse(text).unwrap().name(), "", "{text}");
+    fn an_object_is_read_with_its_metadata() {
+        let pod = Object::parse(POD).unwrap();
+        let metadata = &pod.metadata;
+        assert_eq!((&*pod.api_version, &*pod.kind, pod.group()), ("v1", "Pod", ""));
+        assert_eq!((&*metadata.name, &*metadata.namespace, &*metadata.uid), ("web-0", "shop", "u-1"));
+        assert_eq!(metadata.generation, 3);
+        assert_eq!(metadata.creation_timestamp, "2026-11-20T14:05:00Z".parse().ok());
+        assert_eq!(metadata.deletion_timestamp, None);
+        assert_eq!(metadata.label("app"), Some("web"));
+        assert_eq!(metadata.label("quo\"ted"), Some("a\nb"));
+        assert_eq!(metadata.labels.len(), 2, "labels that are not text are left out");
+        assert_eq!(metadata.annotation("note").as_deref(), Some("a \"word\""));
+        assert_eq!(metadata.annotation("n"), None);
+        assert_eq!(pod.spec()["restartPolicy"], "Always");
+        assert!(pod.status().is_null());
+        assert_eq!(pod.field("data").unwrap().get(), r#"{"k": [1, 2]}"#);
+        assert!(matches!(metadata.name, Cow::Borrowed(_)), "plain text is not copied");
+    }
+
+    #[test]
+    fn owners_that_are_no_objects_are_left_out() {
+        let pod = Object::parse(POD).unwrap();
+        let [first, second] = &pod.metadata.owner_references[..] else { panic!("{:?}", pod.metadata) };
+        assert_eq!(first.group_kind(), Kind::new("apps", "StatefulSet"));
+        assert_eq!((&*first.name, &*first.uid, first.controller), ("web", "u-0", true));
+        assert_eq!((&*second.kind, &*second.uid, second.controller), ("", "u-9", false));
+    }
+
+    #[test]
+    fn wrong_types_never_cost_the_object() {
+        let metadata = [
+            "7",
+            "[]",
+            "null",
+            r#""text""#,
+            r#"{"name": 1, "uid": {}, "generation": "2", "labels": [], "annotations": 4}"#,
+            r#"{"ownerReferences": {}, "creationTimestamp": "yesterday", "deletionTimestamp": 12}"#,
+        ];
+        for metadata in metadata {
+            let json = format!(r#"{{"apiVersion": 1, "kind": [], "metadata": {metadata}, "spec": 3}}"#);
+            let object = Object::parse(&json).unwrap();
+            assert_eq!((&*object.kind, &*object.metadata.name), ("", ""), "{metadata}");
+            assert_eq!(object.metadata.generation, 0);
+            assert_eq!(object.metadata.deletion_timestamp, None);
+            assert_eq!(object.metadata.annotation("a"), None);
+            assert!(object.metadata.owner_references.is_empty());
         }
-        for text in ["", "[]", "7", "{"] {
-            assert!(Object::parse(text).is_err(), "{text}");
+    }
+
+    #[test]
+    fn of_two_members_of_one_name_the_last_counts() {
+        let object = Object::parse(r#"{"kind": "A", "kind": "B"}"#).unwrap();
+        assert_eq!(object.kind, "B");
+    }
+
+    #[test]
+    fn deep_nesting_is_survived() {
+        let deep = format!(r#"{{"kind": "A", "spec": {}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        let object = Object::parse(&deep).unwrap();
+        assert_eq!(object.kind, "A");
+        assert!(object.spec().is_null());
+    }
+
+    #[test]
+    fn only_an_object_is_one() {
+        for text in ["", "7", "[]", "null", r#"{"a":"#, r#"{} {}"#] {
+            let problem = Object::parse(text).unwrap_err().to_string();
+            assert!(problem.starts_with("not a JSON object: "), "{problem}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in r#"[\{\}\[\]":,a-z0-9 \\]{0,60}"#) {
+            let _ = Object::parse(&text);
         }
     }
 }

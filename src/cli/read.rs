@@ -19,7 +19,7 @@ use crate::present::{moment, visible};
 use crate::query::{Answer, Cluster, Environment, Graph, Page, Resource, Snapshot, Version};
 
 /// Runs a command that reads.
-pub fn run(command: &ReadCommand) -> Result<(), CliError> {
+pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CliError::new("starting", error))?;
     runtime.block_on(async {

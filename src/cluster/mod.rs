@@ -68,3 +68,12 @@ pub async fn supervise(
     _e: tokio_util::sync::CancellationToken,
 ) {
 }
+/// t
+#[derive(Default)]
+pub struct Selection;
+impl Selection {
+    /// t
+    pub fn follows(&self, _k: &crate::model::Kind) -> bool {
+        true
+    }
+}

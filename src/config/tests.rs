@@ -91,13 +91,12 @@ fn every_mistake_is_told_with_its_line() {
         &text,
         &[
             "1:9: `nowhere` is not an address and port such as 127.0.0.1:7979",
-            "4:36: there is no cluster `oen`",
-            "5:21: the environment `a.b` stands in line 4 already",
-            "5:52: `Not_One` is not a namespace",
-            "6:30: `prod` is not a tier; it is one of production, staging, testing, development, other",
-            "7:21: the key `namespace` is missing",
-        ]
-        .map(|line| line),
+            "4:34: there is no cluster `oen`",
+            "5:22: the environment `a.b` stands in line 4 already",
+            "5:50: `Not_One` is not a namespace",
+            "6:31: `prod` is not a tier; it is one of production, staging, testing, development, other",
+            "7:22: the key `namespace` is missing",
+        ],
         Some("did you mean `one`?"),
     );
 }

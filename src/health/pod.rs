@@ -1,89 +1,221 @@
-//! Pods: by phase, and while running by what their containers go through.
+//! Pod: judged by its phase, its containers and, while it runs, its readiness.
 
-use serde_json::Value;
-
-use super::{Finding, count};
+use super::Finding;
+use super::fields::{Malformed, Section};
 use crate::model::Health;
 use crate::object::Object;
 
-/// Lets a Pod that is not restarted always be judged as if it were (Argo CD's annotation).
+/// Argo CD's mark on pods that run on although their restart policy says they come to an end.
 const IGNORE_RESTART_POLICY: &str = "argocd.argoproj.io/ignore-restart-policy";
 
-pub(super) fn assess(object: &Object<'_>) -> Finding {
-    let status = object.status();
-    let restarts_always = object.spec()["restartPolicy"].as_str().is_none_or(|policy| policy == "Always");
-    // Where containers are not restarted always, waiting is a state in passing that the phase tells in the end.
-    if restarts_always && let Some(finding) = failing_to_start(status) {
-        return finding;
-    }
-    let message = status["message"].as_str().unwrap_or_default();
-    match status["phase"].as_str() {
-        Some("Pending") => Finding::new(Health::Progressing, "Pending", message),
-        Some("Succeeded") => Finding::new(Health::Healthy, "Succeeded", message),
-        Some("Failed") => failed(status, message),
-        Some("Running") => {
-            let lasting = restarts_always || object.annotation(IGNORE_RESTART_POLICY) == Some("true");
-            running(object, lasting, message)
-        }
-        _ => Finding::new(Health::Unknown, "Unknown", message),
-    }
-}
-
-fn containers(status: &Value) -> impl Iterator<Item = &Value> {
-    let all = ["initContainerStatuses", "containerStatuses"];
-    all.into_iter().flat_map(move |list| status[list].as_array().into_iter().flatten())
-}
-
-/// A container that waits for a reason that does not pass by itself.
-fn failing_to_start(status: &Value) -> Option<Finding> {
-    let waiting = containers(status).map(|container| &container["state"]["waiting"]);
-    let failing = waiting.filter(|waiting| {
-        let reason = waiting["reason"].as_str().unwrap_or_default();
-        reason.starts_with("Err") || reason.ends_with("Error") || reason.ends_with("BackOff")
-    });
-    let failing: Vec<&Value> = failing.collect();
-    let first = failing.first()?;
-    let messages: Vec<&str> = failing.iter().filter_map(|waiting| waiting["message"].as_str()).collect();
-    let reason = match first["reason"].as_str() {
-        Some("CrashLoopBackOff") => "CrashLoopBackOff",
-        Some("ImagePullBackOff" | "ErrImagePull") => "ImagePullBackOff",
-        _ => "ContainerError",
+pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
+    let (spec, status) = (Section::spec(object), Section::status(object));
+    let restart_policy = match spec.text("restartPolicy")? {
+        "" => "Always",
+        policy => policy,
     };
-    Some(Finding::degraded(reason, messages.join(", ")))
+    if restart_policy == "Always"
+        && let Some(finding) = stuck(status)?
+    {
+        return Ok(finding);
+    }
+    let message = status.text("message")?;
+    match (status.text("phase")?, restart_policy) {
+        ("Pending", _) => Ok(Finding::progressing(pending_reason(status)?, message)),
+        ("Succeeded", _) => Ok(Finding::new(Health::Healthy, status.text("reason")?, message)),
+        ("Failed", _) => failed(status, message),
+        ("Running", "Always") => running(status, message),
+        // A pod that comes to an end is on its way there, however well it runs.
+        ("Running", "OnFailure" | "Never") => match object.metadata.annotation(IGNORE_RESTART_POLICY) {
+            Some(_) => running(status, message),
+            None => Ok(Finding::progressing("RunsToCompletion", message)),
+        },
+        _ => Ok(Finding::new(Health::Unknown, status.text("reason")?, message)),
+    }
 }
 
-fn failed(status: &Value, message: &str) -> Finding {
-    if !message.is_empty() {
-        return Finding::degraded("Failed", message);
-    }
-    let reasons = containers(status).filter_map(|container| {
-        let terminated = container["state"].get("terminated")?;
-        let told = terminated["message"].as_str().filter(|text| !text.is_empty());
-        match told {
-            Some(message) => Some(message.to_owned()),
-            None if terminated["reason"] == "OOMKilled" => Some("OOMKilled".to_owned()),
-            None => {
-                let (name, code) = (container["name"].as_str()?, count(&terminated["exitCode"]));
-                (code != 0).then(|| format!("container {name:?} failed with exit code {code}"))
-            }
+fn containers<'a>(status: Section<'a>) -> Result<impl Iterator<Item = Section<'a>> + use<'a>, Malformed> {
+    status.list("containerStatuses", "status.containerStatuses")
+}
+
+fn init_containers<'a>(
+    status: Section<'a>,
+) -> Result<impl Iterator<Item = Section<'a>> + use<'a>, Malformed> {
+    status.list("initContainerStatuses", "status.initContainerStatuses")
+}
+
+/// Degraded when a container waits because of an error; the first such error gives the reason.
+fn stuck(status: Section<'_>) -> Result<Option<Finding>, Malformed> {
+    let mut first = None;
+    let mut messages = Vec::new();
+    for container in containers(status)? {
+        let reason = container.text("state.waiting.reason")?;
+        if reason.starts_with("Err") || reason.ends_with("Error") || reason.ends_with("BackOff") {
+            first.get_or_insert(reason);
+            messages.push(container.text("state.waiting.message")?);
         }
-    });
-    Finding::degraded("Failed", reasons.collect::<Vec<_>>().join(", "))
+    }
+    Ok(first.map(|reason| Finding::new(Health::Degraded, reason, messages.join(", "))))
 }
 
-/// Whether a Pod that is meant to last does, or one that is meant to end goes on.
-fn running(object: &Object<'_>, lasting: bool, message: &str) -> Finding {
-    if !lasting {
-        return Finding::progressing(message);
+/// Why a pod has not started: the scheduler's word, else that of the first container that waits.
+fn pending_reason(status: Section<'_>) -> Result<&str, Malformed> {
+    let own = status.text("reason")?;
+    if !own.is_empty() {
+        return Ok(own);
     }
-    let ready = object.condition("Ready").is_some_and(|condition| condition["status"] == "True");
-    if ready {
-        return Finding::new(Health::Healthy, "", message);
+    if let Some(scheduled) = status.condition("PodScheduled")?
+        && scheduled.text("status")? == "False"
+    {
+        return scheduled.text("reason");
     }
-    let mut ended =
-        containers(object.status()).filter(|container| container["lastState"]["terminated"].is_object());
-    match ended.next() {
-        Some(_) => Finding::degraded("Restarted", message),
-        None => Finding::new(Health::Progressing, "NotReady", message),
+    for container in init_containers(status)?.chain(containers(status)?) {
+        let reason = container.text("state.waiting.reason")?;
+        if !reason.is_empty() {
+            return Ok(reason);
+        }
+    }
+    Ok("")
+}
+
+/// The pod's own message, else that of the first container that failed.
+fn failed(status: Section<'_>, message: &str) -> Result<Finding, Malformed> {
+    let own = status.text("reason")?;
+    if !message.is_empty() {
+        return Ok(Finding::new(Health::Degraded, own, message));
+    }
+    for container in init_containers(status)?.chain(containers(status)?) {
+        let reason = container.text("state.terminated.reason")?;
+        let said = container.text("state.terminated.message")?;
+        let code = container.count("state.terminated.exitCode")?;
+        let message = if !said.is_empty() {
+            said.to_owned()
+        } else if reason == "OOMKilled" {
+            reason.to_owned()
+        } else if code != 0 {
+            format!("container \"{}\" failed with exit code {code}", container.text("name")?)
+        } else {
+            continue;
+        };
+        let reason = if own.is_empty() { reason } else { own };
+        return Ok(Finding::new(Health::Degraded, reason, message));
+    }
+    Ok(Finding::new(Health::Degraded, own, ""))
+}
+
+/// Healthy when ready; not ready after a container has ended once is Degraded.
+fn running(status: Section<'_>, message: &str) -> Result<Finding, Malformed> {
+    let ready = status.condition("Ready")?;
+    if let Some(ready) = ready
+        && ready.text("status")? == "True"
+    {
+        return Ok(Finding::new(Health::Healthy, "", message));
+    }
+    for container in containers(status)? {
+        if let Some(ended) =
+            container.section("lastState.terminated", "status.containerStatuses.lastState")?
+        {
+            return Ok(Finding::new(Health::Degraded, ended.text("reason")?, message));
+        }
+    }
+    let reason = ready.map(|ready| ready.text("reason")).transpose()?.unwrap_or("");
+    Ok(Finding::progressing(reason, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tests::line;
+
+    fn pod(restart_policy: &str, status: Value) -> String {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"restartPolicy": restart_policy}, "status": status});
+        line(&pod).replace("builtin/Pod: ", "")
+    }
+
+    fn waiting(reason: &str, message: &str) -> Value {
+        json!({"name": "main", "state": {"waiting": {"reason": reason, "message": message}}})
+    }
+
+    fn unready(last_state: Value) -> Value {
+        json!({
+            "phase": "Running",
+            "conditions": [{"type": "Ready", "status": "False", "reason": "ContainersNotReady"}],
+            "containerStatuses": [{"name": "main", "lastState": last_state}],
+        })
+    }
+
+    #[test]
+    fn a_container_that_waits_because_of_an_error_degrades_a_pod_meant_to_stay() {
+        let status = json!({"phase": "Running", "containerStatuses": [
+            waiting("ContainerCreating", "soon"),
+            waiting("CrashLoopBackOff", "back-off 5m0s"),
+            waiting("ErrImagePull", "no such image"),
+        ]});
+        assert_eq!(pod("Always", status.clone()), "Degraded [CrashLoopBackOff] back-off 5m0s, no such image");
+        assert_eq!(pod("", status.clone()), "Degraded [CrashLoopBackOff] back-off 5m0s, no such image");
+        assert_eq!(pod("Never", status), "Progressing [RunsToCompletion]");
+        let config = json!({"phase": "Pending", "containerStatuses": [waiting("CreateContainerConfigError", "no key")]});
+        assert_eq!(pod("Always", config), "Degraded [CreateContainerConfigError] no key");
+    }
+
+    #[test]
+    fn a_running_pod_is_judged_by_its_readiness() {
+        let ready = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
+        assert_eq!(pod("Always", ready.clone()), "Healthy []");
+        assert_eq!(pod("OnFailure", ready.clone()), "Progressing [RunsToCompletion]");
+        assert_eq!(pod("Always", unready(json!({}))), "Progressing [ContainersNotReady]");
+        let killed = unready(json!({"terminated": {"reason": "OOMKilled", "exitCode": 137}}));
+        assert_eq!(pod("Always", killed), "Degraded [OOMKilled]");
+        assert_eq!(pod("Sometimes", ready.clone()), "Unknown []");
+        let kept = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"restartPolicy": "Never"}, "status": ready,
+            "metadata": {"annotations": {"argocd.argoproj.io/ignore-restart-policy": "true"}}});
+        assert_eq!(line(&kept), "builtin/Pod: Healthy []");
+    }
+
+    #[test]
+    fn a_pending_pod_says_what_it_waits_for() {
+        let unschedulable = json!({"phase": "Pending", "message": "m",
+            "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]});
+        assert_eq!(pod("Always", unschedulable), "Progressing [Unschedulable] m");
+        let starting = json!({"phase": "Pending", "initContainerStatuses": [waiting("PodInitializing", "")],
+            "containerStatuses": [waiting("ContainerCreating", "")]});
+        assert_eq!(pod("Always", starting), "Progressing [PodInitializing]");
+    }
+
+    #[test]
+    fn a_failed_pod_tells_the_first_failure_it_knows() {
+        let ended = |name: &str, ended: Value| json!({"name": name, "state": {"terminated": ended}});
+        let failed = |init: Value, main: Value| json!({"phase": "Failed", "initContainerStatuses": [init], "containerStatuses": [main]});
+        let fine = ended("init", json!({"exitCode": 0, "reason": "Completed"}));
+        let cases = [
+            (
+                json!({"phase": "Failed", "reason": "Evicted", "message": "The node was low on memory."}),
+                "Degraded [Evicted] The node was low on memory.",
+            ),
+            (
+                failed(fine.clone(), ended("main", json!({"exitCode": 3, "reason": "Error"}))),
+                "Degraded [Error] container \"main\" failed with exit code 3",
+            ),
+            (
+                failed(fine.clone(), ended("main", json!({"exitCode": 137, "reason": "OOMKilled"}))),
+                "Degraded [OOMKilled] OOMKilled",
+            ),
+            (
+                failed(ended("init", json!({"exitCode": 1, "message": "no database"})), fine.clone()),
+                "Degraded [] no database",
+            ),
+            (failed(fine.clone(), fine), "Degraded []"),
+        ];
+        for (status, expected) in cases {
+            assert_eq!(pod("Never", status), expected);
+        }
+    }
+
+    #[test]
+    fn other_phases() {
+        assert_eq!(pod("Never", json!({"phase": "Succeeded"})), "Healthy []");
+        assert_eq!(pod("Always", json!({"phase": "Unknown", "reason": "NodeLost"})), "Unknown [NodeLost]");
+        assert_eq!(pod("Always", Value::Null), "Unknown []");
     }
 }

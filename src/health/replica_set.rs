@@ -1,22 +1,67 @@
-//! ReplicaSets: failing to make Pods, short of Pods, or complete.
+//! ReplicaSet: there when all its replicas are available, failed when it cannot create them.
 
-use super::{Finding, count, is_behind};
+use super::fields::{Malformed, Section, observed};
+use super::{Finding, NOT_OBSERVED};
+use crate::model::Health;
 use crate::object::Object;
 
-pub(super) fn assess(object: &Object<'_>) -> Finding {
-    if is_behind(object) {
-        return Finding::progressing(
-            "Waiting for rollout to finish: observed replica set generation less than desired generation",
-        );
+pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
+    let (spec, status) = (Section::spec(object), Section::status(object));
+    if !observed(object, status)? {
+        let message =
+            "Waiting for rollout to finish: observed replica set generation less than desired generation";
+        return Ok(Finding::progressing(NOT_OBSERVED, message));
     }
-    if let Some(failure) = object.condition("ReplicaFailure").filter(|c| c["status"] == "True") {
-        return Finding::degraded("ReplicaFailure", failure["message"].as_str().unwrap_or_default());
+    if let Some(failure) = status.condition("ReplicaFailure")?
+        && failure.text("status")? == "True"
+    {
+        return Ok(Finding::new(Health::Degraded, failure.text("reason")?, failure.text("message")?));
     }
-    let available = count(&object.status()["availableReplicas"]);
-    match object.spec()["replicas"].as_i64() {
-        Some(wanted) if available < wanted => Finding::progressing(format!(
-            "Waiting for rollout to finish: {available} out of {wanted} new replicas are available..."
+    let available = status.count("availableReplicas")?;
+    match spec.integer("replicas")? {
+        Some(wanted) if available < wanted => Ok(Finding::progressing(
+            "ReplicasNotAvailable",
+            format!(
+                "Waiting for rollout to finish: {available} out of {wanted} new replicas are available..."
+            ),
         )),
-        _ => Finding::healthy(),
+        _ => Ok(Finding::healthy()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tests::line;
+
+    fn replica_set(status: Value) -> String {
+        line(&json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "metadata": {"name": "web-1", "generation": 2}, "spec": {"replicas": 3}, "status": status}))
+    }
+
+    #[test]
+    fn replicas_must_be_observed_created_and_available() {
+        let failure = json!([{"type": "ReplicaFailure", "status": "True",
+            "reason": "FailedCreate", "message": "exceeded quota"}]);
+        let over = json!([{"type": "ReplicaFailure", "status": "False", "reason": "FailedCreate"}]);
+        let cases = [
+            (
+                json!({"observedGeneration": 1, "availableReplicas": 3}),
+                "Progressing [GenerationNotObserved] Waiting for rollout to finish: observed replica set generation less than desired generation",
+            ),
+            (
+                json!({"observedGeneration": 2, "conditions": failure}),
+                "Degraded [FailedCreate] exceeded quota",
+            ),
+            (
+                json!({"observedGeneration": 2, "conditions": over, "availableReplicas": 2}),
+                "Progressing [ReplicasNotAvailable] Waiting for rollout to finish: 2 out of 3 new replicas are available...",
+            ),
+            (json!({"observedGeneration": 2, "availableReplicas": 3}), "Healthy []"),
+        ];
+        for (status, expected) in cases {
+            assert_eq!(replica_set(status), format!("builtin/ReplicaSet: {expected}"));
+        }
     }
 }

@@ -1,14 +1,37 @@
-//! Services: a load balancer waits for its address; the others are what they say.
+//! Service: a load balancer is awaited, anything else is there as soon as it is written.
 
 use super::Finding;
+use super::fields::{Malformed, Section};
 use crate::object::Object;
 
-pub(super) fn assess(object: &Object<'_>) -> Finding {
-    if object.spec()["type"] != "LoadBalancer" {
-        return Finding::healthy();
+pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
+    let (spec, status) = (Section::spec(object), Section::status(object));
+    let balanced = spec.text("type")? == "LoadBalancer";
+    if balanced && status.list("loadBalancer.ingress", "status.loadBalancer.ingress")?.next().is_none() {
+        return Ok(Finding::progressing("LoadBalancerPending", ""));
     }
-    match object.status()["loadBalancer"]["ingress"].as_array() {
-        Some(addresses) if !addresses.is_empty() => Finding::healthy(),
-        _ => Finding::progressing("Waiting for the load balancer to get an address"),
+    Ok(Finding::healthy())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tests::line;
+
+    #[test]
+    fn only_a_load_balancer_is_awaited() {
+        let balancer = |ingress: Value| json!({"loadBalancer": {"ingress": ingress}});
+        let cases = [
+            ("ClusterIP", json!({"loadBalancer": {}}), "Healthy []"),
+            ("ExternalName", Value::Null, "Healthy []"),
+            ("LoadBalancer", Value::Null, "Progressing [LoadBalancerPending]"),
+            ("LoadBalancer", balancer(json!([])), "Progressing [LoadBalancerPending]"),
+            ("LoadBalancer", balancer(json!([{}])), "Healthy []"),
+        ];
+        for (service_type, status, expected) in cases {
+            let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": service_type}, "status": status});
+            assert_eq!(line(&service), format!("builtin/Service: {expected}"), "{service_type} {status}");
+        }
     }
 }

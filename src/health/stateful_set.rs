@@ -1,41 +1,127 @@
-//! StatefulSets: waiting for Pods, rolling out (in part or in whole), or done.
+//! StatefulSet: there when its pods are ready and at the revision its update strategy asks for.
 
-use super::{Finding, count, is_behind};
+use super::fields::{Malformed, Section, observed};
+use super::{Finding, NOT_OBSERVED};
 use crate::model::Health;
 use crate::object::Object;
 
-pub(super) fn assess(object: &Object<'_>) -> Finding {
-    let (spec, status) = (object.spec(), object.status());
-    if count(&status["observedGeneration"]) == 0 || is_behind(object) {
-        return Finding::progressing("Waiting for statefulset spec update to be observed...");
+pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
+    let (spec, status) = (Section::spec(object), Section::status(object));
+    if status.count("observedGeneration")? == 0 || !observed(object, status)? {
+        let message = "Waiting for statefulset spec update to be observed...";
+        return Ok(Finding::progressing(NOT_OBSERVED, message));
     }
-    let (ready, updated) = (count(&status["readyReplicas"]), count(&status["updatedReplicas"]));
-    let wanted = spec["replicas"].as_i64();
-    if let Some(missing) = wanted.map(|wanted| wanted - ready).filter(|missing| *missing > 0) {
-        return Finding::progressing(format!("Waiting for {missing} pods to be ready..."));
+    let wanted = spec.integer("replicas")?;
+    let ready = status.count("readyReplicas")?;
+    if let Some(wanted) = wanted
+        && ready < wanted
+    {
+        let message = format!("Waiting for {} pods to be ready...", wanted.saturating_sub(ready));
+        return Ok(Finding::progressing("PodsNotReady", message));
     }
-    let strategy = &spec["updateStrategy"];
-    if strategy["type"] == "OnDelete" {
-        return Finding::new(Health::Healthy, "", format!("statefulset has {ready} ready pods"));
+    match spec.text("updateStrategy.type")? {
+        "RollingUpdate" if spec.section("updateStrategy.rollingUpdate", "spec")?.is_some() => {
+            partitioned(spec, status, wanted)
+        }
+        "OnDelete" => Ok(healthy(format!("statefulset has {ready} ready pods"))),
+        _ => rolling(status),
     }
-    if let Some(partition) = strategy["rollingUpdate"]["partition"].as_i64().filter(|n| *n > 0) {
-        let share = wanted.unwrap_or(1) - partition;
-        return if updated < share {
-            Finding::progressing(format!(
-                "Waiting for partitioned roll out to finish: {updated} out of {share} new pods have been updated..."
-            ))
-        } else {
-            let message = format!("partitioned roll out complete: {updated} new pods have been updated...");
-            Finding::new(Health::Healthy, "", message)
-        };
+}
+
+/// With a partition only the pods above it are to be new.
+fn partitioned(spec: Section<'_>, status: Section<'_>, wanted: Option<i64>) -> Result<Finding, Malformed> {
+    let updated = status.count("updatedReplicas")?;
+    if let (Some(wanted), Some(partition)) = (wanted, spec.integer("updateStrategy.rollingUpdate.partition")?)
+    {
+        let above = wanted.saturating_sub(partition);
+        if updated < above {
+            let message = format!(
+                "Waiting for partitioned roll out to finish: {updated} out of {above} new pods have been updated..."
+            );
+            return Ok(Finding::progressing("PodsNotUpdated", message));
+        }
     }
-    let revision = status["updateRevision"].as_str().unwrap_or_default();
-    if status["updateRevision"] != status["currentRevision"] {
-        return Finding::progressing(format!(
-            "waiting for statefulset rolling update to complete {updated} pods at revision {revision}..."
-        ));
+    Ok(healthy(format!("partitioned roll out complete: {updated} new pods have been updated...")))
+}
+
+fn rolling(status: Section<'_>) -> Result<Finding, Malformed> {
+    let (current, update) = (status.text("currentRevision")?, status.text("updateRevision")?);
+    if current != update {
+        let updated = status.count("updatedReplicas")?;
+        let message = format!(
+            "waiting for statefulset rolling update to complete {updated} pods at revision {update}..."
+        );
+        return Ok(Finding::progressing("PodsNotUpdated", message));
     }
-    let current = count(&status["currentReplicas"]);
-    let message = format!("statefulset rolling update complete {current} pods at revision {revision}...");
+    let pods = status.count("currentReplicas")?;
+    Ok(healthy(format!("statefulset rolling update complete {pods} pods at revision {current}...")))
+}
+
+fn healthy(message: String) -> Finding {
     Finding::new(Health::Healthy, "", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tests::line;
+
+    fn stateful_set(strategy: Value, status: Value) -> String {
+        line(&json!({"apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": "db", "generation": 2},
+            "spec": {"replicas": 3, "updateStrategy": strategy}, "status": status}))
+    }
+
+    #[test]
+    fn pods_must_be_observed_and_ready_under_every_strategy() {
+        for strategy in [json!({"type": "OnDelete"}), json!({"type": "RollingUpdate"}), Value::Null] {
+            assert_eq!(
+                stateful_set(strategy.clone(), json!({"readyReplicas": 3})),
+                "builtin/StatefulSet: Progressing [GenerationNotObserved] Waiting for statefulset spec update to be observed..."
+            );
+            assert_eq!(
+                stateful_set(strategy, json!({"observedGeneration": 2, "readyReplicas": 1})),
+                "builtin/StatefulSet: Progressing [PodsNotReady] Waiting for 2 pods to be ready..."
+            );
+        }
+    }
+
+    #[test]
+    fn the_strategy_says_which_pods_must_be_new() {
+        let rolling = json!({"type": "RollingUpdate"});
+        let partition = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 1}});
+        let cases = [
+            (
+                &rolling,
+                json!({"updatedReplicas": 1, "currentRevision": "a", "updateRevision": "b"}),
+                "Progressing [PodsNotUpdated] waiting for statefulset rolling update to complete 1 pods at revision b...",
+            ),
+            (
+                &rolling,
+                json!({"currentReplicas": 3, "currentRevision": "b", "updateRevision": "b"}),
+                "Healthy [] statefulset rolling update complete 3 pods at revision b...",
+            ),
+            (
+                &partition,
+                json!({"updatedReplicas": 1}),
+                "Progressing [PodsNotUpdated] Waiting for partitioned roll out to finish: 1 out of 2 new pods have been updated...",
+            ),
+            (
+                &partition,
+                json!({"updatedReplicas": 2}),
+                "Healthy [] partitioned roll out complete: 2 new pods have been updated...",
+            ),
+            (&json!({"type": "OnDelete"}), json!({}), "Healthy [] statefulset has 3 ready pods"),
+        ];
+        for (strategy, mut status, expected) in cases {
+            status["observedGeneration"] = json!(2);
+            status["readyReplicas"] = json!(3);
+            assert_eq!(
+                stateful_set(strategy.clone(), status),
+                format!("builtin/StatefulSet: {expected}"),
+                "{strategy}"
+            );
+        }
+    }
 }

@@ -8,7 +8,7 @@ use super::apply::Apply;
 use super::{OPEN, edges, health_from_i64, health_to_i64};
 use crate::edges::EdgeRef;
 use crate::model::{DeletionCause, Health, ResourceId, ResourceKey, Timestamp, Uid, Verdict};
-use crate::object::Object;
+use crate::object::{Object, ObjectError};
 
 /// Whether a resource exists and, if so, its health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,25 +37,25 @@ pub(super) struct State {
 
 /// Reads an object; one that cannot be read is Unknown and has no links, but is there all the same.
 pub(super) fn judge(body: &str) -> State {
-    match Object::parse(body) {
-        Ok(object) => State {
+    Object::parse(body).map_or_else(unreadable, |object| {
+        let labels = object.metadata.labels.iter();
+        State {
             verdict: crate::health::assess(&object),
-            labels: object.labels().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            labels: labels.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
             edges: crate::edges::edges(&object),
-            created_at: object.created_at(),
-        },
-        Err(error) => State {
-            verdict: Verdict {
-                health: Some(Health::Unknown),
-                reason: "Unreadable".into(),
-                message: error.to_string(),
-                rule: "unreadable".into(),
-            },
-            labels: BTreeMap::new(),
-            edges: Vec::new(),
-            created_at: None,
-        },
-    }
+            created_at: object.metadata.creation_timestamp,
+        }
+    })
+}
+
+fn unreadable(error: ObjectError) -> State {
+    let verdict = Verdict {
+        health: Some(Health::Unknown),
+        reason: "Unreadable".into(),
+        message: error.to_string(),
+        rule: "unreadable".into(),
+    };
+    State { verdict, labels: BTreeMap::new(), edges: Vec::new(), created_at: None }
 }
 
 /// Records a state of a resource.

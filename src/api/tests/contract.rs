@@ -255,7 +255,6 @@ fn clusters_have_the_documented_shape() {
         unwatched_since: (!watched).then_some(NOON),
         kinds_watched: 40,
         gaps: if watched { vec![] } else { vec![gap()] },
-        resources: 1000,
     };
     holds("ClusterPage", &page(vec![cluster(true), cluster(false)]));
 }

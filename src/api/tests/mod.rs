@@ -4,10 +4,12 @@ mod contract;
 mod schema;
 mod server;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{ApiState, Check, Readiness};
 use crate::clock::SystemClock;
+use crate::log::LogWriter;
+use crate::projection::{Projector, ViewStatus};
 use crate::query::Queries;
 
 /// Says of itself whether it is ready.
@@ -19,7 +21,17 @@ impl Readiness for Ready {
     }
 }
 
-/// A state whose queries find no storage; the one place here that makes [`Queries`].
+/// A state whose queries find an empty log and view.
 pub(crate) fn state(ready: bool) -> ApiState {
-    ApiState { queries: Queries {}, readiness: Arc::new(Ready(ready)), clock: Arc::new(SystemClock) }
+    static DATA: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let data = DATA.get_or_init(|| {
+        let data = tempfile::tempdir().expect("a temporary directory");
+        LogWriter::open(data.path(), Arc::new(SystemClock)).expect("an empty log");
+        Projector::open(data.path()).expect("an empty view");
+        data
+    });
+    let status = ViewStatus::default();
+    status.set_usable(true);
+    let queries = Queries::new(data.path(), 2, status, Arc::new(SystemClock));
+    ApiState { queries, readiness: Arc::new(Ready(ready)), clock: Arc::new(SystemClock) }
 }
