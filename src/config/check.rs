@@ -67,7 +67,7 @@ impl Check {
         let mut clusters = Vec::new();
         for cluster in &file.clusters {
             let (name, at) = (cluster.name.value.as_str(), cluster.name.referenced);
-            if !is_name(name, 253) {
+            if !EnvironmentId::new(name).is_plain() {
                 self.say(at, "bad_name", format!("`{name}` is not a name for a cluster")).hint =
                     Some("use letters, digits, `-`, `_` and `.`".to_owned());
             }
@@ -174,10 +174,9 @@ impl Check {
 
     fn id(&mut self, environment: &Environment) -> EnvironmentId {
         let Some(id) = &environment.id else {
-            let (project, name) = (&environment.project.value, &environment.name.value);
-            return EnvironmentId::new(format!("{}.{}", plain(project), plain(name)));
+            return EnvironmentId::of(&environment.project.value, &environment.name.value);
         };
-        if !is_name(&id.value, 255) {
+        if !EnvironmentId::new(id.value.as_str()).is_plain() {
             let message = format!("`{}` is not an id for an environment", id.value);
             self.say(id.referenced, "bad_name", message).hint =
                 Some("use letters, digits, `-`, `_` and `.`".to_owned());
@@ -265,26 +264,6 @@ fn region(environment: &Environment, targets: &[Target], clusters: &[ClusterConf
     let mut regions: Vec<String> = targets.iter().filter_map(|target| region_of(&target.cluster)).collect();
     regions.dedup();
     if regions.len() == 1 { regions.swap_remove(0) } else { String::new() }
-}
-
-/// A path or name as it may stand in an address: slashes become dots, anything else unusual a dash.
-fn plain(text: &str) -> String {
-    let usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    text.chars()
-        .map(|c| {
-            if c == '/' {
-                '.'
-            } else if usual(c) {
-                c
-            } else {
-                '-'
-            }
-        })
-        .collect()
-}
-
-fn is_name(text: &str, longest: usize) -> bool {
-    (1..=longest).contains(&text.len()) && plain(text) == text
 }
 
 fn is_dns_label(text: &str) -> bool {

@@ -35,6 +35,11 @@ impl<'a> Section<'a> {
         Section { name: "status", value: object.status() }
     }
 
+    /// An element of a list read elsewhere.
+    pub(super) fn of(value: &'a Value, name: &'static str) -> Self {
+        Section { name, value }
+    }
+
     /// The value at a dotted path; none where it or anything above it is absent or null.
     fn at(self, path: &str) -> Result<Option<&'a Value>, Malformed> {
         let mut value = self.value;

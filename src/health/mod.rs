@@ -4,9 +4,14 @@
 //! find what they know; the reason is ours. A kind that has no health says so, and what cannot be known is
 //! Unknown, never Healthy by silence. Pure: no clock, no store.
 
+mod autoscaler;
+mod conventions;
 mod daemon_set;
 mod deployment;
 mod fields;
+mod ingress;
+mod job;
+mod persistent_volume_claim;
 mod pod;
 mod replica_set;
 mod service;
@@ -50,12 +55,16 @@ pub fn assess(object: &Object<'_>) -> Verdict {
         return verdict("builtin/deletion", finding);
     }
     let (rule, judge): (&str, Rule) = match (object.group(), object.kind.as_ref()) {
+        ("", "PersistentVolumeClaim") => ("builtin/PersistentVolumeClaim", persistent_volume_claim::judge),
         ("", "Pod") => ("builtin/Pod", pod::judge),
         ("", "Service") => ("builtin/Service", service::judge),
         ("apps", "DaemonSet") => ("builtin/DaemonSet", daemon_set::judge),
         ("apps", "Deployment") => ("builtin/Deployment", deployment::judge),
         ("apps", "ReplicaSet") => ("builtin/ReplicaSet", replica_set::judge),
         ("apps", "StatefulSet") => ("builtin/StatefulSet", stateful_set::judge),
+        ("autoscaling", "HorizontalPodAutoscaler") => ("builtin/HorizontalPodAutoscaler", autoscaler::judge),
+        ("batch", "Job") => ("builtin/Job", job::judge),
+        ("networking.k8s.io", "Ingress") => ("builtin/Ingress", ingress::judge),
         (group, kind) if has_no_health(group, kind) => {
             return Verdict {
                 health: None,
@@ -64,9 +73,17 @@ pub fn assess(object: &Object<'_>) -> Verdict {
                 rule: "none".to_owned(),
             };
         }
-        _ => return verdict("unassessed", Finding::new(Health::Unknown, "", "")),
+        _ => return by_conventions(object),
     };
     verdict(rule, judge(object).unwrap_or_else(Finding::from))
+}
+
+fn by_conventions(object: &Object<'_>) -> Verdict {
+    match conventions::judge(object) {
+        Ok(Some(finding)) => verdict("conventions/Ready", finding),
+        Ok(None) => verdict("unassessed", Finding::new(Health::Unknown, "", "")),
+        Err(malformed) => verdict("conventions/Ready", malformed.into()),
+    }
 }
 
 fn verdict(rule: &str, finding: Finding) -> Verdict {

@@ -93,6 +93,27 @@ text_id! {
     EnvironmentId
 }
 
+impl EnvironmentId {
+    /// The name that a project's environment gets unless it is given another: slashes become dots, and what
+    /// cannot stand in an address becomes a dash.
+    pub fn of(project: &str, name: &str) -> Self {
+        let plain = |c: char| match c {
+            '/' => '.',
+            '.' | '_' | '-' => c,
+            _ if c.is_ascii_alphanumeric() => c,
+            _ => '-',
+        };
+        let joined = project.chars().chain(std::iter::once('.')).chain(name.chars());
+        EnvironmentId(joined.map(plain).collect())
+    }
+
+    /// Whether the text is one that could stand in an address as it is.
+    pub fn is_plain(&self) -> bool {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+        (1..=255).contains(&self.0.len()) && self.0.bytes().all(plain)
+    }
+}
+
 text_id! {
     /// The cluster's own token for a state: kept and handed back to watch.
     ResourceVersion

@@ -1,1 +1,223 @@
+//! The program against simulated clusters: faults of the API server, and the demo as a stranger meets it.
 
+use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use strandline::demo::api_server::{ApiServer, Fault, ServedKind, builtin_kinds};
+use strandline::demo::workloads::{SECRET_CANARY, SECRET_CANARY_BASE64};
+use strandline::log::LogReader;
+use strandline::model::{Kind, Offset};
+use tokio::process::Command;
+
+use crate::server::{PROGRAM, Result, Server, assert_nowhere, get, items};
+
+const RESOURCES: &str = "/environments/shop.web.production/resources?limit=500";
+
+fn config(server: &ApiServer) -> String {
+    format!(
+        "clusters:\n  - name: one\n    url: {}\nenvironments:\n  - project: shop/web\n    name: production\n    \
+         cluster: one\n    namespace: shop\n",
+        server.url()
+    )
+}
+
+fn pod(n: u64, round: u64) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": format!("web-{n}"), "namespace": "shop", "annotations": {"round": round.to_string()}},
+        "spec": {"containers": [{"name": "web", "image": "example.com/web:1"}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    })
+}
+
+/// What the simulated server holds: name to uid and resource version.
+fn truth(server: &ApiServer, group: &str, kind: &str) -> BTreeMap<String, (String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let entry = |object: Value| {
+        let metadata = &object["metadata"];
+        (text(&metadata["name"]), (text(&metadata["uid"]), text(&metadata["resourceVersion"])))
+    };
+    server.objects(group, kind).into_iter().map(entry).collect()
+}
+
+/// What the program holds, in the same shape.
+async fn told(server: &Server, kind: &str) -> Result<BTreeMap<String, (String, String)>> {
+    let list = server.ask(&format!("{RESOURCES}&kind={kind}")).await?;
+    let at = list["metadata"]["offset"].as_u64().unwrap_or(0);
+    let mut told = BTreeMap::new();
+    for item in items(&list) {
+        let (name, uid) =
+            (item["name"].as_str().unwrap_or_default(), item["id"].as_str().unwrap_or_default());
+        let detail = server.ask(&format!("/resources/{uid}?at={at}")).await?;
+        let version = detail["resource_version"].as_str().unwrap_or_default().to_owned();
+        told.insert(name.to_owned(), (uid.to_owned(), version));
+    }
+    Ok(told)
+}
+
+async fn until_true(server: &Server, simulated: &ApiServer, group: &str, kind: &str) -> Result<()> {
+    let started = Instant::now();
+    loop {
+        let (told, truth) = (told(server, kind).await, truth(simulated, group, kind));
+        match told {
+            Ok(told) if told == truth => return Ok(()),
+            told if started.elapsed() > Duration::from_secs(90) => {
+                return Err(format!("{told:#?}\nis not\n{truth:#?}\n{}", server.output()).into());
+            }
+            _ => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+}
+
+/// Numbers from a seed (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        (z ^ (z >> 27)) % limit
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_storm_of_faults_the_view_equals_the_truth() -> Result<()> {
+    for seed in [1, 2, 3] {
+        println!("seed {seed}");
+        let simulated = ApiServer::start("one", builtin_kinds()).await?;
+        let folder = tempfile::tempdir()?;
+        let server = Server::start(folder.path(), &config(&simulated)).await?;
+        simulated.faults().storm(seed, 60);
+        let mut random = Random(seed);
+        for round in 0..400 {
+            let n = random.below(12);
+            if random.below(4) == 0 {
+                simulated.delete("", "Pod", "shop", &format!("web-{n}"));
+            } else {
+                simulated.apply(pod(n, round));
+            }
+            if round % 20 == 0 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        simulated.faults().clear();
+        // A lost deletion is found by the next list, which a watch that is told "gone" makes at once.
+        simulated.faults().next(Fault::GoneInStream, 40);
+        simulated.apply(pod(99, 0));
+        until_true(&server, &simulated, "", "Pod").await?;
+        server.stop().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_resumes_and_a_deletion_missed_meanwhile_is_found() -> Result<()> {
+    let simulated = ApiServer::start("one", builtin_kinds()).await?;
+    let folder = tempfile::tempdir()?;
+    for n in 0..5 {
+        simulated.apply(pod(n, 0));
+    }
+    let mut server = Server::start(folder.path(), &config(&simulated)).await?;
+    until_true(&server, &simulated, "", "Pod").await?;
+    let lists = simulated.requests_of("", "Pod").lists;
+    server.kill().await?;
+    simulated.delete("", "Pod", "shop", "web-1");
+    simulated.apply(pod(2, 7));
+    server.kill_and_restart().await?;
+    until_true(&server, &simulated, "", "Pod").await?;
+    assert_eq!(simulated.requests_of("", "Pod").lists, lists, "the restart resumed, without a list");
+    server.kill().await?;
+    simulated.set_window(1);
+    simulated.delete("", "Pod", "shop", "web-3");
+    simulated.apply(pod(4, 9));
+    simulated.apply(pod(4, 10));
+    server.kill_and_restart().await?;
+    until_true(&server, &simulated, "", "Pod").await?;
+    assert!(
+        simulated.requests_of("", "Pod").lists > lists,
+        "what the server no longer knows has to be listed"
+    );
+    server.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_permission_and_a_vanished_kind_are_gaps_and_no_deletions() -> Result<()> {
+    let simulated = ApiServer::start("one", builtin_kinds()).await?;
+    let folder = tempfile::tempdir()?;
+    simulated.add_kind(ServedKind::custom("example.dev", "v1", "Database", "databases"));
+    simulated.apply(pod(1, 0));
+    simulated.apply(json!({"apiVersion": "example.dev/v1", "kind": "Database",
+        "metadata": {"name": "orders", "namespace": "shop"}}));
+    let server = Server::start(folder.path(), &config(&simulated)).await?;
+    server.until(RESOURCES, |list| items(list).count() == 2).await?;
+
+    simulated.faults().refuse(Some(Kind::new("", "Pod")), 403);
+    simulated.faults().next(Fault::ClosedWatch, 200);
+    let gap = |answer: &Value, kind: &str, reason: &str| {
+        let gaps = answer["metadata"]["coverage"]["gaps"].as_array().cloned().unwrap_or_default();
+        gaps.iter().any(|gap| gap["kind"] == kind && gap["reason"] == reason)
+    };
+    let answer = server.until(RESOURCES, |answer| gap(answer, "Pod", "forbidden")).await?;
+    assert_eq!(items(&answer).count(), 2, "nothing was deleted");
+    server.until("/environments/shop.web.production", |e| e["health"]["state"] == "Unknown").await?;
+    simulated.faults().clear();
+    simulated.faults().allow(Some(&Kind::new("", "Pod")));
+    server.until(RESOURCES, |answer| !gap(answer, "Pod", "forbidden")).await?;
+
+    simulated.remove_kind("example.dev", "Database");
+    let answer = server.until(RESOURCES, |answer| gap(answer, "Database", "not_served")).await?;
+    assert_eq!(items(&answer).count(), 2, "nothing was deleted");
+    server.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_shows_a_day_and_keeps_no_secret() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let output = std::fs::File::create(folder.path().join("output"))?;
+    let mut demo = Command::new(PROGRAM)
+        .args(["demo", "--seed", "7", "--listen", &format!("127.0.0.1:{port}"), "--data"])
+        .arg(folder.path().join("data"))
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output)
+        .kill_on_drop(true)
+        .spawn()?;
+    let url = format!("http://127.0.0.1:{port}");
+    let started = Instant::now();
+    while get(&format!("{url}/readyz")).await.map(|(status, _)| status).unwrap_or(0) != 200 {
+        let printed = std::fs::read_to_string(folder.path().join("output"))?;
+        assert!(demo.try_wait()?.is_none(), "the demo ended: {printed}");
+        assert!(started.elapsed() < Duration::from_secs(300), "the demo never became ready: {printed}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let ask = async |path: &str| -> Result<Value> {
+        let (status, body) = get(&format!("{url}/api/v1{path}")).await?;
+        assert_eq!(status, 200, "{path}: {body}");
+        Ok(serde_json::from_str(&body)?)
+    };
+    let now = ask("/environments?tier=production&limit=500").await?;
+    assert!(
+        items(&now).count() >= 12
+            && items(&now).any(|e| e["region"] == "us")
+            && items(&now).any(|e| e["region"] == "eu")
+    );
+    assert!(items(&now).filter(|e| e["health"]["state"] == "Healthy").count() >= 10, "{now:#}");
+    // The incident that every history has: payments/api in the US, about three hours before its end.
+    let incident = ask("/environments/payments.api.production.us-region?at=170m").await?;
+    assert_eq!(incident["health"]["state"], "Degraded", "{incident:#}");
+    let day_ago = ask("/environments?at=23h&limit=1").await?;
+    assert_eq!(items(&day_ago).count(), 1);
+    let again = ask(&format!("/environments?at={}&limit=1", day_ago["metadata"]["offset"])).await?;
+    assert_eq!(day_ago["items"], again["items"]);
+    let (status, page) = get(&format!("{url}/")).await?;
+    assert!(status == 200 && page.contains("payments/api") && page.contains("<form"), "{page}");
+    let history = LogReader::open(&folder.path().join("data"))?;
+    let first = history.observed_at(Offset::new(1))?.ok_or("the log is empty")?;
+    let last = history.observed_at(history.head()?)?.ok_or("the log is empty")?;
+    assert!(last.since(first) >= Duration::from_secs(23 * 3600), "from {first} to {last}");
+    demo.kill().await?;
+    assert_nowhere(folder.path(), &[SECRET_CANARY, SECRET_CANARY_BASE64])
+}

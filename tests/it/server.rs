@@ -161,3 +161,23 @@ pub(crate) async fn get(url: &str) -> Result<(u16, String)> {
 pub(crate) fn items(answer: &Value) -> impl Iterator<Item = &Value> {
     answer["items"].as_array().into_iter().flatten()
 }
+
+/// None of these texts is in any byte of any file below a folder.
+pub(crate) fn assert_nowhere(folder: &Path, canaries: &[&str]) -> Result<()> {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let bytes = std::fs::read(&path)?;
+            for canary in canaries {
+                let found = bytes.windows(canary.len()).any(|window| window == canary.as_bytes());
+                assert!(!found, "{canary} in {}", path.display());
+            }
+        }
+    }
+    Ok(())
+}

@@ -64,13 +64,12 @@ fn place(project: &'static Project, cluster: usize, name: &str, tier: Tier) -> P
 
 /// The environments of sites that are not being deleted, each with all its targets.
 pub(super) fn environments(sites: &BTreeMap<SiteId, Box<Site>>) -> Vec<EnvironmentSpec> {
-    let mut environments: BTreeMap<String, EnvironmentSpec> = BTreeMap::new();
+    let mut environments: BTreeMap<EnvironmentId, EnvironmentSpec> = BTreeMap::new();
     for site in sites.values().filter(|site| site.deleting.is_none()) {
         let place = &site.place;
-        let id = format!("{}.{}", place.project.path, place.environment);
-        let id = id.replacen('/', ".", 1).replace('/', "-");
+        let id = EnvironmentId::of(place.project.path, &place.environment);
         let environment = environments.entry(id.clone()).or_insert_with(|| EnvironmentSpec {
-            id: EnvironmentId::new(id),
+            id,
             project: place.project.path.to_owned(),
             name: place.environment.clone(),
             slug: place.slug.clone(),

@@ -1,0 +1,40 @@
+//! Job: running, suspended, complete or failed, as its conditions tell.
+
+use super::Finding;
+use super::fields::{Malformed, Section};
+use crate::model::Health;
+use crate::object::Object;
+
+pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
+    let status = Section::status(object);
+    let outcomes =
+        [("Failed", Health::Degraded), ("Complete", Health::Healthy), ("Suspended", Health::Suspended)];
+    for (condition, health) in outcomes {
+        let Some(met) = status.condition(condition)? else { continue };
+        if met.text("status")? == "True" {
+            return Ok(Finding::new(health, condition, met.text("message")?));
+        }
+    }
+    Ok(Finding::progressing("Running", ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::line;
+
+    #[test]
+    fn a_condition_that_is_met_decides() {
+        for (condition, status, expected) in [
+            ("Failed", "True", "Degraded [Failed] why"),
+            ("Complete", "True", "Healthy [Complete] why"),
+            ("Suspended", "True", "Suspended [Suspended] why"),
+            ("Failed", "False", "Progressing [Running]"),
+        ] {
+            let conditions = json!([{"type": condition, "status": status, "message": "why"}]);
+            let job = json!({"apiVersion": "batch/v1", "kind": "Job", "status": {"conditions": conditions}});
+            assert_eq!(line(&job), format!("builtin/Job: {expected}"));
+        }
+    }
+}
