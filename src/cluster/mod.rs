@@ -1,1 +1,37 @@
-//! Watches clusters.
+//! Follows clusters: finds their kinds, lists and watches them, and hands what it saw to the log.
+//!
+//! ```text
+//!  supervise ──► discovery          which kinds are there? asked again and again
+//!      │
+//!      └──► list_watch, one per kind (and namespace)
+//!               begin ──► list ──► watch ──► watch …      each batch with the cursor that covers it
+//!                  ▲        │        │
+//!                  └────────┴─ 410 ──┘   anything else: back off and resume
+//! ```
+//!
+//! Nothing is kept per object: what is known stands in the log. What cannot be observed becomes a gap of
+//! coverage and never a deletion.
+
+mod backoff;
+mod connect;
+mod coverage;
+mod discovery;
+mod document;
+mod lines;
+mod list_watch;
+mod outcome;
+mod request;
+mod settings;
+mod sink;
+mod stats;
+mod supervise;
+
+#[cfg(test)]
+mod tests;
+
+pub use connect::{Access, ClusterConnection, ConnectError, ConnectSettings, connect};
+pub use discovery::{DEFAULT_EXCLUDES, Discovered, Exclude, FailedGroup, KindPattern, Selection, ServedKind};
+pub use settings::{ClusterSettings, Limits};
+pub use sink::Sink;
+pub use stats::{ClusterCounts, ClusterStats};
+pub use supervise::supervise;

@@ -1,0 +1,239 @@
+//! Reaching a cluster.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use thiserror::Error;
+
+use super::request::chain;
+
+/// How a cluster is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// By a context of a kubeconfig.
+    Kubeconfig {
+        /// The file; none for `$KUBECONFIG` or `~/.kube/config`.
+        path: Option<PathBuf>,
+        /// The context; none for the file's current one.
+        context: Option<String>,
+    },
+    /// As the service account of the Pod we run in.
+    InCluster,
+    /// At an address without credentials.
+    Url(String),
+}
+
+/// How to connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectSettings {
+    /// Where the cluster is.
+    pub access: Access,
+    /// Whether a kubeconfig may name a program that is run to get credentials.
+    pub allow_exec_plugins: bool,
+    /// How long a connection may take to open.
+    pub timeout: Duration,
+}
+
+impl ConnectSettings {
+    /// Refuses plugins and waits ten seconds.
+    pub fn new(access: Access) -> Self {
+        ConnectSettings { access, allow_exec_plugins: false, timeout: Duration::from_secs(10) }
+    }
+}
+
+/// A way to a cluster; opened connections are shared by its clones.
+#[derive(Clone)]
+pub struct ClusterConnection {
+    pub(super) client: kube::Client,
+    url: String,
+}
+
+impl ClusterConnection {
+    /// The server's address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl std::fmt::Debug for ClusterConnection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClusterConnection").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// Why there is no way to a cluster.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// The kubeconfig cannot be read.
+    #[error("the kubeconfig cannot be read: {0}")]
+    Kubeconfig(String),
+    /// The kubeconfig has no such context.
+    #[error("the kubeconfig has no context `{name}`; it has {}", list(.available))]
+    UnknownContext {
+        /// The context asked for.
+        name: String,
+        /// Those there are.
+        available: Vec<String>,
+    },
+    /// The kubeconfig names no current context and none was asked for.
+    #[error("the kubeconfig has no current context; name one of {}", list(.0))]
+    NoContext(Vec<String>),
+    /// The kubeconfig wants a program to be run.
+    #[error(
+        "user `{user}` of the kubeconfig gets its credentials by running `{command}`, which is refused; \
+         set `allow_exec_plugins` if you trust this file"
+    )]
+    ExecPlugin {
+        /// The user of the kubeconfig.
+        user: String,
+        /// The program.
+        command: String,
+    },
+    /// We do not run in a cluster.
+    #[error("not running in a cluster: {0}")]
+    NotInCluster(String),
+    /// The address makes no sense.
+    #[error("`{url}` is not an address of a cluster: {reason}")]
+    Url {
+        /// The address.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// TLS or credentials cannot be set up.
+    #[error("the connection cannot be set up: {0}")]
+    Client(String),
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Prepares the way to a cluster; nothing is sent yet.
+pub async fn connect(settings: &ConnectSettings) -> Result<ClusterConnection, ConnectError> {
+    let mut config = match &settings.access {
+        Access::Url(url) => from_url(url)?,
+        Access::InCluster => {
+            kube::Config::incluster().map_err(|error| ConnectError::NotInCluster(chain(&error)))?
+        }
+        Access::Kubeconfig { path, context } => {
+            let kubeconfig = match path {
+                Some(path) => Kubeconfig::read_from(path),
+                None => Kubeconfig::read(),
+            };
+            let kubeconfig = kubeconfig.map_err(|error| ConnectError::Kubeconfig(chain(&error)))?;
+            from_kubeconfig(kubeconfig, context.as_deref(), settings.allow_exec_plugins).await?
+        }
+    };
+    config.connect_timeout = Some(settings.timeout);
+    // Watches are silent for long; each read of ours has a limit of its own.
+    config.read_timeout = None;
+    // Failures are seen, told and retried by the watches themselves.
+    config.default_retry = false;
+    let url = config.cluster_url.to_string();
+    let client = kube::Client::try_from(config).map_err(|error| ConnectError::Client(chain(&error)))?;
+    Ok(ClusterConnection { client, url })
+}
+
+fn from_url(url: &str) -> Result<kube::Config, ConnectError> {
+    let problem = |reason: String| ConnectError::Url { url: url.to_owned(), reason };
+    let uri: http::Uri = url.parse().map_err(|error| problem(chain(&error)))?;
+    match uri.scheme_str() {
+        Some("http" | "https") if uri.host().is_some() => Ok(kube::Config::new(uri)),
+        _ => Err(problem("it does not begin with http:// or https:// and a host".to_owned())),
+    }
+}
+
+async fn from_kubeconfig(
+    kubeconfig: Kubeconfig,
+    context: Option<&str>,
+    allow_exec_plugins: bool,
+) -> Result<kube::Config, ConnectError> {
+    let available = || kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
+    let name = match context.or(kubeconfig.current_context.as_deref()).filter(|name| !name.is_empty()) {
+        Some(name) => name.to_owned(),
+        None => return Err(ConnectError::NoContext(available())),
+    };
+    let chosen = kubeconfig.contexts.iter().find(|context| context.name == name);
+    let Some(chosen) = chosen.and_then(|context| context.context.as_ref()) else {
+        return Err(ConnectError::UnknownContext { name, available: available() });
+    };
+    if let (Some(user), false) = (&chosen.user, allow_exec_plugins) {
+        refuse_plugins(&kubeconfig, user)?;
+    }
+    let options = KubeConfigOptions { context: Some(name), ..KubeConfigOptions::default() };
+    kube::Config::from_custom_kubeconfig(kubeconfig, &options)
+        .await
+        .map_err(|error| ConnectError::Kubeconfig(chain(&error)))
+}
+
+/// A kubeconfig can name a program in two places: an exec plugin and the older auth provider.
+fn refuse_plugins(kubeconfig: &Kubeconfig, user: &str) -> Result<(), ConnectError> {
+    let named = kubeconfig.auth_infos.iter().find(|named| named.name == user);
+    let Some(info) = named.and_then(|named| named.auth_info.as_ref()) else { return Ok(()) };
+    let exec = info.exec.as_ref().map(|exec| exec.command.clone().unwrap_or_default());
+    let provider = info.auth_provider.as_ref().and_then(|provider| provider.config.get("cmd-path").cloned());
+    match exec.or(provider) {
+        Some(command) => Err(ConnectError::ExecPlugin { user: user.to_owned(), command }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use super::*;
+
+    const KUBECONFIG: &str = r#"
+apiVersion: v1
+kind: Config
+current-context: plain
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:6443", insecure-skip-tls-verify: true}}]
+users:
+- {name: plain, user: {token: t}}
+- {name: plugin, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: aws-login}}}
+- {name: provider, user: {auth-provider: {name: gcp, config: {cmd-path: gcloud-login}}}}
+contexts:
+- {name: plain, context: {cluster: c, user: plain}}
+- {name: plugin, context: {cluster: c, user: plugin}}
+- {name: provider, context: {cluster: c, user: provider}}
+"#;
+
+    async fn try_context(context: Option<&str>) -> Result<String, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config");
+        std::fs::write(&path, KUBECONFIG).unwrap();
+        let access = Access::Kubeconfig { path: Some(path), context: context.map(str::to_owned) };
+        let connection = connect(&ConnectSettings::new(access)).await;
+        connection.map(|connection| connection.url().to_owned()).map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_is_read_with_care() {
+        assert_eq!(try_context(None).await, Ok("https://127.0.0.1:6443/".to_owned()));
+        let unknown = try_context(Some("nowhere")).await.unwrap_err();
+        assert!(unknown.contains("`nowhere`") && unknown.contains("plain, plugin, provider"), "{unknown}");
+        for (context, command) in [("plugin", "aws-login"), ("provider", "gcloud-login")] {
+            let refused = try_context(Some(context)).await.unwrap_err();
+            assert!(refused.contains(command) && refused.contains("allow_exec_plugins"), "{refused}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_reached_is_named() {
+        let missing = Access::Kubeconfig { path: Some("/nonexistent/kubeconfig".into()), context: None };
+        let cases = [
+            (missing, "/nonexistent/kubeconfig"),
+            (Access::Url("ftp://example.org".to_owned()), "ftp://example.org"),
+            (Access::Url("http://".to_owned()), "http://"),
+        ];
+        for (access, part) in cases {
+            let error = connect(&ConnectSettings::new(access)).await.unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+        let plain =
+            connect(&ConnectSettings::new(Access::Url("http://127.0.0.1:1".to_owned()))).await.unwrap();
+        assert_eq!(plain.url(), "http://127.0.0.1:1/");
+    }
+}

@@ -1,0 +1,90 @@
+//! Tells the log from when to when a kind was watched.
+
+use std::sync::Arc;
+
+use super::{ClusterStats, Sink};
+use crate::clock::Clock;
+use crate::log::AppendError;
+use crate::model::{CoverageMark, CoverageState, Timestamp, WatchKey};
+
+/// The reasons of gaps, as the log knows them.
+pub(super) mod reason {
+    pub(in crate::cluster) const UNREACHABLE: &str = "unreachable";
+    pub(in crate::cluster) const FORBIDDEN: &str = "forbidden";
+    pub(in crate::cluster) const UNAUTHORIZED: &str = "unauthorized";
+    pub(in crate::cluster) const NOT_SERVED: &str = "not_served";
+    pub(in crate::cluster) const RESTARTED: &str = "restarted";
+    pub(in crate::cluster) const INVALID: &str = "invalid";
+}
+
+/// Whether one watch sees everything, as far as the log was told.
+pub(super) struct Coverage<S> {
+    watch: WatchKey,
+    sink: S,
+    clock: Arc<dyn Clock>,
+    stats: Arc<ClusterStats>,
+    /// The last mark: a gap's reason, or none while watched; nothing before the first mark.
+    told: Option<Option<&'static str>>,
+    last_heard: Option<Timestamp>,
+}
+
+impl<S: Sink> Coverage<S> {
+    pub(super) fn new(watch: WatchKey, sink: S, clock: Arc<dyn Clock>, stats: Arc<ClusterStats>) -> Self {
+        Coverage { watch, sink, clock, stats, told: None, last_heard: None }
+    }
+
+    /// The server gave a sign of life.
+    pub(super) fn heard(&mut self) {
+        let now = self.clock.now();
+        self.last_heard = Some(now);
+        self.stats.heard(now);
+    }
+
+    pub(super) fn last_heard(&self) -> Option<Timestamp> {
+        self.last_heard
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.told == Some(None)
+    }
+
+    /// From here on every change reaches the log.
+    pub(super) async fn watched(&mut self) -> Result<(), AppendError> {
+        if self.is_watched() {
+            return Ok(());
+        }
+        tracing::info!(watch = %self.watch, "watched");
+        self.mark(CoverageState::Watched, self.clock.now(), "", String::new()).await?;
+        self.told = Some(None);
+        Ok(())
+    }
+
+    /// Nobody watched since the server was last heard.
+    pub(super) async fn gap(&mut self, reason: &'static str, message: String) -> Result<(), AppendError> {
+        if self.told == Some(Some(reason)) {
+            return Ok(());
+        }
+        tracing::warn!(watch = %self.watch, reason, message, "not watched");
+        let since = self.last_heard.unwrap_or_else(|| self.clock.now());
+        self.mark(CoverageState::Gap, since, reason, message).await?;
+        self.told = Some(Some(reason));
+        Ok(())
+    }
+
+    /// An earlier run of ours was last heard of at that time, and nobody watched since.
+    pub(super) async fn resumed(&mut self, last_seen: Timestamp) -> Result<(), AppendError> {
+        self.last_heard = Some(last_seen);
+        self.gap(reason::RESTARTED, "Strandline was not running".to_owned()).await
+    }
+
+    async fn mark(
+        &self,
+        state: CoverageState,
+        since: Timestamp,
+        reason: &str,
+        message: String,
+    ) -> Result<(), AppendError> {
+        let (watch, reason) = (self.watch.clone(), reason.to_owned());
+        self.sink.mark(CoverageMark { watch, state, since, reason, message }).await.map(|_| ())
+    }
+}

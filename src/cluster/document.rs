@@ -1,0 +1,146 @@
+//! Pages of lists and lines of watches, read as far as they concern us.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::request::Failure;
+use crate::log::{Observation, Observed};
+use crate::model::ResourceVersion;
+use crate::redact::{CleanError, Rules, TypeMeta, clean, identify};
+
+/// A page of a list.
+#[derive(Deserialize)]
+pub(super) struct Page<'a> {
+    #[serde(borrow)]
+    pub(super) metadata: PageMeta<'a>,
+    /// Go writes an empty list as null.
+    #[serde(borrow, default)]
+    pub(super) items: Option<Vec<&'a RawValue>>,
+}
+
+/// What a page says about its list.
+#[derive(Deserialize)]
+pub(super) struct PageMeta<'a> {
+    #[serde(borrow, default, rename = "resourceVersion")]
+    pub(super) resource_version: Cow<'a, str>,
+    #[serde(borrow, default, rename = "continue")]
+    pub(super) token: Cow<'a, str>,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, Failure> {
+        let problem = |error| Failure::Invalid(format!("a list that cannot be read: {error}"));
+        serde_json::from_str(text).map_err(problem)
+    }
+}
+
+/// A line of a watch.
+#[derive(Debug)]
+pub(super) enum Line {
+    /// Something happened, up to this state of the cluster.
+    Observed(Box<Observed>),
+    /// Nothing happened up to this state of the cluster.
+    Bookmark(ResourceVersion),
+    /// The server ends the watch.
+    Failed(Failure),
+    /// Something that cannot be read; the state of the cluster behind it where that is known.
+    Undecodable { reason: &'static str, resource_version: Option<ResourceVersion> },
+}
+
+#[derive(Deserialize)]
+struct WatchLine<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    object: &'a RawValue,
+}
+
+/// Reads a line of a watch.
+pub(super) fn line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> Line {
+    let garbage = |reason| Line::Undecodable { reason, resource_version: None };
+    // Bytes that are no UTF-8 can only stand within strings, so the object stays readable without them.
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(line) = serde_json::from_str::<WatchLine<'_>>(&text) else { return garbage("syntax") };
+    let raw = line.object.get();
+    match &*line.kind {
+        "ADDED" | "MODIFIED" => match applied(raw, defaults, rules) {
+            Ok(observed) => Line::Observed(Box::new(observed)),
+            Err(error) => Line::Undecodable { reason: error.code(), resource_version: version(raw) },
+        },
+        "DELETED" => match identify(raw) {
+            Ok(gone) => Line::Observed(Box::new(Observed::Deleted {
+                namespace: gone.namespace,
+                name: gone.name,
+                uid: gone.uid,
+                resource_version: gone.resource_version,
+            })),
+            Err(error) => Line::Undecodable { reason: error.code(), resource_version: version(raw) },
+        },
+        "BOOKMARK" => version(raw).map_or(garbage("no_resource_version"), Line::Bookmark),
+        "ERROR" => Line::Failed(status(raw)),
+        _ => garbage("type"),
+    }
+}
+
+/// Makes an object ready for the log.
+pub(super) fn applied(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observed, CleanError> {
+    let cleaned = clean(raw, defaults, rules)?;
+    Ok(Observed::Applied(Observation {
+        namespace: cleaned.namespace,
+        name: cleaned.name,
+        uid: cleaned.uid,
+        resource_version: cleaned.resource_version,
+        body: cleaned.body,
+        digest: cleaned.digest,
+        changed_by: cleaned.changed_by,
+    }))
+}
+
+/// The resourceVersion of anything that has one.
+fn version(raw: &str) -> Option<ResourceVersion> {
+    #[derive(Deserialize)]
+    struct Object<'a> {
+        #[serde(borrow)]
+        metadata: Meta<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Meta<'a> {
+        #[serde(borrow, rename = "resourceVersion")]
+        resource_version: Cow<'a, str>,
+    }
+    let object: Object<'_> = serde_json::from_str(raw).ok()?;
+    let version = object.metadata.resource_version;
+    (!version.is_empty()).then(|| ResourceVersion::new(version))
+}
+
+fn status(raw: &str) -> Failure {
+    #[derive(Deserialize)]
+    struct Status {
+        #[serde(default)]
+        code: u16,
+        #[serde(default)]
+        reason: String,
+        #[serde(default)]
+        message: String,
+        #[serde(default)]
+        details: Option<Details>,
+    }
+    #[derive(Deserialize)]
+    struct Details {
+        #[serde(default, rename = "retryAfterSeconds")]
+        retry_after_seconds: u64,
+    }
+    let Ok(status) = serde_json::from_str::<Status>(raw) else {
+        return Failure::Invalid("the watch ended with an error that cannot be read".to_owned());
+    };
+    if matches!(status.reason.as_str(), "Expired" | "Gone") {
+        return Failure::Gone;
+    }
+    let after = status.details.map(|details| details.retry_after_seconds).filter(|&seconds| seconds > 0);
+    // Servers leave the code out where they mean a failure of their own.
+    let code = if status.code == 0 { 500 } else { status.code };
+    Failure::of_status(code, status.message, after.map(Duration::from_secs))
+}

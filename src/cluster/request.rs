@@ -1,0 +1,165 @@
+//! Requests to a cluster: bounded in size and in silence, and failures told apart by what to do about them.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use http::{Request, StatusCode, header};
+use http_body_util::BodyExt;
+use kube::client::Body;
+
+use super::Limits;
+
+/// Why a request or a stream failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The cluster no longer has the changes we ask for (410).
+    Gone,
+    /// We may not see this (403).
+    Forbidden(String),
+    /// The cluster does not know us (401).
+    Unauthorized(String),
+    /// There is no such thing (404, 405).
+    NotServed(String),
+    /// The server is asked too much or fails; it may say when to come back.
+    Busy {
+        /// What it said.
+        message: String,
+        /// How long it asked us to wait.
+        after: Option<Duration>,
+    },
+    /// There is no answer.
+    Unreachable(String),
+    /// There is an answer, and it makes no sense.
+    Invalid(String),
+    /// An answer, or a line of it, is larger than we take.
+    TooLarge(String),
+}
+
+impl Failure {
+    /// What an HTTP status or a Status object of a cluster means.
+    pub(super) fn of_status(code: u16, message: String, after: Option<Duration>) -> Failure {
+        match code {
+            // The cluster is younger than our cursor: it was restored, or another one took its place.
+            504 if message.contains("Too large resource version") => Failure::Gone,
+            410 => Failure::Gone,
+            401 => Failure::Unauthorized(message),
+            403 => Failure::Forbidden(message),
+            404 | 405 => Failure::NotServed(message),
+            408 | 429 | 500.. => Failure::Busy { message, after },
+            _ => Failure::Invalid(message),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Gone => f.write_str("the cluster no longer has the changes since our last one"),
+            Failure::Forbidden(message)
+            | Failure::Unauthorized(message)
+            | Failure::NotServed(message)
+            | Failure::Busy { message, .. }
+            | Failure::Unreachable(message)
+            | Failure::Invalid(message)
+            | Failure::TooLarge(message) => f.write_str(message),
+        }
+    }
+}
+
+/// An error with all its causes in one line.
+pub(super) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let message = error.to_string();
+        // Wrappers often repeat what they wrap.
+        if !text.contains(&message) {
+            text.push_str(": ");
+            text.push_str(&message);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// Answers are read in pieces.
+pub(super) type Pieces = BoxStream<'static, Result<Bytes, String>>;
+
+/// Sends a GET and returns the answer's body once its status is known to be good.
+pub(super) async fn get(
+    client: &kube::Client,
+    path: &str,
+    accept: &'static str,
+    limits: &Limits,
+) -> Result<Pieces, Failure> {
+    let request = Request::get(path)
+        .header(header::ACCEPT, accept)
+        // Newer servers compress watches line by line, which costs both sides more than it saves.
+        .header(header::ACCEPT_ENCODING, "identity")
+        .body(Body::empty())
+        .map_err(|error| Failure::Invalid(chain(&error)))?;
+    let response = tokio::time::timeout(limits.response, client.send(request))
+        .await
+        .map_err(|_| Failure::Unreachable("no answer in time".to_owned()))?
+        .map_err(|error| of_client(&error))?;
+    let status = response.status();
+    let after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let after = after.and_then(|text| text.parse().ok()).map(Duration::from_secs);
+    let body: Pieces =
+        response.into_body().into_data_stream().map(|piece| piece.map_err(|e| chain(&e))).boxed();
+    if status == StatusCode::OK {
+        return Ok(body);
+    }
+    let text = collect(body, ERROR_BYTES, limits.idle).await.unwrap_or_default();
+    Err(Failure::of_status(status.as_u16(), status_message(status, &text), after))
+}
+
+/// As much of an error's text as is read.
+const ERROR_BYTES: usize = 64 << 10;
+
+fn of_client(error: &kube::Error) -> Failure {
+    match error {
+        kube::Error::Auth(_) => Failure::Unauthorized(chain(error)),
+        _ => Failure::Unreachable(chain(error)),
+    }
+}
+
+/// The message of a Status object, or else the beginning of whatever was answered.
+fn status_message(status: StatusCode, text: &str) -> String {
+    #[derive(serde::Deserialize)]
+    struct Status {
+        message: String,
+    }
+    let said = match serde_json::from_str::<Status>(text) {
+        Ok(status) => status.message,
+        Err(_) => text.trim().chars().take(200).collect(),
+    };
+    if said.is_empty() { status.to_string() } else { format!("{status}: {said}") }
+}
+
+/// Reads a whole answer.
+pub(super) async fn collect(mut body: Pieces, most: usize, idle: Duration) -> Result<String, Failure> {
+    let mut text = BytesMut::new();
+    loop {
+        let piece = tokio::time::timeout(idle, body.next())
+            .await
+            .map_err(|_| Failure::Unreachable("the answer stopped midway".to_owned()))?;
+        let Some(piece) = piece else { break };
+        let piece = piece.map_err(Failure::Unreachable)?;
+        if text.len() + piece.len() > most {
+            return Err(Failure::TooLarge(format!("an answer of more than {most} bytes")));
+        }
+        text.extend_from_slice(&piece);
+    }
+    String::from_utf8(text.into()).map_err(|_| Failure::Invalid("the answer is not UTF-8".to_owned()))
+}
+
+/// Reads a whole JSON document.
+pub(super) async fn get_text(client: &kube::Client, path: &str, limits: &Limits) -> Result<String, Failure> {
+    let body = get(client, path, "application/json", limits).await?;
+    collect(body, limits.page_bytes, limits.idle).await
+}

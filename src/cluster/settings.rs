@@ -1,0 +1,96 @@
+//! What one cluster's watching can be told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{ClusterStats, Selection};
+use crate::redact::Rules;
+
+/// How one cluster is followed.
+#[derive(Clone, Debug)]
+pub struct ClusterSettings {
+    /// The cluster's name in the log.
+    pub name: String,
+    /// What is hidden, and what is no change.
+    pub rules: Arc<Rules>,
+    /// Which kinds are followed.
+    pub selection: Selection,
+    /// The only namespaces to look into; with any, kinds outside namespaces are not followed. Empty for
+    /// the whole cluster.
+    pub namespaces: Vec<String>,
+    /// How often the cluster is asked for its kinds.
+    pub rediscover: Duration,
+    /// How many kinds are listed at the same time.
+    pub concurrent_lists: usize,
+    /// Sizes and times.
+    pub limits: Limits,
+    /// Counters, shared with whoever shows them.
+    pub stats: Arc<ClusterStats>,
+}
+
+impl ClusterSettings {
+    /// The whole cluster with the usual limits.
+    pub fn new(name: impl Into<String>, rules: Arc<Rules>) -> Self {
+        ClusterSettings {
+            name: name.into(),
+            rules,
+            selection: Selection::default(),
+            namespaces: Vec::new(),
+            rediscover: Duration::from_secs(30),
+            concurrent_lists: 8,
+            limits: Limits::default(),
+            stats: Arc::default(),
+        }
+    }
+}
+
+/// Bounds of what a watch takes in and of how long it waits.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Objects asked for in one page of a list.
+    pub page_objects: usize,
+    /// The largest page taken in; a larger one is asked for again with fewer objects.
+    pub page_bytes: usize,
+    /// The longest line of a watch, that is, the largest object.
+    pub line_bytes: usize,
+    /// Lines appended together at most.
+    pub batch_lines: usize,
+    /// Bytes of lines appended together, more or less.
+    pub batch_bytes: usize,
+    /// How long the server may leave a request unanswered.
+    pub response: Duration,
+    /// How long a connection may stay silent.
+    pub idle: Duration,
+    /// How long being without a connection goes unmentioned.
+    pub patience: Duration,
+    /// How long the server is asked to keep a watch open, at least; up to a quarter is added at random.
+    pub watch: Duration,
+    /// The first and shortest wait after a failure.
+    pub backoff_least: Duration,
+    /// The longest wait after a failure.
+    pub backoff_most: Duration,
+    /// The least time between two openings of the same watch.
+    pub pace: Duration,
+    /// How many watches in a row may close at once and silently before the kind is listed afresh.
+    pub empty_watches: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            page_objects: 500,
+            page_bytes: 64 << 20,
+            line_bytes: 16 << 20,
+            batch_lines: 500,
+            batch_bytes: 4 << 20,
+            response: Duration::from_secs(65),
+            idle: Duration::from_secs(120),
+            patience: Duration::from_secs(5),
+            watch: Duration::from_secs(240),
+            backoff_least: Duration::from_millis(500),
+            backoff_most: Duration::from_secs(30),
+            pace: Duration::from_secs(1),
+            empty_watches: 5,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What a cluster's watches have done so far.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use crate::log::Appended;
+use crate::model::Timestamp;
+
+/// Counters of one cluster, counted by its watches and read by anyone.
+#[derive(Debug, Default)]
+pub struct ClusterStats {
+    received: AtomicU64,
+    written: AtomicU64,
+    unchanged: AtomicU64,
+    stale: AtomicU64,
+    undecodable: AtomicU64,
+    relists: AtomicU64,
+    requests: AtomicU64,
+    watches: AtomicU64,
+    last_heard: AtomicI64,
+}
+
+/// The counters at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClusterCounts {
+    /// Objects and deletions told by the cluster.
+    pub received: u64,
+    /// Changes the log wrote because of them.
+    pub written: u64,
+    /// Those that changed nothing.
+    pub unchanged: u64,
+    /// Those older than what the log holds.
+    pub stale: u64,
+    /// What could not be read as an object.
+    pub undecodable: u64,
+    /// Lists that were begun.
+    pub relists: u64,
+    /// List and watch requests sent.
+    pub requests: u64,
+    /// Watches that run now.
+    pub watches: u64,
+    /// When the cluster was last heard; none while it never was.
+    pub last_heard: Option<Timestamp>,
+}
+
+impl ClusterStats {
+    /// The counters now.
+    pub fn counts(&self) -> ClusterCounts {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let last_heard = self.last_heard.load(Ordering::Relaxed);
+        ClusterCounts {
+            received: of(&self.received),
+            written: of(&self.written),
+            unchanged: of(&self.unchanged),
+            stale: of(&self.stale),
+            undecodable: of(&self.undecodable),
+            relists: of(&self.relists),
+            requests: of(&self.requests),
+            watches: of(&self.watches),
+            last_heard: (last_heard != 0).then(|| Timestamp::from_micros(last_heard)),
+        }
+    }
+
+    pub(super) fn appended(&self, received: usize, appended: Appended) {
+        self.received.fetch_add(received as u64, Ordering::Relaxed);
+        self.written.fetch_add(appended.written as u64, Ordering::Relaxed);
+        self.unchanged.fetch_add(appended.unchanged as u64, Ordering::Relaxed);
+        self.stale.fetch_add(appended.stale as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn undecodable(&self) {
+        self.undecodable.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn relist(&self) {
+        self.relists.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn request(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn heard(&self, at: Timestamp) {
+        self.last_heard.fetch_max(at.as_micros(), Ordering::Relaxed);
+    }
+
+    pub(super) fn set_watches(&self, watches: usize) {
+        self.watches.store(watches as u64, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,7 @@
+//! The state machine against a small server that does as each test says.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod fake;
+mod list_watch;
+mod supervise;

@@ -1,0 +1,273 @@
+//! A server with a script, and a log that only remembers.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, future, stream};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::cluster::{Access, ClusterConnection, ClusterSettings, ConnectSettings, Limits, Sink, connect};
+use crate::digest::Noise;
+use crate::log::{AppendError, Appended, Batch, Epoch, Observed, Phase, Session};
+use crate::model::{CoverageMark, Offset, ResourceVersion, Timestamp, WatchKey};
+use crate::redact::Rules;
+
+/// What the server answers.
+pub(super) enum Reply {
+    /// A whole answer.
+    Whole(u16, String),
+    /// A watch that tells this and ends.
+    Closing(Vec<String>),
+    /// A watch that tells this and stays open.
+    Open(Vec<String>),
+    /// A watch that tells this and breaks off.
+    Breaking(Vec<String>),
+}
+
+/// Why a stream broke off.
+#[derive(Debug, thiserror::Error)]
+#[error("broken off")]
+struct Broken;
+
+type Body = UnsyncBoxBody<Bytes, Broken>;
+
+fn answer(reply: Reply) -> Response<Body> {
+    let (status, texts) = match &reply {
+        Reply::Whole(status, text) => (*status, vec![text.clone()]),
+        Reply::Closing(texts) | Reply::Open(texts) | Reply::Breaking(texts) => (200, texts.clone()),
+    };
+    let pieces = stream::iter(texts).map(|text| Ok(Frame::data(Bytes::from(text))));
+    let body = match reply {
+        Reply::Open(_) => StreamBody::new(pieces.chain(stream::pending())).boxed_unsync(),
+        // What was said before must arrive, so the break waits for its turn.
+        Reply::Breaking(_) => {
+            let broken = stream::once(async {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                Err(Broken)
+            });
+            StreamBody::new(pieces.chain(broken)).boxed_unsync()
+        }
+        Reply::Whole(..) | Reply::Closing(_) => StreamBody::new(pieces).boxed_unsync(),
+    };
+    Response::builder().status(status).body(body).unwrap()
+}
+
+/// A server that answers each request as its script says; the number counts requests from zero.
+pub(super) struct Server {
+    pub(super) connection: ClusterConnection,
+    requests: Arc<Mutex<Vec<String>>>,
+    _accepting: AbortOnDropHandle<()>,
+}
+
+impl Server {
+    pub(super) async fn start(script: impl Fn(&str, usize) -> Reply + Send + Sync + 'static) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let requests: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (seen, script) = (Arc::clone(&requests), Arc::new(script));
+        let accepting = AbortOnDropHandle::new(tokio::spawn(async move {
+            let mut connections = tokio::task::JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                let (seen, script) = (Arc::clone(&seen), Arc::clone(&script));
+                let service = service_fn(move |request: Request<_>| {
+                    let _: &hyper::body::Incoming = request.body();
+                    let path = request.uri().to_string();
+                    let number = {
+                        let mut seen = seen.lock().unwrap();
+                        seen.push(path.clone());
+                        seen.len() - 1
+                    };
+                    future::ready(Ok::<_, Infallible>(answer(script(&path, number))))
+                });
+                connections.spawn(
+                    hyper::server::conn::http1::Builder::new()
+                        .serve_connection(TokioIo::new(stream), service),
+                );
+            }
+        }));
+        let settings = ConnectSettings::new(Access::Url(format!("http://{address}")));
+        Server { connection: connect(&settings).await.unwrap(), requests, _accepting: accepting }
+    }
+
+    /// The requests so far, without their host.
+    pub(super) fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    pub(super) fn lists(&self) -> usize {
+        self.requests().iter().filter(|path| path.contains("limit=")).count()
+    }
+
+    pub(super) fn watches(&self) -> Vec<String> {
+        self.requests().into_iter().filter(|path| path.contains("watch=1")).collect()
+    }
+}
+
+/// An object as a cluster writes it.
+pub(super) fn object(name: &str, version: u64) -> String {
+    format!(
+        r#"{{"metadata":{{"name":"{name}","namespace":"n","uid":"u-{name}","resourceVersion":"{version}"}}}}"#
+    )
+}
+
+/// A page of a list.
+pub(super) fn page(version: u64, token: &str, names: &[&str]) -> Reply {
+    let items: Vec<String> = names.iter().map(|name| object(name, version)).collect();
+    let text = format!(
+        r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"{version}","continue":"{token}"}},"items":[{}]}}"#,
+        items.join(",")
+    );
+    Reply::Whole(200, text)
+}
+
+/// A line of a watch.
+pub(super) fn event(kind: &str, object: &str) -> String {
+    format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n")
+}
+
+pub(super) fn bookmark(version: u64) -> String {
+    event("BOOKMARK", &format!(r#"{{"kind":"Pod","metadata":{{"resourceVersion":"{version}"}}}}"#))
+}
+
+pub(super) fn status(code: u16) -> String {
+    format!(r#"{{"kind":"Status","status":"Failure","code":{code},"message":"scripted"}}"#)
+}
+
+/// Remembers what it is given.
+#[derive(Clone, Default)]
+pub(super) struct Recorder(Arc<Mutex<Recorded>>);
+
+#[derive(Default)]
+pub(super) struct Recorded {
+    /// One word for each thing given, in order.
+    pub(super) story: Vec<String>,
+    pub(super) marks: Vec<CoverageMark>,
+    pub(super) bodies: Vec<String>,
+    /// Where every watch stands before it begins.
+    pub(super) stored: Option<String>,
+    /// The cursor that was appended last.
+    pub(super) cursor: Option<String>,
+    pub(super) last_seen: Option<Timestamp>,
+    epochs: BTreeMap<WatchKey, i64>,
+    /// What the next append answers.
+    pub(super) refuse: Option<AppendError>,
+}
+
+impl Recorder {
+    pub(super) fn with<T>(&self, read: impl FnOnce(&mut Recorded) -> T) -> T {
+        read(&mut self.0.lock().unwrap())
+    }
+
+    pub(super) fn story(&self) -> Vec<String> {
+        self.with(|recorded| recorded.story.clone())
+    }
+
+    /// Waits until something is so.
+    pub(super) async fn until(&self, what: &str, so: impl Fn(&Recorded) -> bool) {
+        for _ in 0..2000 {
+            if self.with(|recorded| so(recorded)) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("never: {what}; {:?}", self.story());
+    }
+
+    pub(super) async fn until_told(&self, word: &str) {
+        self.until(word, |recorded| recorded.story.iter().any(|told| told == word)).await;
+    }
+
+    fn done() -> Appended {
+        Appended { head: Offset::new(1), written: 1, unchanged: 0, stale: 0 }
+    }
+}
+
+impl Sink for Recorder {
+    async fn begin(&self, watch: &WatchKey, fresh: bool) -> Result<Session, AppendError> {
+        self.with(|recorded| {
+            recorded.story.push(if fresh { "begin fresh".to_owned() } else { "begin".to_owned() });
+            let epoch = recorded.epochs.entry(watch.clone()).or_default();
+            *epoch += 1;
+            let epoch = Epoch(*epoch);
+            let cursor = recorded.cursor.as_ref().or(recorded.stored.as_ref()).filter(|_| !fresh);
+            Ok(Session { epoch, cursor: cursor.map(ResourceVersion::new), last_seen: recorded.last_seen })
+        })
+    }
+
+    async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
+        // A real log answers after a commit, so that others get their turn.
+        tokio::task::yield_now().await;
+        self.with(|recorded| {
+            if let Some(error) = recorded.refuse.take() {
+                return Err(error);
+            }
+            assert_eq!(Some(&batch.epoch.0), recorded.epochs.get(&batch.watch), "written into the right run");
+            for observed in batch.observed {
+                recorded.story.push(match observed {
+                    Observed::Applied(object) => {
+                        recorded.bodies.push(object.body);
+                        format!("{}@{}", object.name, object.resource_version)
+                    }
+                    Observed::Deleted { name, resource_version, .. } => format!("-{name}@{resource_version}"),
+                });
+            }
+            let phase = match batch.phase {
+                Phase::ListPage => "page".to_owned(),
+                Phase::ListEnd => format!("end {}", batch.cursor.as_ref().unwrap()),
+                Phase::Watch => format!("to {}", batch.cursor.as_ref().unwrap()),
+            };
+            recorded.story.push(phase);
+            if let Some(cursor) = batch.cursor {
+                recorded.cursor = Some(cursor.to_string());
+            }
+            Ok(Recorder::done())
+        })
+    }
+
+    async fn mark(&self, mark: CoverageMark) -> Result<Appended, AppendError> {
+        self.with(|recorded| {
+            let word =
+                if mark.reason.is_empty() { "watched".to_owned() } else { format!("gap {}", mark.reason) };
+            recorded.story.push(if mark.watch.kind.kind.is_empty() {
+                format!("discovery {word}")
+            } else {
+                word
+            });
+            recorded.marks.push(mark);
+            Ok(Recorder::done())
+        })
+    }
+}
+
+/// Settings with waits so short that no test waits for them.
+pub(super) fn settings() -> ClusterSettings {
+    let milli = Duration::from_millis;
+    ClusterSettings {
+        limits: Limits {
+            page_objects: 2,
+            backoff_least: milli(2),
+            backoff_most: milli(20),
+            pace: milli(2),
+            ..Limits::default()
+        },
+        rediscover: milli(20),
+        ..ClusterSettings::new("c", Arc::new(Rules { key: [1; 32], noise: Noise::default() }))
+    }
+}
+
+/// Cancels when the test is over.
+pub(super) fn cancelled_at_the_end() -> (CancellationToken, tokio_util::sync::DropGuard) {
+    let cancel = CancellationToken::new();
+    (cancel.clone(), cancel.drop_guard())
+}
