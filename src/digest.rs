@@ -283,7 +283,7 @@ mod tests {
 
         #[test]
         fn cut_off_objects_have_a_digest(object in tree(), cut in 0_usize..400) {
-            let text = json!({"metadata": object.clone(), "status": object}).to_string();
+            let text = json!({"metadata": object, "status": object}).to_string();
             digest(text.get(..cut).unwrap_or(&text), &Noise::default());
         }
     }

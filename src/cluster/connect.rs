@@ -1,6 +1,7 @@
 //! Reaching a cluster.
 
 use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -42,10 +43,11 @@ impl ConnectSettings {
     }
 }
 
-/// A way to a cluster; opened connections are shared by its clones.
+/// A way to a cluster; opened connections and renewed credentials are shared by its clones.
 #[derive(Clone)]
 pub struct ClusterConnection {
-    pub(super) client: kube::Client,
+    settings: ConnectSettings,
+    client: Arc<RwLock<kube::Client>>,
     url: String,
 }
 
@@ -53,6 +55,17 @@ impl ClusterConnection {
     /// The server's address.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    pub(super) fn client(&self) -> kube::Client {
+        self.client.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the credentials again, for the cluster no longer accepts those we have.
+    pub(super) async fn renew(&self) -> Result<(), ConnectError> {
+        let client = client(config(&self.settings).await?)?;
+        *self.client.write().unwrap_or_else(PoisonError::into_inner) = client;
+        Ok(())
     }
 }
 
@@ -112,6 +125,17 @@ fn list(names: &[String]) -> String {
 
 /// Prepares the way to a cluster; nothing is sent yet.
 pub async fn connect(settings: &ConnectSettings) -> Result<ClusterConnection, ConnectError> {
+    let config = config(settings).await?;
+    let url = config.cluster_url.to_string();
+    let client = Arc::new(RwLock::new(client(config)?));
+    Ok(ClusterConnection { settings: settings.clone(), client, url })
+}
+
+fn client(config: kube::Config) -> Result<kube::Client, ConnectError> {
+    kube::Client::try_from(config).map_err(|error| ConnectError::Client(chain(&error)))
+}
+
+async fn config(settings: &ConnectSettings) -> Result<kube::Config, ConnectError> {
     let mut config = match &settings.access {
         Access::Url(url) => from_url(url)?,
         Access::InCluster => {
@@ -131,9 +155,7 @@ pub async fn connect(settings: &ConnectSettings) -> Result<ClusterConnection, Co
     config.read_timeout = None;
     // Failures are seen, told and retried by the watches themselves.
     config.default_retry = false;
-    let url = config.cluster_url.to_string();
-    let client = kube::Client::try_from(config).map_err(|error| ConnectError::Client(chain(&error)))?;
-    Ok(ClusterConnection { client, url })
+    Ok(config)
 }
 
 fn from_url(url: &str) -> Result<kube::Config, ConnectError> {

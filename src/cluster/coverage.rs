@@ -71,10 +71,10 @@ impl<S: Sink> Coverage<S> {
         Ok(())
     }
 
-    /// An earlier run of ours was last heard of at that time, and nobody watched since.
+    /// An earlier run last heard from the cluster at that time, and nobody watched since.
     pub(super) async fn resumed(&mut self, last_seen: Timestamp) -> Result<(), AppendError> {
         self.last_heard = Some(last_seen);
-        self.gap(reason::RESTARTED, "Strandline was not running".to_owned()).await
+        self.gap(reason::RESTARTED, "nobody followed this kind".to_owned()).await
     }
 
     async fn mark(

@@ -376,5 +376,4 @@ fn resources(group: &str, text: &str) -> Result<Vec<Resource>, serde_json::Error
 }
 
 #[cfg(test)]
-#[path = "discovery_tests.rs"]
 mod tests;

@@ -15,15 +15,17 @@ use super::coverage::{Coverage, reason};
 use super::document::{Line, Page, applied, line};
 use super::lines::Lines;
 use super::outcome::{Activity, Close, Next, after_close, decide};
-use super::request::{Failure, Pieces, collect, get};
+use super::request::{Failure, Pieces, get};
 use super::{ClusterConnection, ClusterSettings, Limits, ServedKind, Sink};
 use crate::clock::Clock;
 use crate::log::{AppendError, Batch, Epoch, Observed, Phase};
 use crate::model::{ResourceVersion, Timestamp, WatchKey};
 use crate::redact::TypeMeta;
 
+mod fetch;
 mod reader;
 
+use fetch::{Fetch, encode};
 use reader::{Read, Reader};
 
 /// What is done next.
@@ -83,7 +85,7 @@ const TURN: usize = 32;
 
 /// Follows one kind, everywhere or in one namespace.
 pub(super) struct ListWatch<S> {
-    client: kube::Client,
+    connection: ClusterConnection,
     watch: WatchKey,
     path: String,
     api_version: String,
@@ -112,7 +114,7 @@ impl<S: Sink> ListWatch<S> {
     ) -> Self {
         let limits = &settings.limits;
         ListWatch {
-            client: connection.client.clone(),
+            connection: connection.clone(),
             path: served.path(&watch.namespace),
             api_version: served.api_version(),
             coverage: Coverage::new(watch.clone(), sink.clone(), clock, Arc::clone(&settings.stats)),
@@ -213,7 +215,7 @@ impl<S: Sink> ListWatch<S> {
         let permit = lists.acquire().await;
         self.settings.stats.relist();
         let mut fetch = Fetch {
-            client: self.client.clone(),
+            client: self.connection.client(),
             path: self.path.clone(),
             settings: Arc::clone(&self.settings),
             objects: self.settings.limits.page_objects,
@@ -302,7 +304,16 @@ impl<S: Sink> ListWatch<S> {
                 self.backoff.reset();
                 Ok(State::Watch)
             }
-            Close::Later => Ok(self.pause(Some(rest), State::Watch)),
+            Close::Later => {
+                let patience = limits.patience;
+                let pause = self.pause(Some(rest), State::Watch);
+                if matches!(pause, State::Pause { wait, .. } if wait > patience) {
+                    self.coverage
+                        .gap(reason::INVALID, "the server closes every watch at once".to_owned())
+                        .await?;
+                }
+                Ok(pause)
+            }
             Close::Relist => {
                 let message = "the server closes every watch at once".to_owned();
                 self.coverage.gap(reason::INVALID, message).await?;
@@ -321,7 +332,7 @@ impl<S: Sink> ListWatch<S> {
             encode(from.as_str())
         );
         self.settings.stats.request();
-        let client = self.client.clone();
+        let client = self.connection.client();
         let mut request = std::pin::pin!(get(&client, &path, "application/json", limits));
         if let Ok(answer) = timeout(limits.patience, &mut request).await {
             return Ok(answer?);
@@ -419,45 +430,4 @@ fn version_of(observed: &Observed) -> &ResourceVersion {
         Observed::Applied(object) => &object.resource_version,
         Observed::Deleted { resource_version, .. } => resource_version,
     }
-}
-
-/// Fetches pages, smaller ones where they turn out too large.
-struct Fetch {
-    client: kube::Client,
-    path: String,
-    settings: Arc<ClusterSettings>,
-    objects: usize,
-}
-
-impl Fetch {
-    async fn page(&mut self, token: &str) -> Result<String, Failure> {
-        loop {
-            let mut path = format!("{}?limit={}", self.path, self.objects);
-            if !token.is_empty() {
-                path.push_str("&continue=");
-                path.push_str(&encode(token));
-            }
-            let limits = &self.settings.limits;
-            self.settings.stats.request();
-            let body = get(&self.client, &path, "application/json", limits).await?;
-            match collect(body, limits.page_bytes, limits.idle).await {
-                Err(Failure::TooLarge(_)) if self.objects > 1 => self.objects = (self.objects / 4).max(1),
-                result => return result,
-            }
-        }
-    }
-}
-
-/// Escapes a value for a query.
-fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte))
-            }
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }

@@ -77,7 +77,7 @@ pub(super) fn after_close(lasted: Duration, heard: bool, empty: &mut u32, limits
     *empty = if heard || long { 0 } else { empty.saturating_add(1) };
     if long {
         Close::Now
-    } else if *empty > 0 && *empty % limits.empty_watches.max(1) == 0 {
+    } else if *empty > 0 && empty.is_multiple_of(limits.empty_watches.max(1)) {
         Close::Relist
     } else {
         Close::Later

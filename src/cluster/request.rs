@@ -107,12 +107,18 @@ pub(super) async fn get(
         .map_err(|_| Failure::Unreachable("no answer in time".to_owned()))?
         .map_err(|error| of_client(&error))?;
     let status = response.status();
+    let content = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let json = content.is_none_or(|content| content.contains("json"));
     let after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
     let after = after.and_then(|text| text.parse().ok()).map(Duration::from_secs);
     let body: Pieces =
         response.into_body().into_data_stream().map(|piece| piece.map_err(|e| chain(&e))).boxed();
-    if status == StatusCode::OK {
+    if status == StatusCode::OK && json {
         return Ok(body);
+    }
+    if status == StatusCode::OK {
+        // Proxies and login pages answer everything with success.
+        return Err(Failure::Invalid("the answer is not JSON".to_owned()));
     }
     let text = collect(body, ERROR_BYTES, limits.idle).await.unwrap_or_default();
     Err(Failure::of_status(status.as_u16(), status_message(status, &text), after))

@@ -79,7 +79,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             page_objects: 500,
-            page_bytes: 64 << 20,
+            page_bytes: 32 << 20,
             line_bytes: 16 << 20,
             batch_lines: 500,
             batch_bytes: 4 << 20,

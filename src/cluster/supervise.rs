@@ -12,6 +12,7 @@ use super::coverage::{Coverage, reason};
 use super::discovery::{Discovered, discover};
 use super::list_watch::{End, Ended, ListWatch};
 use super::outcome::{Activity, decide};
+use super::request::Failure;
 use super::{ClusterConnection, ClusterSettings, ServedKind, Sink};
 use crate::clock::Clock;
 use crate::log::AppendError;
@@ -28,7 +29,13 @@ pub async fn supervise<S: Sink>(
     cancel: CancellationToken,
 ) {
     let mut supervisor = Supervisor::new(settings, connection, sink, clock, cancel.child_token());
-    while !cancel.is_cancelled() && supervisor.round().await.is_ok() {}
+    while !cancel.is_cancelled() {
+        match supervisor.round().await {
+            Ok(()) => {}
+            Err(AppendError::Closed) => break,
+            Err(error) => supervisor.rest(&error).await,
+        }
+    }
     supervisor.stop().await;
 }
 
@@ -55,6 +62,8 @@ struct Supervisor<S> {
     running: BTreeMap<WatchKey, Running>,
     /// Watches that were cancelled because their kind is gone, until they have ended.
     stopping: BTreeSet<WatchKey>,
+    /// Watches of kinds that are gone, with when they were last heard, until the log knows.
+    gone: BTreeMap<WatchKey, Timestamp>,
 }
 
 impl<S: Sink> Supervisor<S> {
@@ -81,17 +90,20 @@ impl<S: Sink> Supervisor<S> {
             tasks: JoinSet::new(),
             running: BTreeMap::new(),
             stopping: BTreeSet::new(),
+            gone: BTreeMap::new(),
         }
     }
 
     /// Discovers once, then attends to the watches until it is time to discover again.
     async fn round(&mut self) -> Result<(), AppendError> {
         let cancel = self.cancel.clone();
+        self.tell_gone().await?;
         let limits = &self.settings.limits;
+        let client = self.connection.client();
         let found = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(()),
-            found = discover(&self.connection.client, &self.settings.selection, limits, &self.known) => found,
+            found = discover(&client, &self.settings.selection, limits, &self.known) => found,
         };
         let wait = match found {
             Ok(discovered) => {
@@ -107,6 +119,9 @@ impl<S: Sink> Supervisor<S> {
             Err(failure) => {
                 let reason = decide(Activity::Watching, &failure).gap.unwrap_or(reason::UNREACHABLE);
                 self.discovery.gap(reason, failure.to_string()).await?;
+                if let Failure::Unauthorized(_) = failure {
+                    self.renew().await;
+                }
                 self.backoff.next().min(self.settings.rediscover)
             }
         };
@@ -179,13 +194,15 @@ impl<S: Sink> Supervisor<S> {
         match ended.end {
             End::Closed => Err(AppendError::Closed),
             End::Cancelled if self.stopping.remove(&ended.watch) => {
+                // Served differently, or back already: it starts again.
                 if let Some(served) = self.known.kinds.get(&ended.watch.kind) {
                     let served = served.clone();
                     self.start(ended.watch, served);
                     return Ok(());
                 }
                 let since = ended.last_heard.unwrap_or_else(|| self.clock.now());
-                self.gone(ended.watch, since).await
+                self.gone.insert(ended.watch, since);
+                self.tell_gone().await
             }
             // Another run has taken over: this one must not fight it.
             End::Superseded | End::Cancelled => {
@@ -198,16 +215,38 @@ impl<S: Sink> Supervisor<S> {
         }
     }
 
-    async fn gone(&self, watch: WatchKey, since: Timestamp) -> Result<(), AppendError> {
-        tracing::info!(%watch, "the cluster no longer has this kind");
-        let mark = CoverageMark {
-            watch,
-            state: CoverageState::Gap,
-            since,
-            reason: reason::NOT_SERVED.to_owned(),
-            message: "the cluster no longer has this kind".to_owned(),
-        };
-        self.sink.mark(mark).await.map(|_| ())
+    async fn tell_gone(&mut self) -> Result<(), AppendError> {
+        while let Some((watch, &since)) = self.gone.first_key_value() {
+            let mark = CoverageMark {
+                watch: watch.clone(),
+                state: CoverageState::Gap,
+                since,
+                reason: reason::NOT_SERVED.to_owned(),
+                message: "the cluster no longer has this kind".to_owned(),
+            };
+            self.sink.mark(mark).await?;
+            if let Some((watch, _)) = self.gone.pop_first() {
+                tracing::info!(%watch, "the cluster no longer has this kind");
+            }
+        }
+        Ok(())
+    }
+
+    /// Credentials may have been replaced where they were read from.
+    async fn renew(&self) {
+        if let Err(error) = self.connection.renew().await {
+            tracing::warn!(cluster = self.settings.name, %error, "the credentials cannot be read again");
+        }
+    }
+
+    /// The log takes nothing for now: waits before trying again.
+    async fn rest(&mut self, error: &AppendError) {
+        tracing::warn!(cluster = self.settings.name, %error, "the log takes nothing");
+        let wait = self.backoff.next();
+        tokio::select! {
+            () = self.cancel.cancelled() => {}
+            () = tokio::time::sleep(wait) => {}
+        }
     }
 
     async fn stop(mut self) {

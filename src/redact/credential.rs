@@ -181,7 +181,7 @@ fn token_at(text: &str, at: usize) -> Option<usize> {
         from + rest.iter().position(|&b| !allowed(b)).unwrap_or(rest.len())
     };
     let starts = |prefix: &&str| bytes.starts_with(prefix.as_bytes());
-    let end = if ["AKIA", "ASIA"].iter().any(|prefix| starts(prefix)) {
+    let end = if ["AKIA", "ASIA"].iter().any(starts) {
         let end = run(4, |b| b.is_ascii_uppercase() || b.is_ascii_digit());
         (end >= 20).then_some(end)
     } else if let Some(prefix) = TOKEN_PREFIXES.iter().find(|prefix| starts(prefix)) {
@@ -191,7 +191,7 @@ fn token_at(text: &str, at: usize) -> Option<usize> {
         json_web_token(bytes, run)
     } else if starts(&"-----BEGIN ") {
         private_key(text.get(at..)?)
-    } else if PRIVATE_KEYS_IN_BASE64.iter().any(|prefix| starts(prefix)) {
+    } else if PRIVATE_KEYS_IN_BASE64.iter().any(starts) {
         Some(run(0, |b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')))
     } else {
         None

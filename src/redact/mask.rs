@@ -90,7 +90,8 @@ impl Walk<'_, '_> {
                 }
             }
             Token::Text => self.text(at),
-            Token::Atom | Token::Comma => {}
+            Token::Atom => self.atom(at),
+            Token::Comma => {}
         }
     }
 
@@ -172,7 +173,19 @@ impl Walk<'_, '_> {
         self.search(at, command);
     }
 
-    /// Hides a whole string.
+    /// A password may be a number, too.
+    fn atom(&mut self, at: Range<usize>) {
+        let Some(frame) = self.frames.last_mut().filter(|frame| frame.object) else { return };
+        let key = unquote(&self.body[frame.key.clone()]);
+        if frame.place == Place::Metadata || &self.body[at.clone()] == "null" {
+        } else if key == "value" {
+            frame.values.push(at);
+        } else if is_credential_member(&key) {
+            self.hide(at);
+        }
+    }
+
+    /// Hides a whole value.
     fn hide(&mut self, at: Range<usize>) {
         let text = unquote(&self.body[at.clone()]);
         if !is_harmless_value(&text) {

@@ -198,12 +198,12 @@ fn commands_do_not_tell() {
 fn secrets_and_passwords_inside_other_objects_do_not_tell() {
     let spec = json!({"spec": {
         "manifest": {"data": {"a": "Q0FOQVJZ"}, "kind": "Secret", "apiVersion": "v1", "stringData": {"b": "CANARY"}},
-        "values": {"auth": {"password": "CANARY", "rootPassword": "CANARY", "secretName": "db"}},
+        "values": {"auth": {"password": "CANARY", "userPassword": 31337, "rootPassword": "CANARY", "secretName": "db"}},
         "parameters": [{"name": "redis.password", "value": "CANARY"}],
     }});
     let body = body(spec, CUSTOM);
     let text = body.to_string();
-    assert!(!text.contains("CANARY") && !text.contains("Q0FOQVJZ"), "{text}");
+    assert!(!text.contains("CANARY") && !text.contains("Q0FOQVJZ") && !text.contains("31337"), "{text}");
     assert_eq!(body["spec"]["values"]["auth"]["secretName"], "db");
 }
 

@@ -1,5 +1,6 @@
 //! A server with a script, and a log that only remembers.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -153,9 +154,12 @@ pub(super) struct Recorded {
     pub(super) story: Vec<String>,
     pub(super) marks: Vec<CoverageMark>,
     pub(super) bodies: Vec<String>,
+    /// Where every watch stands before it begins.
+    pub(super) stored: Option<String>,
+    /// The cursor that was appended last.
     pub(super) cursor: Option<String>,
     pub(super) last_seen: Option<Timestamp>,
-    pub(super) epoch: i64,
+    epochs: BTreeMap<WatchKey, i64>,
     /// What the next append answers.
     pub(super) refuse: Option<AppendError>,
 }
@@ -190,18 +194,14 @@ impl Recorder {
 }
 
 impl Sink for Recorder {
-    async fn begin(&self, _: &WatchKey, fresh: bool) -> Result<Session, AppendError> {
+    async fn begin(&self, watch: &WatchKey, fresh: bool) -> Result<Session, AppendError> {
         self.with(|recorded| {
             recorded.story.push(if fresh { "begin fresh".to_owned() } else { "begin".to_owned() });
-            recorded.epoch += 1;
-            if fresh {
-                recorded.cursor = None;
-            }
-            Ok(Session {
-                epoch: Epoch(recorded.epoch),
-                cursor: recorded.cursor.as_deref().map(ResourceVersion::new),
-                last_seen: recorded.last_seen,
-            })
+            let epoch = recorded.epochs.entry(watch.clone()).or_default();
+            *epoch += 1;
+            let epoch = Epoch(*epoch);
+            let cursor = recorded.cursor.as_ref().or(recorded.stored.as_ref()).filter(|_| !fresh);
+            Ok(Session { epoch, cursor: cursor.map(ResourceVersion::new), last_seen: recorded.last_seen })
         })
     }
 
@@ -212,7 +212,7 @@ impl Sink for Recorder {
             if let Some(error) = recorded.refuse.take() {
                 return Err(error);
             }
-            assert_eq!(batch.epoch, Epoch(recorded.epoch), "written into the right run");
+            assert_eq!(Some(&batch.epoch.0), recorded.epochs.get(&batch.watch), "written into the right run");
             for observed in batch.observed {
                 recorded.story.push(match observed {
                     Observed::Applied(object) => {

@@ -74,7 +74,7 @@ async fn a_stored_cursor_is_resumed_without_a_list_and_the_absence_is_told() {
     let server = Server::start(|_, _| Reply::Open(vec![event("ADDED", &object("a", 8))])).await;
     let sink = Recorder::default();
     sink.with(|recorded| {
-        recorded.cursor = Some("7".to_owned());
+        recorded.stored = Some("7".to_owned());
         recorded.last_seen = Some(Timestamp::from_micros(5));
     });
     let (_task, _guard) = follow(&server, settings(), &sink);
@@ -116,7 +116,7 @@ async fn gone_at_the_start_or_within_a_watch_leads_to_a_list() {
         })
         .await;
         let sink = Recorder::default();
-        sink.with(|recorded| recorded.cursor = Some("7".to_owned()));
+        sink.with(|recorded| recorded.stored = Some("7".to_owned()));
         let (_task, _guard) = follow(&server, settings(), &sink);
         sink.until_told("end 30").await;
         sink.until("watched again", |recorded| recorded.story.last().unwrap() == "watched").await;
@@ -135,7 +135,7 @@ async fn a_bookmark_from_the_past_leads_to_a_list() {
     })
     .await;
     let sink = Recorder::default();
-    sink.with(|recorded| recorded.cursor = Some("70".to_owned()));
+    sink.with(|recorded| recorded.stored = Some("70".to_owned()));
     let (_task, _guard) = follow(&server, settings(), &sink);
     sink.until_told("end 10").await;
     assert_eq!(sink.with(|recorded| recorded.cursor.clone()).as_deref(), Some("10"));
@@ -191,7 +191,7 @@ async fn what_is_not_allowed_or_not_there_is_a_gap_and_deletes_nothing() {
         })
         .await;
         let sink = Recorder::default();
-        sink.with(|recorded| recorded.cursor = Some("7".to_owned()));
+        sink.with(|recorded| recorded.stored = Some("7".to_owned()));
         let (_task, _guard) = follow(&server, settings(), &sink);
         sink.until_told("to 9").await;
         assert_eq!(sink.story(), ["begin", gap, "watched", "to 9"]);
@@ -212,7 +212,7 @@ async fn garbage_is_counted_and_the_stream_goes_on() {
     .await;
     let (sink, settings) = (Recorder::default(), settings());
     let stats = Arc::clone(&settings.stats);
-    sink.with(|recorded| recorded.cursor = Some("7".to_owned()));
+    sink.with(|recorded| recorded.stored = Some("7".to_owned()));
     let (_task, _guard) = follow(&server, settings, &sink);
     sink.until_told("to 10").await;
     assert_eq!(stats.counts().undecodable, 4);
@@ -231,7 +231,7 @@ async fn a_line_without_end_is_a_gap_and_leads_to_a_list() {
     .await;
     let (sink, mut settings) = (Recorder::default(), settings());
     settings.limits.line_bytes = 4096;
-    sink.with(|recorded| recorded.cursor = Some("7".to_owned()));
+    sink.with(|recorded| recorded.stored = Some("7".to_owned()));
     let (_task, _guard) = follow(&server, settings, &sink);
     sink.until_told("end 10").await;
     let story = sink.story();
@@ -249,7 +249,7 @@ async fn a_line_cut_off_is_told_again() {
     })
     .await;
     let sink = Recorder::default();
-    sink.with(|recorded| recorded.cursor = Some("7".to_owned()));
+    sink.with(|recorded| recorded.stored = Some("7".to_owned()));
     let (_task, _guard) = follow(&server, settings(), &sink);
     sink.until_told("to 9").await;
     assert_eq!(sink.story(), ["begin", "watched", "a@8", "to 8", "b@9", "to 9"]);
@@ -265,7 +265,7 @@ async fn silence_is_answered_with_another_connection() {
     .await;
     let (sink, mut settings) = (Recorder::default(), settings());
     settings.limits.idle = Duration::from_millis(100);
-    sink.with(|recorded| recorded.cursor = Some("7".to_owned()));
+    sink.with(|recorded| recorded.stored = Some("7".to_owned()));
     let (_task, _guard) = follow(&server, settings, &sink);
     sink.until_told("to 9").await;
     assert_eq!(sink.story(), ["begin", "watched", "to 9"]);
@@ -305,7 +305,7 @@ async fn the_log_decides_about_the_end() {
         let server = Server::start(|_, _| Reply::Open(vec![event("ADDED", &object("a", 8))])).await;
         let sink = Recorder::default();
         sink.with(|recorded| {
-            recorded.cursor = Some("7".to_owned());
+            recorded.stored = Some("7".to_owned());
             recorded.refuse = Some(error);
         });
         let (task, guard) = follow(&server, settings(), &sink);
