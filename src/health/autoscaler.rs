@@ -25,7 +25,8 @@ pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
         let condition = Section::of(condition, "status.conditions");
         let (of_type, reason) = (condition.text("type")?, condition.text("reason")?);
         let met = condition.text("status")? == "True";
-        if !met && FAILURES.iter().any(|(failing, reasons)| *failing == of_type && reasons.contains(&reason)) {
+        if !met && FAILURES.iter().any(|(failing, reasons)| *failing == of_type && reasons.contains(&reason))
+        {
             return Ok(Finding::new(Health::Degraded, reason, condition.text("message")?));
         }
         if met && matches!(of_type, "AbleToScale" | "ScalingLimited") {
@@ -43,18 +44,20 @@ mod tests {
 
     #[test]
     fn conditions_decide_wherever_they_stand() {
-        let condition = |of_type: &str, status: &str, reason: &str| {
-            json!([{"type": of_type, "status": status, "reason": reason, "message": "why"}])
-        };
+        let condition = |of_type: &str, status: &str, reason: &str| json!([{"type": of_type, "status": status, "reason": reason, "message": "why"}]);
         for (conditions, expected) in [
             (condition("AbleToScale", "True", ""), "Healthy [] why"),
             (condition("AbleToScale", "False", "FailedGetScale"), "Degraded [FailedGetScale] why"),
-            (condition("ScalingActive", "False", "FailedGetResourceMetric"), "Degraded [FailedGetResourceMetric] why"),
+            (
+                condition("ScalingActive", "False", "FailedGetResourceMetric"),
+                "Degraded [FailedGetResourceMetric] why",
+            ),
             (condition("ScalingActive", "True", ""), "Progressing [Waiting] Waiting to Autoscale"),
             (json!([]), "Progressing [Waiting] Waiting to Autoscale"),
         ] {
             let kind = "HorizontalPodAutoscaler";
-            let newer = json!({"apiVersion": "autoscaling/v2", "kind": kind, "status": {"conditions": conditions}});
+            let newer =
+                json!({"apiVersion": "autoscaling/v2", "kind": kind, "status": {"conditions": conditions}});
             let older = json!({"apiVersion": "autoscaling/v1", "kind": kind,
                 "metadata": {"annotations": {super::CONDITIONS: conditions.to_string()}}});
             for autoscaler in [newer, older] {

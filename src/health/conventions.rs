@@ -12,7 +12,9 @@ pub(super) fn judge(object: &Object<'_>) -> Result<Option<Finding>, Malformed> {
     let (reason, message) = (ready.text("reason")?, ready.text("message")?);
     let health = match ready.text("status")? {
         // What the controller says of an earlier wish does not hold for this one.
-        _ if status.integer("observedGeneration")?.is_some() && !observed(object, status)? => Health::Progressing,
+        _ if status.integer("observedGeneration")?.is_some() && !observed(object, status)? => {
+            Health::Progressing
+        }
         "True" => Health::Healthy,
         "False" => Health::Degraded,
         _ => Health::Progressing,
@@ -39,7 +41,8 @@ mod tests {
                 "status": {"observedGeneration": observed, "conditions": conditions}});
             assert_eq!(line(&object), expected);
         }
-        let silent = json!({"apiVersion": "example.dev/v1", "kind": "Database", "status": {"phase": "Running"}});
+        let silent =
+            json!({"apiVersion": "example.dev/v1", "kind": "Database", "status": {"phase": "Running"}});
         assert_eq!(line(&silent), "unassessed: Unknown []");
     }
 }

@@ -17,7 +17,8 @@ mod tests {
 
     #[test]
     fn an_address_is_awaited() {
-        let ingress = |status| json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "status": status});
+        let ingress =
+            |status| json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "status": status});
         assert_eq!(line(&ingress(json!({}))), "builtin/Ingress: Progressing [AddressPending]");
         let addressed = json!({"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}});
         assert_eq!(line(&ingress(addressed)), "builtin/Ingress: Healthy []");

@@ -22,10 +22,14 @@ mod tests {
 
     #[test]
     fn the_phase_decides() {
-        for (phase, expected) in
-            [("Bound", "Healthy []"), ("Pending", "Progressing [Pending]"), ("Lost", "Degraded [Lost]"), ("", "Unknown []")]
-        {
-            let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": phase}});
+        for (phase, expected) in [
+            ("Bound", "Healthy []"),
+            ("Pending", "Progressing [Pending]"),
+            ("Lost", "Degraded [Lost]"),
+            ("", "Unknown []"),
+        ] {
+            let claim =
+                json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": phase}});
             assert_eq!(line(&claim), format!("builtin/PersistentVolumeClaim: {expected}"));
         }
     }

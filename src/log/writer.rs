@@ -116,6 +116,8 @@ impl LogWriter {
                 }
             }
         }
+        // A log at rest is one whole file, easy to copy. Where a reader is in the way it keeps its WAL, as well.
+        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())
     }
 

@@ -156,7 +156,7 @@ struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
     fn mount(at: &'a Path) -> Option<Self> {
-        let mount = ["-t", "tmpfs", "-o", "size=3m", "tmpfs"];
+        let mount = ["-t", "tmpfs", "-o", "size=24m", "tmpfs"];
         let done = std::process::Command::new("mount").args(mount).arg(at).stderr(Stdio::null()).status();
         done.is_ok_and(|status| status.success()).then_some(SmallDisk(at))
     }
@@ -181,7 +181,7 @@ async fn a_full_disk_makes_watchers_wait_and_loses_nothing() -> Result<()> {
     wait_for_pod(&server).await?;
     let filler = folder.path().join("filler");
     // Everything that is left goes to the filler; writing it to the brim fails, as it should.
-    let _ = std::fs::write(&filler, vec![7; 4 * 1024 * 1024]);
+    let _ = std::fs::write(&filler, vec![7; 25 * 1024 * 1024]);
     let rounds = 400;
     for round in 1..=rounds {
         simulated.apply(pod("web-0", round));
