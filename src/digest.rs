@@ -99,63 +99,76 @@ impl Frame {
 
 /// The stretches of text to leave out, in order, each with the comma that would be too many.
 fn cuts(body: &str, noise: &Noise) -> Vec<Range<usize>> {
-    let mut cuts: Vec<Range<usize>> = Vec::new();
-    let mut frames: Vec<Frame> = Vec::with_capacity(16);
-    // Within a member that is noise nothing is looked at: the depth at which it began ends it.
-    let mut silent_from: Option<usize> = None;
+    let mut scan = Scan { noise, frames: Vec::with_capacity(16), silent_from: None, cuts: Vec::new() };
     for (token, at) in Lexer::new(body) {
         match token {
             Token::Object | Token::Array => {
-                let part = frames.last().map_or(Part::Object, |frame| frame.next);
-                frames.push(Frame::new(part, token));
-                continue;
-            }
-            Token::Key if silent_from.is_none() => {
-                let depth = frames.len();
-                let Some(frame) = frames.last_mut() else { continue };
-                let key = unquote(&body[at.clone()]);
-                frame.next = frame.part.below(&key);
-                if frame.part.is_noise(&key, noise) {
-                    frame.cutting = Some(frame.kept.unwrap_or(at.start));
-                    silent_from = Some(depth);
-                }
-                continue;
-            }
-            Token::Key => continue,
-            Token::Comma => {
-                // With nothing kept before it, the comma behind what was cut goes as well.
-                let first = frames.last().is_some_and(|frame| frame.kept.is_none());
-                if silent_from.is_none()
-                    && first
-                    && let Some(cut) = cuts.last_mut()
-                    && cut.end == at.start
-                {
-                    cut.end = at.end;
-                }
-                continue;
+                let part = scan.frames.last().map_or(Part::Object, |frame| frame.next);
+                scan.frames.push(Frame::new(part, token));
             }
             Token::Close => {
-                frames.pop();
+                scan.frames.pop();
+                scan.value(at.end);
             }
-            Token::Text | Token::Atom => {}
+            Token::Key if scan.looks_at_keys() => scan.key(&unquote(&body[at.clone()]), at.start),
+            Token::Comma if scan.silent_from.is_none() => scan.comma(at),
+            Token::Key | Token::Comma => {}
+            Token::Text | Token::Atom => scan.value(at.end),
         }
-        // A value ended here.
-        let depth = frames.len();
-        let Some(frame) = frames.last_mut() else { continue };
-        if silent_from.is_none() {
-            frame.kept = Some(at.end);
-        } else if silent_from == Some(depth) {
-            silent_from = None;
-            if let Some(start) = frame.cutting.take() {
-                match cuts.last_mut() {
-                    // The member before it went as well, with the comma between.
-                    Some(cut) if cut.start == start => cut.end = at.end,
-                    _ => cuts.push(start..at.end),
-                }
+    }
+    scan.cuts
+}
+
+struct Scan<'a> {
+    noise: &'a Noise,
+    frames: Vec<Frame>,
+    /// Within a member that is noise nothing is looked at: the depth at which it began ends it.
+    silent_from: Option<usize>,
+    cuts: Vec<Range<usize>>,
+}
+
+impl Scan<'_> {
+    /// Most of an object is neither metadata nor status, and its names say nothing here.
+    fn looks_at_keys(&self) -> bool {
+        self.silent_from.is_none() && self.frames.last().is_some_and(|frame| frame.part != Part::Other)
+    }
+
+    fn key(&mut self, key: &str, start: usize) {
+        let depth = self.frames.len();
+        let Some(frame) = self.frames.last_mut() else { return };
+        frame.next = frame.part.below(key);
+        if frame.part.is_noise(key, self.noise) {
+            frame.cutting = Some(frame.kept.unwrap_or(start));
+            self.silent_from = Some(depth);
+        }
+    }
+
+    /// With nothing kept before it, the comma behind what was cut goes as well.
+    fn comma(&mut self, at: Range<usize>) {
+        if self.frames.last().is_some_and(|frame| frame.kept.is_none())
+            && let Some(cut) = self.cuts.last_mut()
+            && cut.end == at.start
+        {
+            cut.end = at.end;
+        }
+    }
+
+    /// A value ended.
+    fn value(&mut self, end: usize) {
+        let depth = self.frames.len();
+        let Some(frame) = self.frames.last_mut() else { return };
+        if self.silent_from.is_none() {
+            frame.kept = Some(end);
+        } else if self.silent_from == Some(depth) {
+            self.silent_from = None;
+            match (frame.cutting.take(), self.cuts.last_mut()) {
+                // The member before it went as well, with the comma between.
+                (Some(start), Some(cut)) if cut.start == start => cut.end = end,
+                (Some(start), _) => self.cuts.push(start..end),
+                (None, _) => {}
             }
         }
     }
-    cuts
 }
 
 #[cfg(test)]

@@ -243,6 +243,18 @@ contexts:
     }
 
     #[tokio::test]
+    async fn credentials_are_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config");
+        std::fs::write(&path, KUBECONFIG).unwrap();
+        let access = Access::Kubeconfig { path: Some(path.clone()), context: None };
+        let connection = connect(&ConnectSettings::new(access)).await.unwrap();
+        assert!(connection.renew().await.is_ok());
+        std::fs::remove_file(&path).unwrap();
+        assert!(connection.renew().await.is_err(), "what we have is kept while nothing better is there");
+    }
+
+    #[tokio::test]
     async fn what_cannot_be_reached_is_named() {
         let missing = Access::Kubeconfig { path: Some("/nonexistent/kubeconfig".into()), context: None };
         let cases = [

@@ -88,37 +88,32 @@ const PRIVATE_KEYS_IN_BASE64: [&str; 3] = [
     "LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFWS",
 ];
 
-/// Letters and digits of a name in lower case.
-fn letters(name: &str) -> String {
-    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
-}
-
-/// The words of a name: `dbPassword`, `DB_PASSWORD` and `--db-password` have the same.
-fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = vec![String::new()];
-    let mut after_lower = false;
-    for c in name.chars() {
-        if !c.is_ascii_alphanumeric() || (c.is_ascii_uppercase() && after_lower) {
-            words.push(String::new());
-        }
-        if let (true, Some(word)) = (c.is_ascii_alphanumeric(), words.last_mut()) {
-            word.push(c.to_ascii_lowercase());
-        }
-        after_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
 /// Whether a variable, flag or parameter of this name holds a credential.
 pub(super) fn is_credential_name(name: &str) -> bool {
-    let words = words(name);
-    if words.last().is_some_and(|last| HARMLESS_ENDINGS.contains(&last.as_str())) {
+    // `dbPassword`, `DB_PASSWORD` and `--db-password` are the same letters, with words beginning here:
+    let mut letters = String::with_capacity(name.len());
+    let mut begins: Vec<usize> = Vec::with_capacity(8);
+    let (mut apart, mut after_lower) = (true, false);
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() {
+            if apart || (c.is_ascii_uppercase() && after_lower) {
+                begins.push(letters.len());
+            }
+            letters.push(c.to_ascii_lowercase());
+        }
+        apart = !c.is_ascii_alphanumeric();
+        after_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
+    }
+    begins.push(letters.len());
+    let mut words = begins.windows(2).map(|ends| &letters[ends[0]..ends[1]]);
+    if words.clone().next_back().is_some_and(|last| HARMLESS_ENDINGS.contains(&last)) {
         return false;
     }
-    let letters = letters(name);
-    NAME_PARTS.iter().any(|part| letters.contains(part))
-        || words.iter().any(|word| NAME_WORDS.contains(&word.as_str()))
+    let announced = (0..letters.len()).any(|at| {
+        let rest = &letters.as_bytes()[at..];
+        NAME_PARTS.iter().any(|part| part.as_bytes()[0] == rest[0] && rest.starts_with(part.as_bytes()))
+    });
+    announced || words.any(|word| NAME_WORDS.contains(&word))
 }
 
 /// Whether a member of this name holds a credential, wherever in an object it stands.
@@ -181,36 +176,45 @@ fn token_at(text: &str, at: usize) -> Option<usize> {
         from + rest.iter().position(|&b| !allowed(b)).unwrap_or(rest.len())
     };
     let starts = |prefix: &&str| bytes.starts_with(prefix.as_bytes());
-    let end = if ["AKIA", "ASIA"].iter().any(starts) {
-        let end = run(4, |b| b.is_ascii_uppercase() || b.is_ascii_digit());
-        (end >= 20).then_some(end)
-    } else if let Some(prefix) = TOKEN_PREFIXES.iter().find(|prefix| starts(prefix)) {
-        let end = run(prefix.len(), |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-        (end >= prefix.len() + 10).then_some(end)
-    } else if starts(&"eyJ") {
-        json_web_token(bytes, run)
-    } else if starts(&"-----BEGIN ") {
-        private_key(text.get(at..)?)
-    } else if PRIVATE_KEYS_IN_BASE64.iter().any(starts) {
-        Some(run(0, |b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')))
-    } else {
-        None
+    // Most bytes begin nothing, so the first one decides what is looked for at all.
+    let end = match bytes.first()? {
+        b'A' if ["AKIA", "ASIA"].iter().any(starts) => {
+            let end = run(4, |b| b.is_ascii_uppercase() || b.is_ascii_digit());
+            (end >= 20).then_some(end)
+        }
+        b'g' | b'x' => {
+            let prefix = TOKEN_PREFIXES.iter().find(|prefix| starts(prefix))?;
+            let end = run(prefix.len(), is_word);
+            (end >= prefix.len() + 10).then_some(end)
+        }
+        // Only where a word begins, or else a long text of `eyJeyJ…` would be searched again and again.
+        b'e' if starts(&"eyJ") && !text[..at].bytes().next_back().is_some_and(is_word) => {
+            json_web_token(bytes, run)
+        }
+        b'-' if starts(&"-----BEGIN ") => private_key(text.get(at..)?),
+        b'L' if PRIVATE_KEYS_IN_BASE64.iter().any(starts) => {
+            Some(run(0, |b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')))
+        }
+        _ => None,
     };
     end.map(|end| at + end)
 }
 
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
 /// Three parts with dots between them, the first two of which are JSON objects in Base64.
 fn json_web_token(bytes: &[u8], run: impl Fn(usize, fn(u8) -> bool) -> usize) -> Option<usize> {
-    let url_safe: fn(u8) -> bool = |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'=');
-    let header = run(0, url_safe);
-    let payload = (header >= 8 && bytes.get(header) == Some(&b'.')).then(|| run(header + 1, url_safe))?;
-    (payload >= header + 4 && bytes.get(payload) == Some(&b'.')).then(|| run(payload + 1, url_safe))
+    let header = run(0, is_word);
+    let payload = (header >= 8 && bytes.get(header) == Some(&b'.')).then(|| run(header + 1, is_word))?;
+    (payload >= header + 4 && bytes.get(payload) == Some(&b'.')).then(|| run(payload + 1, is_word))
 }
 
 /// From the first dash to the last, or to the end of the text when the key has none.
 fn private_key(text: &str) -> Option<usize> {
     let label = text.strip_prefix("-----BEGIN ")?;
-    let label = &label[..label.find("-----").filter(|&end| end < 60)?];
+    let label = &label[..label.bytes().take(60).position(|b| b == b'-')?];
     if !label.contains("PRIVATE KEY") {
         return None;
     }

@@ -178,7 +178,9 @@ impl Walk<'_, '_> {
         let Some(frame) = self.frames.last_mut().filter(|frame| frame.object) else { return };
         let key = unquote(&self.body[frame.key.clone()]);
         if frame.place == Place::Metadata || &self.body[at.clone()] == "null" {
-        } else if key == "value" {
+            return;
+        }
+        if key == "value" {
             frame.values.push(at);
         } else if is_credential_member(&key) {
             self.hide(at);

@@ -109,6 +109,43 @@ async fn a_cluster_that_does_not_answer_is_a_gap_until_it_does() {
 }
 
 #[tokio::test]
+async fn an_older_cluster_with_a_broken_group_is_followed_as_far_as_it_goes() {
+    let server = Server::start(|path, _| {
+        let resources = |plural: &str, kind: &str| {
+            let verbs = ["list", "watch"];
+            let one = json!({"name": plural, "kind": kind, "namespaced": true, "verbs": verbs});
+            Reply::Whole(200, json!({"kind": "APIResourceList", "resources": [one]}).to_string())
+        };
+        let version = |name: &str| json!({"name": name, "versions": [{"version": "v1"}]});
+        match path {
+            "/api" => Reply::Whole(200, json!({"kind": "APIVersions", "versions": ["v1"]}).to_string()),
+            "/api/v1" => resources("pods", "Pod"),
+            "/apis" => {
+                let groups = [version("broken.example"), version("empty.example"), version("apps")];
+                Reply::Whole(200, json!({"kind": "APIGroupList", "groups": groups}).to_string())
+            }
+            "/apis/apps/v1" => resources("deployments", "Deployment"),
+            "/apis/broken.example/v1" => Reply::Whole(503, "down".to_owned()),
+            "/apis/empty.example/v1" => Reply::Whole(200, String::new()),
+            _ if path.contains("watch=1") => Reply::Open(vec![]),
+            _ => page(10, "", &["a"]),
+        }
+    })
+    .await;
+    let sink = Recorder::default();
+    let (task, cancel) = start(&server, settings(), &sink);
+    sink.until("both kinds", |recorded| recorded.marks.len() == 3).await;
+    let watches =
+        sink.with(|recorded| recorded.marks.iter().map(|mark| mark.watch.to_string()).collect::<Vec<_>>());
+    assert!(
+        watches.contains(&"c/Pod".to_owned()) && watches.contains(&"c/Deployment.apps".to_owned()),
+        "{watches:?}"
+    );
+    cancel.cancel();
+    task.await.unwrap();
+}
+
+#[tokio::test]
 async fn the_end_of_the_log_is_the_end() {
     let server = cluster(Arc::default()).await;
     let sink = Recorder::default();
