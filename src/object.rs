@@ -100,6 +100,14 @@ impl<'a> Object<'a> {
         self.spec.get_or_init(|| self.parsed("spec"))
     }
 
+    /// The `spec` with these members only, for who needs a few and would pay for all: a Pod's containers are
+    /// most of it. A `spec` that is no object comes as it is.
+    pub fn spec_part(&self, names: &[&str]) -> Value {
+        let Some(members) = self.members.members("spec") else { return self.parsed("spec") };
+        let part = names.iter().filter_map(|name| Some(((*name).to_owned(), members.read(name)?)));
+        Value::Object(part.collect())
+    }
+
     /// The `status`, parsed on first use; Null when there is none or it nests deeper than serde_json reads.
     pub fn status(&self) -> &Value {
         self.status.get_or_init(|| self.parsed("status"))

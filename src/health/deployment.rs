@@ -6,7 +6,8 @@ use crate::model::Health;
 use crate::object::Object;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
-    let (spec, status) = (Section::spec(object), Section::status(object));
+    let spec = object.spec_part(&["paused", "replicas"]);
+    let (spec, status) = (Section::of(&spec, "spec"), Section::status(object));
     if spec.flag("paused")? {
         return Ok(Finding::new(Health::Suspended, "Paused", "Deployment is paused"));
     }

@@ -27,15 +27,11 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub(super) fn spec(object: &'a Object<'_>) -> Self {
-        Section { name: "spec", value: object.spec() }
-    }
-
     pub(super) fn status(object: &'a Object<'_>) -> Self {
         Section { name: "status", value: object.status() }
     }
 
-    /// An element of a list read elsewhere.
+    /// A part read elsewhere.
     pub(super) fn of(value: &'a Value, name: &'static str) -> Self {
         Section { name, value }
     }

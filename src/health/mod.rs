@@ -161,7 +161,7 @@ mod tests {
             ("discovery.k8s.io/v1", "EndpointSlice", "none: none []"),
             ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "none: none []"),
             ("networking.k8s.io/v1", "NetworkPolicy", "none: none []"),
-            ("networking.k8s.io/v1", "Ingress", "unassessed: Unknown []"),
+            ("example.org/v1", "Ingress", "unassessed: Unknown []"),
             ("example.org/v1", "ConfigMap", "unassessed: Unknown []"),
             ("example.org/v1", "Deployment", "unassessed: Unknown []"),
             ("v1", "Node", "unassessed: Unknown []"),

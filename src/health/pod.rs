@@ -9,7 +9,8 @@ use crate::object::Object;
 const IGNORE_RESTART_POLICY: &str = "argocd.argoproj.io/ignore-restart-policy";
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
-    let (spec, status) = (Section::spec(object), Section::status(object));
+    let spec = object.spec_part(&["restartPolicy"]);
+    let (spec, status) = (Section::of(&spec, "spec"), Section::status(object));
     let restart_policy = match spec.text("restartPolicy")? {
         "" => "Always",
         policy => policy,

@@ -6,7 +6,8 @@ use crate::model::Health;
 use crate::object::Object;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
-    let (spec, status) = (Section::spec(object), Section::status(object));
+    let spec = object.spec_part(&["replicas"]);
+    let (spec, status) = (Section::of(&spec, "spec"), Section::status(object));
     if !observed(object, status)? {
         let message =
             "Waiting for rollout to finish: observed replica set generation less than desired generation";

@@ -5,7 +5,8 @@ use super::fields::{Malformed, Section};
 use crate::object::Object;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
-    let (spec, status) = (Section::spec(object), Section::status(object));
+    let spec = object.spec_part(&["type"]);
+    let (spec, status) = (Section::of(&spec, "spec"), Section::status(object));
     let balanced = spec.text("type")? == "LoadBalancer";
     if balanced && status.list("loadBalancer.ingress", "status.loadBalancer.ingress")?.next().is_none() {
         return Ok(Finding::progressing("LoadBalancerPending", ""));

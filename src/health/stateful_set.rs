@@ -6,7 +6,8 @@ use crate::model::Health;
 use crate::object::Object;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
-    let (spec, status) = (Section::spec(object), Section::status(object));
+    let spec = object.spec_part(&["replicas", "updateStrategy"]);
+    let (spec, status) = (Section::of(&spec, "spec"), Section::status(object));
     if status.count("observedGeneration")? == 0 || !observed(object, status)? {
         let message = "Waiting for statefulset spec update to be observed...";
         return Ok(Finding::progressing(NOT_OBSERVED, message));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Row, params};
+use rusqlite::params;
 
 use super::OPEN;
 use super::apply::Apply;
@@ -68,35 +68,45 @@ pub(super) fn declare(at: &mut Apply<'_>, id: ResourceId, edges: &[EdgeRef]) -> 
     Ok(true)
 }
 
-fn id(row: &Row<'_>) -> rusqlite::Result<ResourceId> {
-    row.get(0).map(ResourceId)
-}
-
 /// What owns a resource, as far as it has arrived; in the same cluster only.
-pub(super) fn owners(at: &Apply<'_>, of: ResourceId) -> rusqlite::Result<Vec<ResourceId>> {
-    let sql = r#"SELECT far.id FROM edge e JOIN resource me ON me.id = e.declared_by
-            JOIN resource far ON far.uid = e.far_uid AND far.cluster_id = me.cluster_id
-            WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = ?3 AND e.outward = 0 AND e.far_uid <> ''
-        UNION SELECT far.id FROM edge e JOIN resource me ON me.id = e.declared_by
-            JOIN kind k ON k.cluster_id = me.cluster_id AND k."group" = e.far_group AND k.kind = e.far_kind
-            JOIN resource far ON far.kind_id = k.id AND far.namespace = e.far_namespace AND far.name = e.far_name
-            WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = ?3 AND e.outward = 0 AND e.far_uid = ''"#;
-    let mut statement = at.connection.prepare_cached(sql)?;
-    let rows = statement.query_map(params![of.0, OPEN, EdgeKind::Owns.as_str()], id)?;
-    rows.collect()
+pub(super) fn owners(at: &Apply<'_>, of: ResourceId) -> rusqlite::Result<BTreeSet<ResourceId>> {
+    let by_uid = "SELECT far.id FROM edge e JOIN resource me ON me.id = e.declared_by
+        JOIN resource far ON far.uid = e.far_uid AND far.cluster_id = me.cluster_id
+        WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = ?3 AND e.outward = 0 AND e.far_uid <> ''";
+    let by_address = r#"SELECT far.id FROM edge e JOIN resource me ON me.id = e.declared_by
+        JOIN kind k ON k.cluster_id = me.cluster_id AND k."group" = e.far_group AND k.kind = e.far_kind
+        JOIN resource far ON far.kind_id = k.id AND far.namespace = e.far_namespace AND far.name = e.far_name
+        WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = ?3 AND e.outward = 0 AND e.far_uid = ''"#;
+    both(at, of, by_uid, by_address)
 }
 
 /// What a resource owns.
-pub(super) fn owned(at: &Apply<'_>, by: ResourceId) -> rusqlite::Result<Vec<ResourceId>> {
-    let sql = r#"SELECT it.id FROM resource me JOIN edge e ON e.far_uid = me.uid AND e.far_uid <> ''
-            JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
-            WHERE me.id = ?1 AND e.to_offset = ?2 AND e.kind = ?3 AND e.outward = 0
-        UNION SELECT it.id FROM resource me JOIN kind k ON k.id = me.kind_id
-            JOIN edge e ON e.far_uid = '' AND e.far_name = me.name AND e.far_kind = k.kind
-                AND e.far_namespace = me.namespace AND e.far_group = k."group"
-            JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
-            WHERE me.id = ?1 AND e.to_offset = ?2 AND e.kind = ?3 AND e.outward = 0"#;
-    let mut statement = at.connection.prepare_cached(sql)?;
-    let rows = statement.query_map(params![by.0, OPEN, EdgeKind::Owns.as_str()], id)?;
-    rows.collect()
+pub(super) fn owned(at: &Apply<'_>, by: ResourceId) -> rusqlite::Result<BTreeSet<ResourceId>> {
+    let by_uid = "SELECT it.id FROM resource me JOIN edge e ON e.far_uid = me.uid AND e.far_uid <> ''
+        JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
+        WHERE me.id = ?1 AND e.to_offset = ?2 AND e.kind = ?3 AND e.outward = 0";
+    let by_address = r#"SELECT it.id FROM resource me JOIN kind k ON k.id = me.kind_id
+        JOIN edge e ON e.far_uid = '' AND e.far_name = me.name AND e.far_kind = k.kind
+            AND e.far_namespace = me.namespace AND e.far_group = k."group"
+        JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
+        WHERE me.id = ?1 AND e.to_offset = ?2 AND e.kind = ?3 AND e.outward = 0"#;
+    both(at, by, by_uid, by_address)
+}
+
+/// Two statements instead of one with UNION, which would sort into a temporary table at every call.
+fn both(
+    at: &Apply<'_>,
+    of: ResourceId,
+    by_uid: &str,
+    by_address: &str,
+) -> rusqlite::Result<BTreeSet<ResourceId>> {
+    let mut found = BTreeSet::new();
+    for sql in [by_uid, by_address] {
+        let mut statement = at.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![of.0, OPEN, EdgeKind::Owns.as_str()], |row| row.get(0))?;
+        for id in rows {
+            found.insert(ResourceId(id?));
+        }
+    }
+    Ok(found)
 }

@@ -66,21 +66,10 @@ pub(super) fn applied(
     uid: &Uid,
     state: &State,
 ) -> rusqlite::Result<Applied> {
-    let cluster = at.ids.cluster(at.connection, &key.cluster)?;
-    let kind = at.ids.kind(at.connection, cluster, &key.kind)?;
-    let sql = "INSERT OR IGNORE INTO resource (id, cluster_id, kind_id, namespace, name, uid, created_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    let created_at = state.created_at.map(Timestamp::as_micros);
-    at.connection.prepare_cached(sql)?.execute(params![
-        id.0,
-        cluster,
-        kind,
-        key.namespace,
-        key.name,
-        uid.as_str(),
-        created_at
-    ])?;
     let before = close(at, id)?;
+    if before == Standing::Absent {
+        introduce(at, id, key, uid, state.created_at)?;
+    }
     open(at, id, false, &state.verdict)?;
     let relabelled = relabel(at, id, &state.labels)?;
     let relinked = edges::declare(at, id, &state.edges)? | relabelled | (before == Standing::Absent);
@@ -108,21 +97,42 @@ pub(super) fn deleted(
     Ok(before)
 }
 
+/// Adds a resource unless it was there in an earlier life.
+fn introduce(
+    at: &mut Apply<'_>,
+    id: ResourceId,
+    key: &ResourceKey,
+    uid: &Uid,
+    created_at: Option<Timestamp>,
+) -> rusqlite::Result<()> {
+    let cluster = at.ids.cluster(at.connection, &key.cluster)?;
+    let kind = at.ids.kind(at.connection, cluster, &key.kind)?;
+    let sql = "INSERT OR IGNORE INTO resource (id, cluster_id, kind_id, namespace, name, uid, created_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let created_at = created_at.map(Timestamp::as_micros);
+    let row = params![id.0, cluster, kind, key.namespace, key.name, uid.as_str(), created_at];
+    at.connection.prepare_cached(sql)?.execute(row)?;
+    Ok(())
+}
+
 fn close(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Standing> {
-    let sql = "UPDATE version SET to_offset = ?2 WHERE resource_id = ?1 AND to_offset = ?3
-        AND from_offset = (SELECT max(from_offset) FROM version WHERE resource_id = ?1)
-        RETURNING deleted, health";
-    let row = at
-        .connection
-        .prepare_cached(sql)?
-        .query_row(params![id.0, at.offset.as_i64(), OPEN], |row| {
-            Ok((row.get::<_, bool>(0)?, row.get::<_, Option<i64>>(1)?))
-        })
-        .optional()?;
-    Ok(match row {
-        Some((false, health)) => Standing::Alive(health.map(health_from_i64)),
-        Some((true, _)) | None => Standing::Absent,
-    })
+    let Some((from, standing)) = last(at, id)? else { return Ok(Standing::Absent) };
+    let sql = "UPDATE version SET to_offset = ?3 WHERE resource_id = ?1 AND from_offset = ?2";
+    at.connection.prepare_cached(sql)?.execute(params![id.0, from, at.offset.as_i64()])?;
+    Ok(standing)
+}
+
+/// Where the last version of a resource begins, and how the resource stands since.
+fn last(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<(i64, Standing)>> {
+    let sql = "SELECT from_offset, deleted, health FROM version WHERE resource_id = ?1
+        ORDER BY from_offset DESC LIMIT 1";
+    let row = at.connection.prepare_cached(sql)?.query_row([id.0], |row| {
+        let health: Option<i64> = row.get(2)?;
+        let standing =
+            if row.get(1)? { Standing::Absent } else { Standing::Alive(health.map(health_from_i64)) };
+        Ok((row.get(0)?, standing))
+    });
+    row.optional()
 }
 
 fn open(at: &Apply<'_>, id: ResourceId, deleted: bool, verdict: &Verdict) -> rusqlite::Result<()> {
@@ -166,14 +176,5 @@ fn labels_of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeMap<String
 
 /// How a resource stands in the view at this moment.
 pub(super) fn standing(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Standing> {
-    let sql = "SELECT deleted, health FROM version WHERE resource_id = ?1 ORDER BY from_offset DESC LIMIT 1";
-    let row = at
-        .connection
-        .prepare_cached(sql)?
-        .query_row([id.0], |row| Ok((row.get::<_, bool>(0)?, row.get::<_, Option<i64>>(1)?)))
-        .optional()?;
-    Ok(match row {
-        Some((false, health)) => Standing::Alive(health.map(health_from_i64)),
-        Some((true, _)) | None => Standing::Absent,
-    })
+    Ok(last(at, id)?.map_or(Standing::Absent, |(_, standing)| standing))
 }

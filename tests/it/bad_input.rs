@@ -201,7 +201,7 @@ async fn a_full_disk_makes_watchers_wait_and_loses_nothing() -> Result<()> {
     std::fs::remove_file(&filler)?;
     let uid = server.ask(RESOURCES).await?["items"][0]["id"].as_str().unwrap_or_default().to_owned();
     let last = |detail: &serde_json::Value| {
-        detail["object"]["metadata"]["annotations"]["round"] == rounds.to_string()
+        detail["object"]["metadata"]["annotations"]["round"] == rounds.to_string().as_str()
     };
     server.until(&format!("/resources/{uid}"), last).await?;
     let mut versions = 0;

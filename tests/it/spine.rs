@@ -171,7 +171,7 @@ async fn the_answers_agree_with_kubectl_at_each_step_and_afterwards() -> Result<
     }
     assert_object_is_the_clusters(&plane, &server).await?;
     let tree = server.cli(&["tree", "shop.web.production", "--at", &history[1].offset.to_string()]).await?;
-    assert_eq!(tree.matches("Pod/").count() >= 8 || tree.contains("8"), true, "{tree}");
+    assert!(tree.contains("Deployment/web"), "{tree}");
     server.stop().await?;
     // The last is base64 of stringdata-canary.
     assert_nowhere(folder.path(), &["hunter2-canary", "stringdata-canary", "c3RyaW5nZGF0YS1jYW5hcnk"])?;

@@ -16,8 +16,6 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kube::Client;
-use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use tempfile::{NamedTempFile, TempDir};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
@@ -112,13 +110,6 @@ impl ControlPlane {
     /// A kubeconfig of an administrator, for programs under test.
     pub(crate) fn kubeconfig_path(&self) -> PathBuf {
         self.dir.path().join("kubeconfig")
-    }
-
-    /// A client of an administrator; a new one each time, because a test's runtime owns its connections.
-    pub(crate) async fn client(&self) -> Result<Client> {
-        let kubeconfig = Kubeconfig::read_from(self.kubeconfig_path())?;
-        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-        Ok(Client::try_from(config)?)
     }
 
     /// What kubectl of the same version prints; its errors are errors here.
