@@ -157,6 +157,17 @@ impl<'a> Members<'a> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
     }
 
+    /// The members that are strings, unquoted.
+    pub fn texts(self) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
+        let strings = self.0.into_iter().filter(|(_, raw)| raw.starts_with('"'));
+        strings.map(|(name, raw)| (name, unquote(raw)))
+    }
+
+    /// The value of a member, if it is there and is a `T`.
+    pub fn read<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
+        serde_json::from_str(self.get(name)?).ok()
+    }
+
     /// The value of a member that is a string.
     pub fn text(&self, name: &str) -> Option<Cow<'a, str>> {
         self.get(name).filter(|raw| raw.starts_with('"')).map(unquote)

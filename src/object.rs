@@ -6,12 +6,11 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::json::Members;
 use crate::model::{Kind, Timestamp};
 
 /// An object, borrowed from its JSON text.
@@ -48,7 +47,7 @@ pub struct Metadata<'a> {
     /// Counts what was asked of it; zero when the kind does not count.
     pub generation: i64,
     /// Annotations as they stand in the text; read one with [`Metadata::annotation`].
-    pub annotations: Option<&'a RawValue>,
+    pub annotations: Option<&'a str>,
 }
 
 /// An owner as its dependent names it.
@@ -74,11 +73,11 @@ pub struct ObjectError(#[from] serde_json::Error);
 impl<'a> Object<'a> {
     /// Reads an object; fails only where the text is not one JSON object.
     pub fn parse(text: &'a str) -> Result<Self, ObjectError> {
-        let members: Members<'a> = serde_json::from_str(text)?;
+        let members = Members::parse(text)?;
         Ok(Object {
-            api_version: members.text("apiVersion"),
-            kind: members.text("kind"),
-            metadata: members.members("metadata").map(Metadata::read).unwrap_or_default(),
+            api_version: members.text("apiVersion").unwrap_or_default(),
+            kind: members.text("kind").unwrap_or_default(),
+            metadata: members.read("metadata").map(Metadata::read).unwrap_or_default(),
             members,
             spec: OnceCell::new(),
             status: OnceCell::new(),
@@ -103,7 +102,7 @@ impl<'a> Object<'a> {
     /// The `spec` with these members only, for who needs a few and would pay for all: a Pod's containers are
     /// most of it. A `spec` that is no object comes as it is.
     pub fn spec_part(&self, names: &[&str]) -> Value {
-        let Some(members) = self.members.members("spec") else { return self.parsed("spec") };
+        let Some(members) = self.members.read::<Members<'a>>("spec") else { return self.parsed("spec") };
         let part = names.iter().filter_map(|name| Some(((*name).to_owned(), members.read(name)?)));
         Value::Object(part.collect())
     }
@@ -114,7 +113,7 @@ impl<'a> Object<'a> {
     }
 
     /// A top-level field as it stands in the text.
-    pub fn field(&self, name: &str) -> Option<&'a RawValue> {
+    pub fn field(&self, name: &str) -> Option<&'a str> {
         self.members.get(name)
     }
 
@@ -131,21 +130,21 @@ impl<'a> Metadata<'a> {
 
     /// The value of an annotation, if it is text; looked up in the text each time.
     pub fn annotation(&self, name: &str) -> Option<Cow<'a, str>> {
-        let annotations: Members<'a> = serde_json::from_str(self.annotations?.get()).ok()?;
-        text(annotations.get(name)?)
+        Members::parse(self.annotations?).ok()?.text(name)
     }
 
     fn read(members: Members<'a>) -> Self {
-        let labels = members.members("labels").unwrap_or_default();
+        let text = |name| members.text(name).unwrap_or_default();
+        let labels: Members<'a> = members.read("labels").unwrap_or_default();
         let owners: Vec<&'a RawValue> = members.read("ownerReferences").unwrap_or_default();
         Metadata {
-            name: members.text("name"),
-            namespace: members.text("namespace"),
-            uid: members.text("uid"),
-            labels: labels.0.into_iter().filter_map(|(name, raw)| Some((name, text(raw)?))).collect(),
+            name: text("name"),
+            namespace: text("namespace"),
+            uid: text("uid"),
+            labels: labels.texts().collect(),
             owner_references: owners.into_iter().filter_map(OwnerReference::read).collect(),
-            creation_timestamp: members.text("creationTimestamp").parse().ok(),
-            deletion_timestamp: members.text("deletionTimestamp").parse().ok(),
+            creation_timestamp: text("creationTimestamp").parse().ok(),
+            deletion_timestamp: text("deletionTimestamp").parse().ok(),
             generation: members.read("generation").unwrap_or_default(),
             annotations: members.get("annotations"),
         }
@@ -159,69 +158,16 @@ impl<'a> OwnerReference<'a> {
     }
 
     fn read(raw: &'a RawValue) -> Option<Self> {
-        let members: Members<'a> = serde_json::from_str(raw.get()).ok()?;
+        let members = Members::parse(raw.get()).ok()?;
+        let text = |name| members.text(name).unwrap_or_default();
         Some(OwnerReference {
-            api_version: members.text("apiVersion"),
-            kind: members.text("kind"),
-            name: members.text("name"),
-            uid: members.text("uid"),
+            api_version: text("apiVersion"),
+            kind: text("kind"),
+            name: text("name"),
+            uid: text("uid"),
             controller: members.read("controller").unwrap_or_default(),
         })
     }
-}
-
-/// The members of a JSON object with their values still unread; of members of one name the last counts.
-#[derive(Clone, Debug, Default)]
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'a> Members<'a> {
-    fn get(&self, name: &str) -> Option<&'a RawValue> {
-        self.0.iter().rev().find(|(member, _)| member == name).map(|(_, raw)| *raw)
-    }
-
-    /// The member, if it is there and is a `T`.
-    fn read<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
-        serde_json::from_str(self.get(name)?.get()).ok()
-    }
-
-    fn text(&self, name: &str) -> Cow<'a, str> {
-        self.get(name).and_then(text).unwrap_or_default()
-    }
-
-    fn members(&self, name: &str) -> Option<Members<'a>> {
-        self.read(name)
-    }
-}
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Vec::new();
-                while let Some((Text(name), raw)) = map.next_entry()? {
-                    members.push((name, raw));
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Collect)
-    }
-}
-
-/// Text that is borrowed where it holds no escapes.
-#[derive(serde::Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str(raw.get()).ok().map(|Text(text)| text)
 }
 
 #[cfg(test)]
@@ -264,7 +210,7 @@ mod tests {
         assert_eq!(metadata.annotation("n"), None);
         assert_eq!(pod.spec()["restartPolicy"], "Always");
         assert!(pod.status().is_null());
-        assert_eq!(pod.field("data").unwrap().get(), r#"{"k": [1, 2]}"#);
+        assert_eq!(pod.field("data").unwrap(), r#"{"k": [1, 2]}"#);
         assert!(matches!(metadata.name, Cow::Borrowed(_)), "plain text is not copied");
     }
 

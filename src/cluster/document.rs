@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::request::Failure;
-use crate::log::{Observation, Observed};
+use crate::log::Observed;
 use crate::model::ResourceVersion;
 use crate::redact::{CleanError, Rules, TypeMeta, clean, identify};
 
@@ -87,16 +87,7 @@ pub(super) fn line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> Line 
 
 /// Makes an object ready for the log.
 pub(super) fn applied(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observed, CleanError> {
-    let cleaned = clean(raw, defaults, rules)?;
-    Ok(Observed::Applied(Observation {
-        namespace: cleaned.namespace,
-        name: cleaned.name,
-        uid: cleaned.uid,
-        resource_version: cleaned.resource_version,
-        body: cleaned.body,
-        digest: cleaned.digest,
-        changed_by: cleaned.changed_by,
-    }))
+    clean(raw, defaults, rules).map(Observed::Applied)
 }
 
 /// The resourceVersion of anything that has one.

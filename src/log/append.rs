@@ -2,27 +2,8 @@
 
 use thiserror::Error;
 
-use crate::digest::Digest;
-use crate::model::{ChangedBy, Offset, ResourceVersion, Timestamp, Uid, WatchKey};
-
-/// The state of one object as a cluster told it, cleaned and ready to be recorded.
-#[derive(Clone, Debug)]
-pub struct Observation {
-    /// Namespace; empty for what is cluster-scoped.
-    pub namespace: String,
-    /// Name.
-    pub name: String,
-    /// The object's identity.
-    pub uid: Uid,
-    /// The cluster's token for this state.
-    pub resource_version: ResourceVersion,
-    /// The object as JSON, redacted and without managedFields.
-    pub body: String,
-    /// Digest of what counts as a change, without noise.
-    pub digest: Digest,
-    /// Who made this state.
-    pub changed_by: Option<ChangedBy>,
-}
+use crate::model::{Offset, ResourceVersion, Timestamp, Uid, WatchKey};
+use crate::redact::Observation;
 
 /// One thing a watch saw.
 #[derive(Clone, Debug)]

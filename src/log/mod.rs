@@ -11,6 +11,7 @@ mod appender;
 mod bodies;
 mod chain;
 mod error;
+mod file;
 mod ids;
 mod keyframes;
 mod open;
@@ -22,7 +23,8 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use append::{AppendError, Appended, Batch, Epoch, Observation, Observed, Phase, Session};
+pub use crate::redact::Observation;
+pub use append::{AppendError, Appended, Batch, Epoch, Observed, Phase, Session};
 pub use appender::Appender;
 pub use error::LogError;
 pub use reader::LogReader;

@@ -1,17 +1,15 @@
 //! Opens the log for writing: schema, and a check that nothing acknowledged is missing.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension};
 
 use super::chain::{Hash, HeadFile};
 use super::error::LogError;
+use super::file;
 use super::reader::LogReader;
 use crate::model::Offset;
 use crate::store::{self, Role};
-
-/// Marks the file as a log of Strandline.
-const APPLICATION_ID: i32 = 0x7374_6c67;
 
 /// A log up to this size is checked page by page when it is opened; of a larger one only the newest changes are.
 const FULL_CHECK_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -23,17 +21,12 @@ mod migrations {
     refinery::embed_migrations!("schema/log");
 }
 
-/// The log's file in a data directory.
-pub(super) fn path(directory: &Path) -> PathBuf {
-    directory.join("log.db")
-}
-
 /// Opens the log for its writer and brings it to the present schema.
 ///
 /// The caller holds the directory's lock: two programs migrating at once is not survivable in SQLite alone.
 pub(super) fn open_writer(directory: &Path) -> Result<Connection, LogError> {
-    let path = path(directory);
-    let mut connection = store::open(&path, Role::LogWriter, APPLICATION_ID)?;
+    let path = file::path(directory);
+    let mut connection = store::open(&path, Role::LogWriter, file::APPLICATION_ID)?;
     check_schema(&connection, &path)?;
     migrations::migrations::runner().run(&mut connection).map_err(|error| LogError::Schema {
         path: path.clone(),
@@ -46,11 +39,6 @@ pub(super) fn open_writer(directory: &Path) -> Result<Connection, LogError> {
         }
     }
     Ok(connection)
-}
-
-/// Opens the log for reading.
-pub(super) fn open_reader(directory: &Path) -> Result<Connection, LogError> {
-    Ok(store::open(&path(directory), Role::Reader, APPLICATION_ID)?)
 }
 
 /// Refuses a schema that is newer or that cannot be trusted, before the migration library, which would panic

@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use super::chain::{self, Hash, Link};
 use super::error::LogError;
+use super::file;
 use super::keyframes::Keyframes;
-use super::open;
 use super::types::{self, ChangeType};
 use crate::delta::{Codec, Dictionary};
 use crate::model::{
@@ -124,7 +124,7 @@ impl LogReader {
     /// When the file cannot be opened or is not a log.
     pub fn open(directory: &Path) -> Result<Self, LogError> {
         Ok(LogReader {
-            connection: open::open_reader(directory)?,
+            connection: file::open_reader(directory)?,
             codec: Codec::default(),
             dictionaries: HashMap::new(),
             keyframes: Keyframes::new(KEYFRAME_BYTES),

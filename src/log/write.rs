@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
-use super::append::{AppendError, Appended, Batch, Epoch, Observation, Observed, Phase, Session};
+use super::append::{AppendError, Appended, Batch, Epoch, Observed, Phase, Session};
 use super::bodies::{Bodies, Packed};
 use super::chain::{self, Hash, Link};
 use super::error::LogError;
@@ -12,6 +12,7 @@ use crate::model::{
     CatalogFact, ChangedBy, CoverageMark, DeletionCause, Kind, Offset, ResourceKey, ResourceVersion,
     Timestamp, WatchKey,
 };
+use crate::redact::Observation;
 
 type Result<T> = std::result::Result<T, LogError>;
 

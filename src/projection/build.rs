@@ -1,82 +1,12 @@
-//! The view's file: opened where it can be used, built anew beside the old one where it cannot.
+//! Builds the view anew, beside the old one, and swaps it in.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fs, io};
 
-use rusqlite::{Connection, OptionalExtension};
-
+use super::file;
 use super::projector::{Projector, ProjectorError};
 use crate::model::Offset;
-use crate::store::{self, OpenError, Role, Watermark};
-
-/// Marks the file as a view of Strandline.
-const APPLICATION_ID: i32 = 0x7374_7677;
-
-/// Raise this when the same log is to give another view although the tables stay as they are.
-const RULES_VERSION: u32 = 1;
-
-const SCHEMA: &str = include_str!("../../schema/view/V1__view.sql");
-
-/// A view up to this size is checked page by page when it is opened; damage in a larger one shows on reading.
-const FULL_CHECK_BYTES_MAX: u64 = 64 * 1024 * 1024;
-
-/// The view's file in a data directory.
-pub fn path(directory: &Path) -> PathBuf {
-    directory.join("view.db")
-}
-
-/// Opens the view for reading.
-///
-/// # Errors
-/// When the file cannot be opened or is not a view.
-pub fn open_reader(directory: &Path) -> Result<Connection, OpenError> {
-    store::open(&path(directory), Role::Reader, APPLICATION_ID)
-}
-
-/// What tells one schema from another: the statements themselves and the version of the rules.
-fn fingerprint() -> i32 {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(SCHEMA.as_bytes());
-    hasher.update(&RULES_VERSION.to_le_bytes());
-    let mut bytes = [0; 4];
-    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..4]);
-    // SQLite's user_version is signed; a clear top bit keeps it readable, and zero is left to new files.
-    (i32::from_le_bytes(bytes) & i32::MAX).max(1)
-}
-
-/// Whether the view of a data directory is whole and made by this program's rules.
-pub fn is_current(directory: &Path) -> bool {
-    let path = path(directory);
-    let usable = || -> Option<bool> {
-        let connection = store::open(&path, Role::Reader, APPLICATION_ID).ok()?;
-        let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).ok()?;
-        let small = fs::metadata(&path).is_ok_and(|file| file.len() <= FULL_CHECK_BYTES_MAX);
-        let whole = !small
-            || connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)).ok()? == "ok";
-        Some(found == fingerprint() && whole && checkpoint(&connection).is_ok())
-    };
-    path.exists() && usable().unwrap_or(false)
-}
-
-/// Opens the view for its writer.
-pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
-    let connection = store::open(path, Role::ViewWriter, APPLICATION_ID)?;
-    let sqlite = |source| OpenError::Sqlite { path: path.to_owned(), source };
-    let version: i32 =
-        connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(sqlite)?;
-    if version == 0 {
-        let schema = format!("BEGIN; {SCHEMA} PRAGMA user_version = {}; COMMIT;", fingerprint());
-        connection.execute_batch(&schema).map_err(sqlite)?;
-    }
-    Ok(connection)
-}
-
-/// The last offset a view holds.
-pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<Offset> {
-    let sql = r#"SELECT "offset" FROM checkpoint"#;
-    let offset: Option<i64> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
-    Ok(Offset::from_i64(offset.unwrap_or(0)))
-}
+use crate::store::Watermark;
 
 /// Builds the view anew from the log, beside the old one, and swaps it in; `progress` follows the checkpoint.
 ///
@@ -95,7 +25,7 @@ pub fn build(directory: &Path, progress: &Watermark) -> Result<Offset, Projector
     let checkpoint = projector.checkpoint();
     projector.close()?;
     // The old file goes with its WAL: a WAL left behind would be played into the new one.
-    let path = path(directory);
+    let path = file::path(directory);
     remove(&path)?;
     fs::rename(&beside, &path)?;
     fs::File::open(directory)?.sync_all()?;

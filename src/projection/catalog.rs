@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rusqlite::params;
 
-use super::apply::Apply;
+use super::context::Apply;
 use super::{OPEN, membership};
 use crate::model::{CatalogFact, ClusterSpec, EnvironmentSpec, Kind, ResourceId};
 

@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::OPEN;
-use super::apply::Apply;
+use super::context::Apply;
 use crate::model::{CoverageMark, CoverageState};
 
 /// Takes over a mark; the environments that it concerns are settled by the caller.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::params;
 
 use super::OPEN;
-use super::apply::Apply;
+use super::context::Apply;
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
 use crate::model::ResourceId;
 

@@ -5,7 +5,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::apply::Apply;
+use super::context::Apply;
 use super::{OPEN, health_from_i64, health_to_i64};
 use crate::model::{Health, HealthCounts, Timestamp};
 

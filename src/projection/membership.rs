@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use rusqlite::params;
 
 use super::OPEN;
-use super::apply::Apply;
+use super::context::Apply;
 use super::resources::Standing;
 use super::{edges, health_to_i64, resources};
 use crate::model::ResourceId;

@@ -7,9 +7,11 @@
 mod apply;
 mod build;
 mod catalog;
+mod context;
 mod coverage;
 mod edges;
 mod environment_health;
+mod file;
 mod ids;
 mod membership;
 mod projector;
@@ -19,8 +21,9 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-pub use apply::Touched;
-pub use build::{build, is_current, open_reader, path};
+pub use build::build;
+pub use context::Touched;
+pub use file::{is_current, open_reader, path};
 pub use projector::{Projector, ProjectorError};
 pub use status::ViewStatus;
 

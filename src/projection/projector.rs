@@ -6,8 +6,9 @@ use std::time::Duration;
 use rusqlite::{Connection, TransactionBehavior, params};
 use thiserror::Error;
 
-use super::apply::{self, Touched};
-use super::build;
+use super::apply;
+use super::context::Touched;
+use super::file;
 use super::ids::Ids;
 use crate::log::{LogError, LogReader};
 use crate::model::{Offset, Record};
@@ -82,13 +83,13 @@ impl Projector {
     /// # Errors
     /// When either cannot be opened, or the view holds more than the log.
     pub fn open(directory: &Path) -> Result<Self, ProjectorError> {
-        Self::open_file(directory, &build::path(directory))
+        Self::open_file(directory, &file::path(directory))
     }
 
     pub(super) fn open_file(directory: &Path, view: &Path) -> Result<Self, ProjectorError> {
         let log = LogReader::open(directory)?;
-        let view = build::open_writer(view)?;
-        let (checkpoint, head) = (build::checkpoint(&view)?, log.head()?);
+        let view = file::open_writer(view)?;
+        let (checkpoint, head) = (file::checkpoint(&view)?, log.head()?);
         if checkpoint > head {
             return Err(ProjectorError::Ahead { checkpoint, head });
         }

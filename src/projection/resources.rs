@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{OptionalExtension, params};
 
-use super::apply::Apply;
+use super::context::Apply;
 use super::{OPEN, edges, health_from_i64, health_to_i64};
 use crate::edges::EdgeRef;
 use crate::model::{DeletionCause, Health, ResourceId, ResourceKey, Timestamp, Uid, Verdict};

@@ -44,9 +44,9 @@ impl std::fmt::Debug for Rules {
     }
 }
 
-/// An object ready to be recorded.
+/// The state of one object as a cluster told it, cleaned and ready to be recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cleaned {
+pub struct Observation {
     /// Namespace; empty for what is cluster-scoped.
     pub namespace: String,
     /// Name.
@@ -55,7 +55,8 @@ pub struct Cleaned {
     pub uid: Uid,
     /// The cluster's token for this state.
     pub resource_version: ResourceVersion,
-    /// The object as JSON: apiVersion, kind and metadata first, the rest in its order.
+    /// The object as JSON, redacted and without managedFields: apiVersion, kind and metadata first, the rest
+    /// in its order.
     pub body: String,
     /// Digest of what counts as a change.
     pub digest: Digest,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::{CleanError, Cleaned, Mask, Rules, TypeMeta, mask, secret};
+use super::{CleanError, Mask, Observation, Rules, TypeMeta, mask, secret};
 use crate::digest::digest;
 use crate::json::{Members, deeper_than, quote};
 use crate::model::{ChangedBy, ResourceVersion, Timestamp, Uid};
@@ -28,7 +28,7 @@ pub struct Identity {
 }
 
 /// Makes an object ready to be recorded; `defaults` say what it is where it does not say so itself.
-pub fn clean(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Cleaned, CleanError> {
+pub fn clean(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observation, CleanError> {
     let top = Members::parse(raw).map_err(|_| CleanError::Syntax)?;
     let metadata = metadata_of(&top)?;
     let identity = identity_of(&metadata)?;
@@ -61,7 +61,7 @@ pub fn clean(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Cleaned
     if let Cow::Owned(masked) = mask::credentials(&body, mask) {
         body = masked;
     }
-    Ok(Cleaned {
+    Ok(Observation {
         digest: digest(&body, &rules.noise),
         changed_by: metadata.get("managedFields").and_then(changed_by),
         namespace: identity.namespace,

@@ -27,7 +27,7 @@ fn object(members: Value) -> Value {
 }
 
 /// Cleans twice, as cleaning what is clean must change nothing.
-fn cleaned(raw: &str, defaults: TypeMeta<'_>) -> Cleaned {
+fn cleaned(raw: &str, defaults: TypeMeta<'_>) -> Observation {
     let once = clean(raw, defaults, &rules()).unwrap();
     let twice = clean(&once.body, defaults, &rules()).unwrap();
     assert_eq!(once.body, twice.body);

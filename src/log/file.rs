@@ -1,0 +1,21 @@
+//! The log's file: where it is and how to know it.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::error::LogError;
+use crate::store::{self, Role};
+
+/// Marks the file as a log of Strandline.
+pub(super) const APPLICATION_ID: i32 = 0x7374_6c67;
+
+/// The log's file in a data directory.
+pub(super) fn path(directory: &Path) -> PathBuf {
+    directory.join("log.db")
+}
+
+/// Opens the log for reading.
+pub(super) fn open_reader(directory: &Path) -> Result<Connection, LogError> {
+    Ok(store::open(&path(directory), Role::Reader, APPLICATION_ID)?)
+}

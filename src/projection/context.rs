@@ -1,0 +1,34 @@
+//! What every part of applying one record works with.
+
+use std::collections::BTreeSet;
+
+use rusqlite::Connection;
+
+use super::ids::Ids;
+use crate::model::{Offset, ResourceId, Timestamp};
+
+/// What a record touched, for whoever follows the view live.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Touched {
+    /// Environments whose members, counts or health moved, by the log's number.
+    pub environments: BTreeSet<i64>,
+    /// Resources that took a new state or ended.
+    pub resources: BTreeSet<ResourceId>,
+}
+
+impl Touched {
+    /// Adds what another record touched.
+    pub fn extend(&mut self, other: Touched) {
+        self.environments.extend(other.environments);
+        self.resources.extend(other.resources);
+    }
+}
+
+/// The view at the moment a record is applied.
+pub(super) struct Apply<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) ids: &'a mut Ids,
+    pub(super) offset: Offset,
+    pub(super) observed_at: Timestamp,
+    pub(super) touched: Touched,
+}
