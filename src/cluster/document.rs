@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::request::Failure;
 use crate::log::Observed;
 use crate::model::ResourceVersion;
-use crate::redact::{CleanError, Rules, TypeMeta, clean, identify};
+use crate::redact::{CleanError, Identity, Rules, TypeMeta, clean, identify};
 
 /// A page of a list.
 #[derive(Deserialize)]
@@ -88,6 +88,12 @@ pub(super) fn line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> Line 
 /// Makes an object ready for the log.
 pub(super) fn applied(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observed, CleanError> {
     clean(raw, defaults, rules).map(Observed::Applied)
+}
+
+/// An object of which no more can be told than that it is there.
+pub(super) fn unreadable(raw: &str) -> Option<Observed> {
+    let Identity { namespace, name, uid, .. } = identify(raw).ok()?;
+    Some(Observed::Unreadable { namespace, name, uid })
 }
 
 /// The resourceVersion of anything that has one.

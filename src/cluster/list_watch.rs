@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::backoff::{Backoff, between};
 use super::coverage::{Coverage, reason};
-use super::document::{Line, Page, applied, line};
+use super::document::{Line, Page, applied, line, unreadable};
 use super::lines::Lines;
 use super::outcome::{Activity, Close, Next, after_close, decide};
 use super::request::{Failure, Pieces, get};
@@ -100,6 +100,8 @@ pub(super) struct ListWatch<S> {
     first_run: bool,
     empty_watches: u32,
     garbage_told: bool,
+    /// Whether the list under way held objects that could not be told apart.
+    list_is_partial: bool,
 }
 
 impl<S: Sink> ListWatch<S> {
@@ -128,6 +130,7 @@ impl<S: Sink> ListWatch<S> {
             first_run: true,
             empty_watches: 0,
             garbage_told: false,
+            list_is_partial: false,
         }
     }
 
@@ -220,6 +223,7 @@ impl<S: Sink> ListWatch<S> {
             settings: Arc::clone(&self.settings),
             objects: self.settings.limits.page_objects,
         };
+        self.list_is_partial = false;
         let mut text = fetch.page("").await?;
         let mut cursor = None;
         loop {
@@ -238,7 +242,8 @@ impl<S: Sink> ListWatch<S> {
         drop(permit);
         let cursor = cursor.filter(|cursor| !cursor.is_empty() && cursor.as_str() != "0");
         let cursor = cursor.ok_or_else(|| Failure::Invalid("a list without resourceVersion".to_owned()))?;
-        self.append(Phase::ListEnd, Vec::new(), Some(cursor.clone())).await?;
+        let end = if self.list_is_partial { Phase::PartialListEnd } else { Phase::ListEnd };
+        self.append(end, Vec::new(), Some(cursor.clone())).await?;
         self.cursor = Some(cursor);
         Ok(State::Watch)
     }
@@ -255,7 +260,13 @@ impl<S: Sink> ListWatch<S> {
                 };
                 match result {
                     Ok(object) => observed.push(object),
-                    Err(reason) => self.garbage(reason),
+                    Err(reason) => {
+                        self.garbage(reason);
+                        match unreadable(item.get()) {
+                            Some(object) => observed.push(object),
+                            None => self.list_is_partial = true,
+                        }
+                    }
                 }
             }
             tokio::task::yield_now().await;
@@ -354,7 +365,9 @@ impl<S: Sink> ListWatch<S> {
             }
             match line(bytes, self.defaults(), &self.settings.rules) {
                 Line::Observed(object) => {
-                    self.advance(version_of(&object));
+                    if let Some(version) = object.resource_version() {
+                        self.advance(version);
+                    }
                     observed.push(*object);
                     heard = true;
                 }
@@ -422,12 +435,5 @@ impl<S: Sink> ListWatch<S> {
         if !std::mem::replace(&mut self.garbage_told, true) {
             tracing::warn!(watch = %self.watch, reason, "an object that cannot be read is left out");
         }
-    }
-}
-
-fn version_of(observed: &Observed) -> &ResourceVersion {
-    match observed {
-        Observed::Applied(object) => &object.resource_version,
-        Observed::Deleted { resource_version, .. } => resource_version,
     }
 }

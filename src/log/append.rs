@@ -10,6 +10,15 @@ use crate::redact::Observation;
 pub enum Observed {
     /// An object in a state.
     Applied(Observation),
+    /// An object that is there in a state that cannot be read; it keeps the state it had.
+    Unreadable {
+        /// Namespace; empty for what is cluster-scoped.
+        namespace: String,
+        /// Name.
+        name: String,
+        /// The object's identity.
+        uid: Uid,
+    },
     /// An object that is gone.
     Deleted {
         /// Namespace; empty for what is cluster-scoped.
@@ -21,6 +30,17 @@ pub enum Observed {
         /// The cluster's token for the deletion.
         resource_version: ResourceVersion,
     },
+}
+
+impl Observed {
+    /// The cluster's token for what was seen, where it could be read.
+    pub fn resource_version(&self) -> Option<&ResourceVersion> {
+        match self {
+            Observed::Applied(object) => Some(&object.resource_version),
+            Observed::Deleted { resource_version, .. } => Some(resource_version),
+            Observed::Unreadable { .. } => None,
+        }
+    }
 }
 
 /// Numbers the runs of one watch, so that a connection of an earlier run can never write into a later one.
@@ -45,6 +65,8 @@ pub enum Phase {
     ListPage,
     /// The end of a list: what this run has not seen is gone.
     ListEnd,
+    /// The end of a list in which some objects could not even be told apart: nothing follows from absence.
+    PartialListEnd,
     /// Changes reported by a watch, in the cluster's order.
     Watch,
 }
@@ -60,7 +82,7 @@ pub struct Batch {
     pub phase: Phase,
     /// What was seen, in order.
     pub observed: Vec<Observed>,
-    /// Where to resume once this batch is durable; required at [`Phase::ListEnd`].
+    /// Where to resume once this batch is durable; required at the end of a list.
     pub cursor: Option<ResourceVersion>,
 }
 

@@ -154,6 +154,23 @@ async fn an_unfinished_list_leaves_no_cursor_and_deletes_nothing() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_read_is_not_taken_for_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let first = log.appender.begin(&pods(), true).await.unwrap();
+    let list = vec![pod("a", "1", 1, "{}"), pod("b", "2", 2, "{}")];
+    log.appender.append(batch(first.epoch, Phase::ListEnd, list, "2")).await.unwrap();
+    let second = log.appender.begin(&pods(), true).await.unwrap();
+    let page = vec![pod("b", "2", 2, "{}")];
+    log.appender.append(batch(second.epoch, Phase::PartialListEnd, page, "3")).await.unwrap();
+    let third = log.appender.begin(&pods(), true).await.unwrap();
+    let unreadable = Observed::Unreadable { namespace: "shop".into(), name: "a".into(), uid: Uid::new("1") };
+    log.appender.append(batch(third.epoch, Phase::ListEnd, vec![unreadable], "4")).await.unwrap();
+    log.stop();
+    assert_eq!(told(dir.path()), ["+a {}", "+b {}", "-b relist"]);
+}
+
+#[tokio::test]
 async fn the_catalog_and_coverage_are_changes_and_repeat_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let log = start(dir.path());

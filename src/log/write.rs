@@ -101,6 +101,14 @@ impl Write<'_> {
         for observed in &batch.observed {
             match observed {
                 Observed::Applied(observation) => self.applied(batch, &run, observation, &mut appended)?,
+                Observed::Unreadable { namespace, name, uid } => {
+                    let key = key_of(&batch.watch, namespace, name);
+                    for live in self.live(run.kind, &key)?.into_iter().filter(|live| live.uid == uid.as_str())
+                    {
+                        self.touch(&live, &live.resource_version, run.epoch)?;
+                    }
+                    appended.unchanged += 1;
+                }
                 Observed::Deleted { namespace, name, uid, .. } => {
                     let key = key_of(&batch.watch, namespace, name);
                     for live in self.live(run.kind, &key)?.into_iter().filter(|live| live.uid == uid.as_str())
@@ -172,7 +180,7 @@ impl Write<'_> {
         }
         match same {
             Some(live) if live.resource_version == seen.resource_version || live.digest == seen.digest.0 => {
-                self.touch(&live, seen, run.epoch)?;
+                self.touch(&live, &seen.resource_version, run.epoch)?;
                 appended.unchanged += 1;
             }
             same => {
@@ -223,13 +231,9 @@ impl Write<'_> {
         Ok(())
     }
 
-    fn touch(&self, live: &Live, seen: &Observation, epoch: Epoch) -> Result<()> {
+    fn touch(&self, live: &Live, seen: &ResourceVersion, epoch: Epoch) -> Result<()> {
         let sql = "UPDATE live SET resource_version = ?2, seen_epoch = ?3 WHERE subject_id = ?1";
-        self.connection.prepare_cached(sql)?.execute(params![
-            live.subject,
-            seen.resource_version.as_str(),
-            epoch.0
-        ])?;
+        self.connection.prepare_cached(sql)?.execute(params![live.subject, seen.as_str(), epoch.0])?;
         Ok(())
     }
 

@@ -219,11 +219,13 @@ impl Sink for Recorder {
                         recorded.bodies.push(object.body);
                         format!("{}@{}", object.name, object.resource_version)
                     }
+                    Observed::Unreadable { name, .. } => format!("?{name}"),
                     Observed::Deleted { name, resource_version, .. } => format!("-{name}@{resource_version}"),
                 });
             }
             let phase = match batch.phase {
                 Phase::ListPage => "page".to_owned(),
+                Phase::PartialListEnd => format!("partial end {}", batch.cursor.as_ref().unwrap()),
                 Phase::ListEnd => format!("end {}", batch.cursor.as_ref().unwrap()),
                 Phase::Watch => format!("to {}", batch.cursor.as_ref().unwrap()),
             };

@@ -59,10 +59,10 @@ fn the_fleet_says_what_to_declare() {
     let environments = fleet.environments();
     let names: BTreeSet<&str> = environments.iter().map(|environment| environment.id.as_str()).collect();
     for name in [
-        "shop.web.production-us-region",
-        "payments.ledger.production-eu-region",
+        "shop.web.production.us-region",
+        "payments.ledger.production.eu-region",
         "search.indexer.staging",
-        "shop.web.review-fix-login",
+        "shop.web.review.fix-login",
     ] {
         assert!(names.contains(name), "{name} in {names:?}");
     }
