@@ -5,7 +5,7 @@
 CREATE TABLE checkpoint (
     id          INTEGER PRIMARY KEY CHECK (id = 1),
     "offset"    INTEGER NOT NULL,
-    observed_at INTEGER                   -- of the change at that offset
+    hash        BLOB NOT NULL             -- of the change at that offset: tells this log from another
 ) STRICT;
 
 CREATE TABLE cluster (

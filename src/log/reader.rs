@@ -207,8 +207,11 @@ impl LogReader {
         Ok(())
     }
 
-    /// The hash of the change at `offset`; zeros before the first.
-    pub(super) fn hash_at(&self, offset: Offset) -> Result<Hash, LogError> {
+    /// The hash of the change at `offset`, which covers all changes up to it; zeros before the first.
+    ///
+    /// # Errors
+    /// When there is no such change or the log cannot be read.
+    pub fn hash_at(&self, offset: Offset) -> Result<[u8; 16], LogError> {
         if offset == Offset::ZERO {
             return Ok(Hash::default());
         }

@@ -108,7 +108,7 @@ pub struct CoverageMark {
     pub state: CoverageState,
     /// Since when: for a gap the last moment of which we know, which may lie before the mark itself.
     pub since: Timestamp,
-    /// Stable word for a gap's reason (`unreachable`, `forbidden`, `unauthorized`, `not_served`, `stopped`,
+    /// Stable word for a gap's reason (`unreachable`, `forbidden`, `unauthorized`, `not_served`,
     /// `restarted`, `invalid`); empty while watched.
     pub reason: String,
     /// The reason in a sentence for people; empty while watched.

@@ -70,9 +70,8 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
-/// The last offset a view holds.
-pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<Offset> {
-    let sql = r#"SELECT "offset" FROM checkpoint"#;
-    let offset: Option<i64> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
-    Ok(Offset::from_i64(offset.unwrap_or(0)))
+/// The last offset a view holds and the hash of the change there; none while it holds nothing.
+pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<Option<(Offset, [u8; 16])>> {
+    let sql = r#"SELECT "offset", hash FROM checkpoint"#;
+    connection.query_row(sql, [], |row| Ok((Offset::from_i64(row.get(0)?), row.get(1)?))).optional()
 }

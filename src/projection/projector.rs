@@ -35,13 +35,11 @@ pub enum ProjectorError {
     /// A newly built view cannot be put into place.
     #[error("the view cannot be put into place: {0}")]
     Place(#[from] std::io::Error),
-    /// The view holds more than the log: it belongs to another one, or the log was replaced.
-    #[error("the view is at offset {checkpoint}, but the log ends at {head}")]
-    Ahead {
+    /// The view was made from another log: its last change is not in this one.
+    #[error("the view holds changes up to offset {checkpoint} of another log")]
+    Foreign {
         /// Where the view is.
         checkpoint: Offset,
-        /// Where the log ends.
-        head: Offset,
     },
 }
 
@@ -52,7 +50,7 @@ impl ProjectorError {
             ProjectorError::View(error) | ProjectorError::Open(OpenError::Sqlite { source: error, .. }) => {
                 is_corrupt(error)
             }
-            ProjectorError::Open(OpenError::Foreign { .. }) | ProjectorError::Ahead { .. } => true,
+            ProjectorError::Open(OpenError::Foreign { .. }) | ProjectorError::Foreign { .. } => true,
             ProjectorError::Log(_) | ProjectorError::Place(_) => false,
         }
     }
@@ -81,7 +79,7 @@ impl Projector {
     /// Opens the log and the view of a data directory, making an empty view where there is none.
     ///
     /// # Errors
-    /// When either cannot be opened, or the view holds more than the log.
+    /// When either cannot be opened, or the view was made from another log.
     pub fn open(directory: &Path) -> Result<Self, ProjectorError> {
         Self::open_file(directory, &file::path(directory))
     }
@@ -89,10 +87,13 @@ impl Projector {
     pub(super) fn open_file(directory: &Path, view: &Path) -> Result<Self, ProjectorError> {
         let log = LogReader::open(directory)?;
         let view = file::open_writer(view)?;
-        let (checkpoint, head) = (file::checkpoint(&view)?, log.head()?);
-        if checkpoint > head {
-            return Err(ProjectorError::Ahead { checkpoint, head });
-        }
+        let checkpoint = match file::checkpoint(&view)? {
+            None => Offset::ZERO,
+            Some((checkpoint, hash)) if checkpoint <= log.head()? && log.hash_at(checkpoint)? == hash => {
+                checkpoint
+            }
+            Some((checkpoint, _)) => return Err(ProjectorError::Foreign { checkpoint }),
+        };
         Ok(Projector { log, view, ids: Ids::default(), checkpoint })
     }
 
@@ -108,7 +109,8 @@ impl Projector {
     pub fn step(&mut self) -> Result<Option<Touched>, ProjectorError> {
         let records = self.log.after(self.checkpoint, BATCH)?;
         let Some(last) = records.last().map(|record| record.offset) else { return Ok(None) };
-        let result = self.apply(&records);
+        let hash = self.log.hash_at(last)?;
+        let result = self.apply(&records, last, hash);
         match result {
             Ok(touched) => {
                 self.checkpoint = last;
@@ -122,17 +124,14 @@ impl Projector {
         }
     }
 
-    fn apply(&mut self, records: &[Record]) -> rusqlite::Result<Touched> {
+    fn apply(&mut self, records: &[Record], last: Offset, hash: [u8; 16]) -> rusqlite::Result<Touched> {
         let transaction = self.view.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut touched = Touched::default();
         for record in records {
             touched.extend(apply::apply(&transaction, &mut self.ids, record)?);
         }
-        if let Some(last) = records.last() {
-            let sql = r#"INSERT OR REPLACE INTO checkpoint (id, "offset", observed_at) VALUES (1, ?1, ?2)"#;
-            let at = params![last.offset.as_i64(), last.observed_at.as_micros()];
-            transaction.prepare_cached(sql)?.execute(at)?;
-        }
+        let sql = r#"INSERT OR REPLACE INTO checkpoint (id, "offset", hash) VALUES (1, ?1, ?2)"#;
+        transaction.prepare_cached(sql)?.execute(params![last.as_i64(), hash])?;
         transaction.commit()?;
         Ok(touched)
     }

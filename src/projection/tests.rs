@@ -328,6 +328,20 @@ fn without_circles(steps: Vec<Step>) -> Vec<Step> {
     steps.into_iter().map(straighten).collect()
 }
 
+#[test]
+fn a_view_of_another_log_is_told_and_built_anew() {
+    let apply = |n| Step::Apply { n, owner: None, labelled: true, health: 0, incarnation: 0 };
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    record(one.path(), &[apply(0)]);
+    record(two.path(), &[apply(1), apply(2)]);
+    project_in_bites(one.path());
+    std::fs::copy(path(one.path()), path(two.path())).unwrap();
+    let refused = Projector::open(two.path()).unwrap_err();
+    assert!(matches!(refused, ProjectorError::Foreign { .. }) && refused.is_mended_by_rebuild(), "{refused}");
+    build(two.path(), &Watermark::default()).unwrap();
+    assert_eq!(Projector::open(two.path()).unwrap().checkpoint(), Offset::new(2));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

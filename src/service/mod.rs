@@ -135,6 +135,9 @@ impl Service {
         let address = listener
             .local_addr()
             .map_err(|source| ServiceError::Listen { address: options.listen, source })?;
+        if !address.ip().is_loopback() {
+            tracing::warn!(%address, "whoever reaches this address can read everything: there is no login yet");
+        }
         let lock = DirectoryLock::acquire(&options.data)?;
         let key = key::of(&options.data).map_err(ServiceError::Key)?;
         let rules = Arc::new(Rules { key, noise: Noise::default() });
