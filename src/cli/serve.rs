@@ -1,5 +1,7 @@
 //! Commands that run the service in this process.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::EnvFilter;
 
 use super::{CliError, DemoArgs, Exit, RebuildArgs, ServeArgs};
@@ -44,5 +46,6 @@ fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
 fn log_to_stderr(level: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     // Whoever set up logging before us, as a test may, keeps it.
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    let format = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(std::io::stderr().is_terminal());
+    let _ = format.with_writer(std::io::stderr).try_init();
 }

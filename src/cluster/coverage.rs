@@ -53,10 +53,19 @@ impl<S: Sink> Coverage<S> {
         if self.is_watched() {
             return Ok(());
         }
-        tracing::info!(watch = %self.watch, "watched");
+        if self.is_discovery() {
+            tracing::info!(cluster = self.watch.cluster, "watched");
+        } else {
+            tracing::debug!(watch = %self.watch, "watched");
+        }
         self.mark(CoverageState::Watched, self.clock.now(), "", String::new()).await?;
         self.told = Some(None);
         Ok(())
+    }
+
+    /// Whether this is about the cluster as a whole.
+    fn is_discovery(&self) -> bool {
+        self.watch.kind.kind.is_empty()
     }
 
     /// Nobody watched since the server was last heard.
@@ -64,7 +73,14 @@ impl<S: Sink> Coverage<S> {
         if self.told == Some(Some(reason)) {
             return Ok(());
         }
-        tracing::warn!(watch = %self.watch, reason, message, "not watched");
+        // A cluster that is away is away for all its kinds at once, and that is told once.
+        if self.is_discovery() {
+            tracing::warn!(cluster = self.watch.cluster, reason, message, "not watched");
+        } else if matches!(reason, reason::RESTARTED | reason::UNREACHABLE) {
+            tracing::debug!(watch = %self.watch, reason, message, "not watched");
+        } else {
+            tracing::warn!(watch = %self.watch, reason, message, "not watched");
+        }
         let since = self.last_heard.unwrap_or_else(|| self.clock.now());
         self.mark(CoverageState::Gap, since, reason, message).await?;
         self.told = Some(Some(reason));
