@@ -210,12 +210,17 @@ impl Check {
             (Some(_), None) => _ = self.say(at, "missing_key", "the key `namespace` is missing"),
             (None, Some(_)) => _ = self.say(at, "missing_key", "the key `cluster` is missing"),
         }
+        if environment.labels.is_some() && environment.cluster.is_none() {
+            self.say(at, "conflict", "`labels` speak of nothing here").hint =
+                Some("give each of the `targets` its own `labels`".to_owned());
+        }
         let more = environment.targets.iter();
         written.extend(more.map(|target| (&target.cluster, &target.namespace, &target.labels)));
         let mut targets = Vec::new();
         for (cluster, namespace, labels) in written {
             self.known_cluster(cluster, clusters);
             self.namespace(namespace);
+            self.watched_namespace(cluster, namespace, clusters);
             targets.push(Target {
                 cluster: cluster.value.clone(),
                 namespace: namespace.value.clone(),
@@ -223,6 +228,22 @@ impl Check {
             });
         }
         targets
+    }
+
+    fn watched_namespace(
+        &mut self,
+        cluster: &Spanned<String>,
+        namespace: &Spanned<String>,
+        clusters: &[ClusterConfig],
+    ) {
+        let watched =
+            clusters.iter().find(|known| known.name == cluster.value).map(|known| &known.namespaces);
+        if watched.is_some_and(|watched| !watched.is_empty() && !watched.contains(&namespace.value)) {
+            let message =
+                format!("the namespace `{}` of cluster `{}` is not watched", namespace.value, cluster.value);
+            self.say(namespace.referenced, "unwatched_namespace", message).hint =
+                Some("add it to the cluster's `namespaces`".to_owned());
+        }
     }
 
     fn known_cluster(&mut self, cluster: &Spanned<String>, clusters: &[ClusterConfig]) {

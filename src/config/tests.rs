@@ -119,3 +119,20 @@ fn a_cluster_is_reached_in_one_way() {
         Some("use letters, digits, `-`, `_` and `.`"),
     );
 }
+
+#[test]
+fn an_environment_looks_only_where_something_is_watched() {
+    check(
+        "clusters: [{name: one, in_cluster: true, namespaces: [a]}]\n\
+         environments:\n- {project: x, name: y, cluster: one, namespace: b}\n",
+        &["3:50: the namespace `b` of cluster `one` is not watched"],
+        Some("add it to the cluster's `namespaces`"),
+    );
+    check(
+        &format!(
+            "{CLUSTER}environments:\n- {{project: x, name: y, labels: {{a: b}}, targets: [{{cluster: one, namespace: c}}]}}\n"
+        ),
+        &["3:22: `labels` speak of nothing here"],
+        Some("give each of the `targets` its own `labels`"),
+    );
+}
