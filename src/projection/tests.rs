@@ -11,9 +11,9 @@ use rusqlite::Connection;
 
 use super::*;
 use crate::clock::SystemClock;
-use crate::digest::Digest;
-use crate::log::{Appender, Batch, LogReader, LogWriter, Observation, Observed, Phase};
+use crate::log::{Appender, Batch, LogReader, Observed, Phase};
 use crate::model::*;
+use crate::query::testing::{self, block_on, judged_fields, observation};
 use crate::query::{EnvironmentFilter, PageRequest, Queries, ResourceFilter, Scope};
 use crate::store::Watermark;
 
@@ -79,33 +79,12 @@ fn observed(step: &Step, version: usize) -> Observed {
         .map(|o| serde_json::json!({"kind": KINDS[o % 3], "name": format!("o{o}"), "uid": uid(*o, 0)}))
         .collect();
     let labels = if *labelled { serde_json::json!({"app": "web"}) } else { serde_json::json!({}) };
-    let deployment = verdict_fields(KINDS[n % 3], *health);
     let mut body = serde_json::json!({
         "apiVersion": "v1", "kind": KINDS[n % 3],
         "metadata": {"name": format!("o{n}"), "uid": uid(*n, *incarnation), "labels": labels, "ownerReferences": owners},
     });
-    body.as_object_mut().unwrap().extend(deployment);
-    let body = body.to_string();
-    Observed::Applied(Observation {
-        namespace: "shop".into(),
-        name: format!("o{n}"),
-        uid: Uid::new(uid(*n, *incarnation)),
-        resource_version: ResourceVersion::new(version.to_string()),
-        digest: Digest(*blake3::hash(body.as_bytes()).as_bytes().first_chunk().unwrap()),
-        body,
-        changed_by: None,
-    })
-}
-
-/// Fields that make the rules judge in several ways.
-fn verdict_fields(_kind: &str, health: usize) -> serde_json::Map<String, serde_json::Value> {
-    let phase = ["Running", "Pending", "Failed", "Succeeded", "Unknown", "Odd", "Running"][health];
-    let ready = if health == 0 { "True" } else { "False" };
-    let value = serde_json::json!({
-        "spec": {"replicas": health, "restartPolicy": "Always"},
-        "status": {"phase": phase, "conditions": [{"type": "Ready", "status": ready}], "replicas": 3},
-    });
-    value.as_object().unwrap().clone()
+    body.as_object_mut().unwrap().extend(judged_fields(*health));
+    Observed::Applied(observation("shop", &format!("o{n}"), &uid(*n, *incarnation), version as u64, &body))
 }
 
 fn environment(name: &str, labels: bool) -> CatalogFact {
@@ -184,15 +163,8 @@ async fn mark(appender: &Appender, kind: usize, state: CoverageState) {
     appender.mark(mark).await.unwrap();
 }
 
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
-}
-
 fn record(directory: &Path, steps: &[Step]) {
-    let (writer, appender) = LogWriter::open(directory, Arc::new(SystemClock)).unwrap();
-    let thread = std::thread::spawn(move || writer.run());
-    block_on(async move { play(&appender, steps).await });
-    thread.join().unwrap().unwrap();
+    testing::record(directory, Arc::new(SystemClock), |appender| async move { play(&appender, steps).await });
 }
 
 /// Every table of a view, row by row in order.
@@ -365,10 +337,7 @@ proptest! {
         record(dir.path(), &steps);
         project_in_bites(dir.path());
         let records = LogReader::open(dir.path()).unwrap().after(Offset::ZERO, 100_000).unwrap();
-        let head = Watermark::new(Offset::new(records.len() as u64));
-        let status = ViewStatus::new(head);
-        status.set_usable(true);
-        let queries = Queries::new(dir.path(), 1, status, Arc::new(SystemClock));
+        let queries = testing::queries(dir.path(), Arc::new(SystemClock));
         block_on(async {
             for n in 0..=records.len() {
                 for name in ["one", "two"] {

@@ -11,6 +11,10 @@ mod page;
 mod reader;
 mod resources;
 mod scope;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod types;
 
 pub use scope::Scope;

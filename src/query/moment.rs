@@ -60,6 +60,10 @@ impl Moment {
             (Some(pinned), At::Offset(offset), _) if offset != pinned => {
                 return Err(QueryError::BadToken("it belongs to another moment"));
             }
+            // A time that more changes have reached since may mean a later offset by now, never an earlier one.
+            (Some(pinned), At::Time(time), _) if log.observed_at(pinned)?.is_some_and(|of| of > time) => {
+                return Err(QueryError::BadToken("it belongs to another moment"));
+            }
             (Some(pinned), ..) => pinned,
             (None, At::Offset(offset), _) => offset,
             (None, _, Some(asked)) => log.offset_at(asked, checkpoint)?,
@@ -107,6 +111,7 @@ fn gaps(view: &Connection, scope: &Scope, at: Offset, concerns: &Concerns<'_>) -
                 AND t.value ->> '$.cluster' = c.name AND g.namespace IN ('', t.value ->> '$.namespace')))
           AND (:scope IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
               WHERE e.from_offset <= :at AND e.to_offset > :at AND t.value ->> '$.cluster' = c.name
+                AND g.namespace IN ('', t.value ->> '$.namespace')
                 AND e.project IN (SELECT value FROM json_each(:scope))))
         ORDER BY g.since, c.name, k."group", k.kind, g.namespace LIMIT :limit"#;
     let mut statement = view.prepare_cached(sql)?;

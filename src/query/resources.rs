@@ -12,10 +12,12 @@ use crate::model::{Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey,
 use crate::projection::{health_from_i64, health_to_i64};
 
 macro_rules! select_resources {
-    ($from:literal, $tail:literal) => {
+    ($gone:literal, $from:literal, $tail:literal) => {
         concat!(
             r#"SELECT r.id, r.uid, c.name, k."group", k.kind, r.namespace, r.name, v.health, v.reason, v.message,
-                r.created_at, v.from_offset, v.observed_at, v.rule, v.deleted FROM "#,
+                r.created_at, v.from_offset, v.observed_at, v.rule, "#,
+            $gone,
+            " FROM ",
             $from,
             " JOIN kind k ON k.id = r.kind_id JOIN cluster c ON c.id = r.cluster_id
             JOIN version v ON v.resource_id = r.id AND v.from_offset =
@@ -30,7 +32,8 @@ pub(super) struct Held {
     pub(super) id: ResourceId,
     pub(super) resource: Resource,
     rule: String,
-    deleted: bool,
+    /// Deleted by then, or no longer in the caller's sight.
+    gone: bool,
 }
 
 impl Held {
@@ -50,7 +53,7 @@ impl Held {
             offset: Offset::from_i64(row.get(11)?),
             observed_at: Timestamp::from_micros(row.get(12)?),
         };
-        Ok(Held { id: ResourceId(row.get(0)?), resource, rule: row.get(13)?, deleted: row.get(14)? })
+        Ok(Held { id: ResourceId(row.get(0)?), resource, rule: row.get(13)?, gone: row.get(14)? })
     }
 }
 
@@ -63,6 +66,7 @@ pub(super) fn members(
     start: &Start,
 ) -> Result<Vec<Held>> {
     let sql = select_resources!(
+        "v.deleted",
         "membership m JOIN resource r ON r.id = m.resource_id",
         r#"WHERE m.environment_id = :environment AND m.from_offset <= :at AND m.to_offset > :at AND v.deleted = 0
             AND (:kinds IS NULL OR lower(k.kind) IN (SELECT lower(value) FROM json_each(:kinds)))
@@ -105,6 +109,9 @@ pub(super) fn list(
 }
 
 /// The resources that carry a uid and were there at or before a moment, the ones that still are first.
+///
+/// A resource is in sight of a scope while it belongs to one of its environments: once it has left them, be it to
+/// another project, it is gone for that scope as if it had been deleted.
 fn with_uid(
     view: &Connection,
     at: Offset,
@@ -113,12 +120,18 @@ fn with_uid(
     cluster: Option<&str>,
 ) -> Result<Vec<Held>> {
     let sql = select_resources!(
+        "(v.deleted OR (:scope IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
+            WHERE m.resource_id = r.id AND m.from_offset <= :at AND m.to_offset > :at
+                AND e.from_offset <= :at AND e.to_offset > :at
+                AND e.project IN (SELECT value FROM json_each(:scope))))) AS gone",
         "resource r",
         "WHERE r.uid = :uid AND (:cluster IS NULL OR c.name = :cluster)
             AND (:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
-                WHERE m.resource_id = r.id AND m.from_offset <= :at AND e.from_offset <= :at
+                WHERE m.resource_id = r.id AND max(m.from_offset, e.from_offset) <= :at
+                    AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
                     AND e.project IN (SELECT value FROM json_each(:scope))))
-        ORDER BY v.deleted, c.name, k.kind, r.id LIMIT 100"
+        ORDER BY gone, c.name, k.kind, r.id LIMIT 100"
     );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
@@ -128,18 +141,18 @@ fn with_uid(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The one resource that carries a uid; `alive` asks for one that is there at the moment.
+/// The one resource that carries a uid; `present` asks for one that is there at the moment.
 pub(super) fn find(
     view: &Connection,
     at: Offset,
     scope: &Scope,
     uid: &Uid,
     cluster: Option<&str>,
-    alive: bool,
+    present: bool,
 ) -> Result<Held> {
     let mut candidates = with_uid(view, at, scope, uid, cluster)?;
-    if alive || candidates.iter().any(|held| !held.deleted) {
-        candidates.retain(|held| !held.deleted);
+    if present || candidates.iter().any(|held| !held.gone) {
+        candidates.retain(|held| !held.gone);
     }
     if candidates.len() > 1 {
         let keys = candidates.into_iter().map(|held| held.resource.key).collect();

@@ -14,7 +14,8 @@ impl Scope {
         Scope { projects: None }
     }
 
-    /// Sees the environments of these projects, with their resources and clusters, and nothing else.
+    /// Sees the environments of these projects with their resources while they belong to them, the clusters and
+    /// namespaces they look at, and nothing else; only offsets and the lag count changes of others.
     pub fn projects(paths: impl IntoIterator<Item = String>) -> Self {
         Scope { projects: Some(paths.into_iter().collect()) }
     }

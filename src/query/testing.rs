@@ -1,0 +1,286 @@
+//! A small world for tests: recorded by the log's writer, folded by the projector, ready to be asked.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+
+use super::Queries;
+use crate::clock::Clock;
+use crate::digest::Digest;
+use crate::log::{Appender, Batch, LogWriter, Observation, Observed, Phase};
+use crate::model::{
+    CatalogFact, ClusterSpec, CoverageMark, CoverageState, EnvironmentId, EnvironmentSpec, Kind, Offset,
+    ResourceVersion, Target, Tier, Timestamp, Uid, WatchKey,
+};
+use crate::projection::{Projector, ViewStatus};
+use crate::store::Watermark;
+
+/// A clock that stands until it is set.
+#[derive(Debug, Default)]
+pub(crate) struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    /// Sets the clock.
+    pub(crate) fn set(&self, now: Timestamp) {
+        self.0.store(now.as_micros(), Ordering::Release);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::Acquire))
+    }
+}
+
+/// Runs a future to its end, on a thread of its own so that it does not matter who calls.
+pub(crate) fn block_on<T: Send>(future: impl Future<Output = T> + Send) -> T {
+    let run = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(future)
+    };
+    std::thread::scope(|scope| scope.spawn(run).join())
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Opens the log of a directory, lets `play` write to it, and closes it.
+pub(crate) fn record<T: Send, F: Future<Output = T> + Send>(
+    directory: &Path,
+    clock: Arc<dyn Clock>,
+    play: impl FnOnce(Appender) -> F,
+) -> T {
+    let (writer, appender) = LogWriter::open(directory, clock).expect("the log opens");
+    let thread = std::thread::spawn(move || writer.run());
+    let result = block_on(play(appender));
+    thread.join().expect("the writer ends").expect("the writer ends well");
+    result
+}
+
+/// Queries over the projected state of a directory.
+pub(crate) fn queries(directory: &Path, clock: Arc<dyn Clock>) -> Queries {
+    let status = ViewStatus::new(Watermark::default());
+    status.set_usable(true);
+    Queries::new(directory, 1, status, clock)
+}
+
+/// Fields that make the rules judge in several ways; 0 to 6, of which 0 is healthy.
+pub(crate) fn judged_fields(health: usize) -> Map<String, Value> {
+    let phase = ["Running", "Pending", "Failed", "Succeeded", "Unknown", "Odd", "Running"][health % 7];
+    let ready = if health == 0 { "True" } else { "False" };
+    let fields = json!({
+        "spec": {"replicas": health, "restartPolicy": "Always"},
+        "status": {"phase": phase, "conditions": [{"type": "Ready", "status": ready}], "replicas": 3},
+    });
+    fields.as_object().cloned().unwrap_or_default()
+}
+
+/// A state as a cluster would tell it, whose digest is that of its body.
+pub(crate) fn observation(namespace: &str, name: &str, uid: &str, version: u64, body: &Value) -> Observation {
+    let body = body.to_string();
+    let hash = blake3::hash(body.as_bytes());
+    Observation {
+        namespace: namespace.into(),
+        name: name.into(),
+        uid: Uid::new(uid),
+        resource_version: ResourceVersion::new(version.to_string()),
+        digest: Digest(*hash.as_bytes().first_chunk().expect("a digest is shorter than a hash")),
+        body,
+        changed_by: None,
+    }
+}
+
+/// One resource as a test speaks of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Thing {
+    pub(crate) cluster: String,
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    /// The value of its label `app`; empty for none.
+    pub(crate) app: String,
+    /// Uid of its owner; empty for none.
+    pub(crate) owner: String,
+    /// See [`judged_fields`].
+    pub(crate) health: usize,
+}
+
+impl Thing {
+    /// A healthy Pod that belongs to nobody, with a uid made of its namespace and name.
+    pub(crate) fn pod(cluster: &str, namespace: &str, name: &str) -> Self {
+        Thing {
+            cluster: cluster.into(),
+            api_version: "v1".into(),
+            kind: "Pod".into(),
+            namespace: namespace.into(),
+            name: name.into(),
+            uid: format!("{namespace}-{name}"),
+            app: String::new(),
+            owner: String::new(),
+            health: 0,
+        }
+    }
+
+    /// The same of another kind.
+    pub(crate) fn of(self, api_version: &str, kind: &str) -> Self {
+        Thing { api_version: api_version.into(), kind: kind.into(), ..self }
+    }
+
+    fn watch(&self) -> WatchKey {
+        let kind = Kind::from_api_version(&self.api_version, &self.kind);
+        WatchKey { cluster: self.cluster.clone(), kind, namespace: String::new() }
+    }
+
+    fn observation(&self, version: u64) -> Observation {
+        let label = (!self.app.is_empty()).then(|| ("app".to_owned(), json!(self.app)));
+        let owner =
+            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "owner", "uid": self.owner});
+        let owners: Vec<_> = (!self.owner.is_empty()).then_some(owner).into_iter().collect();
+        let mut body = json!({"apiVersion": self.api_version, "kind": self.kind, "metadata": {
+            "name": self.name, "namespace": self.namespace, "uid": self.uid,
+            "creationTimestamp": "2026-11-20T00:00:00Z",
+            "labels": label.into_iter().collect::<Map<_, _>>(), "ownerReferences": owners,
+        }});
+        if let Some(body) = body.as_object_mut() {
+            body.extend(judged_fields(self.health));
+        }
+        observation(&self.namespace, &self.name, &self.uid, version, &body)
+    }
+}
+
+/// One step of a world's history.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    /// Nothing happens, but time passes.
+    Nothing,
+    /// The catalog holds exactly these environments, and the clusters they look at.
+    Declare(Vec<EnvironmentSpec>),
+    Apply(Thing),
+    Delete(Thing),
+    /// A kind of a cluster is not watched from here on, or is again; an empty kind is the cluster's discovery.
+    Mark {
+        cluster: String,
+        kind: String,
+        namespace: String,
+        gap: bool,
+    },
+}
+
+/// An environment that finds the resources with a label `app`, or all of a namespace where that is empty.
+pub(crate) fn environment(project: &str, name: &str, targets: &[(&str, &str, &str)]) -> EnvironmentSpec {
+    let target = |&(cluster, namespace, app): &(&str, &str, &str)| Target {
+        cluster: cluster.into(),
+        namespace: namespace.into(),
+        labels: if app.is_empty() { BTreeMap::new() } else { BTreeMap::from([("app".into(), app.into())]) },
+    };
+    EnvironmentSpec {
+        id: EnvironmentId::of(project, name),
+        project: project.into(),
+        name: name.into(),
+        slug: name.into(),
+        tier: Tier::guess(name),
+        region: if name.contains("us") { "us".into() } else { "eu".into() },
+        targets: targets.iter().map(target).collect(),
+    }
+}
+
+fn facts(environments: &[EnvironmentSpec]) -> Vec<CatalogFact> {
+    let targets = environments.iter().flat_map(|environment| &environment.targets);
+    let clusters: BTreeMap<_, _> = targets.map(|target| (&target.cluster, ())).collect();
+    let cluster =
+        |name: &String| CatalogFact::Cluster(ClusterSpec { name: name.clone(), region: "eu".into() });
+    let clusters = clusters.into_keys().map(cluster);
+    clusters.chain(environments.iter().cloned().map(CatalogFact::Environment)).collect()
+}
+
+/// A recorded world: every step happens a minute after the one before.
+pub(crate) struct World {
+    pub(crate) queries: Queries,
+    pub(crate) clock: Arc<ManualClock>,
+    /// The newest offset after each step; before the first, zero.
+    pub(crate) heads: Vec<Offset>,
+    directory: TempDir,
+}
+
+impl World {
+    /// When a step happens.
+    pub(crate) fn time(step: usize) -> Timestamp {
+        const DAWN: i64 = 1_790_000_000_000_000;
+        let minutes = i64::try_from(step).unwrap_or(0);
+        Timestamp::from_micros(DAWN + minutes * 60_000_000)
+    }
+
+    /// A world in which this has happened.
+    pub(crate) fn new(events: impl IntoIterator<Item = Event>) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let clock = Arc::new(ManualClock::default());
+        let queries = queries(directory.path(), clock.clone());
+        let mut world = World { queries, clock, heads: vec![Offset::ZERO], directory };
+        world.go_on(events);
+        world
+    }
+
+    /// Lets more happen and projects it.
+    pub(crate) fn go_on(&mut self, events: impl IntoIterator<Item = Event>) {
+        let first = self.heads.len();
+        let (clock, start) = (self.clock.clone(), self.heads.last().copied().unwrap_or_default());
+        let events: Vec<_> = events.into_iter().collect();
+        let heads = record(self.directory.path(), clock.clone(), |appender| async move {
+            let mut heads = vec![start];
+            for (step, event) in (first..).zip(&events) {
+                clock.set(World::time(step));
+                let head = write(&appender, step, event).await;
+                heads.push(head.unwrap_or(heads[heads.len() - 1]));
+            }
+            heads
+        });
+        self.heads.extend(&heads[1..]);
+        let mut projector = Projector::open(self.directory.path()).expect("the view opens");
+        while projector.step().expect("the view takes the log").is_some() {}
+    }
+
+    /// The last step.
+    pub(crate) fn last(&self) -> usize {
+        self.heads.len() - 1
+    }
+}
+
+/// Writes an event and tells the newest offset where the log did.
+async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset> {
+    let appended = match event {
+        Event::Nothing => return None,
+        Event::Declare(environments) => appender.declare(facts(environments)).await,
+        Event::Apply(thing) => {
+            let seen = Observed::Applied(thing.observation(step as u64));
+            appender.append(batch(appender, thing, seen).await).await
+        }
+        Event::Delete(thing) => {
+            let seen = Observed::Deleted {
+                namespace: thing.namespace.clone(),
+                name: thing.name.clone(),
+                uid: Uid::new(thing.uid.as_str()),
+                resource_version: ResourceVersion::new(step.to_string()),
+            };
+            appender.append(batch(appender, thing, seen).await).await
+        }
+        Event::Mark { cluster, kind, namespace, gap } => {
+            let kind = Kind::new("", kind.as_str());
+            let watch = WatchKey { cluster: cluster.clone(), kind, namespace: namespace.clone() };
+            let state = if *gap { CoverageState::Gap } else { CoverageState::Watched };
+            let reason = if *gap { "forbidden".into() } else { String::new() };
+            let mark =
+                CoverageMark { watch, state, since: World::time(step), reason, message: String::new() };
+            appender.mark(mark).await
+        }
+    };
+    Some(appended.expect("the log takes it").head)
+}
+
+async fn batch(appender: &Appender, thing: &Thing, seen: Observed) -> Batch {
+    let epoch = appender.begin(&thing.watch(), false).await.expect("a run").epoch;
+    Batch { watch: thing.watch(), epoch, phase: Phase::Watch, observed: vec![seen], cursor: None }
+}

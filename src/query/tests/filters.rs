@@ -1,0 +1,77 @@
+//! Filters against the same filter in memory.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+/// Whether a filter lets a value through.
+fn passes<T: PartialEq>(wanted: &[T], value: Option<&T>) -> bool {
+    wanted.is_empty() || value.is_some_and(|value| wanted.contains(value))
+}
+
+/// Nothing, each alone, and the first with the last.
+fn choices<T: Clone>(values: &[T]) -> Vec<Vec<T>> {
+    let both = values.first().into_iter().chain(values.last()).cloned().collect();
+    let single = values.iter().map(|value| vec![value.clone()]);
+    std::iter::once(Vec::new()).chain(single).chain([both]).collect()
+}
+
+#[test]
+fn environments_are_filtered_as_in_memory() {
+    let (world, scope) = (World::new(small_history()), Scope::everything());
+    let step = world.last() - 1;
+    let (queries, at) = (&world.queries, At::Offset(world.heads[step]));
+    block_on(async {
+        let none = EnvironmentFilter::default();
+        let all = queries.environments(&scope, at, &none, &whole()).await.unwrap().items;
+        let states: BTreeSet<_> = all.iter().map(|environment| environment.health.state).collect();
+        assert!(states.len() > 2, "the world holds several states: {states:?}");
+        for tiers in choices(&[Tier::Production, Tier::Staging, Tier::Testing, Tier::Other]) {
+            for regions in choices(&["eu".to_owned(), "us".to_owned(), "mars".to_owned()]) {
+                for projects in choices(&["shop/web".to_owned(), "ops/tools".to_owned(), "shop".to_owned()]) {
+                    for healths in choices(&Health::ALL) {
+                        let (tiers, regions) = (tiers.clone(), regions.clone());
+                        let filter =
+                            EnvironmentFilter { tiers, regions, projects: projects.clone(), healths };
+                        let naive = all.iter().filter(|e| {
+                            passes(&filter.tiers, Some(&e.tier))
+                                && passes(&filter.regions, Some(&e.region))
+                                && passes(&filter.projects, Some(&e.project))
+                                && passes(&filter.healths, e.health.state.as_ref())
+                        });
+                        let found = queries.environments(&scope, at, &filter, &whole()).await.unwrap().items;
+                        assert_eq!(found, naive.cloned().collect::<Vec<_>>(), "{filter:?}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn resources_are_filtered_as_in_memory() {
+    let (world, scope) = (World::new(small_history()), Scope::everything());
+    let (queries, at) = (&world.queries, At::Now);
+    let kinds = ["Pod", "replicaset", "DEPLOYMENT", "Secret", "Po"].map(str::to_owned);
+    block_on(async {
+        let mut seen = BTreeSet::new();
+        for environment in environments().iter().filter(|environment| environment.name != "development") {
+            let (id, none) = (&environment.id, ResourceFilter::default());
+            let all = queries.environment_resources(&scope, at, id, &none, &whole()).await.unwrap().items;
+            seen.extend(all.iter().map(|resource| resource.health));
+            for kinds in choices(&kinds) {
+                for healths in choices(&Health::ALL) {
+                    let filter = ResourceFilter { kinds: kinds.clone(), healths };
+                    let lower: Vec<_> = filter.kinds.iter().map(|kind| kind.to_lowercase()).collect();
+                    let naive = all.iter().filter(|resource| {
+                        passes(&lower, Some(&resource.key.kind.kind.to_lowercase()))
+                            && passes(&filter.healths, resource.health.as_ref())
+                    });
+                    let found = queries.environment_resources(&scope, at, id, &filter, &whole()).await;
+                    assert_eq!(found.unwrap().items, naive.cloned().collect::<Vec<_>>(), "{id}: {filter:?}");
+                }
+            }
+        }
+        assert!(seen.len() > 3 && seen.contains(&None), "the world holds several states: {seen:?}");
+    });
+}

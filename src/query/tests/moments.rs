@@ -1,0 +1,140 @@
+//! Moments: however one is named, and where there is nothing yet or any more.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::*;
+use crate::model::{Offset, ResourceKey};
+
+/// All that is told of a moment, without how it was asked for.
+async fn told(world: &World, at: At) -> Value {
+    let (queries, all) = (&world.queries, &Scope::everything());
+    let environments = queries.environments(all, at, &EnvironmentFilter::default(), &whole()).await.unwrap();
+    let id = EnvironmentId::of("shop/web", "production");
+    let graph = queries.environment_graph(all, at, &id).await.map_err(|error| error.to_string());
+    let history = queries.resource_history(all, at, &Uid::new("shop-mover"), None, true, &whole()).await;
+    let history = history.map_err(|error| error.to_string());
+    let clusters = queries.clusters(all, at, &whole()).await.unwrap();
+    let mut value = serde_json::json!([environments, graph, history, clusters]);
+    for answer in value.as_array_mut().unwrap() {
+        let answer = if answer.get("Ok").is_some() { &mut answer["Ok"] } else { answer };
+        if let Some(metadata) = answer.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("at");
+        }
+    }
+    value
+}
+
+#[test]
+fn offsets_times_and_durations_agree() {
+    let world = World::new(small_history());
+    let now = World::time(world.last());
+    block_on(async {
+        let mut before = Value::Null;
+        for step in 1..=world.last() {
+            let (offset, time) = (world.heads[step], World::time(step));
+            let by_offset = told(&world, At::Offset(offset)).await;
+            assert_eq!(told(&world, At::Time(time)).await, by_offset, "step {step}");
+            assert_eq!(told(&world, At::Ago(now.since(time))).await, by_offset, "step {step}");
+            if step < world.last() {
+                let later = At::Time(time.plus(Duration::from_secs(59)));
+                assert_eq!(told(&world, later).await, by_offset, "a little after step {step}");
+            }
+            assert_eq!(before == by_offset, offset == world.heads[step - 1], "step {step} moves the offset");
+            before = by_offset;
+        }
+        assert_eq!(told(&world, At::Now).await, before, "now is the last step");
+    });
+}
+
+#[test]
+fn an_answer_names_the_moment_that_was_asked_for() {
+    let world = World::new(small_history());
+    let (all, asked) = (Scope::everything(), World::time(7).plus(Duration::from_secs(5)));
+    let page = block_on(world.queries.clusters(&all, At::Time(asked), &whole())).unwrap();
+    let snapshot = page.metadata.snapshot;
+    let told = (snapshot.offset, snapshot.time, snapshot.at, snapshot.lag_changes);
+    assert_eq!(told, (world.heads[7], Some(World::time(7)), Some(asked), 0));
+}
+
+#[test]
+fn before_the_first_change_there_is_nothing() {
+    let world = World::new(small_history());
+    let (queries, all) = (&world.queries, &Scope::everything());
+    let ages = Duration::from_secs(u64::MAX / 2_000_000);
+    let moments = [At::Offset(Offset::ZERO), At::Time(World::time(0)), At::Ago(ages)];
+    block_on(async {
+        for at in moments {
+            let none = &EnvironmentFilter::default();
+            let environments = queries.environments(all, at, none, &whole()).await.unwrap();
+            let clusters = queries.clusters(all, at, &whole()).await.unwrap();
+            assert!(environments.items.is_empty() && clusters.items.is_empty(), "{at:?}");
+            let snapshot = environments.metadata.snapshot;
+            assert_eq!((snapshot.offset, snapshot.time), (Offset::ZERO, None), "{at:?}");
+            let (id, uid) = (EnvironmentId::of("shop/web", "production"), Uid::new("shop-mover"));
+            let answers = [
+                queries.environment(all, at, &id).await.err(),
+                queries.environment_graph(all, at, &id).await.err(),
+                queries.resource(all, at, &uid, None).await.err(),
+                queries.resource_history(all, at, &uid, None, false, &whole()).await.err(),
+            ];
+            for error in answers {
+                assert!(matches!(error, Some(QueryError::NotFound { .. })), "{at:?}: {error:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_lies_in_the_future_is_refused() {
+    let world = World::new(small_history());
+    let (head, now) = (world.heads[world.last()], World::time(world.last()));
+    let ask = |at| block_on(world.queries.clusters(&Scope::everything(), at, &whole()));
+    match ask(At::Offset(head.next())) {
+        Err(QueryError::FutureOffset { asked, newest }) => assert_eq!((asked, newest), (head.next(), head)),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(ask(At::Offset(Offset::from_i64(i64::MAX))), Err(QueryError::FutureOffset { .. })));
+    let asked = now.plus(Duration::from_secs(6));
+    assert!(matches!(ask(At::Time(asked)), Err(QueryError::FutureTime { .. })));
+    let within_skew = ask(At::Time(now.plus(Duration::from_secs(4)))).unwrap();
+    assert_eq!(within_skew.metadata.snapshot.offset, head, "clocks differ a little");
+}
+
+#[test]
+fn a_deleted_resource_is_gone_but_its_history_is_told() {
+    let (all, uid) = (Scope::everything(), Uid::new("shop-web-0"));
+    let world = World::new(small_history());
+    block_on(async {
+        let gone = world.queries.resource(&all, At::Now, &uid, None).await;
+        assert!(matches!(gone, Err(QueryError::NotFound { .. })), "{gone:?}");
+        let history =
+            world.queries.resource_history(&all, At::Now, &uid, None, true, &whole()).await.unwrap();
+        let changes: Vec<_> = history.items.iter().map(|version| version.change).collect();
+        assert_eq!(changes, [VersionChange::Deleted, VersionChange::Applied]);
+        let last_alive = At::Offset(Offset::new(history.items[0].offset.get() - 1));
+        let detail = world.queries.resource(&all, last_alive, &uid, None).await.unwrap().value;
+        assert_eq!(Some(detail.object), history.items[1].object);
+        assert_eq!(detail.environments, [EnvironmentId::of("shop/web", "production")], "it was a member");
+    });
+}
+
+#[test]
+fn a_uid_of_two_clusters_asks_for_one() {
+    let (all, uid, world) = (Scope::everything(), Uid::new("twin"), World::new(small_history()));
+    block_on(async {
+        let ambiguous = world.queries.resource(&all, At::Now, &uid, None).await;
+        let Err(QueryError::Ambiguous { keys, .. }) = ambiguous else { panic!("{ambiguous:?}") };
+        assert_eq!(keys.iter().map(|key| key.cluster.as_str()).collect::<Vec<_>>(), ["east", "west"]);
+        let history = world.queries.resource_history(&all, At::Now, &uid, None, false, &whole()).await;
+        assert!(matches!(history, Err(QueryError::Ambiguous { .. })), "{history:?}");
+        for cluster in ["east", "west"] {
+            let found = world.queries.resource(&all, At::Now, &uid, Some(cluster)).await.unwrap().value;
+            let ResourceKey { cluster: of, name, .. } = found.resource.key;
+            assert_eq!((of.as_str(), name.as_str()), (cluster, "twin"));
+        }
+        let nowhere = world.queries.resource(&all, At::Now, &uid, Some("north")).await;
+        assert!(matches!(nowhere, Err(QueryError::NotFound { .. })), "{nowhere:?}");
+    });
+}

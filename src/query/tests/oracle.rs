@@ -1,0 +1,176 @@
+//! What a scope should see, told without it: from what the whole world shows at each offset, and from what was
+//! recorded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::*;
+use crate::model::{Offset, Timestamp};
+
+/// Cluster and uid of a resource.
+pub(super) type Name = (String, String);
+
+/// When which resources belonged to whom, offset by offset.
+pub(super) struct Sight {
+    /// For each resource, the offsets at which it belonged to some environment, with the time of the state it had
+    /// then, and whether one of those environments can be seen.
+    belonged: BTreeMap<Name, Vec<(Offset, Timestamp, bool)>>,
+}
+
+impl Sight {
+    /// Asks the whole world at each of its offsets.
+    pub(super) async fn of(world: &World, projects: &[&str]) -> Self {
+        let (all, mut belonged) = (&Scope::everything(), BTreeMap::<Name, Vec<_>>::new());
+        let (any, every, page) = (&EnvironmentFilter::default(), &ResourceFilter::default(), &whole());
+        for offset in 0..=world.heads[world.last()].get() {
+            let (offset, at) = (Offset::new(offset), At::Offset(Offset::new(offset)));
+            let environments = world.queries.environments(all, at, any, page);
+            let mut here = BTreeMap::<Name, (Timestamp, bool)>::new();
+            for environment in environments.await.unwrap().items {
+                let held = world.queries.environment_resources(all, at, &environment.id, every, page);
+                for item in held.await.unwrap().items {
+                    let name = (item.key.cluster, item.id.as_str().to_owned());
+                    here.entry(name).or_insert((item.observed_at, false)).1 |=
+                        projects.contains(&environment.project.as_str());
+                }
+            }
+            for (name, (state, visible)) in here {
+                belonged.entry(name).or_default().push((offset, state, visible));
+            }
+        }
+        Sight { belonged }
+    }
+
+    fn visible(&self, name: &Name, until: Offset) -> impl Iterator<Item = &(Offset, Timestamp, bool)> {
+        let all = self.belonged.get(name).map_or(&[][..], Vec::as_slice);
+        all.iter().filter(move |(offset, _, visible)| *visible && *offset <= until)
+    }
+
+    /// Whether it is in sight at an offset.
+    pub(super) fn sees(&self, name: &Name, at: Offset) -> bool {
+        self.visible(name, at).any(|(offset, ..)| *offset == at)
+    }
+
+    /// Whether it was in sight at an offset or before.
+    pub(super) fn saw(&self, name: &Name, at: Offset) -> bool {
+        self.visible(name, at).next().is_some()
+    }
+
+    /// Whether a version, or an end, is to be told at an offset.
+    pub(super) fn tells(&self, name: &Name, version: &Version, full: Offset, at: Offset) -> bool {
+        match version.change {
+            VersionChange::Applied => {
+                self.visible(name, at).any(|(_, state, _)| *state == version.observed_at)
+            }
+            VersionChange::Deleted => {
+                let all = self.belonged.get(name).map_or(&[][..], Vec::as_slice);
+                all.iter().rfind(|(offset, ..)| *offset < full).is_some_and(|(.., visible)| *visible)
+            }
+        }
+    }
+}
+
+/// What happens without the other projects: their environments, and resources that never were in sight.
+pub(super) fn without_others(events: &[Event], projects: &[&str], sight: &Sight) -> Vec<Event> {
+    let seen =
+        |thing: &Thing| sight.saw(&(thing.cluster.clone(), thing.uid.clone()), Offset::from_i64(i64::MAX));
+    let reduce = |event: &Event| match event {
+        Event::Declare(environments) => {
+            let ours = environments.iter().filter(|e| projects.contains(&e.project.as_str()));
+            Event::Declare(ours.cloned().collect())
+        }
+        Event::Apply(thing) | Event::Delete(thing) if !seen(thing) => Event::Nothing,
+        other => other.clone(),
+    };
+    events.iter().map(reduce).collect()
+}
+
+/// Clusters and namespaces that the projects' environments look at, and the kinds watched there.
+pub(super) struct Reach {
+    places: BTreeSet<(String, String)>,
+    watched: BTreeSet<(String, String, String)>,
+}
+
+impl Reach {
+    pub(super) fn after(events: &[Event], projects: &[&str]) -> Self {
+        let (mut places, mut watched) = (BTreeSet::new(), BTreeSet::new());
+        for event in events {
+            match event {
+                Event::Declare(environments) => {
+                    let ours = environments.iter().filter(|e| projects.contains(&e.project.as_str()));
+                    let targets = ours.flat_map(|e| &e.targets);
+                    places =
+                        targets.map(|target| (target.cluster.clone(), target.namespace.clone())).collect();
+                }
+                Event::Mark { cluster, kind, namespace, gap } => {
+                    let key = (cluster.clone(), kind.clone(), namespace.clone());
+                    if *gap {
+                        watched.remove(&key)
+                    } else {
+                        watched.insert(key)
+                    };
+                }
+                _ => {}
+            }
+        }
+        Reach { places, watched }
+    }
+
+    fn holds(&self, cluster: &str, namespace: &str) -> bool {
+        let place = |(c, n): &(String, String)| c == cluster && (namespace.is_empty() || n == namespace);
+        self.places.iter().any(place)
+    }
+
+    /// Leaves out of an answer what lies beyond: the gaps, and what follows from them.
+    pub(super) fn limit(&self, value: &mut Value) {
+        let Value::Object(members) = value else {
+            value.as_array_mut().into_iter().flatten().for_each(|item| self.limit(item));
+            return;
+        };
+        members.values_mut().for_each(|member| self.limit(member));
+        let Some(gaps) = members.get_mut("gaps").and_then(Value::as_array_mut) else { return };
+        gaps.retain(|gap| self.holds(gap["cluster"].as_str().unwrap(), gap["namespace"].as_str().unwrap()));
+        let (none, since) = (gaps.is_empty(), gaps.iter().map(|gap| gap["since"].to_string()).min());
+        if members.contains_key("complete") {
+            members.insert("complete".into(), none.into());
+        }
+        if members.contains_key("kinds_watched") {
+            let id = members["id"].as_str().unwrap().to_owned();
+            let here = self.watched.iter().filter(|(c, k, n)| *c == id && !k.is_empty() && self.holds(c, n));
+            let kinds = here.map(|(_, kind, _)| kind).collect::<BTreeSet<_>>().len();
+            members.insert("kinds_watched".into(), kinds.into());
+            members.insert("watched".into(), (none && kinds > 0).into());
+            let since = since.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap());
+            members.insert("unwatched_since".into(), since);
+        }
+    }
+}
+
+/// An answer without what only tells how many changes the log holds, which differs between two worlds.
+pub(super) fn plain<T: Serialize>(answer: Result<T>) -> std::result::Result<Value, String> {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                let version = members.contains_key("type") && members.contains_key("observed_at");
+                members.retain(|name, _| {
+                    !matches!(name.as_str(), "offset" | "time" | "lag_changes" | "continue")
+                        && !(version && name == "id")
+                });
+                members.values_mut().for_each(strip);
+            }
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    match answer {
+        Ok(answer) => {
+            let mut value = serde_json::to_value(answer).unwrap();
+            strip(&mut value);
+            Ok(value)
+        }
+        Err(QueryError::Ambiguous { keys, .. }) => Err(format!("one of {keys:?}")),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,255 @@
+//! A scope against a world in which the others never were.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::oracle::{Name, Reach, Sight, plain, without_others};
+use super::*;
+
+const PROJECTS: [&str; 3] = ["shop/web", "shop/db", "ops/tools"];
+const KINDS: [(&str, &str); 4] =
+    [("apps/v1", "ReplicaSet"), ("v1", "Pod"), ("v1", "Pod"), ("v1", "ConfigMap")];
+
+/// An environment that belongs now to one project, now to another.
+const MOVED: &str = "moved";
+
+type Plain = std::result::Result<Value, String>;
+
+/// The same world told twice: to a scope, and without what the scope may not see.
+struct Two {
+    full: World,
+    reduced: World,
+    scope: Scope,
+    projects: Vec<&'static str>,
+    sight: Sight,
+    events: Vec<Event>,
+}
+
+impl Two {
+    fn new(events: Vec<Event>, projects: &[&'static str]) -> Self {
+        let full = World::new(events.clone());
+        let sight = block_on(Sight::of(&full, projects));
+        let reduced = World::new(without_others(&events, projects, &sight));
+        let scope = Scope::projects(projects.iter().map(|&path| path.to_owned()));
+        Two { full, reduced, scope, projects: projects.to_vec(), sight, events }
+    }
+
+    /// Holds every question at every moment that ends a step.
+    async fn agree(&self) {
+        for step in 0..=self.full.last() {
+            let reach = Reach::after(&self.events[..step], &self.projects);
+            let moments = (At::Offset(self.full.heads[step]), At::Offset(self.reduced.heads[step]));
+            self.lists_agree(step, &reach, moments).await;
+            for name in self.names() {
+                self.resource_agrees(step, &reach, &name, moments).await;
+            }
+            for uid in self.names().into_iter().map(|(_, uid)| uid).collect::<BTreeSet<_>>() {
+                self.uid_agrees(step, &uid).await;
+            }
+        }
+    }
+
+    fn names(&self) -> BTreeSet<Name> {
+        let things = self.events.iter().filter_map(|event| match event {
+            Event::Apply(thing) => Some((thing.cluster.clone(), thing.uid.clone())),
+            _ => None,
+        });
+        things.collect()
+    }
+
+    async fn lists_agree(&self, step: usize, reach: &Reach, (at, reduced): (At, At)) {
+        let (scope, all, page) = (&self.scope, &Scope::everything(), &whole());
+        let (full, other, none) = (&self.full.queries, &self.reduced.queries, &EnvironmentFilter::default());
+        let ours = plain(full.environments(scope, at, none, page).await);
+        same(step, reach, ours, plain(other.environments(all, reduced, none, page).await));
+        let ours = plain(full.clusters(scope, at, page).await);
+        same(step, reach, ours, plain(other.clusters(all, reduced, page).await));
+        for id in ids(&self.events) {
+            let ours = plain(full.environment(scope, at, &id).await);
+            same(step, reach, ours, plain(other.environment(all, reduced, &id).await));
+            let none = &ResourceFilter::default();
+            let ours = plain(full.environment_resources(scope, at, &id, none, page).await);
+            let theirs = other.environment_resources(all, reduced, &id, none, page).await;
+            same(step, reach, ours, plain(theirs));
+            let ours = plain(full.environment_graph(scope, at, &id).await);
+            same(step, reach, ours, plain(other.environment_graph(all, reduced, &id).await));
+        }
+    }
+
+    /// One resource of one cluster: there while it belongs, told as far as it belonged.
+    async fn resource_agrees(&self, step: usize, reach: &Reach, name: &Name, (at, reduced): (At, At)) {
+        let (all, page, offset) = (&Scope::everything(), &whole(), self.full.heads[step]);
+        let (uid, cluster) = (&Uid::new(name.1.as_str()), Some(name.0.as_str()));
+        let lost = || QueryError::NotFound { what: "resource", id: uid.to_string() };
+        let mut theirs = self.reduced.queries.resource(all, reduced, uid, cluster).await;
+        if !self.sight.sees(name, offset) {
+            theirs = Err(lost());
+        }
+        let ours = self.full.queries.resource(&self.scope, at, uid, cluster).await;
+        same(step, reach, plain(ours), plain(theirs));
+        let everything = self.full.queries.resource_history(all, at, uid, cluster, true, page).await;
+        let told = |version: &Version| self.sight.tells(name, version, version.offset, offset);
+        let told: BTreeSet<_> = everything
+            .map(|page| page.items.into_iter().filter(told).map(|version| version.observed_at).collect())
+            .unwrap_or_default();
+        let mut theirs = self.reduced.queries.resource_history(all, reduced, uid, cluster, true, page).await;
+        if let Ok(page) = &mut theirs {
+            page.items.retain(|version| told.contains(&version.observed_at));
+        }
+        if !self.sight.saw(name, offset) {
+            theirs = Err(lost());
+        }
+        let ours = self.full.queries.resource_history(&self.scope, at, uid, cluster, true, page).await;
+        same(step, reach, plain(ours), plain(theirs));
+    }
+
+    /// A uid without a cluster: those in sight decide whether it is ambiguous.
+    async fn uid_agrees(&self, step: usize, uid: &str) {
+        let (offset, scope) = (self.full.heads[step], &self.scope);
+        let (of, at) = (&Uid::new(uid), At::Offset(offset));
+        let names: Vec<_> = self.names().into_iter().filter(|name| name.1 == uid).collect();
+        let present: Vec<_> = names.iter().filter(|name| self.sight.sees(name, offset)).collect();
+        let seen: Vec<_> = names.iter().filter(|name| self.sight.saw(name, offset)).collect();
+        let found = self.full.queries.resource(scope, at, of, None).await;
+        assert_eq!(count(&found), present.len(), "step {step}, {uid}: {found:?}");
+        let seen = if present.is_empty() { seen } else { present };
+        let history = self.full.queries.resource_history(scope, at, of, None, false, &whole()).await;
+        assert_eq!(count(&history), seen.len(), "step {step}, history of {uid}: {history:?}");
+    }
+}
+
+/// Among how many resources a question had to choose.
+fn count<T>(answer: &Result<T>) -> usize {
+    match answer {
+        Ok(_) => 1,
+        Err(QueryError::NotFound { .. }) => 0,
+        Err(QueryError::Ambiguous { keys, .. }) => keys.len(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[track_caller]
+fn same(step: usize, reach: &Reach, mut ours: Plain, mut theirs: Plain) {
+    if let Ok(value) = &mut theirs {
+        reach.limit(value);
+    }
+    // Since when an environment is as it is stays with it when it moves, as its name does.
+    [&mut ours, &mut theirs].into_iter().flatten().for_each(|value| without_since(value));
+    assert_eq!(
+        ours, theirs,
+        "after step {step}: with the scope on the left, without the others on the right"
+    );
+}
+
+fn without_since(value: &mut Value) {
+    if value["id"] == MOVED && value["health"].is_object() {
+        value["health"]["since"] = Value::Null;
+    }
+    match value {
+        Value::Object(members) => members.values_mut().for_each(without_since),
+        Value::Array(items) => items.iter_mut().for_each(without_since),
+        _ => {}
+    }
+}
+
+fn ids(events: &[Event]) -> BTreeSet<EnvironmentId> {
+    let declared = events.iter().filter_map(|event| match event {
+        Event::Declare(environments) => Some(environments),
+        _ => None,
+    });
+    declared.flatten().map(|environment| environment.id.clone()).collect()
+}
+
+/// What happens at random, of few names so that they meet often.
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let clusters = prop::sample::select(vec!["east", "west"]);
+    let places = prop::sample::select(vec!["shop", "tools"]);
+    let apps = prop::sample::select(vec!["", "web", "db"]);
+    let thing = (clusters.clone(), places.clone(), 0..6_usize, apps.clone(), 0..8_usize, 0..7_usize)
+        .prop_map(|(cluster, place, n, app, owner, health)| {
+            let (version, kind) = KINDS[n % KINDS.len()];
+            let owner = if owner < 6 && owner < n { format!("{place}-{owner}") } else { String::new() };
+            let thing = Thing::pod(cluster, place, &n.to_string()).of(version, kind);
+            Thing { app: app.into(), owner, health, ..thing }
+        });
+    let target = (clusters.clone(), places, apps);
+    let names = prop::sample::select(vec!["a", "b", MOVED]);
+    let declared = (0..3_usize, names, prop::collection::vec(target, 1..3));
+    // One keeps its name in addresses when it goes to another project.
+    let declared = declared.prop_map(|(project, name, targets)| {
+        let spec = environment(PROJECTS[project], name, &targets);
+        if name == MOVED { EnvironmentSpec { id: EnvironmentId::new(MOVED), ..spec } } else { spec }
+    });
+    let declare = prop::collection::vec(declared, 1..5).prop_map(|mut environments| {
+        environments.sort_by(|a, b| a.id.cmp(&b.id));
+        environments.dedup_by(|a, b| a.id == b.id);
+        Event::Declare(environments)
+    });
+    let marked = (clusters, 0..3_usize, prop::sample::select(vec!["", "shop", "tools"]), any::<bool>());
+    let marked = marked.prop_map(|(cluster, kind, namespace, gap)| {
+        mark(cluster, ["Pod", "ConfigMap", ""][kind], namespace, gap)
+    });
+    let event = prop_oneof![
+        6 => thing.clone().prop_map(Event::Apply),
+        2 => thing.prop_map(Event::Delete),
+        2 => marked,
+        2 => declare,
+    ];
+    prop::collection::vec(event, 10..50)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn a_scope_sees_a_world_without_the_others(
+        events in events(),
+        projects in prop::sample::subsequence(PROJECTS.to_vec(), 0..3),
+    ) {
+        let two = Two::new(events, &projects);
+        block_on(two.agree());
+    }
+}
+
+#[test]
+fn each_project_of_the_small_world_sees_only_its_own() {
+    for projects in [&PROJECTS[..1], &PROJECTS[1..2], &PROJECTS[2..], &["nobody"]] {
+        let two = Two::new(small_history(), projects);
+        block_on(two.agree());
+    }
+}
+
+/// The history of the resource that moves, as a scope is told it at the end.
+async fn told(world: &World, project: &str) -> Vec<(VersionChange, Option<Health>)> {
+    let (scope, uid) = (Scope::projects([project.to_owned()]), Uid::new("shop-mover"));
+    let page = world.queries.resource_history(&scope, At::Now, &uid, None, true, &whole()).await;
+    page.unwrap().items.into_iter().map(|version| (version.change, version.health)).collect()
+}
+
+#[test]
+fn a_resource_that_moves_is_told_to_each_as_far_as_it_belonged() {
+    use Health::{Degraded, Healthy};
+    use VersionChange::{Applied, Deleted};
+    let world = World::new(small_history());
+    block_on(async {
+        let web = [(Applied, Some(Degraded)), (Applied, Some(Healthy))];
+        assert_eq!(told(&world, "shop/web").await, web, "neither where it went nor how it ended");
+        let db = [(Deleted, None), (Applied, Some(Degraded)), (Applied, Some(Healthy))];
+        assert_eq!(told(&world, "shop/db").await, db, "nothing of what it was before");
+        let scope = Scope::projects(["ops/tools".to_owned()]);
+        let uid = Uid::new("shop-mover");
+        let history = world.queries.resource_history(&scope, At::Now, &uid, None, true, &whole()).await;
+        assert!(matches!(history, Err(QueryError::NotFound { .. })), "{history:?}");
+    });
+}
+
+#[test]
+fn the_end_is_told_even_where_the_owner_went_first() {
+    let world = World::new(small_history());
+    let (scope, uid) = (Scope::projects(["shop/web".to_owned()]), Uid::new("stage-web-1"));
+    let page = block_on(world.queries.resource_history(&scope, At::Now, &uid, None, false, &whole()));
+    let items = page.unwrap().items;
+    assert_eq!(items.first().map(|version| version.change), Some(VersionChange::Deleted), "{items:?}");
+}
