@@ -104,6 +104,10 @@ async fn print_list<T: Listed + DeserializeOwned>(
     for gap in tree::gaps(&page.metadata.snapshot.coverage.gaps, now) {
         eprintln!("warning: {gap}");
     }
+    // What `2h` meant is known only now; scripts that ask for names or documents have no use for it.
+    if list.server.at.as_deref().is_some_and(|at| at != "now") && list.output.output != OutputFormat::Name {
+        eprintln!("as of {}", tree::moment(&page.metadata.snapshot));
+    }
     if page.items.is_empty() {
         eprintln!("No {nouns} found.");
         return Ok(());

@@ -2,7 +2,7 @@
 
 use super::output::Paint;
 use crate::model::{Health, Timestamp};
-use crate::present::{Item, Step, Tree, age, clock_time, count_of, sign, visible, word};
+use crate::present::{Item, Places, Step, Tree, age, clock_time, sign, visible, word};
 use crate::query::{Answer, Gap, Graph, Resource, Snapshot};
 
 /// Levels that are indented; what lies deeper stays at the last one, so that long chains stay readable.
@@ -12,20 +12,23 @@ const DEPTH_MAX: usize = 40;
 pub(super) fn draw(answer: &Answer<Graph>, all: bool, paint: Paint, now: Timestamp) -> String {
     let graph = &answer.value;
     let mut out = header(answer, paint, now);
-    let tree = Tree::new(graph, !all);
+    let (tree, places) = (Tree::new(graph, !all), Places::of(&graph.nodes));
+    let mut gathered = false;
     // For each open item whether siblings follow it, which is what the lines to its left show.
     let mut open: Vec<Branch> = Vec::new();
     tree.walk(|step| match step {
-        Step::Enter { item, last } => {
+        Step::Enter { item, parent, last } => {
             let hidden = open.iter().any(|branch| branch.gathered);
             if !hidden {
                 let text = match item {
                     Item::Node(place) => {
-                        resource(&graph.nodes[*place], tree.further_owners(*place), paint, now)
+                        let node = &graph.nodes[*place];
+                        let said = places.say(&node.key, parent.map(|parent| &graph.nodes[parent].key));
+                        resource(node, said, tree.further_owners(*place), paint, now)
                     }
-                    Item::Group { kind, health, members } => {
-                        let count = visible(&count_of(members.len(), kind)).into_owned();
-                        format!("{count}{}", badge(*health, paint))
+                    Item::Group { label, health, .. } => {
+                        gathered = true;
+                        format!("{}{}", visible(label), badge(*health, paint))
                     }
                 };
                 out.push_str(&format!("{}{text}\n", paint.dim(&lines(&open, last))));
@@ -36,6 +39,9 @@ pub(super) fn draw(answer: &Answer<Graph>, all: bool, paint: Paint, now: Timesta
             open.pop();
         }
     });
+    if gathered {
+        out.push_str(&format!("{}\n", paint.dim("(--all draws each one)")));
+    }
     if graph.nodes.is_empty() {
         out.push_str("No resources.\n");
     }
@@ -77,7 +83,7 @@ fn header(answer: &Answer<Graph>, paint: Paint, now: Timestamp) -> String {
 }
 
 /// The moment that an answer holds for.
-fn moment(snapshot: &Snapshot) -> String {
+pub(super) fn moment(snapshot: &Snapshot) -> String {
     let time = snapshot.at.or(snapshot.time).map(|time| format!(", {}", clock_time(time)));
     let lag = match snapshot.lag_changes {
         0 => String::new(),
@@ -116,9 +122,18 @@ fn badge(health: Option<Health>, paint: Paint) -> String {
     }
 }
 
-fn resource(resource: &Resource, further_owners: usize, paint: Paint, now: Timestamp) -> String {
+fn resource(
+    resource: &Resource,
+    place: Option<String>,
+    further_owners: usize,
+    paint: Paint,
+    now: Timestamp,
+) -> String {
     let mut out = format!("{}/", visible(&resource.key.kind.kind));
     out.push_str(&paint.bold(&visible(&resource.key.name)));
+    if let Some(place) = place {
+        out.push_str(&format!("  {}", paint.dim(&visible(&format!("in {place}")))));
+    }
     out.push_str(&badge(resource.health, paint));
     let why = match (resource.reason.as_str(), resource.message.as_str()) {
         ("", message) => message.to_owned(),
@@ -168,9 +183,18 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
 │     ├─ Pod/web-bad  ✖ Degraded  CrashLoopBackOff: back-off 5m\\u{1b}[2J  5d3h
 │     └─ 12 Pods  ✔ Healthy
 └─ ConfigMap/settings  5d3h
+(--all draws each one)
 "
         );
         assert_eq!(draw(&sample(), true, Paint(false), NOON).lines().count(), 17);
+        let mut spread = sample();
+        spread.value.nodes[0].key.cluster = "us-east".into();
+        let text = draw(&spread, false, Paint(false), NOON);
+        assert!(
+            text.contains("Deployment/web  in eu-west  ✖") && text.contains("settings  in us-east"),
+            "{text}"
+        );
+        assert!(text.contains("Pod/web-bad  ✖"), "what stands above says where: {text}");
     }
 
     #[test]

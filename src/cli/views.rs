@@ -78,17 +78,17 @@ impl Listed for Cluster {
 
 impl Listed for Resource {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) =
-        (&["NAMESPACE", "KIND", "NAME", "HEALTH", "REASON", "AGE"], &["CLUSTER", "GROUP", "UID", "MESSAGE"]);
+        (&["CLUSTER", "NAMESPACE", "KIND", "NAME", "HEALTH", "REASON", "AGE"], &["GROUP", "UID", "MESSAGE"]);
 
     fn cells(&self, now: Timestamp) -> Vec<Cell> {
         vec![
+            Cell::text(&self.key.cluster),
             Cell::text(&self.key.namespace),
             Cell::text(&self.key.kind.kind),
             Cell::text(&self.key.name),
             Cell::Health(self.health),
             Cell::text(&self.reason),
             Cell::text(self.created_at.map(|created| age(created, now)).unwrap_or_default()),
-            Cell::text(&self.key.cluster),
             Cell::text(&self.key.kind.group),
             Cell::text(self.id.as_str()),
             Cell::text(&self.message),
@@ -164,9 +164,9 @@ shop.db.production    Unknown    5d3h    production   <none>   6
         assert_eq!(
             table(&items, false, NOON).render(Paint(false), true),
             "\
-NAMESPACE   KIND         NAME    HEALTH     REASON             AGE
-shop        Deployment   web     <none>     <none>             5d3h
-shop        Pod          web-a   Degraded   CrashLoopBackOff   5d3h
+CLUSTER   NAMESPACE   KIND         NAME    HEALTH     REASON             AGE
+eu-west   shop        Deployment   web     <none>     <none>             5d3h
+eu-west   shop        Pod          web-a   Degraded   CrashLoopBackOff   5d3h
 "
         );
         assert_eq!(items[0].name(), "deployment.apps/web");

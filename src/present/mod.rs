@@ -1,10 +1,12 @@
 //! What pages and the terminal share: ages, signs of health, text made visible, and graphs as trees.
 
 mod age;
+mod place;
 mod text;
 mod tree;
 
 pub use age::{age, moment};
+pub use place::Places;
 pub use text::{clock_time, grouped, visible};
 pub use tree::{Item, Step, Tree};
 

@@ -3,24 +3,27 @@
 //! Nothing here recurses, and every resource is drawn exactly once, so chains of any depth, cycles, shared
 //! children and uids that two clusters hold are all drawn in time linear in the graph.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::attention;
+use super::{attention, count_of};
 use crate::model::{Health, Kind, Uid};
 use crate::query::{Graph, Resource};
 
 /// More siblings than this of one kind and health are gathered.
 const SIBLINGS_MAX: usize = 10;
 
+/// More resources than this that have no health are gathered, where others have one.
+const HEALTHLESS_MAX: usize = 3;
+
 /// One place in a list of siblings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A resource, by its place among the graph's nodes.
     Node(usize),
-    /// Many siblings of one kind whose worst health, with all below them, is the same.
+    /// Siblings that say little one by one and whose worst health, with all below them, is the same.
     Group {
-        /// Their kind.
-        kind: Kind,
+        /// What they are, such as `21 Pods`.
+        label: String,
         /// Their health.
         health: Option<Health>,
         /// They themselves.
@@ -35,6 +38,8 @@ pub enum Step<'t> {
     Enter {
         /// The item.
         item: &'t Item,
+        /// The resource below which it is drawn.
+        parent: Option<usize>,
         /// Whether no sibling follows.
         last: bool,
     },
@@ -69,8 +74,10 @@ impl Tree {
             let lowest = below[node].iter().map(|&child| worst[child]).chain([worst[node]]);
             worst[node] = lowest.min_by_key(|health| attention(*health)).flatten();
         }
-        let arrange = |siblings| arrange(nodes, &worst, siblings, gather);
-        Tree { children: below.into_iter().map(arrange).collect(), roots: arrange(roots), further_owners }
+        let childless: Vec<bool> = below.iter().map(Vec::is_empty).collect();
+        let siblings = Siblings { nodes, worst: &worst, childless: &childless, gather };
+        let children = below.into_iter().map(|children| siblings.arrange(children, true)).collect();
+        Tree { children, roots: siblings.without_health_last(roots), further_owners }
     }
 
     /// How many owners a node has besides the one it is drawn under.
@@ -85,8 +92,9 @@ impl Tree {
 
     /// Walks through all of it, siblings in order and children before the next sibling.
     pub fn walk<'t>(&'t self, mut visit: impl FnMut(Step<'t>)) {
-        let mut open = vec![self.roots.iter()];
-        while let Some(siblings) = open.last_mut() {
+        let mut open = vec![(self.roots.iter(), None)];
+        while let Some((siblings, parent)) = open.last_mut() {
+            let parent = *parent;
             let Some(item) = siblings.next() else {
                 open.pop();
                 if !open.is_empty() {
@@ -94,10 +102,10 @@ impl Tree {
                 }
                 continue;
             };
-            visit(Step::Enter { item, last: siblings.as_slice().is_empty() });
+            visit(Step::Enter { item, parent, last: siblings.as_slice().is_empty() });
             open.push(match item {
-                Item::Node(node) => self.children[*node].iter(),
-                Item::Group { members, .. } => members.iter(),
+                Item::Node(node) => (self.children[*node].iter(), Some(*node)),
+                Item::Group { members, .. } => (members.iter(), parent),
             });
         }
     }
@@ -151,26 +159,62 @@ fn cut_cycles(roots: &mut Vec<usize>, below: &mut [Vec<usize>]) -> Vec<usize> {
     }
 }
 
-/// Siblings in the order they are drawn: what needs attention first, then as the graph has them.
-fn arrange(
-    nodes: &[Resource],
-    worst: &[Option<Health>],
-    mut siblings: Vec<usize>,
+/// Puts siblings into the order in which they are drawn, and gathers those that say little one by one.
+struct Siblings<'g> {
+    nodes: &'g [Resource],
+    /// The worst health of each with all below it.
+    worst: &'g [Option<Health>],
+    childless: &'g [bool],
     gather: bool,
-) -> Vec<Item> {
-    siblings.sort_by_key(|&node| (attention(worst[node]), node));
-    let alike = |a: &usize, b: &usize| worst[*a] == worst[*b] && nodes[*a].key.kind == nodes[*b].key.kind;
-    let mut items = Vec::new();
-    for run in siblings.chunk_by(alike) {
-        let members: Vec<_> = run.iter().copied().map(Item::Node).collect();
-        if gather && run.len() > SIBLINGS_MAX {
-            let (kind, health) = (nodes[run[0]].key.kind.clone(), worst[run[0]]);
-            items.push(Item::Group { kind, health, members });
-        } else {
-            items.extend(members);
+}
+
+impl Siblings<'_> {
+    /// What needs attention first, then as the graph has them; `owned` where they have an owner.
+    fn arrange(&self, mut siblings: Vec<usize>, owned: bool) -> Vec<Item> {
+        siblings.sort_by_key(|&node| (attention(self.worst[node]), node));
+        let kind = |node: usize| &self.nodes[node].key.kind;
+        let alike = |a: &usize, b: &usize| self.worst[*a] == self.worst[*b] && kind(*a) == kind(*b);
+        // Of an owner's revisions those in use own something; the others only show what once was.
+        let in_use = siblings.iter().filter(|&&node| owned && !self.childless[node]);
+        let in_use: HashSet<&Kind> = in_use.map(|&node| kind(node)).collect();
+        let mut items = Vec::new();
+        for run in siblings.chunk_by(alike) {
+            let past = self.worst[run[0]] == Some(Health::Healthy) && in_use.contains(kind(run[0]));
+            let (idle, shown) = run.iter().partition::<Vec<usize>, _>(|&&one| past && self.childless[one]);
+            items.extend(self.gathered(shown, SIBLINGS_MAX));
+            items.extend(self.gathered(idle, 1));
+        }
+        items
+    }
+
+    /// Those at the top: configuration without health would drown what has one.
+    fn without_health_last(&self, roots: Vec<usize>) -> Vec<Item> {
+        let (without, with) = roots.iter().partition::<Vec<usize>, _>(|&&root| self.worst[root].is_none());
+        if !self.gather || with.is_empty() || without.len() <= HEALTHLESS_MAX {
+            return self.arrange(roots, false);
+        }
+        let mut kinds: BTreeMap<&str, (usize, &Kind)> = BTreeMap::new();
+        for &node in &without {
+            let kind = &self.nodes[node].key.kind;
+            kinds.entry(&kind.kind).or_insert((0, kind)).0 += 1;
+        }
+        let counts: Vec<_> = kinds.into_values().map(|(count, kind)| count_of(count, kind)).collect();
+        let label = format!("{} without health: {}", without.len(), counts.join(", "));
+        let mut items = self.arrange(with, false);
+        items.push(Item::Group { label, health: None, members: self.arrange(without, false) });
+        items
+    }
+
+    /// One item for siblings of one kind and health where there are more than `most`.
+    fn gathered(&self, run: Vec<usize>, most: usize) -> Vec<Item> {
+        let group = run.first().filter(|_| self.gather && run.len() > most).copied();
+        let label = group.map(|first| count_of(run.len(), &self.nodes[first].key.kind));
+        let members: Vec<_> = run.into_iter().map(Item::Node).collect();
+        match (group, label) {
+            (Some(first), Some(label)) => vec![Item::Group { label, health: self.worst[first], members }],
+            _ => members,
         }
     }
-    items
 }
 
 #[cfg(test)]
@@ -186,7 +230,7 @@ mod tests {
             Step::Enter { item, .. } => {
                 let name = match item {
                     Item::Node(node) => graph.nodes[*node].key.name.clone(),
-                    Item::Group { kind, members, .. } => format!("{} {}", members.len(), kind.kind),
+                    Item::Group { label, .. } => label.clone(),
                 };
                 lines.push(format!("{}{name}", "  ".repeat(depth)));
                 depth += 1;
@@ -238,8 +282,39 @@ mod tests {
         nodes[3].health = Some(Health::Degraded);
         let graph = graph(nodes, vec![]);
         let lines = drawn(&graph, true);
-        assert_eq!(lines[..3], ["p03", "11 Pod", "  p00"]);
+        assert_eq!(lines[..3], ["p03", "11 Pods", "  p00"]);
         assert_eq!(drawn(&graph, false).len(), 12);
+    }
+
+    #[test]
+    fn past_revisions_and_what_has_no_health_are_gathered() {
+        let replica_set = |name| resource("ReplicaSet", name, Some(Health::Healthy));
+        let mut nodes = vec![resource("Deployment", "web", Some(Health::Healthy))];
+        nodes.extend(["r1", "r2", "r3"].map(replica_set));
+        nodes.push(resource("Pod", "r2-a", Some(Health::Healthy)));
+        nodes.extend(["s1", "s2", "s3"].map(|name| resource("Secret", name, None)));
+        nodes.push(resource("ConfigMap", "cfg", None));
+        let edges = vec![owns("web", "r1"), owns("web", "r2"), owns("web", "r3"), owns("r2", "r2-a")];
+        let mut graph = graph(nodes, edges);
+        assert_eq!(
+            drawn(&graph, true),
+            [
+                "web",
+                "  r2",
+                "    r2-a",
+                "  2 ReplicaSets",
+                "    r1",
+                "    r3",
+                "4 without health: 1 ConfigMap, 3 Secrets",
+                "  s1",
+                "  s2",
+                "  s3",
+                "  cfg"
+            ]
+        );
+        assert_eq!(drawn(&graph, false).len(), 9, "each by itself where nothing is to be gathered");
+        graph.nodes.drain(..5);
+        assert_eq!(drawn(&graph, true), ["s1", "s2", "s3", "cfg"], "nothing else is there to drown");
     }
 
     #[test]

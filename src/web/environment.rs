@@ -4,14 +4,16 @@ use askama::Template;
 use http::StatusCode;
 
 use super::html;
-use super::overview::counts;
+use super::overview::{counts, within};
+use super::places::{Place, places};
 use super::shell::{Badge, Shell, Time, reference};
 use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
+use crate::api::routes::{PROJECT, REGION};
 use crate::api::{ApiState, auth};
 use crate::model::{EnvironmentId, Timestamp};
-use crate::present::{Item, Step, Tree, count_of, visible};
+use crate::present::{Item, Places, Step, Tree, visible};
 use crate::query::{Answer, Graph, Resource};
 
 /// Levels that are indented; what lies deeper stays at this level, so that no browser chokes on the nesting.
@@ -40,7 +42,7 @@ enum Piece {
     Open,
     /// Ends that list.
     Close,
-    /// Begins a gathering of siblings: how many, and their health.
+    /// Begins a gathering of siblings: what they are, and their health.
     Group(String, Badge),
     /// Ends a gathering.
     GroupEnd,
@@ -55,13 +57,15 @@ struct EnvironmentPage {
     id: String,
     name: String,
     project: String,
+    project_href: String,
     tier: &'static str,
     region: String,
+    region_href: String,
     badge: Badge,
     last_known: Option<Badge>,
     since: Time,
     counts: Vec<(Badge, u64)>,
-    places: Vec<String>,
+    places: Vec<Place>,
     pieces: Vec<Piece>,
     truncated: bool,
 }
@@ -78,25 +82,24 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
 
 fn view(request: &Request, found: &Answer<Graph>, now: Timestamp) -> EnvironmentPage {
     let (graph, environment) = (&found.value, &found.value.environment);
-    let title = format!("{} {}", environment.project, environment.name);
+    let health = environment.health.state.map(|health| format!(": {health}")).unwrap_or_default();
+    let title = format!("{} {}{health}", environment.project, environment.name);
     let shell = Shell::new(&title, request, &found.metadata, now);
     let now = reference(request, &found.metadata, now);
     let shown = |text: &str| visible(text).into_owned();
-    let place = |target: &crate::model::Target| {
-        let labels: String = target.labels.iter().map(|(key, value)| format!(" {key}={value}")).collect();
-        shown(&format!("{}/{}{labels}", target.cluster, target.namespace))
-    };
     EnvironmentPage {
         id: encode(environment.id.as_str()),
         name: shown(&environment.name),
         project: shown(&environment.project),
+        project_href: within(&shell, PROJECT, &environment.project),
         tier: environment.tier.as_str(),
         region: shown(&environment.region),
+        region_href: within(&shell, REGION, &environment.region),
         badge: Badge::new(environment.health.state),
         last_known: environment.health.last_known.map(|health| Badge::new(Some(health))),
         since: Time::new(environment.health.since, now),
         counts: counts(environment.health.counts),
-        places: environment.targets.iter().map(place).collect(),
+        places: places(&environment.targets),
         pieces: pieces(&shell, graph, now),
         truncated: graph.truncated,
         shell,
@@ -105,21 +108,21 @@ fn view(request: &Request, found: &Answer<Graph>, now: Timestamp) -> Environment
 
 fn pieces(shell: &Shell, graph: &Graph, now: Timestamp) -> Vec<Piece> {
     let tree = Tree::new(graph, true);
-    let several_places = several_places(&graph.nodes);
+    let places = Places::of(&graph.nodes);
     let mut pieces = Vec::new();
     // What each open item needs to be closed with, the innermost last.
     let mut open: Vec<Vec<Piece>> = Vec::new();
     let mut depth = 0;
     tree.walk(|step| match step {
-        Step::Enter { item: Item::Group { kind, health, members }, .. } => {
-            pieces.push(Piece::Group(
-                visible(&count_of(members.len(), kind)).into_owned(),
-                Badge::new(*health),
-            ));
+        Step::Enter { item: Item::Group { label, health, .. }, .. } => {
+            pieces.push(Piece::Group(visible(label).into_owned(), Badge::new(*health)));
             open.push(vec![Piece::GroupEnd]);
         }
-        Step::Enter { item: Item::Node(place), .. } => {
-            let mut node = node(shell, &graph.nodes[*place], several_places, now);
+        Step::Enter { item: Item::Node(place), parent, .. } => {
+            let mut node = node(shell, &graph.nodes[*place], now);
+            let above = parent.map(|parent| &graph.nodes[parent].key);
+            let said = places.say(&graph.nodes[*place].key, above);
+            node.place = said.map(|place| visible(&place).into_owned());
             node.further_owners = tree.further_owners(*place);
             pieces.push(Piece::Node(node));
             let nested = tree.has_children(*place) && depth < DEPTH_MAX;
@@ -142,22 +145,14 @@ fn pieces(shell: &Shell, graph: &Graph, now: Timestamp) -> Vec<Piece> {
     pieces
 }
 
-/// Whether resources stand in more than one namespace or cluster, so that each line has to say where.
-fn several_places(nodes: &[Resource]) -> bool {
-    let place = |node: &Resource| (node.key.cluster.clone(), node.key.namespace.clone());
-    let mut spaced = nodes.iter().filter(|node| !node.key.namespace.is_empty()).map(place);
-    let first = spaced.next();
-    spaced.any(|other| Some(other) != first)
-}
-
-fn node(shell: &Shell, resource: &Resource, say_place: bool, now: Timestamp) -> Node {
+fn node(shell: &Shell, resource: &Resource, now: Timestamp) -> Node {
     let key = &resource.key;
     let shown = |text: &str| visible(text).into_owned();
     let at = if shell.past() { format!("{}&", shell.keep) } else { "?".into() };
     Node {
         kind: shown(&key.kind.kind),
         name: shown(&key.name),
-        place: say_place.then(|| shown(&format!("{}/{}", key.cluster, key.namespace))),
+        place: None,
         href: format!("/resources/{}{at}cluster={}", encode(resource.id.as_str()), encode(&key.cluster)),
         badge: Badge::new(resource.health),
         reason: shown(&resource.reason),

@@ -4,6 +4,7 @@
 mod assets;
 mod environment;
 mod overview;
+mod places;
 mod resource;
 mod shell;
 #[cfg(test)]
@@ -73,7 +74,15 @@ struct ErrorPage {
     errors: Vec<(String, String)>,
     /// Name and address of each resource to choose from.
     candidates: Vec<(String, String)>,
+    /// The same address for now.
+    now: Option<String>,
     trace_id: String,
+}
+
+/// The text beginning as sentences do.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().to_string() + chars.as_str()).unwrap_or_default()
 }
 
 fn failure(problem: Problem, context: &Context) -> Response {
@@ -85,11 +94,15 @@ fn failure(problem: Problem, context: &Context) -> Response {
         .candidates
         .iter()
         .map(|key| (shown(&key.to_string()), format!("{}?cluster={}", context.path, encode(&key.cluster))));
+    // Of an environment or a resource there may be more at another moment than the one asked for.
+    let of_a_moment = ["/environments/", "/resources/"].iter().any(|start| context.path.starts_with(start));
+    let missing = problem.code.status() == StatusCode::NOT_FOUND;
     let page = ErrorPage {
+        now: (of_a_moment && missing).then(|| context.path.clone()),
         shell: Shell::bare(problem.code.title()),
         title: problem.code.title(),
         status: problem.code.status().as_u16(),
-        detail: shown(&problem.detail),
+        detail: sentence(&shown(&problem.detail)),
         errors: errors.collect(),
         candidates: choices.collect(),
         trace_id: context.trace.as_str().to_owned(),

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 use http::StatusCode;
 
-use super::html;
+use super::places::{Place, places};
 use super::shell::{Badge, Shell, Time, reference};
+use super::{html, sentence};
+use crate::api::params::Parameter;
 use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
@@ -18,6 +20,9 @@ use crate::query::{Environment, EnvironmentFilter, PageRequest, Scope, Snapshot}
 
 /// The most environments one page shows; whoever has more narrows the selection.
 const ENVIRONMENTS_MAX: usize = 5000;
+
+/// Environments that a region names in its line at the top; the others stand in its table.
+const TROUBLED_MAX: usize = 8;
 
 /// An option of a choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +52,7 @@ struct Row {
     last_known: Option<Badge>,
     since: Time,
     counts: Vec<(Badge, u64)>,
-    places: Vec<String>,
+    places: Vec<Place>,
 }
 
 /// The environments of a region.
@@ -56,6 +61,17 @@ struct Region {
     name: String,
     rows: Vec<Row>,
     troubled: usize,
+}
+
+/// A region in one line: what is how, and what is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Glance {
+    name: String,
+    href: Option<String>,
+    tallies: Vec<Tally>,
+    troubled: Vec<Row>,
+    /// How many more are troubled.
+    further: usize,
 }
 
 #[derive(Template)]
@@ -68,6 +84,9 @@ struct Overview {
     healths: Vec<Choice>,
     project: String,
     tallies: Vec<Tally>,
+    /// None where there is but one region.
+    glances: Vec<Glance>,
+    everything: String,
     sections: Vec<Region>,
     shown: usize,
     cut: bool,
@@ -105,11 +124,16 @@ impl Selection {
         Ok(selection)
     }
 
+    /// Whether an environment is in the regions asked for.
+    fn in_region(&self, environment: &Environment) -> bool {
+        self.regions.is_empty() || self.regions.contains(&environment.region)
+    }
+
     /// Whether an environment of the tiers and projects asked for is in the regions and healths asked for.
     fn holds(&self, environment: &Environment) -> bool {
-        let region = self.regions.is_empty() || self.regions.contains(&environment.region);
         let state = environment.health.state;
-        region && (self.healths.is_empty() || state.is_some_and(|state| self.healths.contains(&state)))
+        self.in_region(environment)
+            && (self.healths.is_empty() || state.is_some_and(|state| self.healths.contains(&state)))
     }
 }
 
@@ -151,37 +175,40 @@ async fn environments(state: &ApiState, scope: &Scope, selection: &Selection) ->
 }
 
 fn view(request: &Request, selection: &Selection, found: &Found, now: Timestamp) -> Overview {
-    let shell = Shell::new("Environments", request, &found.snapshot, now);
-    let now = reference(request, &found.snapshot, now);
-    let chosen: Vec<_> = found.environments.iter().filter(|one| selection.holds(one)).collect();
+    let mut counted: Vec<_> = found.environments.iter().filter(|one| selection.in_region(one)).collect();
+    counted.sort_by_key(|one| (one.region.is_empty(), &one.region, attention(one.health.state)));
+    let chosen: Vec<_> = counted.iter().copied().filter(|one| selection.holds(one)).collect();
     let heading = match selection.tiers.as_slice() {
         [] => "All environments".into(),
-        tiers => capitalised(&tiers.iter().map(|tier| tier.as_str()).collect::<Vec<_>>().join(", ")),
+        tiers => sentence(&tiers.iter().map(|tier| tier.as_str()).collect::<Vec<_>>().join(", ")),
     };
+    let title = match counted.iter().filter(|one| troubled(one)).count() {
+        0 => heading.clone(),
+        troubled => format!("{} · {heading}", need_attention(troubled)),
+    };
+    let shell = Shell::new(&title, request, &found.snapshot, now);
+    let now = reference(request, &found.snapshot, now);
     Overview {
         heading,
         tiers: tier_choices(selection),
         regions: region_choices(selection, &found.environments),
         healths: health_choices(selection),
         project: visible(&selection.projects.join(",")).into_owned(),
-        tallies: tallies(request, selection, &found.environments),
+        tallies: tallies(request, selection, &counted, None),
+        glances: glances(request, selection, &shell, &counted, now),
+        everything: within(&shell, TIER, "all"),
         shown: chosen.len(),
-        sections: sections(&shell, chosen, now),
+        sections: sections(&shell, &chosen, now),
         cut: found.cut,
         several_tiers: selection.all_tiers || selection.tiers.len() > 1,
         shell,
     }
 }
 
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_ascii_uppercase().to_string() + chars.as_str()).unwrap_or_default()
-}
-
 fn tier_choices(selection: &Selection) -> Vec<Choice> {
     let tier = |tier: Tier| Choice {
         value: tier.as_str().into(),
-        label: capitalised(tier.as_str()),
+        label: sentence(tier.as_str()),
         chosen: !selection.all_tiers && selection.tiers.contains(&tier),
     };
     let all = Choice { value: "all".into(), label: "All tiers".into(), chosen: selection.all_tiers };
@@ -210,8 +237,55 @@ fn health_choices(selection: &Selection) -> Vec<Choice> {
     Health::ALL.into_iter().map(choice).collect()
 }
 
-/// How many environments are in each state, whatever health is chosen.
-fn tallies(request: &Request, selection: &Selection, environments: &[Environment]) -> Vec<Tally> {
+/// Whether something is wrong with an environment, or nobody knows.
+fn troubled(environment: &Environment) -> bool {
+    attention(environment.health.state) <= attention(Some(Health::Missing))
+}
+
+fn need_attention(number: usize) -> String {
+    format!("{number} need{} attention", if number == 1 { "s" } else { "" })
+}
+
+/// The overview narrowed to one value, at the moment shown.
+pub(super) fn within(shell: &Shell, parameter: Parameter, value: &str) -> String {
+    let at = if shell.past() { format!("{}&", shell.keep) } else { "?".into() };
+    // A bare address shows production only, which the value need not be in.
+    let tiers = if parameter == TIER { "" } else { "tier=all&" };
+    format!("/{at}{tiers}{}={}", parameter.name, encode(value))
+}
+
+/// The regions of environments that are sorted by region, worst first.
+fn glances(
+    request: &Request,
+    selection: &Selection,
+    shell: &Shell,
+    environments: &[&Environment],
+    now: Timestamp,
+) -> Vec<Glance> {
+    let glance = |run: &[&Environment]| {
+        let region = run.first().map(|one| one.region.as_str()).unwrap_or_default();
+        let named = Some(region).filter(|region| !region.is_empty());
+        let troubled: Vec<_> = run.iter().filter(|one| troubled(one)).collect();
+        Glance {
+            name: visible(region).into_owned(),
+            // What has no region cannot be asked for by it.
+            href: named.map(|_| format!("/{}", request.query.with(&[(REGION, named)]))),
+            tallies: tallies(request, selection, run, named),
+            troubled: troubled.iter().take(TROUBLED_MAX).map(|one| row(shell, one, now)).collect(),
+            further: troubled.len().saturating_sub(TROUBLED_MAX),
+        }
+    };
+    let glances: Vec<_> = environments.chunk_by(|a, b| a.region == b.region).map(glance).collect();
+    if glances.len() > 1 { glances } else { Vec::new() }
+}
+
+/// How many environments are in each state, whatever health is chosen; with a region they lead to it.
+fn tallies(
+    request: &Request,
+    selection: &Selection,
+    environments: &[&Environment],
+    region: Option<&str>,
+) -> Vec<Tally> {
     let mut counts: BTreeMap<u8, (Option<Health>, usize)> = BTreeMap::new();
     for one in environments {
         counts.entry(attention(one.health.state)).or_insert((one.health.state, 0)).1 += 1;
@@ -219,25 +293,24 @@ fn tallies(request: &Request, selection: &Selection, environments: &[Environment
     let tally = |(health, count): (Option<Health>, usize)| {
         let chosen = health.is_some_and(|health| selection.healths == [health]);
         let value = health.filter(|_| !chosen).map(Health::as_str);
-        let href = format!("/{}", request.query.with(&[(HEALTH, value)]));
+        let mut changes = vec![(HEALTH, value)];
+        changes.extend(region.map(|region| (REGION, Some(region))));
+        let href = format!("/{}", request.query.with(&changes));
         Tally { badge: Badge::new(health), count, href, chosen }
     };
     counts.into_values().map(tally).collect()
 }
 
-fn sections(shell: &Shell, mut environments: Vec<&Environment>, now: Timestamp) -> Vec<Region> {
-    environments.sort_by_key(|one| (one.region.is_empty(), &one.region, attention(one.health.state)));
+fn sections(shell: &Shell, environments: &[&Environment], now: Timestamp) -> Vec<Region> {
     let section = |run: &[&Environment]| Region {
         name: run.first().map(|one| visible(&one.region).into_owned()).unwrap_or_default(),
-        troubled: run.iter().filter(|one| attention(one.health.state) <= 2).count(),
+        troubled: run.iter().filter(|one| troubled(one)).count(),
         rows: run.iter().map(|one| row(shell, one, now)).collect(),
     };
     environments.chunk_by(|a, b| a.region == b.region).map(section).collect()
 }
 
 fn row(shell: &Shell, environment: &Environment, now: Timestamp) -> Row {
-    let place = |target: &crate::model::Target| format!("{}/{}", target.cluster, target.namespace);
-    let places: BTreeSet<_> = environment.targets.iter().map(place).collect();
     Row {
         name: visible(&environment.name).into_owned(),
         project: visible(&environment.project).into_owned(),
@@ -247,7 +320,7 @@ fn row(shell: &Shell, environment: &Environment, now: Timestamp) -> Row {
         last_known: environment.health.last_known.map(|health| Badge::new(Some(health))),
         since: Time::new(environment.health.since, now),
         counts: counts(environment.health.counts),
-        places: places.iter().map(|place| visible(place).into_owned()).collect(),
+        places: places(&environment.targets),
     }
 }
 

@@ -5,13 +5,14 @@ use http::StatusCode;
 
 use super::html;
 use super::shell::{Badge, Shell, Time, reference};
+use crate::api::params::AT;
 use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::routes::CLUSTER;
 use crate::api::{ApiState, auth};
 use crate::model::{At, ChangedBy, DeletionCause, Offset, ResourceKey, Timestamp, Uid};
-use crate::present::{clock_time, visible};
+use crate::present::{age, clock_time, visible};
 use crate::query::{PageRequest, QueryError, ResourceDetail, Snapshot, Version, VersionChange};
 
 /// A version in the history.
@@ -19,6 +20,8 @@ use crate::query::{PageRequest, QueryError, ResourceDetail, Snapshot, Version, V
 struct Line {
     href: String,
     time: Time,
+    /// How far from the moment shown, such as `5m ago` or `5m later`.
+    distance: String,
     /// None for the end.
     badge: Option<Badge>,
     reason: String,
@@ -51,6 +54,7 @@ struct ResourcePage {
     kind: String,
     name: String,
     place: Vec<(&'static str, String)>,
+    cluster: String,
     json: String,
     /// None when the resource was not there at the moment.
     facts: Option<Facts>,
@@ -61,6 +65,8 @@ struct ResourcePage {
 /// What was found of a resource.
 struct Found {
     uid: Uid,
+    /// What it is called, at the moment or at another.
+    key: Option<ResourceKey>,
     detail: Option<ResourceDetail>,
     snapshot: Snapshot,
     versions: Vec<Version>,
@@ -82,7 +88,9 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
         (Ok(found), _) => (Some(found.value), found.metadata),
         // It is gone or not yet there, but it has a history to show.
         (Err(QueryError::NotFound { .. }), Ok(history)) if !history.items.is_empty() => {
-            (None, history.metadata.snapshot.clone())
+            // The history's snapshot is of now; the header has to tell the moment asked for.
+            let one = PageRequest { limit: 1, after: None };
+            (None, state.queries.clusters(&scope, at, &one).await?.metadata.snapshot)
         }
         (Err(error), _) => return Err(error.into()),
     };
@@ -90,24 +98,40 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
         Ok(history) => (history.items, history.metadata.next.is_some()),
         Err(_) => (Vec::new(), false),
     };
+    let key = match (&detail, versions.iter().find(|version| version.change == VersionChange::Applied)) {
+        (Some(detail), _) => Some(detail.resource.key.clone()),
+        (None, Some(version)) => {
+            let then = state.queries.resource(&scope, At::Offset(version.offset), &uid, cluster).await;
+            then.ok().map(|found| found.value.resource.key)
+        }
+        (None, None) => None,
+    };
     let status = if detail.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
-    let found = Found { uid, detail, snapshot, versions, more };
+    let found = Found { uid, key, detail, snapshot, versions, more };
     html(&request, status, &view(&request, found, state.clock.now()))
 }
 
 fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
-    let Found { uid, detail, snapshot, versions, more } = found;
-    let key = detail.as_ref().map(|detail| &detail.resource.key);
-    let title = key.map_or(uid.as_str(), |key| &key.name);
-    let shell = Shell::new(title, request, &snapshot, now);
+    let Found { uid, key, detail, snapshot, versions, more } = found;
+    let key = key.as_ref();
+    let name = key.map_or(uid.as_str(), |key| &key.name);
+    let kind = key.map_or("Resource", |key| &key.kind.kind);
+    let state = match &detail {
+        Some(detail) => detail.resource.health.map(|health| format!(": {health}")).unwrap_or_default(),
+        None => ": not there".into(),
+    };
+    let shell = Shell::new(&format!("{kind} {name}{state}"), request, &snapshot, now);
     let now = reference(request, &snapshot, now);
     let shown = detail.as_ref().map(|_| snapshot.offset);
+    let offset = snapshot.offset.to_string();
+    let pinned = [(AT, shell.past().then_some(offset.as_str()))];
     ResourcePage {
         uid: visible(uid.as_str()).into_owned(),
-        kind: key.map_or("Resource".into(), |key| visible(&key.kind.kind).into()),
-        name: visible(title).into_owned(),
+        kind: visible(kind).into_owned(),
+        name: visible(name).into_owned(),
+        cluster: request.query.one(CLUSTER).unwrap_or_default().into(),
         place: key.map(place).unwrap_or_default(),
-        json: format!("/api/v1{}{}", request.context.path, request.query.with(&[])),
+        json: format!("/api/v1{}{}", request.context.path, request.query.with(&pinned)),
         lines: lines(request, &versions, shown, now),
         more,
         facts: detail.map(|detail| facts(&shell, detail, now)),
@@ -116,12 +140,7 @@ fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
 }
 
 fn place(key: &ResourceKey) -> Vec<(&'static str, String)> {
-    let all = [
-        ("Cluster", &key.cluster),
-        ("Namespace", &key.namespace),
-        ("API group", &key.kind.group),
-        ("Kind", &key.kind.kind),
-    ];
+    let all = [("Cluster", &key.cluster), ("Namespace", &key.namespace), ("API group", &key.kind.group)];
     let known = all.into_iter().filter(|(_, value)| !value.is_empty());
     known.map(|(name, value)| (name, visible(value).into_owned())).collect()
 }
@@ -169,6 +188,7 @@ fn lines(request: &Request, versions: &[Version], shown: Option<Offset>, now: Ti
             cluster.as_deref().unwrap_or_default()
         ),
         time: Time::new(version.observed_at, now),
+        distance: distance(version.observed_at, now),
         badge: (version.change == VersionChange::Applied).then(|| Badge::new(version.health)),
         reason: visible(&version.reason).into_owned(),
         by: version.changed_by.as_ref().map(|by| visible(&by.manager).into_owned()).unwrap_or_default(),
@@ -176,6 +196,11 @@ fn lines(request: &Request, versions: &[Version], shown: Option<Offset>, now: Ti
         shown: Some(place) == held,
     };
     versions.iter().enumerate().map(line).collect()
+}
+
+/// How far a version is from the moment shown, which may lie before it.
+fn distance(then: Timestamp, now: Timestamp) -> String {
+    if then > now { format!("{} later", age(now, then)) } else { format!("{} ago", age(then, now)) }
 }
 
 fn end(cause: DeletionCause) -> String {
@@ -234,6 +259,6 @@ pub(super) fn rendered(request: &Request, resource: crate::query::Resource, snap
         resource: resource.clone(),
     };
     let uid = resource.id.clone();
-    let found = Found { uid, detail: Some(detail), snapshot, versions, more: true };
+    let found = Found { uid, key: Some(resource.key), detail: Some(detail), snapshot, versions, more: true };
     super::tests::text(&view(request, found, NOON))
 }

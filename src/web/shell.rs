@@ -58,6 +58,10 @@ pub(super) struct Blind {
 pub(super) struct Moment {
     pub(super) offset: String,
     pub(super) time: Option<Time>,
+    /// The same page for now.
+    pub(super) now: String,
+    /// Whether it lies before the first change that was recorded.
+    pub(super) unrecorded: bool,
     pub(super) lag: Option<String>,
     pub(super) blind: Vec<Blind>,
 }
@@ -93,11 +97,16 @@ impl Shell {
         let lag = snapshot.lag_changes;
         let moment = Moment {
             offset: present::grouped(snapshot.offset.get()),
+            now: format!("{}{}", request.context.path, request.query.with(&[(AT, None)])),
+            unrecorded: snapshot.offset.get() == 0,
             time: snapshot.at.or(snapshot.time).map(|time| Time::new(time, now)),
             lag: (lag > 0).then(|| present::grouped(lag)),
             blind: blind(&snapshot.coverage.gaps, now),
         };
-        let title = present::visible(title).into_owned();
+        let mut title = present::visible(title).into_owned();
+        if let Some(time) = moment.time.as_ref().filter(|_| !at.is_empty()) {
+            title.push_str(&format!(" at {}", time.clock));
+        }
         Shell { at: at.into(), keep, moment: Some(moment), ..Shell::bare(&title) }
     }
 

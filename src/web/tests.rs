@@ -76,7 +76,7 @@ fn the_overview_shows_regions_and_what_needs_attention() {
     ];
     let page = super::overview::rendered(&request("/", ""), found.clone(), snapshot());
     sound(&page);
-    for text in ["eu-west/shop", "was Healthy", "5d3h", "No region", "1 needs attention", "Production"] {
+    for text in ["shop in eu-west", "was Healthy", "5d3h", "No region", "1 needs attention", "Production"] {
         assert!(page.contains(text), "{text} in\n{page}");
     }
     let position = |text: &str| page.find(text);

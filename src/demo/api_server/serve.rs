@@ -39,8 +39,11 @@ pub(super) async fn accept(shared: Arc<Shared>, listener: TcpListener, mut end: 
                 let shared = Arc::clone(&shared);
                 connections.spawn(async move {
                     let service = service_fn(move |request| answer(Arc::clone(&shared), request));
+                    // With hyper's 30 s, idle connections would end in the very moment at which clients that
+                    // discover every 30 s use them again; real API servers keep theirs for longer.
                     let connection = http1::Builder::new()
                         .timer(TokioTimer::new())
+                        .header_read_timeout(None)
                         .serve_connection(TokioIo::new(stream), service);
                     // A client that goes away in the middle is no matter here.
                     let _ = connection.await;

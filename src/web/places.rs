@@ -1,0 +1,49 @@
+//! Where environments run, each namespace said once for all the clusters that hold it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::Target;
+use crate::present::visible;
+
+/// A namespace and the clusters in which it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) namespace: String,
+    pub(super) clusters: String,
+    /// Labels that its resources carry, as `key=value`; empty for all of the namespace.
+    pub(super) labels: String,
+}
+
+/// The places of these targets.
+pub(super) fn places(targets: &[Target]) -> Vec<Place> {
+    let mut clusters: BTreeMap<(&str, String), BTreeSet<&str>> = BTreeMap::new();
+    for target in targets {
+        let labels: Vec<_> = target.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let place = (target.namespace.as_str(), labels.join(", "));
+        clusters.entry(place).or_default().insert(&target.cluster);
+    }
+    let shown = |text: &str| visible(text).into_owned();
+    let place = |((namespace, labels), clusters): ((&str, String), BTreeSet<&str>)| Place {
+        namespace: shown(namespace),
+        clusters: shown(&clusters.into_iter().collect::<Vec<_>>().join(", ")),
+        labels: shown(&labels),
+    };
+    clusters.into_iter().map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_is_said_once_for_all_its_clusters() {
+        let target = |cluster: &str, namespace: &str| Target {
+            cluster: cluster.into(),
+            namespace: namespace.into(),
+            labels: Default::default(),
+        };
+        let found = places(&[target("us", "shop"), target("eu", "shop"), target("eu", "web")]);
+        let told: Vec<_> = found.iter().map(|place| (&*place.namespace, &*place.clusters)).collect();
+        assert_eq!(told, [("shop", "eu, us"), ("web", "eu")]);
+    }
+}
