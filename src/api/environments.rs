@@ -1,9 +1,9 @@
 //! `/api/v1/environments` and what stands below each of them.
 
+use super::params::{HEALTH, KIND, PROJECT, REGION, TIER};
 use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
-use super::routes::{HEALTH, KIND, PROJECT, REGION, TIER};
 use super::{ApiState, auth};
 use crate::model::EnvironmentId;
 use crate::query::{EnvironmentFilter, ResourceFilter};

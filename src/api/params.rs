@@ -34,6 +34,22 @@ pub const AT: Parameter = Parameter::one("at");
 pub const LIMIT: Parameter = Parameter::one("limit");
 /// Token of the next page.
 pub const CONTINUE: Parameter = Parameter::one("continue");
+/// Only these tiers.
+pub const TIER: Parameter = Parameter::many("tier");
+/// Only these regions.
+pub const REGION: Parameter = Parameter::many("region");
+/// Only these projects.
+pub const PROJECT: Parameter = Parameter::many("project");
+/// Only these healths.
+pub const HEALTH: Parameter = Parameter::many("health");
+/// Only these kinds.
+pub const KIND: Parameter = Parameter::many("kind");
+/// Which cluster, where several hold the uid.
+pub const CLUSTER: Parameter = Parameter::one("cluster");
+/// Whether versions carry their object.
+pub const BODIES: Parameter = Parameter::one("bodies");
+/// Whether a probe lists its checks; its value does not matter.
+pub const VERBOSE: Parameter = Parameter::one("verbose");
 
 /// The parameters of a request; all of them known to the route, and none empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use http::header::{CACHE_CONTROL, HeaderValue};
 use serde::Serialize;
 
 use super::ApiState;
+use super::params::VERBOSE;
 use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
-use super::routes::VERBOSE;
 
 /// One thing that readiness depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,9 +1,9 @@
 //! `/api/v1/resources/{uid}` and its history.
 
+use super::params::{BODIES, CLUSTER};
 use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
-use super::routes::{BODIES, CLUSTER};
 use super::{ApiState, auth};
 use crate::model::Uid;
 

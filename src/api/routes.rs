@@ -1,28 +1,11 @@
 //! The table of the API's routes; the router is built from it, and a test holds it against `api/openapi.yaml`.
 
 use super::ApiState;
-use super::params::{AT, CONTINUE, LIMIT, Parameter};
+use super::params::{AT, BODIES, CLUSTER, CONTINUE, HEALTH, KIND, LIMIT, PROJECT, REGION, TIER, VERBOSE};
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
 use super::{clusters, document, environments, probes, resources};
 use warp::Filter;
-
-/// Only these tiers.
-pub const TIER: Parameter = Parameter::many("tier");
-/// Only these regions.
-pub const REGION: Parameter = Parameter::many("region");
-/// Only these projects.
-pub const PROJECT: Parameter = Parameter::many("project");
-/// Only these healths.
-pub const HEALTH: Parameter = Parameter::many("health");
-/// Only these kinds.
-pub const KIND: Parameter = Parameter::many("kind");
-/// Which cluster, where several hold the uid.
-pub const CLUSTER: Parameter = Parameter::one("cluster");
-/// Whether versions carry their object.
-pub const BODIES: Parameter = Parameter::one("bodies");
-/// Whether a probe lists its checks; its value does not matter.
-pub const VERBOSE: Parameter = Parameter::one("verbose");
 
 /// Every address of the API.
 pub const ROUTES: &[Route<ApiState>] = &[

@@ -17,11 +17,11 @@ use warp::Filter;
 
 use crate::api::ApiState;
 use crate::api::params::{AT, Parameter};
+use crate::api::params::{CLUSTER, HEALTH, PROJECT, REGION, TIER};
 use crate::api::problem::Problem;
 use crate::api::request::{Context, Request};
 use crate::api::respond::{Response, tagged};
 use crate::api::router::{Route, Router, mount, nothing_here};
-use crate::api::routes::{CLUSTER, HEALTH, PROJECT, REGION, TIER};
 use shell::Shell;
 
 const HTML: &str = "text/html; charset=utf-8";
