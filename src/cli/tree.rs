@@ -89,7 +89,9 @@ pub(super) fn moment(snapshot: &Snapshot) -> String {
         0 => String::new(),
         lag => format!(", {lag} changes behind"),
     };
-    format!("offset {}{}{lag}", snapshot.offset, time.unwrap_or_default())
+    // An empty answer for such a moment does not mean that there was nothing.
+    let unrecorded = if snapshot.offset.get() == 0 { ", before anything was recorded" } else { "" };
+    format!("offset {}{}{lag}{unrecorded}", snapshot.offset, time.unwrap_or_default())
 }
 
 /// What was not watched, a line for each cluster.

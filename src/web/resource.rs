@@ -28,6 +28,16 @@ struct Line {
     by: String,
     end: String,
     shown: bool,
+    /// Older versions of the same health, reason and manager, which say no more than this one.
+    alike: Vec<Line>,
+}
+
+impl Line {
+    /// Whether the next older version says the same; the one shown always stands by itself.
+    fn says_as_much_as(&self, older: &Line) -> bool {
+        let said = |line: &Line| (line.badge, line.reason.clone(), line.by.clone(), line.end.clone());
+        !self.shown && !older.shown && self.badge.is_some() && said(self) == said(older)
+    }
 }
 
 /// What is known of the resource at the moment.
@@ -194,8 +204,16 @@ fn lines(request: &Request, versions: &[Version], shown: Option<Offset>, now: Ti
         by: version.changed_by.as_ref().map(|by| visible(&by.manager).into_owned()).unwrap_or_default(),
         end: version.cause.map(end).unwrap_or_default(),
         shown: Some(place) == held,
+        alike: Vec::new(),
     };
-    versions.iter().enumerate().map(line).collect()
+    let mut lines: Vec<Line> = Vec::new();
+    for line in versions.iter().enumerate().map(line) {
+        match lines.last_mut().filter(|newer| newer.says_as_much_as(&line)) {
+            Some(newer) => newer.alike.push(line),
+            None => lines.push(line),
+        }
+    }
+    lines
 }
 
 /// How far a version is from the moment shown, which may lie before it.
