@@ -100,7 +100,7 @@ impl Shell {
             now: format!("{}{}", request.context.path, request.query.with(&[(AT, None)])),
             unrecorded: snapshot.offset.get() == 0,
             time: snapshot.at.or(snapshot.time).map(|time| Time::new(time, now)),
-            lag: (lag > 0).then(|| present::grouped(lag)),
+            lag: (lag > 0).then(|| behind(lag, !at.is_empty())),
             blind: blind(&snapshot.coverage.gaps, now),
         };
         let mut title = present::visible(title).into_owned();
@@ -113,6 +113,16 @@ impl Shell {
     /// Whether the page shows the past.
     pub(super) fn past(&self) -> bool {
         !self.keep.is_empty()
+    }
+}
+
+/// What the view still lacks; of a past moment these are the changes after it, or the last before it.
+fn behind(lag: u64, past: bool) -> String {
+    let changes = if lag == 1 { "change".into() } else { format!("{} changes", present::grouped(lag)) };
+    match (past, lag) {
+        (true, _) => format!("the newest {changes} not shown yet"),
+        (false, 1) => "1 change not shown yet".into(),
+        (false, _) => format!("{changes} not shown yet"),
     }
 }
 
