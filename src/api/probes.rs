@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use http::StatusCode;
-use http::header::{CACHE_CONTROL, HeaderValue};
 use serde::Serialize;
 
 use super::ApiState;
@@ -54,14 +53,12 @@ fn report(name: &str, request: &Request, checks: Vec<Check>) -> Result<Response,
     let status = if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     if !request.context.accepts("application/json") {
         let verbose = !ok || request.query.mentions(VERBOSE);
-        return Ok(respond::text(status, lines(name, ok, verbose, &checks)));
+        let lines = lines(name, ok, verbose, &checks);
+        return Ok(respond::uncached(status, "text/plain; charset=utf-8", lines.into_bytes()));
     }
-    let mut response = respond::json(request, &Report { ok, checks })?;
-    if response.status() == StatusCode::OK {
-        *response.status_mut() = status;
-    }
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    let mut body = serde_json::to_vec(&Report { ok, checks }).map_err(Problem::internal)?;
+    body.push(b'\n');
+    Ok(respond::uncached(status, "application/json", body))
 }
 
 /// The lines of Kubernetes' own API server, which people and scripts know.

@@ -23,9 +23,10 @@ pub fn tagged(context: &Context, content_type: &'static str, body: Vec<u8>) -> R
     let mut response = Response::new(if held { Vec::new() } else { body }.into());
     if held {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
+    } else {
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     }
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     headers.insert(VARY, HeaderValue::from_static("Accept, Authorization"));
     if let Ok(tag) = HeaderValue::from_str(&tag) {
@@ -65,12 +66,12 @@ fn link_next(headers: &mut HeaderMap, request: &Request, token: &str) {
     }
 }
 
-/// Plain text that no cache keeps.
-pub fn text(status: StatusCode, body: String) -> Response {
+/// An answer that no cache keeps and that is never "not modified", whatever the caller says to hold.
+pub fn uncached(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -1,6 +1,8 @@
 //! Tests of the API as a whole: against its document, and over real sockets.
 
 mod contract;
+mod hostile;
+mod live;
 mod schema;
 mod server;
 

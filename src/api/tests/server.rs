@@ -15,7 +15,7 @@ use crate::api::router::{Route, Router, mount};
 use crate::api::{ApiState, Hosts, ServerOptions, problem::Problem, routes, serve};
 
 /// A server on a port of its own; ends when dropped.
-struct Server {
+pub(super) struct Server {
     address: SocketAddr,
     shutdown: CancellationToken,
     task: JoinHandle<()>,
@@ -27,7 +27,7 @@ impl Drop for Server {
     }
 }
 
-async fn server(router: Router, change: impl FnOnce(&mut ServerOptions)) -> Server {
+pub(super) async fn server(router: Router, change: impl FnOnce(&mut ServerOptions)) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("its address");
     let shutdown = CancellationToken::new();
@@ -47,7 +47,7 @@ impl Server {
     }
 
     /// Sends bytes and reads until the server closes.
-    async fn raw(&self, bytes: &[u8]) -> String {
+    pub(super) async fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect().await;
         stream.write_all(bytes).await.expect("sent");
         let mut answer = Vec::new();
@@ -55,23 +55,23 @@ impl Server {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    async fn ask(&self, method: &str, path: &str, headers: &str) -> String {
+    pub(super) async fn ask(&self, method: &str, path: &str, headers: &str) -> String {
         let head =
             format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
         self.raw(head.as_bytes()).await
     }
 }
 
-fn status(answer: &str) -> &str {
+pub(super) fn status(answer: &str) -> &str {
     answer.get(9..12).unwrap_or(answer)
 }
 
-fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
     let head = answer.split("\r\n\r\n").next()?;
     head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
-fn body(answer: &str) -> &str {
+pub(super) fn body(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)
 }
 

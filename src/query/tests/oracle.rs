@@ -148,16 +148,18 @@ impl Reach {
     }
 }
 
-/// An answer without what only tells how many changes the log holds, which differs between two worlds.
+/// An answer without what only tells how many changes the log holds, which differs between two worlds; of a page's
+/// token the place remains at which the next page begins.
 pub(super) fn plain<T: Serialize>(answer: Result<T>) -> std::result::Result<Value, String> {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(members) => {
                 let version = members.contains_key("type") && members.contains_key("observed_at");
-                members.retain(|name, _| {
-                    !matches!(name.as_str(), "offset" | "time" | "lag_changes" | "continue")
-                        && !(version && name == "id")
-                });
+                let counts = |name: &str| matches!(name, "offset" | "time" | "lag_changes");
+                members.retain(|name, _| !counts(name) && (name != "id" || !version));
+                if let Some(Value::String(token)) = members.get_mut("continue") {
+                    *token = token.rsplit('.').next().unwrap().to_owned();
+                }
                 members.values_mut().for_each(strip);
             }
             Value::Array(items) => items.iter_mut().for_each(strip),

@@ -1,0 +1,318 @@
+//! The document against a recorded world over a real socket: every path, and every status it promises.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::schema::{resolve, violations};
+use super::server::{Server, body, header, server, status};
+use super::{ApiState, Check, Readiness, Ready};
+use crate::api::document::JSON;
+use crate::api::routes;
+use crate::clock::SystemClock;
+use crate::projection::ViewStatus;
+use crate::query::Queries;
+use crate::query::testing::{World, queries, small_history};
+
+/// Statuses that nobody can provoke from outside, by path and status.
+const OUT_OF_REACH: [(&str, &str, &str); 4] = [
+    ("/api/v1/openapi.json", "500", "it reads no storage; only a bug of ours would lead there"),
+    ("/openapi.yaml", "500", "it reads no storage; only a bug of ours would lead there"),
+    ("/healthz", "500", "it asks nobody; only a bug of ours would lead there"),
+    ("/livez", "500", "it asks nobody; only a bug of ours would lead there"),
+];
+
+fn document() -> &'static Value {
+    JSON.as_ref().unwrap_or_else(|error| panic!("api/openapi.yaml: {error}"))
+}
+
+/// A part of the document, be it there or referred to.
+fn meant(part: &'static Value) -> &'static Value {
+    part["$ref"].as_str().map_or(part, |reference| resolve(document(), reference))
+}
+
+/// Breaks when it is asked, as a bug in a check would.
+struct Breaking;
+
+impl Readiness for Breaking {
+    fn checks(&self) -> Vec<Check> {
+        panic!("on purpose")
+    }
+}
+
+/// Which server is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Whom {
+    /// Has the recorded world.
+    Whole,
+    /// Is building its view.
+    Building,
+    /// Finds no files.
+    Broken,
+}
+
+struct Servers {
+    by: BTreeMap<Whom, Server>,
+    _world: World,
+}
+
+impl Servers {
+    async fn new() -> Self {
+        let world = World::new(small_history());
+        let state = |queries: Queries, readiness: Arc<dyn Readiness>| ApiState {
+            queries,
+            readiness,
+            clock: world.clock.clone(),
+        };
+        let nowhere = Path::new("/nonexistent");
+        let building = Queries::new(nowhere, 1, ViewStatus::default(), Arc::new(SystemClock));
+        let broken = queries(nowhere, Arc::new(SystemClock));
+        let states = [
+            (Whom::Whole, state(world.queries.clone(), Arc::new(Ready(true)))),
+            (Whom::Building, state(building, Arc::new(Ready(false)))),
+            (Whom::Broken, state(broken, Arc::new(Breaking))),
+        ];
+        let mut by = BTreeMap::new();
+        for (whom, state) in states {
+            by.insert(whom, server(routes(&state), |_| {}).await);
+        }
+        Servers { by, _world: world }
+    }
+
+    async fn ask(&self, ask: &Ask) -> String {
+        let Ask { whom, method, target, host, headers } = ask;
+        let head =
+            format!("{method} {target} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{headers}\r\n");
+        self.by[whom].raw(head.as_bytes()).await
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Ask {
+    whom: Whom,
+    method: &'static str,
+    target: String,
+    host: &'static str,
+    headers: String,
+}
+
+fn get(target: impl Into<String>) -> Ask {
+    Ask { whom: Whom::Whole, method: "GET", target: target.into(), host: "localhost", headers: String::new() }
+}
+
+/// The path with something that is there in the place of its parameter.
+fn there(path: &str) -> String {
+    path.replace("{id}", "shop.db.production").replace("{uid}", "stage-web-0")
+}
+
+/// The names of the query's parameters.
+fn parameters(path: &str) -> BTreeSet<&'static str> {
+    let declared = document()["paths"][path]["get"]["parameters"].as_array();
+    let declared = declared.into_iter().flatten().map(meant);
+    declared.filter(|one| one["in"] == "query").filter_map(|one| one["name"].as_str()).collect()
+}
+
+/// Questions that have an answer: without a parameter, and with each of them.
+fn good(path: &str) -> Vec<Ask> {
+    let plain = there(path);
+    let with = |name: &str| match name {
+        "tier" => vec!["tier=production,staging"],
+        "region" => vec!["region=eu&region=us"],
+        "project" => vec!["project=shop/db"],
+        "health" => vec!["health=Degraded", "health=degraded,unknown"],
+        "kind" => vec!["kind=pod"],
+        "cluster" => vec!["cluster=west"],
+        "bodies" => vec!["bodies=true", "bodies=false"],
+        "verbose" => vec!["verbose"],
+        "at" => vec!["at=now", "at=40", "at=0s", "at=2026-09-21T14:50:00Z"],
+        "limit" => vec!["limit=1", "limit=500"],
+        "continue" => vec!["continue="],
+        other => panic!("say how to ask with {other}"),
+    };
+    let mut asks = vec![get(plain.clone())];
+    asks.extend(parameters(path).into_iter().flat_map(with).map(|query| get(format!("{plain}?{query}"))));
+    // One that ended, and one of two clusters.
+    if path.ends_with("/history") {
+        asks.push(get(path.replace("{uid}", "shop-mover") + "?bodies=true"));
+    } else if path.ends_with("/{uid}") {
+        asks.push(get(path.replace("{uid}", "twin") + "?cluster=west"));
+    }
+    let json = "accept: application/json\r\n".to_owned();
+    asks.extend(asks.clone().into_iter().map(|ask| Ask { headers: json.clone(), ..ask }));
+    asks
+}
+
+/// Questions that are refused as wrong, each with its code.
+fn wrong(path: &str) -> Vec<(Ask, &'static str)> {
+    let mut queries = vec![("nonsense=1", "invalid_parameter"), ("x=%zz", "malformed_request")];
+    let parameters = parameters(path);
+    let known = [
+        ("at", "at=yesterday", "invalid_parameter"),
+        ("at", "at=1&at=1", "invalid_parameter"),
+        ("at", "at=100000", "future_moment"),
+        ("at", "at=9999-01-01T00:00:00Z", "future_moment"),
+        ("limit", "limit=0", "invalid_parameter"),
+        ("limit", "limit=501", "invalid_parameter"),
+        ("continue", "continue=nonsense", "bad_page_token"),
+        ("continue", "continue=1.0123456789abcdef.5b5d", "bad_page_token"),
+        ("tier", "tier=prod", "invalid_parameter"),
+        ("health", "health=fine", "invalid_parameter"),
+        ("bodies", "bodies=1", "invalid_parameter"),
+    ];
+    queries
+        .extend(known.iter().filter(|(name, ..)| parameters.contains(name)).map(|(_, q, code)| (*q, *code)));
+    let plain = there(path);
+    let mut asks: Vec<_> =
+        queries.into_iter().map(|(query, code)| (get(format!("{plain}?{query}")), code)).collect();
+    if path.contains('{') {
+        let malformed = path.replace("{id}", "%c0%af").replace("{uid}", "%00");
+        asks.push((get(malformed), "malformed_request"));
+    }
+    asks
+}
+
+/// How to provoke a status, with the code of the problem; the empty one where there is none.
+async fn provoke(servers: &Servers, path: &str, expected: &str) -> Vec<(Ask, &'static str)> {
+    let (plain, nobody) = (get(there(path)), path.replace("{id}", "nobody").replace("{uid}", "nobody"));
+    match expected {
+        "200" => good(path).into_iter().map(|ask| (ask, "")).collect(),
+        "304" => {
+            let answer = servers.ask(&plain).await;
+            let tag = header(&answer, "etag").unwrap_or_else(|| panic!("{path} has a tag: {answer}"));
+            vec![(Ask { headers: format!("if-none-match: {tag}\r\n"), ..plain }, "")]
+        }
+        "400" => wrong(path),
+        "404" => vec![(get(nobody.clone()), "not_found"), (get(nobody + "?at=0"), "not_found")],
+        "409" => vec![(get(path.replace("{uid}", "twin")), "ambiguous_uid")],
+        "414" => vec![(get(format!("{}?x={}", plain.target, "a".repeat(9000))), "uri_too_long")],
+        "421" => vec![(Ask { host: "evil.test", ..plain }, "misdirected_request")],
+        "500" => {
+            let code = if path == "/readyz" { "internal" } else { "storage" };
+            vec![(Ask { whom: Whom::Broken, ..plain }, code)]
+        }
+        "503" if path == "/readyz" => {
+            let ask = Ask { whom: Whom::Building, ..plain };
+            vec![(Ask { headers: "accept: application/json\r\n".into(), ..ask.clone() }, ""), (ask, "")]
+        }
+        "503" => vec![(Ask { whom: Whom::Building, ..plain }, "view_building")],
+        other => panic!("say how to provoke {other}"),
+    }
+}
+
+/// Holds an answer against what the document says of a status: the type, the headers, the body.
+fn holds(path: &str, expected: &str, ask: &Ask, answer: &str, code: &str) {
+    let told = format!("{path} {expected}: {ask:?}\n{answer}");
+    assert_eq!(status(answer), expected, "{told}");
+    let response = meant(&document()["paths"][path]["get"]["responses"][expected]);
+    let media = header(answer, "content-type").map(|media| media.split(';').next().unwrap_or(media));
+    let schema = match (response.get("content"), media) {
+        (None, None) => {
+            assert_eq!(body(answer), "", "{told}");
+            None
+        }
+        (Some(content), Some(media)) => {
+            Some(content.get(media).unwrap_or_else(|| panic!("{media} is not documented: {told}")))
+        }
+        _ => panic!("a body where none is documented, or none where one is: {told}"),
+    };
+    let value = match media {
+        Some("text/plain" | "application/yaml") => Value::String(body(answer).to_owned()),
+        _ => serde_json::from_str(body(answer)).unwrap_or_default(),
+    };
+    if let Some(content) = schema {
+        let found = violations(document(), &content["schema"], &value);
+        assert!(found.is_empty(), "{}\n{told}", found.join("\n"));
+    }
+    assert_eq!(value["code"].as_str().unwrap_or_default(), code, "{told}");
+    for name in ["ETag", "Link", "Retry-After"] {
+        let documented = response["headers"].get(name).is_some();
+        let wanted = documented && (name != "Link" || value["metadata"]["continue"].is_string());
+        assert_eq!(header(answer, &name.to_lowercase()).is_some(), wanted, "{name}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn every_documented_status_is_seen_and_is_as_documented() {
+    let servers = Servers::new().await;
+    let mut unseen = Vec::new();
+    for (path, item) in document()["paths"].as_object().into_iter().flatten() {
+        for (expected, _) in item["get"]["responses"].as_object().into_iter().flatten() {
+            if OUT_OF_REACH.iter().any(|(at, status, _)| at == path && status == expected) {
+                continue;
+            }
+            let asks = provoke(&servers, path, expected).await;
+            if asks.is_empty() {
+                unseen.push(format!("{path}: {expected}"));
+            }
+            for (ask, code) in asks {
+                holds(path, expected, &ask, &servers.ask(&ask).await, code);
+            }
+        }
+    }
+    assert!(unseen.is_empty(), "documented and never seen: {unseen:?}");
+    for (path, status, why) in OUT_OF_REACH {
+        let documented = &document()["paths"][path]["get"]["responses"][status];
+        assert!(documented.is_object() && !why.is_empty(), "{path} {status} is no longer documented");
+    }
+}
+
+#[tokio::test]
+async fn every_path_answers_the_methods_that_the_document_names() {
+    let servers = Servers::new().await;
+    let problem = &document()["components"]["schemas"]["Problem"];
+    for (path, _) in document()["paths"].as_object().into_iter().flatten() {
+        let plain = get(there(path));
+        let whole = servers.ask(&plain).await;
+        let head = servers.ask(&Ask { method: "HEAD", ..plain.clone() }).await;
+        assert_eq!((status(&head), body(&head)), ("200", ""), "{path}");
+        for name in ["content-type", "content-length", "etag"] {
+            assert_eq!(header(&head, name), header(&whole, name), "{path}: {name}");
+        }
+        let options = servers.ask(&Ask { method: "OPTIONS", ..plain.clone() }).await;
+        assert_eq!((status(&options), header(&options, "allow")), ("204", Some("GET, HEAD, OPTIONS")));
+        for method in ["POST", "PUT", "PATCH", "DELETE"] {
+            let ask = Ask { method, headers: "content-length: 0\r\n".into(), ..plain.clone() };
+            let refused = servers.ask(&ask).await;
+            assert_eq!((status(&refused), header(&refused, "allow")), ("405", Some("GET, HEAD, OPTIONS")));
+            let value: Value = serde_json::from_str(body(&refused)).unwrap_or_default();
+            let found = violations(document(), problem, &value);
+            assert!(found.is_empty() && value["code"] == "method_not_allowed", "{path}: {found:?} {refused}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_probe_is_answered_anew_whatever_the_caller_holds() {
+    let servers = Servers::new().await;
+    for (whom, expected) in [(Whom::Whole, "200"), (Whom::Building, "503")] {
+        for accept in ["", "accept: application/json\r\n"] {
+            let headers = format!("if-none-match: *\r\n{accept}");
+            let ask = Ask { whom, headers, ..get("/readyz") };
+            holds("/readyz", expected, &ask, &servers.ask(&ask).await, "");
+        }
+    }
+}
+
+#[tokio::test]
+async fn following_the_links_reads_the_whole_list() {
+    let servers = Servers::new().await;
+    for path in ["/api/v1/environments", "/api/v1/environments/{id}/resources", "/api/v1/clusters"] {
+        let ids = |answer: &str| -> Vec<Value> {
+            let value: Value = serde_json::from_str(body(answer)).unwrap_or_default();
+            value["items"].as_array().into_iter().flatten().map(|item| item["id"].clone()).collect()
+        };
+        let whole = ids(&servers.ask(&get(there(path))).await);
+        let (mut found, mut next) = (Vec::new(), Some(there(path) + "?limit=1&at=0s"));
+        while let Some(target) = next {
+            let answer = servers.ask(&get(target)).await;
+            holds(path, "200", &get(path), &answer, "");
+            found.extend(ids(&answer));
+            let link = header(&answer, "link").map(|link| link.trim_start_matches('<'));
+            next = link.and_then(|link| Some(link.split_once(">; rel=\"next\"")?.0.to_owned()));
+        }
+        assert!(whole.len() > 1, "{path} is worth walking");
+        assert_eq!(found, whole, "{path}");
+    }
+}
