@@ -139,7 +139,8 @@ CREATE TABLE environment_health (
     to_offset      INTEGER NOT NULL,
     state          INTEGER,
     since          INTEGER NOT NULL,
-    last_known     INTEGER,               -- what the resources say while the state is Unknown by a gap
+    known          INTEGER,               -- what the resources say; the state, unless a gap makes that Unknown
+    known_since    INTEGER NOT NULL,
     counts         TEXT NOT NULL,         -- JSON
     PRIMARY KEY (environment_id, from_offset)
 ) STRICT, WITHOUT ROWID;

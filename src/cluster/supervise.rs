@@ -94,16 +94,25 @@ impl<S: Sink> Supervisor<S> {
         }
     }
 
+    /// Asks for the kinds; once more where a connection broke, for one that lay idle may have been closed just
+    /// then, and that is no reason to call the cluster unwatched.
+    async fn find_kinds(&self) -> Result<Discovered, Failure> {
+        let (client, settings) = (self.connection.client(), &self.settings);
+        let ask = || discover(&client, &settings.selection, &settings.limits, &self.known);
+        match ask().await {
+            Err(Failure::Unreachable(_)) => ask().await,
+            found => found,
+        }
+    }
+
     /// Discovers once, then attends to the watches until it is time to discover again.
     async fn round(&mut self) -> Result<(), AppendError> {
         let cancel = self.cancel.clone();
         self.tell_gone().await?;
-        let limits = &self.settings.limits;
-        let client = self.connection.client();
         let found = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(()),
-            found = discover(&client, &self.settings.selection, limits, &self.known) => found,
+            found = self.find_kinds() => found,
         };
         let wait = match found {
             Ok(discovered) => {

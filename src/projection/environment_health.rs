@@ -14,7 +14,8 @@ use crate::model::{Health, HealthCounts, Timestamp};
 struct Row {
     state: Option<Health>,
     since: Timestamp,
-    last_known: Option<Health>,
+    known: Option<Health>,
+    known_since: Timestamp,
     counts: String,
 }
 
@@ -43,14 +44,15 @@ fn exists(at: &Apply<'_>, environment: i64) -> rusqlite::Result<bool> {
 }
 
 fn held(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Row>> {
-    let sql = "SELECT state, since, last_known, counts FROM environment_health
+    let sql = "SELECT state, since, known, known_since, counts FROM environment_health
         WHERE environment_id = ?1 AND to_offset = ?2 ORDER BY from_offset DESC LIMIT 1";
     let row = at.connection.prepare_cached(sql)?.query_row(params![environment, OPEN], |row| {
         Ok(Row {
             state: row.get::<_, Option<i64>>(0)?.map(health_from_i64),
             since: Timestamp::from_micros(row.get(1)?),
-            last_known: row.get::<_, Option<i64>>(2)?.map(health_from_i64),
-            counts: row.get(3)?,
+            known: row.get::<_, Option<i64>>(2)?.map(health_from_i64),
+            known_since: Timestamp::from_micros(row.get(3)?),
+            counts: row.get(4)?,
         })
     });
     row.optional()
@@ -59,15 +61,13 @@ fn held(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Row>> {
 fn judge(at: &Apply<'_>, environment: i64, held: Option<&Row>) -> rusqlite::Result<Row> {
     let (counts, known) = counts(at, environment)?;
     let gap = gap(at, environment)?;
-    let state = if gap.is_some() { Some(Health::Unknown) } else { known };
-    let since = match (held, gap) {
-        // The same state goes on, however its reasons change.
-        (Some(held), _) if held.state == state => held.since,
-        (_, Some(gap)) => gap,
-        _ => at.observed_at,
+    // What is known goes on through a gap, so that a short one does not make an old trouble look new.
+    let known_since = held.filter(|held| held.known == known).map_or(at.observed_at, |held| held.known_since);
+    let (state, since) = match gap {
+        Some(since) => (Some(Health::Unknown), since),
+        None => (known, known_since),
     };
-    let last_known = gap.and(known);
-    Ok(Row { state, since, last_known, counts: serde_json::json!(counts).to_string() })
+    Ok(Row { state, since, known, known_since, counts: serde_json::json!(counts).to_string() })
 }
 
 /// The members by health, and the worst health among the roots.
@@ -103,14 +103,16 @@ fn gap(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Timestamp>> 
 
 fn open(at: &Apply<'_>, environment: i64, row: &Row) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO environment_health
-        (environment_id, from_offset, to_offset, state, since, last_known, counts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        (environment_id, from_offset, to_offset, state, since, known, known_since, counts)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     at.connection.prepare_cached(sql)?.execute(params![
         environment,
         at.offset.as_i64(),
         OPEN,
         row.state.map(health_to_i64),
         row.since.as_micros(),
-        row.last_known.map(health_to_i64),
+        row.known.map(health_to_i64),
+        row.known_since.as_micros(),
         row.counts
     ])?;
     Ok(())

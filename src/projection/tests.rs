@@ -301,6 +301,27 @@ fn without_circles(steps: Vec<Step>) -> Vec<Step> {
 }
 
 #[test]
+fn a_gap_makes_unknown_and_what_was_known_goes_on_after_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let declare = Step::Declare { labels: true, second: false };
+    let apply = Step::Apply { n: 0, owner: None, labelled: true, health: 0, incarnation: 0 };
+    record(dir.path(), &[declare, apply, Step::Gap { kind: 0 }, Step::Watch { kind: 0 }]);
+    project_in_bites(dir.path());
+    let queries = testing::queries(dir.path(), Arc::new(SystemClock));
+    let health = |offset: u64| {
+        let (scope, id) = (Scope::everything(), EnvironmentId::new("one"));
+        block_on(async {
+            queries.environment(&scope, At::Offset(Offset::new(offset)), &id).await.unwrap().value.health
+        })
+    };
+    let (before, during, after) = (health(2), health(3), health(4));
+    assert_eq!((before.state, before.last_known), (Some(Health::Healthy), None));
+    assert_eq!((during.state, during.last_known), (Some(Health::Unknown), Some(Health::Healthy)));
+    assert_eq!(during.since, Timestamp::from_micros(1), "since the moment that the mark tells");
+    assert_eq!((after.state, after.last_known, after.since), (before.state, None, before.since));
+}
+
+#[test]
 fn a_view_of_another_log_is_told_and_built_anew() {
     let apply = |n| Step::Apply { n, owner: None, labelled: true, health: 0, incarnation: 0 };
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -14,7 +14,7 @@ macro_rules! select_environments {
     ($tail:literal) => {
         concat!(
             "SELECT e.id, e.name_id, e.project, e.name, e.slug, e.tier, e.region, e.targets,
-                h.state, h.since, h.last_known, h.counts
+                h.state, h.since, CASE WHEN h.state IS NOT h.known THEN h.known END, h.counts
             FROM environment e JOIN environment_health h ON h.environment_id = e.id AND h.from_offset =
                 (SELECT max(from_offset) FROM environment_health WHERE environment_id = e.id AND from_offset <= :at)
             WHERE e.from_offset <= :at AND e.to_offset > :at

@@ -143,7 +143,8 @@ impl Service {
         let rules = Arc::new(Rules { key, noise: Noise::default() });
         let (writer, appender) = LogWriter::open(&options.data, Arc::clone(&clock))?;
         let status = ViewStatus::new(writer.head());
-        let checks = Checks::new(status.clone(), writer.health(), options.preparing);
+        let (watching, watchers) = (CancellationToken::new(), TaskTracker::new());
+        let checks = Checks::new(status.clone(), writer.health(), options.preparing, watching.clone());
         let stopping = CancellationToken::new();
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock));
         let writer = Ended::spawn("log-writer", move || writer.run())?;
@@ -155,7 +156,6 @@ impl Service {
         server.spawn(api::serve(listener, web::site(&state), hosts, stopping.clone()));
         server.close();
         appender.declare(options.catalog).await?;
-        let (watching, watchers) = (CancellationToken::new(), TaskTracker::new());
         for Watched { name, namespaces, connection } in options.clusters {
             let settings = ClusterSettings { namespaces, ..ClusterSettings::new(name, Arc::clone(&rules)) };
             let (sink, clock) = (appender.clone(), Arc::clone(&clock));

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tokio_util::sync::CancellationToken;
+
 use crate::api::{Check, Readiness};
 use crate::log::WriterHealth;
 use crate::projection::ViewStatus;
@@ -17,11 +19,17 @@ pub(super) struct Checks {
     writer: WriterHealth,
     /// Set while a history is still being made up.
     preparing: Arc<AtomicBool>,
+    stopping: CancellationToken,
 }
 
 impl Checks {
-    pub(super) fn new(status: ViewStatus, writer: WriterHealth, preparing: bool) -> Self {
-        Checks { status, writer, preparing: Arc::new(AtomicBool::new(preparing)) }
+    pub(super) fn new(
+        status: ViewStatus,
+        writer: WriterHealth,
+        preparing: bool,
+        stopping: CancellationToken,
+    ) -> Self {
+        Checks { status, writer, preparing: Arc::new(AtomicBool::new(preparing)), stopping }
     }
 
     /// Says whether the service is still being prepared.
@@ -54,6 +62,9 @@ impl Readiness for Checks {
             ok: !preparing,
             detail: if preparing { "the simulated history is being played".into() } else { String::new() },
         };
-        vec![self.log(), self.view(), prepared]
+        let stopping = self.stopping.is_cancelled();
+        let detail = if stopping { "it was asked to end".into() } else { String::new() };
+        let staying = Check { name: "staying".into(), ok: !stopping, detail };
+        vec![self.log(), self.view(), prepared, staying]
     }
 }
