@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
+use super::readiness::Checks;
 use super::{Options, Service, ServiceError, Watched, asked_to_end, runtime};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, Access, ConnectSettings, Selection};
 use crate::demo::fleet::{Fleet, FleetOptions};
-use crate::log::LogReader;
+use crate::log::{Appender, LogReader};
 use crate::model::{CatalogFact, Kind, Timestamp};
+use crate::projection::ViewStatus;
 
 /// How far back the history begins.
 const HISTORY: Duration = Duration::from_secs(24 * 3600);
@@ -121,33 +121,33 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
         Arc::clone(&clock) as Arc<dyn Clock>,
     )
     .await?;
-    let stop = CancellationToken::new();
-    let played = tokio::select! {
-        played = play(&mut fleet, &service, &clock, &data, recorded == 0) => played,
-        () = asked_to_end() => { stop.cancel(); Ok(()) }
+    let stage = Stage {
+        address: service.address,
+        status: service.status.clone(),
+        checks: service.checks.clone(),
+        appender: service.appender.clone(),
+        log: LogReader::open(&data)?,
+        clock,
     };
-    if stop.is_cancelled() || played.is_err() {
-        return service.run_until(std::future::ready(())).await.and(played);
-    }
-    let appender = service.appender.clone();
-    let live = async move {
-        let mut declared = catalog(&fleet);
-        loop {
-            tokio::time::sleep(TICK).await;
-            fleet.step(SystemClock.now());
-            let facts = catalog(&fleet);
-            if facts != declared && appender.declare(facts.clone()).await.is_ok() {
-                declared = facts;
-            }
-        }
-    };
+    let mut failure = None;
     let end = async {
         tokio::select! {
             () = asked_to_end() => {}
-            () = live => {}
+            error = tell(fleet, stage, recorded == 0) => failure = Some(error),
         }
     };
-    service.run_until(end).await
+    service.run_until(end).await?;
+    failure.map_or(Ok(()), Err)
+}
+
+/// What the story needs of the service that it is told to.
+struct Stage {
+    address: SocketAddr,
+    status: ViewStatus,
+    checks: Checks,
+    appender: Appender,
+    log: LogReader,
+    clock: Arc<DemoClock>,
 }
 
 /// How many changes the directory holds from an earlier run.
@@ -172,37 +172,55 @@ async fn clusters(fleet: &Fleet) -> Result<Vec<Watched>, ServiceError> {
     Ok(watched)
 }
 
-/// Plays the history, and tells when the demo can be asked.
+/// Tells the fleet's story, first its history and then the present; ends only with what went wrong.
+async fn tell(mut fleet: Fleet, stage: Stage, history: bool) -> ServiceError {
+    let mut declared = catalog(&fleet);
+    if let Err(error) = play(&mut fleet, &stage, &mut declared, history).await {
+        return error;
+    }
+    loop {
+        tokio::time::sleep(TICK).await;
+        fleet.step(SystemClock.now());
+        if let Err(error) = declare(&fleet, &stage, &mut declared).await {
+            return error;
+        }
+    }
+}
+
+/// Plays the history, and says when the demo can be asked.
 async fn play(
     fleet: &mut Fleet,
-    service: &Service,
-    clock: &DemoClock,
-    data: &Path,
+    stage: &Stage,
+    declared: &mut Vec<CatalogFact>,
     history: bool,
 ) -> Result<(), ServiceError> {
-    let log = LogReader::open(data)?;
-    follow(fleet, &log).await?;
+    follow(fleet, &stage.log).await?;
     if history {
         say(format_args!("playing a day of history ..."));
     }
-    let mut declared = catalog(fleet);
-    while history && clock.now().plus(STEP) < SystemClock.now() {
-        let now = clock.now().plus(STEP);
-        clock.put(now);
+    while history && stage.clock.now().plus(STEP) < SystemClock.now() {
+        let now = stage.clock.now().plus(STEP);
+        stage.clock.put(now);
         fleet.step(now);
-        let facts = catalog(fleet);
-        if facts != declared {
-            service.appender.declare(facts.clone()).await?;
-            declared = facts;
-        }
-        follow(fleet, &log).await?;
+        declare(fleet, stage, declared).await?;
+        follow(fleet, &stage.log).await?;
     }
-    clock.let_go();
-    while service.status.lag() > 0 || !service.status.is_usable() {
+    stage.clock.let_go();
+    while stage.status.lag() > 0 || !stage.status.is_usable() {
         tokio::time::sleep(LOOK).await;
     }
-    service.checks.set_preparing(false);
-    welcome(service, log.head()?.get());
+    stage.checks.set_preparing(false);
+    welcome(stage.address, stage.log.head()?.get());
+    Ok(())
+}
+
+/// Declares the environments anew where review apps came or went.
+async fn declare(fleet: &Fleet, stage: &Stage, declared: &mut Vec<CatalogFact>) -> Result<(), ServiceError> {
+    let facts = catalog(fleet);
+    if facts != *declared {
+        stage.appender.declare(facts.clone()).await?;
+        *declared = facts;
+    }
     Ok(())
 }
 
@@ -230,9 +248,9 @@ async fn follow(fleet: &Fleet, log: &LogReader) -> Result<(), ServiceError> {
     Ok(())
 }
 
-fn welcome(service: &Service, changes: u64) {
-    let url = format!("http://{}", service.address);
-    let server = if service.address.port() == 7979 { String::new() } else { format!(" --server {url}") };
+fn welcome(address: SocketAddr, changes: u64) {
+    let url = format!("http://{address}");
+    let server = if address.port() == 7979 { String::new() } else { format!(" --server {url}") };
     say(format_args!(
         "Strandline shows four simulated clusters in two regions, with {changes} changes of the last day.\n\n\
          Open   {url}/\n\
