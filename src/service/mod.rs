@@ -1,8 +1,8 @@
 //! Puts the parts together: the only place that starts threads and long-lived tasks, and stops them.
 //!
 //! [`Service::start`] takes the data directory, opens the log, and starts the log's writer, the projector, a
-//! supervisor per cluster and the server. Whichever of them ends first ends all, in the order of the flow:
-//! watchers, server, writer, projector.
+//! supervisor per cluster and the server. Whichever of them ends first ends all: first the watchers, then the
+//! writer once it has committed what they handed over, then the server and the projector.
 
 mod demo;
 mod error;
