@@ -255,7 +255,7 @@ fn welcome(address: SocketAddr, changes: u64) {
         "Strandline shows four simulated clusters in two regions, with {changes} changes of the last day.\n\n\
          Open   {url}/\n\
          or try strandline get environments --tier production --region us{server}\n       \
-         strandline tree payments.api.production.us-region --at 3h{server}\n       \
+         strandline tree payments.api.production.us-region --at 150m{server}\n       \
          curl '{url}/api/v1/environments?health=Degraded'\n\n\
          Ctrl-C ends it.",
     ));
