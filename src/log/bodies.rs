@@ -111,7 +111,6 @@ impl Bodies {
 
     /// Returns to what the database holds, after a transaction was rolled back.
     pub(super) fn reload(&mut self, connection: &Connection) -> Result<(), LogError> {
-        self.keyframes.clear();
         *self = Bodies::load(connection)?;
         Ok(())
     }

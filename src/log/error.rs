@@ -54,9 +54,6 @@ pub enum LogError {
     /// A body cannot be packed or unpacked.
     #[error(transparent)]
     Body(#[from] DeltaError),
-    /// The file beside the log cannot be written.
-    #[error("cannot write beside the log: {0}")]
-    Io(#[from] std::io::Error),
 }
 
 impl LogError {
@@ -64,7 +61,6 @@ impl LogError {
     pub fn is_disk_full(&self) -> bool {
         match self {
             LogError::Sqlite(error) => crate::store::is_disk_full(error),
-            LogError::Io(error) => error.kind() == std::io::ErrorKind::StorageFull,
             _ => false,
         }
     }

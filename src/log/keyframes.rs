@@ -32,11 +32,6 @@ impl Keyframes {
             self.bytes -= old.len();
         }
     }
-
-    pub(super) fn clear(&mut self) {
-        self.texts.clear();
-        self.bytes = 0;
-    }
 }
 
 #[cfg(test)]

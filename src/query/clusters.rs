@@ -3,7 +3,7 @@
 use rusqlite::{Connection, named_params};
 
 use super::Result;
-use super::moment::{Concerns, Moment};
+use super::moment::{Concerns, Moment, gaps};
 use super::page::Start;
 use super::scope::Scope;
 use super::types::{Cluster, Page, PageMetadata};
@@ -45,7 +45,7 @@ pub(super) fn list(
     let mut items = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     let next = start.finish(moment.offset, &mut items, |item| vec![item.id.clone()]);
     for cluster in &mut items {
-        let gaps = moment.snapshot(view, scope, &Concerns::Cluster(&cluster.id))?.coverage.gaps;
+        let gaps = gaps(view, scope, moment.offset, &Concerns::Cluster(&cluster.id))?;
         cluster.watched = gaps.is_empty() && cluster.kinds_watched > 0;
         cluster.unwatched_since = gaps.iter().map(|gap| gap.since).min();
         cluster.gaps = gaps;

@@ -96,7 +96,13 @@ impl Moment {
     }
 }
 
-fn gaps(view: &Connection, scope: &Scope, at: Offset, concerns: &Concerns<'_>) -> Result<Vec<Gap>> {
+/// The gaps after an offset, the oldest first.
+pub(super) fn gaps(
+    view: &Connection,
+    scope: &Scope,
+    at: Offset,
+    concerns: &Concerns<'_>,
+) -> Result<Vec<Gap>> {
     let (environment, cluster) = match concerns {
         Concerns::Everything => (None, None),
         Concerns::Environment(id) => (Some(*id), None),

@@ -107,6 +107,6 @@ fn log_hint(error: &LogError) -> Option<&'static str> {
             "nothing was changed; restore log.db, its -wal and log.head together from a backup, or move them \
              away to begin a new log",
         ),
-        LogError::Sqlite(_) | LogError::Body(_) | LogError::Io(_) => None,
+        LogError::Sqlite(_) | LogError::Body(_) => None,
     }
 }

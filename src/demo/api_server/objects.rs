@@ -246,18 +246,24 @@ fn write_content(content: &Map<String, Value>) -> (String, Range<usize>) {
     (text, spec)
 }
 
+/// The fields by which the real server selects Pods.
+pub(super) const OF_PODS: [&str; 2] = ["spec.nodeName", "status.phase"];
+
+/// The fields by which the real server selects Events.
+pub(super) const OF_EVENTS: [&str; 6] = [
+    "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "reason",
+    "type",
+];
+
 /// The fields of a kind by which the real server selects.
 fn selectable(kind: &str, content: &Map<String, Value>) -> Vec<(&'static str, String)> {
     let names: &[&'static str] = match kind {
-        "Pod" => &["spec.nodeName", "status.phase"],
-        "Event" => &[
-            "involvedObject.kind",
-            "involvedObject.namespace",
-            "involvedObject.name",
-            "involvedObject.uid",
-            "reason",
-            "type",
-        ],
+        "Pod" => &OF_PODS,
+        "Event" => &OF_EVENTS,
         _ => &[],
     };
     let value = |path: &str| {

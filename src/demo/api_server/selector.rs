@@ -1,6 +1,6 @@
 //! Label and field selectors, as far as clients use them.
 
-use super::objects::Stored;
+use super::objects::{OF_EVENTS, OF_PODS, Stored};
 use super::status::Status;
 
 /// What a list or watch is limited to.
@@ -13,19 +13,13 @@ pub(super) struct Filter {
     fields: Vec<(String, String, bool)>,
 }
 
-/// The fields by which some kind can be selected.
-const SELECTABLE: [&str; 10] = [
-    "metadata.name",
-    "metadata.namespace",
-    "spec.nodeName",
-    "status.phase",
-    "involvedObject.kind",
-    "involvedObject.namespace",
-    "involvedObject.name",
-    "involvedObject.uid",
-    "reason",
-    "type",
-];
+/// The fields by which every kind can be selected.
+const OF_EVERY_KIND: [&str; 2] = ["metadata.name", "metadata.namespace"];
+
+/// Whether some kind can be selected by a field.
+fn is_selectable(field: &str) -> bool {
+    [&OF_EVERY_KIND[..], &OF_PODS, &OF_EVENTS].iter().any(|fields| fields.contains(&field))
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Requirement {
@@ -48,7 +42,7 @@ impl Filter {
         for term in fields.split(',').filter(|term| !term.is_empty()) {
             let (field, value) = term.split_once('=').ok_or_else(|| unsupported(term))?;
             let (field, wanted) = field.strip_suffix('!').map_or((field, true), |field| (field, false));
-            if !SELECTABLE.contains(&field) {
+            if !is_selectable(field) {
                 return Err(unsupported(term));
             }
             filter.fields.push((field.to_owned(), value.trim_start_matches('=').to_owned(), wanted));
