@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 use strandline::clock::SystemClock;
 use strandline::digest::Digest;
-use strandline::log::{Appender, Batch, Epoch, LogError, LogWriter, Observation, Observed, Phase};
+use strandline::log::{Appender, Batch, Begin, Epoch, LogError, LogWriter, Observation, Observed, Phase};
 use strandline::model::{Kind, ResourceVersion, Uid, WatchKey};
 
 /// Objects in one append, as a busy watch hands them over.
@@ -270,7 +270,7 @@ impl Log {
         let (writer, appender) = LogWriter::open(directory, Arc::new(SystemClock)).unwrap();
         let thread = std::thread::spawn(move || writer.run());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let begin = |kind| runtime.block_on(appender.begin(&watch(kind), true)).unwrap().epoch;
+        let begin = |kind| runtime.block_on(appender.begin(Begin::new(&watch(kind), true))).unwrap().epoch;
         let epochs = KINDS.iter().map(|kind| (*kind, begin(kind))).collect();
         Log { appender, thread, epochs, runtime }
     }

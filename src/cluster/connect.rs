@@ -1,11 +1,12 @@
 //! Reaching a cluster.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use thiserror::Error;
+use tokio::time::Instant;
 
 use super::request::chain;
 
@@ -48,8 +49,12 @@ impl ConnectSettings {
 pub struct ClusterConnection {
     settings: ConnectSettings,
     client: Arc<RwLock<kube::Client>>,
+    renewed: Arc<Mutex<Option<Instant>>>,
     url: String,
 }
+
+/// How often credentials are read again, however many watches find them refused.
+const RENEWAL: Duration = Duration::from_secs(10);
 
 impl ClusterConnection {
     /// The server's address.
@@ -63,6 +68,13 @@ impl ClusterConnection {
 
     /// Reads the credentials again, for the cluster no longer accepts those we have.
     pub(super) async fn renew(&self) -> Result<(), ConnectError> {
+        {
+            let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+            if renewed.is_some_and(|at| at.elapsed() < RENEWAL) {
+                return Ok(());
+            }
+            *renewed = Some(Instant::now());
+        }
         let client = client(config(&self.settings).await?)?;
         *self.client.write().unwrap_or_else(PoisonError::into_inner) = client;
         Ok(())
@@ -128,7 +140,7 @@ pub async fn connect(settings: &ConnectSettings) -> Result<ClusterConnection, Co
     let config = config(settings).await?;
     let url = config.cluster_url.to_string();
     let client = Arc::new(RwLock::new(client(config)?));
-    Ok(ClusterConnection { settings: settings.clone(), client, url })
+    Ok(ClusterConnection { settings: settings.clone(), client, renewed: Arc::default(), url })
 }
 
 fn client(config: kube::Config) -> Result<kube::Client, ConnectError> {
@@ -251,6 +263,9 @@ contexts:
         let connection = connect(&ConnectSettings::new(access)).await.unwrap();
         assert!(connection.renew().await.is_ok());
         std::fs::remove_file(&path).unwrap();
+        assert!(connection.renew().await.is_ok(), "they were read a moment ago");
+        tokio::time::pause();
+        tokio::time::advance(RENEWAL).await;
         assert!(connection.renew().await.is_err(), "what we have is kept while nothing better is there");
     }
 

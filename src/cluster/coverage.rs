@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
+
 use super::{ClusterStats, Sink};
 use crate::clock::Clock;
 use crate::log::AppendError;
@@ -15,7 +17,23 @@ pub(super) mod reason {
     pub(in crate::cluster) const NOT_SERVED: &str = "not_served";
     pub(in crate::cluster) const RESTARTED: &str = "restarted";
     pub(in crate::cluster) const INVALID: &str = "invalid";
+    pub(in crate::cluster) const UNAVAILABLE: &str = "unavailable";
+    pub(in crate::cluster) const REPLACED: &str = "replaced";
+    pub(in crate::cluster) const COVERED: &str = "covered";
+    pub(in crate::cluster) const EXCLUDED: &str = "excluded";
 }
+
+/// How a watch fares, for whoever decides which watches there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It sees everything.
+    Watched,
+    /// It may not.
+    Refused,
+}
+
+/// Where watches tell how they fare.
+pub(super) type Standings = mpsc::UnboundedSender<(WatchKey, Standing)>;
 
 /// Whether one watch sees everything, as far as the log was told.
 pub(super) struct Coverage<S> {
@@ -26,11 +44,24 @@ pub(super) struct Coverage<S> {
     /// The last mark: a gap's reason, or none while watched; nothing before the first mark.
     told: Option<Option<&'static str>>,
     last_heard: Option<Timestamp>,
+    standings: Option<Standings>,
 }
 
 impl<S: Sink> Coverage<S> {
     pub(super) fn new(watch: WatchKey, sink: S, clock: Arc<dyn Clock>, stats: Arc<ClusterStats>) -> Self {
-        Coverage { watch, sink, clock, stats, told: None, last_heard: None }
+        Coverage { watch, sink, clock, stats, told: None, last_heard: None, standings: None }
+    }
+
+    /// Lets others know how the watch fares.
+    pub(super) fn telling(self, standings: Standings) -> Self {
+        Coverage { standings: Some(standings), ..self }
+    }
+
+    fn stands(&self, standing: Standing) {
+        if let Some(standings) = &self.standings {
+            // Nobody left to listen is about to end this watch as well.
+            let _ = standings.send((self.watch.clone(), standing));
+        }
     }
 
     /// The server gave a sign of life.
@@ -60,12 +91,13 @@ impl<S: Sink> Coverage<S> {
         }
         self.mark(CoverageState::Watched, self.clock.now(), "", String::new()).await?;
         self.told = Some(None);
+        self.stands(Standing::Watched);
         Ok(())
     }
 
     /// Whether this is about the cluster as a whole.
     fn is_discovery(&self) -> bool {
-        self.watch.kind.kind.is_empty()
+        self.watch.kind.kind.is_empty() && self.watch.kind.group.is_empty()
     }
 
     /// Nobody watched since the server was last heard.
@@ -84,7 +116,15 @@ impl<S: Sink> Coverage<S> {
         let since = self.last_heard.unwrap_or_else(|| self.clock.now());
         self.mark(CoverageState::Gap, since, reason, message).await?;
         self.told = Some(Some(reason));
+        if matches!(reason, reason::FORBIDDEN | reason::UNAUTHORIZED) {
+            self.stands(Standing::Refused);
+        }
         Ok(())
+    }
+
+    /// The log has marked by itself that another cluster answers.
+    pub(super) fn replaced(&mut self) {
+        self.told = Some(Some(reason::REPLACED));
     }
 
     /// An earlier run last heard from the cluster at that time, and nobody watched since.

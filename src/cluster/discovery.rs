@@ -1,14 +1,18 @@
 //! Which kinds a cluster has that can be listed and watched.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::str::FromStr;
+mod documents;
+mod selection;
+#[cfg(test)]
+mod tests;
 
-use futures_util::{StreamExt, stream};
-use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Limits;
-use super::request::{Failure, collect, get, get_text};
+use super::request::Failure;
 use crate::model::Kind;
+
+use self::documents::group_versions;
+pub use self::selection::{DEFAULT_EXCLUDES, Exclude, KindPattern, Selection};
 
 /// A kind as a cluster serves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,97 +45,39 @@ impl ServedKind {
     }
 }
 
-/// A pattern for kinds: `Secret`, `Lease.coordination.k8s.io`, or `*.metrics.k8s.io` for a whole group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KindPattern {
-    kind: String,
-    group: String,
-}
-
-impl KindPattern {
-    /// Whether the pattern means this kind.
-    pub fn matches(&self, kind: &Kind) -> bool {
-        (self.kind == "*" || self.kind == kind.kind) && self.group == kind.group
-    }
-}
-
-impl FromStr for KindPattern {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (kind, group) = text.split_once('.').unwrap_or((text, ""));
-        let wide = kind == "*" || kind.starts_with(|c: char| c.is_ascii_uppercase());
-        if wide && kind.chars().skip(1).all(|c| c.is_ascii_alphanumeric()) {
-            Ok(KindPattern { kind: kind.to_owned(), group: group.to_owned() })
-        } else {
-            Err(format!("`{text}` is not a kind; write Kind, Kind.group or *.group"))
-        }
-    }
-}
-
-/// Kinds that are not followed unless asked for, each with its reason.
-pub const DEFAULT_EXCLUDES: [Exclude; 6] = [
-    Exclude {
-        group: "coordination.k8s.io",
-        kind: "Lease",
-        reason: "renewed every few seconds, says only that someone lives",
-    },
-    Exclude { group: "", kind: "Event", reason: "a message about a resource, not a resource" },
-    Exclude { group: "events.k8s.io", kind: "Event", reason: "a message about a resource, not a resource" },
-    Exclude { group: "", kind: "Endpoints", reason: "a deprecated mirror of EndpointSlice" },
-    Exclude {
-        group: "",
-        kind: "ComponentStatus",
-        reason: "deprecated, computed at each request, without identity",
-    },
-    Exclude {
-        group: "metrics.k8s.io",
-        kind: "*",
-        reason: "measurements without identity, another at each request",
-    },
-];
-
-/// A kind that is not followed unless asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exclude {
-    /// Its group.
-    pub group: &'static str,
-    /// The kind; `*` for all of the group.
-    pub kind: &'static str,
-    /// Why.
-    pub reason: &'static str,
+/// Whether objects of a kind tell which other kinds there are.
+pub(super) fn tells_kinds(kind: &Kind) -> bool {
+    matches!(
+        (kind.group.as_str(), kind.kind.as_str()),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") | ("apiregistration.k8s.io", "APIService")
+    )
 }
 
 /// Groups whose kinds moved elsewhere, where they are followed if the cluster has them there.
 const MOVED: [(&str, &[&str]); 1] = [("extensions", &["apps", "networking.k8s.io", "policy"])];
-
-/// Which kinds are followed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// Kinds to follow in spite of [`DEFAULT_EXCLUDES`].
-    pub include: Vec<KindPattern>,
-    /// Kinds not to follow; stronger than `include`.
-    pub exclude: Vec<KindPattern>,
-}
-
-impl Selection {
-    /// Whether a kind is followed.
-    pub fn follows(&self, kind: &Kind) -> bool {
-        let by_default = !DEFAULT_EXCLUDES
-            .iter()
-            .any(|exclude| exclude.group == kind.group && (exclude.kind == "*" || exclude.kind == kind.kind));
-        let names = |patterns: &[KindPattern]| patterns.iter().any(|pattern| pattern.matches(kind));
-        (by_default || names(&self.include)) && !names(&self.exclude)
-    }
-}
 
 /// What a cluster has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Discovered {
     /// The kinds to follow.
     pub kinds: BTreeMap<Kind, ServedKind>,
+    /// The kinds with objects that are not followed.
+    pub unfollowed: BTreeMap<Kind, Unfollowed>,
     /// Groups about which the cluster could not tell; their kinds are those known before.
     pub failed: Vec<FailedGroup>,
+}
+
+/// Why a kind is not followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfollowed {
+    /// The version the cluster prefers for it.
+    pub version: String,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+    /// Stable word: `excluded` or `not_watchable`.
+    pub reason: &'static str,
+    /// The reason in a sentence for people.
+    pub message: String,
 }
 
 /// A group about which the cluster could not tell.
@@ -191,189 +137,55 @@ fn choose(versions: Vec<GroupVersion>, selection: &Selection, known: &Discovered
         }
         for resource in version.resources {
             let verb = |name: &str| resource.verbs.iter().any(|verb| verb == name);
-            if resource.plural.contains('/') || !verb("list") || !verb("watch") {
+            // What cannot be listed is no object: reviews and other questions, subresources.
+            if resource.plural.contains('/') || !verb("list") {
                 continue;
             }
-            // Versions come in the order of preference, so the first that serves a kind is the one.
-            discovered.kinds.entry(resource.kind.clone()).or_insert(ServedKind {
-                kind: resource.kind,
+            let served = ServedKind {
+                kind: resource.kind.clone(),
                 version: version.version.clone(),
-                plural: resource.plural,
+                plural: resource.plural.clone(),
                 namespaced: resource.namespaced,
-            });
+            };
+            // Versions come in the order of preference, so the first that serves a kind is the one.
+            if verb("watch") {
+                discovered.kinds.entry(resource.kind).or_insert(served);
+            } else {
+                let message = "the cluster lists it and does not let it be watched".to_owned();
+                let unfollowed = served.unfollowed("not_watchable", message);
+                discovered.unfollowed.entry(resource.kind).or_insert(unfollowed);
+            }
         }
     }
-    let all: BTreeSet<Kind> = discovered.kinds.keys().cloned().collect();
-    discovered.kinds.retain(|kind, _| selection.follows(kind) && !moved(kind, &all));
+    discovered.select(selection);
     discovered
 }
 
-fn moved(kind: &Kind, all: &BTreeSet<Kind>) -> bool {
+impl ServedKind {
+    fn unfollowed(&self, reason: &'static str, message: String) -> Unfollowed {
+        Unfollowed { version: self.version.clone(), namespaced: self.namespaced, reason, message }
+    }
+}
+
+impl Discovered {
+    /// Takes out what is not to be followed.
+    fn select(&mut self, selection: &Selection) {
+        let all: BTreeSet<Kind> = self.kinds.keys().cloned().collect();
+        let Discovered { kinds, unfollowed, .. } = self;
+        unfollowed.retain(|kind, _| !all.contains(kind));
+        kinds.retain(|kind, served| {
+            let why_not = moved(kind, &all)
+                .map(|group| format!("it is followed as {kind}.{group}", kind = kind.kind))
+                .or_else(|| selection.why_not(kind));
+            let Some(message) = why_not else { return true };
+            unfollowed.insert(kind.clone(), served.unfollowed("excluded", message));
+            false
+        });
+    }
+}
+
+/// The group in which a kind is followed instead.
+fn moved(kind: &Kind, all: &BTreeSet<Kind>) -> Option<&'static str> {
     let to = MOVED.iter().find(|(from, _)| *from == kind.group).map(|(_, to)| *to);
-    to.unwrap_or_default().iter().any(|group| all.contains(&Kind::new(*group, &kind.kind)))
+    to.unwrap_or_default().iter().copied().find(|group| all.contains(&Kind::new(*group, &kind.kind)))
 }
-
-const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
-    application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
-
-async fn group_versions(
-    client: &kube::Client,
-    path: &str,
-    limits: &Limits,
-) -> Result<Vec<GroupVersion>, Failure> {
-    let body = get(client, path, AGGREGATED, limits).await?;
-    match parse_root(&collect(body, limits.page_bytes, limits.idle).await?)? {
-        Root::Aggregated(versions) => Ok(versions),
-        Root::Legacy(versions) => Ok(legacy(client, limits, versions).await),
-    }
-}
-
-/// The document at `/api` or `/apis`: everything at once, or the names of group versions to ask for.
-enum Root {
-    Aggregated(Vec<GroupVersion>),
-    Legacy(Vec<(String, String)>),
-}
-
-fn parse_root(text: &str) -> Result<Root, Failure> {
-    #[derive(Deserialize)]
-    struct Typed {
-        #[serde(default)]
-        kind: String,
-    }
-    let problem =
-        |error: serde_json::Error| Failure::Invalid(format!("discovery that cannot be read: {error}"));
-    let typed: Typed = serde_json::from_str(text).map_err(problem)?;
-    match typed.kind.as_str() {
-        "APIGroupDiscoveryList" => Ok(Root::Aggregated(aggregated(text).map_err(problem)?)),
-        "APIVersions" => {
-            let core: CoreVersions = serde_json::from_str(text).map_err(problem)?;
-            Ok(Root::Legacy(core.versions.into_iter().map(|version| (String::new(), version)).collect()))
-        }
-        "APIGroupList" => {
-            let list: GroupList = serde_json::from_str(text).map_err(problem)?;
-            Ok(Root::Legacy(
-                list.groups.unwrap_or_default().into_iter().flat_map(GroupEntry::in_order).collect(),
-            ))
-        }
-        other => Err(Failure::Invalid(format!("discovery answered with a `{other}`"))),
-    }
-}
-
-#[derive(Deserialize)]
-struct CoreVersions {
-    #[serde(default)]
-    versions: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct GroupList {
-    #[serde(default)]
-    groups: Option<Vec<GroupEntry>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct GroupEntry {
-    name: String,
-    #[serde(default)]
-    versions: Vec<VersionEntry>,
-    preferred_version: Option<VersionEntry>,
-}
-
-#[derive(Deserialize)]
-struct VersionEntry {
-    version: String,
-}
-
-impl GroupEntry {
-    /// The group's versions, the preferred one first.
-    fn in_order(self) -> Vec<(String, String)> {
-        let preferred = self.preferred_version.map(|preferred| preferred.version);
-        let mut versions: Vec<String> = self.versions.into_iter().map(|entry| entry.version).collect();
-        versions.sort_by_key(|version| Some(version) != preferred.as_ref());
-        versions.into_iter().map(|version| (self.name.clone(), version)).collect()
-    }
-}
-
-fn aggregated(text: &str) -> Result<Vec<GroupVersion>, serde_json::Error> {
-    let list: kube::client::APIGroupDiscoveryList = serde_json::from_str(text)?;
-    let mut versions = Vec::new();
-    for group in list.items {
-        let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
-        for version in group.versions {
-            let stale = version.freshness.as_deref() == Some("Stale");
-            let resources = version.resources.into_iter().filter_map(|resource| {
-                let kind = resource.response_kind?;
-                let own = kind.group.filter(|group| !group.is_empty());
-                Some(Resource {
-                    kind: Kind::new(
-                        own.unwrap_or_else(|| name.clone()),
-                        kind.kind.filter(|kind| !kind.is_empty())?,
-                    ),
-                    plural: resource.resource?,
-                    namespaced: resource.scope.as_deref() == Some("Namespaced"),
-                    verbs: resource.verbs,
-                })
-            });
-            versions.push(GroupVersion {
-                resources: resources.collect(),
-                problem: stale.then(|| "the cluster itself cannot reach the group's server".to_owned()),
-                group: name.clone(),
-                version: version.version.unwrap_or_default(),
-            });
-        }
-    }
-    Ok(versions)
-}
-
-/// Asks for each group version by itself, as older clusters want it.
-async fn legacy(
-    client: &kube::Client,
-    limits: &Limits,
-    versions: Vec<(String, String)>,
-) -> Vec<GroupVersion> {
-    let ask = |(group, version): (String, String)| async move {
-        let path =
-            if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
-        let answer = match get_text(client, &path, limits).await {
-            Ok(text) => {
-                resources(&group, &text).map_err(|error| format!("an answer that cannot be read: {error}"))
-            }
-            Err(failure) => Err(failure.to_string()),
-        };
-        match answer {
-            Ok(resources) => GroupVersion { group, version, problem: None, resources },
-            Err(problem) => GroupVersion { group, version, problem: Some(problem), resources: Vec::new() },
-        }
-    };
-    stream::iter(versions).map(ask).buffered(4).collect().await
-}
-
-fn resources(group: &str, text: &str) -> Result<Vec<Resource>, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct List {
-        resources: Option<Vec<Entry>>,
-    }
-    #[derive(Deserialize)]
-    struct Entry {
-        name: String,
-        kind: String,
-        #[serde(default)]
-        group: String,
-        #[serde(default)]
-        namespaced: bool,
-        #[serde(default)]
-        verbs: Vec<String>,
-    }
-    let list: List = serde_json::from_str(text)?;
-    let resource = |entry: Entry| Resource {
-        kind: Kind::new(if entry.group.is_empty() { group } else { &entry.group }, entry.kind),
-        plural: entry.name,
-        namespaced: entry.namespaced,
-        verbs: entry.verbs,
-    };
-    Ok(list.resources.unwrap_or_default().into_iter().map(resource).collect())
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,7 @@
 //! Pages of lists and lines of watches, read as far as they concern us.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -43,11 +44,21 @@ pub(super) enum Line {
     /// Something happened, up to this state of the cluster.
     Observed(Box<Observed>),
     /// Nothing happened up to this state of the cluster.
-    Bookmark(ResourceVersion),
+    Bookmark {
+        version: ResourceVersion,
+        /// All that there was has been told, and from here on changes are.
+        ends_list: bool,
+    },
     /// The server ends the watch.
     Failed(Failure),
-    /// Something that cannot be read; the state of the cluster behind it where that is known.
-    Undecodable { reason: &'static str, resource_version: Option<ResourceVersion> },
+    /// Something that cannot be read.
+    Undecodable {
+        reason: &'static str,
+        /// The state of the cluster behind it, where that is known.
+        resource_version: Option<ResourceVersion>,
+        /// The object that it is, where that is known.
+        object: Option<Box<Observed>>,
+    },
 }
 
 #[derive(Deserialize)]
@@ -60,7 +71,7 @@ struct WatchLine<'a> {
 
 /// Reads a line of a watch.
 pub(super) fn line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> Line {
-    let garbage = |reason| Line::Undecodable { reason, resource_version: None };
+    let garbage = |reason| Line::Undecodable { reason, resource_version: None, object: None };
     // Bytes that are no UTF-8 can only stand within strings, so the object stays readable without them.
     let text = String::from_utf8_lossy(bytes);
     let Ok(line) = serde_json::from_str::<WatchLine<'_>>(&text) else { return garbage("syntax") };
@@ -68,7 +79,11 @@ pub(super) fn line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> Line 
     match &*line.kind {
         "ADDED" | "MODIFIED" => match applied(raw, defaults, rules) {
             Ok(observed) => Line::Observed(Box::new(observed)),
-            Err(error) => Line::Undecodable { reason: error.code(), resource_version: version(raw) },
+            Err(error) => Line::Undecodable {
+                reason: error.code(),
+                resource_version: version(raw),
+                object: unreadable(raw).map(Box::new),
+            },
         },
         "DELETED" => match identify(raw) {
             Ok(gone) => Line::Observed(Box::new(Observed::Deleted {
@@ -77,9 +92,14 @@ pub(super) fn line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> Line 
                 uid: gone.uid,
                 resource_version: gone.resource_version,
             })),
-            Err(error) => Line::Undecodable { reason: error.code(), resource_version: version(raw) },
+            Err(error) => {
+                Line::Undecodable { reason: error.code(), resource_version: version(raw), object: None }
+            }
         },
-        "BOOKMARK" => version(raw).map_or(garbage("no_resource_version"), Line::Bookmark),
+        "BOOKMARK" => match version(raw) {
+            Some(version) => Line::Bookmark { version, ends_list: ends_list(raw) },
+            None => garbage("no_resource_version"),
+        },
         "ERROR" => Line::Failed(status(raw)),
         _ => garbage("type"),
     }
@@ -111,6 +131,23 @@ fn version(raw: &str) -> Option<ResourceVersion> {
     let object: Object<'_> = serde_json::from_str(raw).ok()?;
     let version = object.metadata.resource_version;
     (!version.is_empty()).then(|| ResourceVersion::new(version))
+}
+
+/// Whether a bookmark says that all that there was has been told.
+fn ends_list(raw: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Object<'a> {
+        #[serde(borrow)]
+        metadata: Meta<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Meta<'a> {
+        #[serde(borrow, default)]
+        annotations: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
+    }
+    let Ok(Object { metadata }) = serde_json::from_str::<Object<'_>>(raw) else { return false };
+    let annotations = metadata.annotations.unwrap_or_default();
+    annotations.get("k8s.io/initial-events-end").is_some_and(|value| value == "true")
 }
 
 fn status(raw: &str) -> Failure {

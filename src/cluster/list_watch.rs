@@ -1,32 +1,30 @@
-//! Follows one kind: a list in pages, then one watch after the other from where the log stands.
+//! Follows one kind: a list, then one watch after the other from where the log stands.
 //!
 //! The cursor is written with the changes it covers, so every path through the states below ends where the
 //! log ends: what was not appended is told again by the cluster.
 
+mod ahead;
+mod list;
+mod reader;
+mod watch;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::backoff::{Backoff, between};
-use super::coverage::{Coverage, reason};
-use super::document::{Line, Page, applied, line, unreadable};
-use super::lines::Lines;
-use super::outcome::{Activity, Close, Next, after_close, decide};
-use super::request::{Failure, Pieces, get};
-use super::{ClusterConnection, ClusterSettings, Limits, ServedKind, Sink};
-use crate::clock::Clock;
-use crate::log::{AppendError, Batch, Epoch, Observed, Phase};
+use self::reader::Reader;
+use super::backoff::Backoff;
+use super::coverage::Coverage;
+use super::discovery::tells_kinds;
+use super::outcome::{Activity, Next, decide};
+use super::request::Failure;
+use super::{ClusterConnection, ClusterSettings, ServedKind, Sink};
+use crate::log::{AppendError, Batch, Begin, Epoch, Observed, Phase};
 use crate::model::{ResourceVersion, Timestamp, WatchKey};
 use crate::redact::TypeMeta;
-
-mod fetch;
-mod reader;
-
-use fetch::{Fetch, encode};
-use reader::{Read, Reader};
 
 /// What is done next.
 #[derive(Debug)]
@@ -83,25 +81,59 @@ impl From<AppendError> for Stop {
 /// Objects cleaned before other tasks get their turn: about a millisecond of work.
 const TURN: usize = 32;
 
+/// What the watches of one cluster share, so that none takes more than its part.
+#[derive(Clone)]
+pub(super) struct Shared {
+    /// Lists at the same time.
+    pub(super) lists: Arc<Semaphore>,
+    /// Batches of the cluster that wait for the log at the same time: one that sends without end fills its own share
+    /// of the writer's queue and no other's.
+    pub(super) appends: Arc<Semaphore>,
+    /// Told when something changed that says which kinds there are.
+    pub(super) kinds_changed: Arc<Notify>,
+}
+
+impl Shared {
+    pub(super) fn new(settings: &ClusterSettings) -> Self {
+        Shared {
+            lists: Arc::new(Semaphore::new(settings.concurrent_lists.max(1))),
+            appends: Arc::new(Semaphore::new(settings.concurrent_appends.max(1))),
+            kinds_changed: Arc::default(),
+        }
+    }
+}
+
 /// Follows one kind, everywhere or in one namespace.
 pub(super) struct ListWatch<S> {
     connection: ClusterConnection,
     watch: WatchKey,
     path: String,
+    /// Which objects are asked for, as it stands in queries.
+    selector: String,
     api_version: String,
     settings: Arc<ClusterSettings>,
     sink: S,
-    lists: Arc<Semaphore>,
+    shared: Shared,
     coverage: Coverage<S>,
     backoff: Backoff,
     epoch: Epoch,
     /// Where to watch from: what the log holds, or one that the log is about to hold.
     cursor: Option<ResourceVersion>,
+    /// The newest state of the cluster that was ever reached, whether or not the cursor was given up since.
+    reached: Option<ResourceVersion>,
+    /// A list showed an older state than was reached; a second one that does is believed.
+    set_back: bool,
     first_run: bool,
     empty_watches: u32,
     garbage_told: bool,
+    /// Whether the server may know streaming lists.
+    streams: bool,
+    /// A streaming list is under way: what is told is a list until its end is told.
+    listing: bool,
     /// Whether the list under way held objects that could not be told apart.
     list_is_partial: bool,
+    /// The watch that a streaming list goes over into.
+    opened: Option<Reader>,
 }
 
 impl<S: Sink> ListWatch<S> {
@@ -110,27 +142,33 @@ impl<S: Sink> ListWatch<S> {
         watch: WatchKey,
         settings: Arc<ClusterSettings>,
         connection: &ClusterConnection,
+        coverage: Coverage<S>,
         sink: S,
-        clock: Arc<dyn Clock>,
-        lists: Arc<Semaphore>,
+        shared: Shared,
     ) -> Self {
         let limits = &settings.limits;
         ListWatch {
             connection: connection.clone(),
             path: served.path(&watch.namespace),
+            selector: settings.selection.query(served, &watch.namespace),
             api_version: served.api_version(),
-            coverage: Coverage::new(watch.clone(), sink.clone(), clock, Arc::clone(&settings.stats)),
+            coverage,
             backoff: Backoff::new(limits.backoff_least, limits.backoff_most),
+            streams: settings.streaming_lists,
             watch,
             settings,
             sink,
-            lists,
+            shared,
             epoch: Epoch(0),
             cursor: None,
+            reached: None,
+            set_back: false,
             first_run: true,
             empty_watches: 0,
             garbage_told: false,
+            listing: false,
             list_is_partial: false,
+            opened: None,
         }
     }
 
@@ -186,10 +224,16 @@ impl<S: Sink> ListWatch<S> {
     }
 
     async fn failed(&mut self, activity: Activity, failure: &Failure) -> Result<State, AppendError> {
+        self.opened = None;
         let verdict = decide(activity, failure);
         tracing::debug!(watch = %self.watch, ?activity, %failure, ?verdict, "failed");
         if let Some(reason) = verdict.gap {
             self.coverage.gap(reason, failure.to_string()).await?;
+        }
+        if let Failure::Unauthorized(_) = failure
+            && let Err(error) = self.connection.renew().await
+        {
+            tracing::debug!(watch = %self.watch, %error, "the credentials cannot be read again");
         }
         let then = match verdict.next {
             Next::Relist => State::Begin { fresh: true },
@@ -199,7 +243,8 @@ impl<S: Sink> ListWatch<S> {
     }
 
     async fn begin(&mut self, fresh: bool) -> Result<State, Stop> {
-        let session = self.sink.begin(&self.watch, fresh).await?;
+        let begin = Begin { watch: self.watch.clone(), selector: self.selector.clone(), fresh };
+        let session = self.sink.begin(begin).await?;
         self.epoch = session.epoch;
         if self.first_run
             && let Some(last_seen) = session.last_seen
@@ -208,208 +253,10 @@ impl<S: Sink> ListWatch<S> {
         }
         self.first_run = false;
         self.cursor = session.cursor;
+        if self.cursor.is_some() {
+            self.reached.clone_from(&self.cursor);
+        }
         Ok(if self.cursor.is_some() { State::Watch } else { State::List })
-    }
-
-    /// Lists everything, one page being recorded while the next is fetched, so that the token of the next
-    /// page does not grow old behind a slow disk.
-    async fn list(&mut self) -> Result<State, Stop> {
-        let lists = Arc::clone(&self.lists);
-        let permit = lists.acquire().await;
-        self.settings.stats.relist();
-        let mut fetch = Fetch {
-            client: self.connection.client(),
-            path: self.path.clone(),
-            settings: Arc::clone(&self.settings),
-            objects: self.settings.limits.page_objects,
-        };
-        self.list_is_partial = false;
-        let mut text = fetch.page("").await?;
-        let mut cursor = None;
-        loop {
-            let page = Page::parse(&text)?;
-            self.coverage.heard();
-            // All pages show the state of the first; where a server differs, the earlier is the safe one.
-            cursor.get_or_insert_with(|| ResourceVersion::new(page.metadata.resource_version.clone()));
-            if page.metadata.token.is_empty() {
-                self.take_page(&page).await?;
-                break;
-            }
-            let (taken, next) = tokio::join!(self.take_page(&page), fetch.page(&page.metadata.token));
-            taken?;
-            text = next?;
-        }
-        drop(permit);
-        let cursor = cursor.filter(|cursor| !cursor.is_empty() && cursor.as_str() != "0");
-        let cursor = cursor.ok_or_else(|| Failure::Invalid("a list without resourceVersion".to_owned()))?;
-        let end = if self.list_is_partial { Phase::PartialListEnd } else { Phase::ListEnd };
-        self.append(end, Vec::new(), Some(cursor.clone())).await?;
-        self.cursor = Some(cursor);
-        Ok(State::Watch)
-    }
-
-    async fn take_page(&mut self, page: &Page<'_>) -> Result<(), AppendError> {
-        let items = page.items.as_deref().unwrap_or_default();
-        let mut observed = Vec::with_capacity(items.len());
-        for turn in items.chunks(TURN) {
-            for item in turn {
-                let result = if item.get().len() > self.settings.limits.line_bytes {
-                    Err("too_large")
-                } else {
-                    applied(item.get(), self.defaults(), &self.settings.rules).map_err(|error| error.code())
-                };
-                match result {
-                    Ok(object) => observed.push(object),
-                    Err(reason) => {
-                        self.garbage(reason);
-                        match unreadable(item.get()) {
-                            Some(object) => observed.push(object),
-                            None => self.list_is_partial = true,
-                        }
-                    }
-                }
-            }
-            tokio::task::yield_now().await;
-        }
-        if observed.is_empty() { Ok(()) } else { self.append(Phase::ListPage, observed, None).await }
-    }
-
-    async fn watch(&mut self) -> Result<State, Stop> {
-        let Some(from) = self.cursor.clone() else { return Ok(State::Begin { fresh: true }) };
-        let opened = Instant::now();
-        let body = self.open(&from).await?;
-        self.coverage.heard();
-        // After watches that closed at once, an answer alone proves nothing.
-        if self.empty_watches == 0 {
-            self.coverage.watched().await?;
-        }
-        let mut reader = Reader::new(body, &self.settings.limits);
-        let mut heard = false;
-        let why = loop {
-            let read = if self.coverage.is_watched() {
-                reader.next().await
-            } else if let Ok(read) = timeout(self.settings.limits.pace * 2, reader.next()).await {
-                read
-            } else {
-                self.coverage.watched().await?;
-                continue;
-            };
-            match read {
-                Read::Lines(lines) => heard |= self.take_lines(lines).await?,
-                Read::TooLong => {
-                    let most = self.settings.limits.line_bytes;
-                    return Err(Failure::TooLarge(format!("a watch line of more than {most} bytes")).into());
-                }
-                Read::Ended(why) => break why,
-            }
-        };
-        tracing::debug!(watch = %self.watch, why, heard, "the watch ended");
-        self.closed(opened.elapsed(), heard).await
-    }
-
-    async fn closed(&mut self, lasted: Duration, heard: bool) -> Result<State, Stop> {
-        let limits = &self.settings.limits;
-        let rest = limits.pace.saturating_sub(lasted);
-        match after_close(lasted, heard, &mut self.empty_watches, limits) {
-            Close::Now => {
-                self.backoff.reset();
-                Ok(State::Watch)
-            }
-            Close::Later => {
-                let patience = limits.patience;
-                let pause = self.pause(Some(rest), State::Watch);
-                if matches!(pause, State::Pause { wait, .. } if wait > patience) {
-                    self.coverage
-                        .gap(reason::INVALID, "the server closes every watch at once".to_owned())
-                        .await?;
-                }
-                Ok(pause)
-            }
-            Close::Relist => {
-                let message = "the server closes every watch at once".to_owned();
-                self.coverage.gap(reason::INVALID, message).await?;
-                Ok(self.pause(Some(rest), State::Begin { fresh: true }))
-            }
-        }
-    }
-
-    /// Opens a watch; having no connection for longer than a moment is a gap even before it fails.
-    async fn open(&mut self, from: &ResourceVersion) -> Result<Pieces, Stop> {
-        let limits = &self.settings.limits;
-        let seconds = between(limits.watch, limits.watch + limits.watch / 4).as_secs().max(1);
-        let path = format!(
-            "{}?watch=1&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={seconds}",
-            self.path,
-            encode(from.as_str())
-        );
-        self.settings.stats.request();
-        let client = self.connection.client();
-        let mut request = std::pin::pin!(get(&client, &path, "application/json", limits));
-        if let Ok(answer) = timeout(limits.patience, &mut request).await {
-            return Ok(answer?);
-        }
-        self.coverage.gap(reason::UNREACHABLE, "no answer yet".to_owned()).await?;
-        Ok(request.await?)
-    }
-
-    /// Records what lines tell; whether any of them could be read.
-    async fn take_lines(&mut self, lines: Vec<bytes::Bytes>) -> Result<bool, Stop> {
-        self.coverage.heard();
-        let before = self.cursor.clone();
-        let mut observed = Vec::with_capacity(lines.len());
-        let mut heard = false;
-        let mut failure = None;
-        for (at, bytes) in lines.iter().enumerate() {
-            if at % TURN == TURN - 1 {
-                tokio::task::yield_now().await;
-            }
-            match line(bytes, self.defaults(), &self.settings.rules) {
-                Line::Observed(object) => {
-                    if let Some(version) = object.resource_version() {
-                        self.advance(version);
-                    }
-                    observed.push(*object);
-                    heard = true;
-                }
-                Line::Bookmark(version) => {
-                    if !self.advance(&version) {
-                        // Time does not run backwards in one cluster: it was restored or replaced.
-                        failure = Some(Failure::Gone);
-                        break;
-                    }
-                    heard = true;
-                }
-                Line::Undecodable { reason, resource_version } => {
-                    self.garbage(reason);
-                    if let Some(version) = resource_version {
-                        self.advance(&version);
-                    }
-                }
-                Line::Failed(failed) => {
-                    failure = Some(failed);
-                    break;
-                }
-            }
-        }
-        if !observed.is_empty() || self.cursor != before {
-            self.append(Phase::Watch, observed, self.cursor.clone()).await?;
-        }
-        if heard {
-            self.empty_watches = 0;
-            self.backoff.reset();
-            self.coverage.watched().await?;
-        }
-        failure.map_or(Ok(heard), |failure| Err(failure.into()))
-    }
-
-    /// Moves the cursor unless that would move it back; false when it would.
-    fn advance(&mut self, to: &ResourceVersion) -> bool {
-        let back =
-            self.cursor.as_ref().and_then(|cursor| to.compare(cursor)).is_some_and(|order| order.is_lt());
-        if !back {
-            self.cursor = Some(to.clone());
-        }
-        !back
     }
 
     async fn append(
@@ -420,8 +267,13 @@ impl<S: Sink> ListWatch<S> {
     ) -> Result<(), AppendError> {
         let received = observed.len();
         let batch = Batch { watch: self.watch.clone(), epoch: self.epoch, phase, observed, cursor };
+        // The semaphore is never closed; without a permit the batch would only be less patient.
+        let _permit = self.shared.appends.acquire().await;
         let appended = self.sink.append(batch).await?;
         self.settings.stats.appended(received, appended);
+        if appended.written > 0 && tells_kinds(&self.watch.kind) {
+            self.shared.kinds_changed.notify_one();
+        }
         Ok(())
     }
 

@@ -169,3 +169,17 @@ pub(super) async fn get_text(client: &kube::Client, path: &str, limits: &Limits)
     let body = get(client, path, "application/json", limits).await?;
     collect(body, limits.page_bytes, limits.idle).await
 }
+
+/// Escapes a value for a query.
+pub(super) fn encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte))
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{ClusterStats, Selection};
+use super::{ClusterConnection, ClusterStats, Selection};
 use crate::redact::Rules;
 
 /// How one cluster is followed.
@@ -15,13 +15,14 @@ pub struct ClusterSettings {
     pub rules: Arc<Rules>,
     /// Which kinds are followed.
     pub selection: Selection,
-    /// The only namespaces to look into; with any, kinds outside namespaces are not followed. Empty for
-    /// the whole cluster.
-    pub namespaces: Vec<String>,
     /// How often the cluster is asked for its kinds.
     pub rediscover: Duration,
     /// How many kinds are listed at the same time.
     pub concurrent_lists: usize,
+    /// How many batches of the cluster wait for the log at the same time.
+    pub concurrent_appends: usize,
+    /// Whether lists are asked for as streams, where the server offers that.
+    pub streaming_lists: bool,
     /// Sizes and times.
     pub limits: Limits,
     /// Counters, shared with whoever shows them.
@@ -35,9 +36,10 @@ impl ClusterSettings {
             name: name.into(),
             rules,
             selection: Selection::default(),
-            namespaces: Vec::new(),
             rediscover: Duration::from_secs(30),
             concurrent_lists: 8,
+            concurrent_appends: 4,
+            streaming_lists: true,
             limits: Limits::default(),
             stats: Arc::default(),
         }
@@ -51,6 +53,8 @@ pub struct Limits {
     pub page_objects: usize,
     /// The largest page taken in; a larger one is asked for again with fewer objects.
     pub page_bytes: usize,
+    /// The most objects that a list may have; one that goes on for longer is broken off.
+    pub list_objects: usize,
     /// The longest line of a watch, that is, the largest object.
     pub line_bytes: usize,
     /// Lines appended together at most.
@@ -61,6 +65,12 @@ pub struct Limits {
     pub response: Duration,
     /// How long a connection may stay silent.
     pub idle: Duration,
+    /// How long a streaming list may stay silent before its end is told; after that the kind is listed in pages.
+    pub streaming_silence: Duration,
+    /// How long a kind that is no longer discovered is watched on, for the deletions of its objects to arrive.
+    pub farewell: Duration,
+    /// How long changes of what tells the kinds are gathered before the cluster is asked for them.
+    pub gather: Duration,
     /// How long being without a connection goes unmentioned.
     pub patience: Duration,
     /// How long the server is asked to keep a watch open, at least; up to a quarter is added at random.
@@ -80,11 +90,15 @@ impl Default for Limits {
         Limits {
             page_objects: 500,
             page_bytes: 32 << 20,
+            list_objects: 5_000_000,
             line_bytes: 16 << 20,
             batch_lines: 500,
             batch_bytes: 4 << 20,
             response: Duration::from_secs(65),
             idle: Duration::from_secs(120),
+            streaming_silence: Duration::from_secs(10),
+            farewell: Duration::from_secs(10),
+            gather: Duration::from_millis(300),
             patience: Duration::from_secs(5),
             watch: Duration::from_secs(240),
             backoff_least: Duration::from_millis(500),
@@ -93,4 +107,14 @@ impl Default for Limits {
             empty_watches: 5,
         }
     }
+}
+
+/// A way into a cluster: credentials, and what they are for. Several may lead into the same cluster.
+#[derive(Clone, Debug)]
+pub struct Watcher {
+    /// The way.
+    pub connection: ClusterConnection,
+    /// The only namespaces it looks into; with any, kinds outside namespaces are not followed by it. Empty for the
+    /// whole cluster.
+    pub namespaces: Vec<String>,
 }

@@ -2,28 +2,44 @@
 
 use std::future::Future;
 
-use crate::log::{AppendError, Appended, Appender, Batch, Session};
-use crate::model::{CoverageMark, WatchKey};
+use crate::log::{AppendError, Appended, Appender, Batch, Begin, Identified, Session};
+use crate::model::{CoverageMark, Timestamp, WatchKey};
 
 /// The log as watches see it; a recording one stands in for it in tests.
 pub trait Sink: Clone + Send + Sync + 'static {
-    /// Begins a run of a watch; with `fresh` the cursor is forgotten and a list is due.
-    fn begin(
-        &self,
-        watch: &WatchKey,
-        fresh: bool,
-    ) -> impl Future<Output = Result<Session, AppendError>> + Send;
+    /// Begins a run of a watch and tells where it stands.
+    fn begin(&self, begin: Begin) -> impl Future<Output = Result<Session, AppendError>> + Send;
 
     /// Records a batch; returns once it is durable.
     fn append(&self, batch: Batch) -> impl Future<Output = Result<Appended, AppendError>> + Send;
 
     /// Records that a kind is watched or not.
     fn mark(&self, mark: CoverageMark) -> impl Future<Output = Result<Appended, AppendError>> + Send;
+
+    /// Ends a watch for good; with `unfollow` what it saw is no longer taken for alive.
+    fn dismiss(
+        &self,
+        mark: CoverageMark,
+        unfollow: bool,
+    ) -> impl Future<Output = Result<Appended, AppendError>> + Send;
+
+    /// Tells which cluster answers under a name.
+    fn identify(
+        &self,
+        cluster: &str,
+        uid: &str,
+    ) -> impl Future<Output = Result<Identified, AppendError>> + Send;
+
+    /// The watches of a cluster that ever began and were not dismissed, with when each last heard of it.
+    fn watches(
+        &self,
+        cluster: &str,
+    ) -> impl Future<Output = Result<Vec<(WatchKey, Option<Timestamp>)>, AppendError>> + Send;
 }
 
 impl Sink for Appender {
-    async fn begin(&self, watch: &WatchKey, fresh: bool) -> Result<Session, AppendError> {
-        Appender::begin(self, watch, fresh).await
+    async fn begin(&self, begin: Begin) -> Result<Session, AppendError> {
+        Appender::begin(self, begin).await
     }
 
     async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
@@ -32,5 +48,17 @@ impl Sink for Appender {
 
     async fn mark(&self, mark: CoverageMark) -> Result<Appended, AppendError> {
         Appender::mark(self, mark).await
+    }
+
+    async fn dismiss(&self, mark: CoverageMark, unfollow: bool) -> Result<Appended, AppendError> {
+        Appender::dismiss(self, mark, unfollow).await
+    }
+
+    async fn identify(&self, cluster: &str, uid: &str) -> Result<Identified, AppendError> {
+        Appender::identify(self, cluster, uid).await
+    }
+
+    async fn watches(&self, cluster: &str) -> Result<Vec<(WatchKey, Option<Timestamp>)>, AppendError> {
+        Appender::watches(self, cluster).await
     }
 }

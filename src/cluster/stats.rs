@@ -11,6 +11,7 @@ pub struct ClusterStats {
     received: AtomicU64,
     written: AtomicU64,
     unchanged: AtomicU64,
+    noise: AtomicU64,
     stale: AtomicU64,
     undecodable: AtomicU64,
     relists: AtomicU64,
@@ -28,6 +29,8 @@ pub struct ClusterCounts {
     pub written: u64,
     /// Those that changed nothing.
     pub unchanged: u64,
+    /// Those of the unchanged that came under a new token and differed in noise only.
+    pub noise: u64,
     /// Those older than what the log holds.
     pub stale: u64,
     /// What could not be read as an object.
@@ -51,6 +54,7 @@ impl ClusterStats {
             received: of(&self.received),
             written: of(&self.written),
             unchanged: of(&self.unchanged),
+            noise: of(&self.noise),
             stale: of(&self.stale),
             undecodable: of(&self.undecodable),
             relists: of(&self.relists),
@@ -64,6 +68,7 @@ impl ClusterStats {
         self.received.fetch_add(received as u64, Ordering::Relaxed);
         self.written.fetch_add(appended.written as u64, Ordering::Relaxed);
         self.unchanged.fetch_add(appended.unchanged as u64, Ordering::Relaxed);
+        self.noise.fetch_add(appended.noise as u64, Ordering::Relaxed);
         self.stale.fetch_add(appended.stale as u64, Ordering::Relaxed);
     }
 

@@ -1,34 +1,41 @@
 //! Keeps one watch running for each kind that a cluster has.
 
+mod identity;
+mod plan;
+mod tell;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
+use tokio::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
+use self::plan::{Farewell, Plan, Planned, Refused, farewell, plan};
 use super::backoff::Backoff;
-use super::coverage::{Coverage, reason};
+use super::coverage::{Coverage, Standing, Standings, reason};
 use super::discovery::{Discovered, discover};
-use super::list_watch::{End, Ended, ListWatch};
+use super::list_watch::{End, Ended, ListWatch, Shared};
 use super::outcome::{Activity, decide};
 use super::request::Failure;
-use super::{ClusterConnection, ClusterSettings, ServedKind, Sink};
+use super::{ClusterSettings, Sink, Watcher};
 use crate::clock::Clock;
 use crate::log::AppendError;
-use crate::model::{CoverageMark, CoverageState, Kind, Timestamp, WatchKey};
+use crate::model::{Kind, Timestamp, WatchKey};
 
-/// Follows a cluster until cancelled or until the log closes; by then every task of its own has ended.
+/// Follows a cluster through its watchers until cancelled or until the log closes; by then every task of its own has
+/// ended.
 ///
 /// Being asked to end leaves no mark: whoever resumes later finds in the log when each kind was last seen.
 pub async fn supervise<S: Sink>(
     settings: ClusterSettings,
-    connection: ClusterConnection,
+    watchers: Vec<Watcher>,
     sink: S,
     clock: Arc<dyn Clock>,
     cancel: CancellationToken,
 ) {
-    let mut supervisor = Supervisor::new(settings, connection, sink, clock, cancel.child_token());
+    let mut supervisor = Supervisor::new(settings, watchers, sink, clock, cancel.child_token());
     while !cancel.is_cancelled() {
         match supervisor.round().await {
             Ok(()) => {}
@@ -41,74 +48,105 @@ pub async fn supervise<S: Sink>(
 
 /// A watch that runs, or has ended for good.
 struct Running {
-    served: ServedKind,
+    planned: Planned,
     cancel: CancellationToken,
     task: AbortHandle,
     /// It ended of itself, as another run took over.
     ended: bool,
+    /// Its kind is gone; until then it goes on, for the last deletions to arrive.
+    until: Option<Instant>,
 }
 
 struct Supervisor<S> {
     settings: Arc<ClusterSettings>,
-    connection: ClusterConnection,
+    watchers: Vec<Watcher>,
     sink: S,
     clock: Arc<dyn Clock>,
     cancel: CancellationToken,
-    lists: Arc<Semaphore>,
+    shared: Shared,
     discovery: Coverage<S>,
+    /// Groups that the cluster cannot tell about.
+    failing: BTreeMap<String, Coverage<S>>,
     backoff: Backoff,
     known: Discovered,
+    /// Whether what earlier runs left in the log has been looked through.
+    reviewed: bool,
+    plan: Plan,
+    refused: Refused,
+    standings: (Standings, mpsc::UnboundedReceiver<(WatchKey, Standing)>),
     tasks: JoinSet<Ended>,
     running: BTreeMap<WatchKey, Running>,
-    /// Watches that were cancelled because their kind is gone, until they have ended.
+    /// Watches that were cancelled, until they have ended.
     stopping: BTreeSet<WatchKey>,
-    /// Watches of kinds that are gone, with when they were last heard, until the log knows.
-    gone: BTreeMap<WatchKey, Timestamp>,
+    /// What the log is still to be told of watches that ended.
+    farewells: BTreeMap<WatchKey, (Farewell, Timestamp)>,
+    /// Kinds that are not followed, as far as the log was told.
+    told: BTreeMap<Kind, String>,
+    /// Soon after a change of what tells the kinds the cluster is asked again and again, as it may not know yet.
+    hurry: u32,
 }
+
+/// How often the cluster is asked after a change of what tells the kinds, each time after a wait twice as long.
+const HURRY: u32 = 4;
 
 impl<S: Sink> Supervisor<S> {
     fn new(
         settings: ClusterSettings,
-        connection: ClusterConnection,
+        watchers: Vec<Watcher>,
         sink: S,
         clock: Arc<dyn Clock>,
         cancel: CancellationToken,
     ) -> Self {
-        let all =
-            WatchKey { cluster: settings.name.clone(), kind: Kind::new("", ""), namespace: String::new() };
+        let all = discovery_of(&settings.name, "");
         let (stats, limits) = (Arc::clone(&settings.stats), &settings.limits);
         Supervisor {
             discovery: Coverage::new(all, sink.clone(), Arc::clone(&clock), stats),
+            failing: BTreeMap::new(),
             backoff: Backoff::new(limits.backoff_least, limits.backoff_most),
-            lists: Arc::new(Semaphore::new(settings.concurrent_lists.max(1))),
+            shared: Shared::new(&settings),
             settings: Arc::new(settings),
-            connection,
+            watchers,
             sink,
             clock,
             cancel,
             known: Discovered::default(),
+            reviewed: false,
+            plan: Plan::new(),
+            refused: Refused::new(),
+            standings: mpsc::unbounded_channel(),
             tasks: JoinSet::new(),
             running: BTreeMap::new(),
             stopping: BTreeSet::new(),
-            gone: BTreeMap::new(),
+            farewells: BTreeMap::new(),
+            told: BTreeMap::new(),
+            hurry: 0,
         }
     }
 
-    /// Asks for the kinds; once more where a connection broke, for one that lay idle may have been closed just
-    /// then, and that is no reason to call the cluster unwatched.
+    /// Asks for the kinds, through each way until one answers. Each is asked once more where a connection broke, for
+    /// one that lay idle may have been closed just then, and that is no reason to call the cluster unwatched.
     async fn find_kinds(&self) -> Result<Discovered, Failure> {
-        let (client, settings) = (self.connection.client(), &self.settings);
-        let ask = || discover(&client, &settings.selection, &settings.limits, &self.known);
-        match ask().await {
-            Err(Failure::Unreachable(_)) => ask().await,
-            found => found,
+        let settings = &self.settings;
+        let mut last = Failure::Invalid("there is no way into the cluster".to_owned());
+        for watcher in &self.watchers {
+            let client = watcher.connection.client();
+            let ask = || discover(&client, &settings.selection, &settings.limits, &self.known);
+            let found = match ask().await {
+                Err(Failure::Unreachable(_)) => ask().await,
+                found => found,
+            };
+            match found {
+                Ok(discovered) => return Ok(discovered),
+                Err(failure) => last = failure,
+            }
         }
+        Err(last)
     }
 
     /// Discovers once, then attends to the watches until it is time to discover again.
     async fn round(&mut self) -> Result<(), AppendError> {
         let cancel = self.cancel.clone();
-        self.tell_gone().await?;
+        self.say_farewells().await?;
         let found = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(()),
@@ -117,13 +155,14 @@ impl<S: Sink> Supervisor<S> {
         let wait = match found {
             Ok(discovered) => {
                 self.discovery.heard();
+                self.identify().await?;
                 self.discovery.watched().await?;
                 self.backoff.reset();
                 while let Some(ended) = self.tasks.try_join_next() {
                     self.ended(ended).await?;
                 }
-                self.apply(discovered);
-                self.settings.rediscover
+                self.learn(discovered).await?;
+                self.until_next()
             }
             Err(failure) => {
                 let reason = decide(Activity::Watching, &failure).gap.unwrap_or(reason::UNREACHABLE);
@@ -134,61 +173,121 @@ impl<S: Sink> Supervisor<S> {
                 self.backoff.next().min(self.settings.rediscover)
             }
         };
-        let next = tokio::time::sleep(wait);
-        tokio::pin!(next);
+        self.attend(Instant::now() + wait).await
+    }
+
+    /// How long to wait before asking again.
+    fn until_next(&mut self) -> Duration {
+        let farewells = self.running.values().filter_map(|running| running.until);
+        let farewell = farewells.min().map(|until| until.saturating_duration_since(Instant::now()));
+        let mut wait = self.settings.rediscover.min(farewell.unwrap_or(Duration::MAX));
+        if self.hurry > 0 {
+            wait = wait.min(self.settings.limits.gather * 2_u32.pow(HURRY + 1 - self.hurry));
+            self.hurry -= 1;
+        }
+        wait
+    }
+
+    /// Looks after the watches until a moment, or until the kinds may have changed.
+    async fn attend(&mut self, mut until: Instant) -> Result<(), AppendError> {
+        let cancel = self.cancel.clone();
+        let changed = Arc::clone(&self.shared.kinds_changed);
         loop {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Ok(()),
                 Some(ended) = self.tasks.join_next() => self.ended(ended).await?,
-                () = &mut next => return Ok(()),
+                Some((watch, standing)) = self.standings.1.recv() => self.stands(watch, standing),
+                () = changed.notified() => {
+                    self.hurry = HURRY;
+                    until = until.min(Instant::now() + self.settings.limits.gather);
+                }
+                () = tokio::time::sleep_until(until) => return Ok(()),
             }
+        }
+    }
+
+    /// Takes over what the cluster has, and tells the log what of it is not followed.
+    async fn learn(&mut self, discovered: Discovered) -> Result<(), AppendError> {
+        self.tell_groups(&discovered.failed).await?;
+        self.tell_unfollowed(&discovered).await?;
+        self.known = discovered;
+        self.plan = plan(&self.settings.name, &self.watchers, &self.known, &self.refused);
+        if !self.reviewed {
+            self.review().await?;
+            self.reviewed = true;
+        }
+        self.apply();
+        Ok(())
+    }
+
+    /// A watch fares well or may not see its kind: another way may have to take its place.
+    fn stands(&mut self, watch: WatchKey, standing: Standing) {
+        if !watch.namespace.is_empty() {
+            return;
+        }
+        let Some(running) = self.running.get(&watch) else { return };
+        let place = (watch.kind, running.planned.way);
+        let changed = match standing {
+            Standing::Watched => self.refused.remove(&place),
+            Standing::Refused => self.refused.insert(place),
+        };
+        if changed {
+            self.plan = plan(&self.settings.name, &self.watchers, &self.known, &self.refused);
+            self.apply();
         }
     }
 
     /// Starts what is new, stops what is gone, and restarts what is served differently.
-    fn apply(&mut self, discovered: Discovered) {
-        for failed in &discovered.failed {
-            if !self.known.failed.contains(failed) {
-                let cluster = &self.settings.name;
-                tracing::warn!(%cluster, group = failed.group, message = failed.message, "a group cannot be discovered");
-            }
-        }
-        let wanted = wanted(&self.settings, &discovered);
-        self.running.retain(|watch, running| {
+    fn apply(&mut self) {
+        let (now, patience) = (Instant::now(), self.settings.limits.farewell);
+        let Supervisor { running, stopping, plan, known, .. } = self;
+        running.retain(|watch, running| {
             let broke_down = running.task.is_finished() && !running.ended;
-            let stays = wanted.get(watch) == Some(&running.served) && !broke_down;
+            let stays = match plan.get(watch) {
+                Some(planned) => *planned == running.planned && !broke_down,
+                None if known.kinds.contains_key(&watch.kind) => false,
+                None => *running.until.get_or_insert(now + patience) > now && !running.task.is_finished(),
+            };
+            if plan.contains_key(watch) {
+                running.until = None;
+            }
             if !stays {
                 running.cancel.cancel();
                 if !running.task.is_finished() {
-                    self.stopping.insert(watch.clone());
+                    stopping.insert(watch.clone());
                 }
             }
             stays
         });
-        for (watch, served) in wanted {
+        for (watch, planned) in self.plan.clone() {
             // One that is still stopping is started when it has stopped.
             if !self.running.contains_key(&watch) && !self.stopping.contains(&watch) {
-                self.start(watch, served);
+                self.start(watch, planned);
             }
         }
-        self.known = discovered;
         self.settings.stats.set_watches(self.tasks.len());
     }
 
-    fn start(&mut self, watch: WatchKey, served: ServedKind) {
-        let cancel = self.cancel.child_token();
+    fn start(&mut self, watch: WatchKey, planned: Planned) {
+        let Some(watcher) = self.watchers.get(planned.way) else { return };
+        let (settings, sink) = (Arc::clone(&self.settings), self.sink.clone());
+        let stats = Arc::clone(&settings.stats);
+        let coverage = Coverage::new(watch.clone(), sink.clone(), Arc::clone(&self.clock), stats);
+        let coverage = coverage.telling(self.standings.0.clone());
+        let shared = self.shared.clone();
         let follow = ListWatch::new(
-            &served,
+            &planned.served,
             watch.clone(),
-            Arc::clone(&self.settings),
-            &self.connection,
-            self.sink.clone(),
-            Arc::clone(&self.clock),
-            Arc::clone(&self.lists),
+            settings,
+            &watcher.connection,
+            coverage,
+            sink,
+            shared,
         );
+        let cancel = self.cancel.child_token();
         let task = self.tasks.spawn(follow.run(cancel.clone()));
-        self.running.insert(watch, Running { served, cancel, task, ended: false });
+        self.running.insert(watch, Running { planned, cancel, task, ended: false, until: None });
     }
 
     async fn ended(&mut self, ended: Result<Ended, JoinError>) -> Result<(), AppendError> {
@@ -204,14 +303,14 @@ impl<S: Sink> Supervisor<S> {
             End::Closed => Err(AppendError::Closed),
             End::Cancelled if self.stopping.remove(&ended.watch) => {
                 // Served differently, or back already: it starts again.
-                if let Some(served) = self.known.kinds.get(&ended.watch.kind) {
-                    let served = served.clone();
-                    self.start(ended.watch, served);
+                if let Some(planned) = self.plan.get(&ended.watch).cloned() {
+                    self.start(ended.watch, planned);
                     return Ok(());
                 }
-                let since = ended.last_heard.unwrap_or_else(|| self.clock.now());
-                self.gone.insert(ended.watch, since);
-                self.tell_gone().await
+                let now = self.clock.now();
+                let goodbye = farewell(&ended.watch, &self.known, &self.plan, now);
+                self.farewells.insert(ended.watch, (goodbye, ended.last_heard.unwrap_or(now)));
+                self.say_farewells().await
             }
             // Another run has taken over: this one must not fight it.
             End::Superseded | End::Cancelled => {
@@ -224,27 +323,12 @@ impl<S: Sink> Supervisor<S> {
         }
     }
 
-    async fn tell_gone(&mut self) -> Result<(), AppendError> {
-        while let Some((watch, &since)) = self.gone.first_key_value() {
-            let mark = CoverageMark {
-                watch: watch.clone(),
-                state: CoverageState::Gap,
-                since,
-                reason: reason::NOT_SERVED.to_owned(),
-                message: "the cluster no longer has this kind".to_owned(),
-            };
-            self.sink.mark(mark).await?;
-            if let Some((watch, _)) = self.gone.pop_first() {
-                tracing::info!(%watch, "the cluster no longer has this kind");
-            }
-        }
-        Ok(())
-    }
-
     /// Credentials may have been replaced where they were read from.
     async fn renew(&self) {
-        if let Err(error) = self.connection.renew().await {
-            tracing::warn!(cluster = self.settings.name, %error, "the credentials cannot be read again");
+        for watcher in &self.watchers {
+            if let Err(error) = watcher.connection.renew().await {
+                tracing::warn!(cluster = self.settings.name, %error, "the credentials cannot be read again");
+            }
         }
     }
 
@@ -258,25 +342,24 @@ impl<S: Sink> Supervisor<S> {
         }
     }
 
+    /// Ends every watch and waits for it.
+    async fn end_all(&mut self) {
+        for running in self.running.values() {
+            running.cancel.cancel();
+        }
+        while self.tasks.join_next().await.is_some() {}
+        self.running.clear();
+        self.stopping.clear();
+    }
+
     async fn stop(mut self) {
         self.cancel.cancel();
-        while self.tasks.join_next().await.is_some() {}
+        self.end_all().await;
         self.settings.stats.set_watches(0);
     }
 }
 
-/// One watch for each kind, or for each kind and namespace.
-fn wanted(settings: &ClusterSettings, discovered: &Discovered) -> BTreeMap<WatchKey, ServedKind> {
-    let everywhere = [String::new()];
-    let namespaces = if settings.namespaces.is_empty() { &everywhere[..] } else { &settings.namespaces };
-    let kinds =
-        discovered.kinds.values().filter(|served| served.namespaced || settings.namespaces.is_empty());
-    kinds
-        .flat_map(|served| {
-            namespaces.iter().map(|namespace| {
-                let (cluster, kind) = (settings.name.clone(), served.kind.clone());
-                (WatchKey { cluster, kind, namespace: namespace.clone() }, served.clone())
-            })
-        })
-        .collect()
+/// The discovery of a group or, without one, of the whole cluster.
+fn discovery_of(cluster: &str, group: &str) -> WatchKey {
+    WatchKey { cluster: cluster.to_owned(), kind: Kind::new(group, ""), namespace: String::new() }
 }

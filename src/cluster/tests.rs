@@ -4,4 +4,5 @@
 
 mod fake;
 mod list_watch;
+mod streaming;
 mod supervise;

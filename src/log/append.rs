@@ -58,6 +58,33 @@ pub struct Session {
     pub last_seen: Option<Timestamp>,
 }
 
+/// What a watch asks a cluster for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begin {
+    /// The watch.
+    pub watch: WatchKey,
+    /// Which objects of it, as the selectors that are sent; a cursor holds only for the same selection.
+    pub selector: String,
+    /// Whether to forget the cursor, so that a list is due.
+    pub fresh: bool,
+}
+
+impl Begin {
+    /// A run that asks for every object.
+    pub fn new(watch: &WatchKey, fresh: bool) -> Self {
+        Begin { watch: watch.clone(), selector: String::new(), fresh }
+    }
+}
+
+/// Which cluster answered under a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identified {
+    /// The one that is known, or the first to answer.
+    Known,
+    /// Another one than before: its cursors are forgotten, and runs that have begun may not write any more.
+    Replaced,
+}
+
 /// What a batch is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -82,12 +109,13 @@ pub struct Batch {
     pub phase: Phase,
     /// What was seen, in order.
     pub observed: Vec<Observed>,
-    /// Where to resume once this batch is durable; required at the end of a list.
+    /// Where to resume once this batch is durable, required at the end of a list; with a page of a list the
+    /// state that the list shows, where it is known by then.
     pub cursor: Option<ResourceVersion>,
 }
 
 /// What became of a batch; told only after its commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Appended {
     /// The newest offset of the log.
     pub head: Offset,
@@ -95,6 +123,8 @@ pub struct Appended {
     pub written: usize,
     /// Observations that changed nothing.
     pub unchanged: usize,
+    /// Those of the unchanged that came under a new token and differ in noise only.
+    pub noise: usize,
     /// Observations older than what is already recorded.
     pub stale: usize,
 }

@@ -2,8 +2,8 @@
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::append::{AppendError, Appended, Batch, Session};
-use crate::model::{CatalogFact, CoverageMark, WatchKey};
+use super::append::{AppendError, Appended, Batch, Begin, Identified, Session};
+use crate::model::{CatalogFact, CoverageMark, Timestamp, WatchKey};
 
 /// How many requests wait for the writer; whoever finds the queue full waits, and nothing is dropped.
 const QUEUE: usize = 256;
@@ -11,9 +11,12 @@ const QUEUE: usize = 256;
 /// What the writer is asked for.
 #[derive(Debug)]
 pub(super) enum Request {
-    Begin { watch: WatchKey, fresh: bool },
+    Begin(Begin),
     Append(Batch),
     Mark(CoverageMark),
+    Dismiss { mark: CoverageMark, unfollow: bool },
+    Identify { cluster: String, uid: String },
+    Watches(String),
     Declare(Vec<CatalogFact>),
 }
 
@@ -22,6 +25,8 @@ pub(super) enum Request {
 pub(super) enum Reply {
     Session(Session),
     Appended(Appended),
+    Identified(Identified),
+    Watches(Vec<(WatchKey, Option<Timestamp>)>),
 }
 
 /// A request and where its answer goes.
@@ -50,22 +55,22 @@ impl Appender {
         answer.await.unwrap_or(Err(AppendError::Closed))
     }
 
+    /// The writer answers each request in kind; anything else would be a writer that has lost its way.
     async fn write(&self, request: Request) -> Result<Appended, AppendError> {
         match self.ask(request).await? {
             Reply::Appended(appended) => Ok(appended),
-            Reply::Session(_) => Err(AppendError::Closed),
+            _ => Err(AppendError::Closed),
         }
     }
 
-    /// Begins a run of a watch and tells where it stands; with `fresh` the cursor is forgotten and a list is
-    /// due.
+    /// Begins a run of a watch and tells where it stands.
     ///
     /// # Errors
     /// When the log is closed or failed.
-    pub async fn begin(&self, watch: &WatchKey, fresh: bool) -> Result<Session, AppendError> {
-        match self.ask(Request::Begin { watch: watch.clone(), fresh }).await? {
+    pub async fn begin(&self, begin: Begin) -> Result<Session, AppendError> {
+        match self.ask(Request::Begin(begin)).await? {
             Reply::Session(session) => Ok(session),
-            Reply::Appended(_) => Err(AppendError::Closed),
+            _ => Err(AppendError::Closed),
         }
     }
 
@@ -83,6 +88,37 @@ impl Appender {
     /// When the log is closed or failed.
     pub async fn mark(&self, mark: CoverageMark) -> Result<Appended, AppendError> {
         self.write(Request::Mark(mark)).await
+    }
+
+    /// Ends a watch for good, with a mark that says why; with `unfollow` what it saw is no longer taken for alive.
+    ///
+    /// # Errors
+    /// When the log is closed or failed.
+    pub async fn dismiss(&self, mark: CoverageMark, unfollow: bool) -> Result<Appended, AppendError> {
+        self.write(Request::Dismiss { mark, unfollow }).await
+    }
+
+    /// Tells which cluster answers under a name, by the uid of its namespace kube-system.
+    ///
+    /// # Errors
+    /// When the log is closed or failed.
+    pub async fn identify(&self, cluster: &str, uid: &str) -> Result<Identified, AppendError> {
+        let (cluster, uid) = (cluster.to_owned(), uid.to_owned());
+        match self.ask(Request::Identify { cluster, uid }).await? {
+            Reply::Identified(identified) => Ok(identified),
+            _ => Err(AppendError::Closed),
+        }
+    }
+
+    /// The watches of a cluster that ever began and were not dismissed, with when each last heard of it.
+    ///
+    /// # Errors
+    /// When the log is closed or failed.
+    pub async fn watches(&self, cluster: &str) -> Result<Vec<(WatchKey, Option<Timestamp>)>, AppendError> {
+        match self.ask(Request::Watches(cluster.to_owned())).await? {
+            Reply::Watches(watches) => Ok(watches),
+            _ => Err(AppendError::Closed),
+        }
     }
 
     /// Makes the catalog hold exactly these facts: declares what is new or differs, withdraws what is missing.

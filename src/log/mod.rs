@@ -16,6 +16,7 @@ mod ids;
 mod keyframes;
 mod open;
 mod reader;
+mod runs;
 mod types;
 mod write;
 mod writer;
@@ -24,7 +25,7 @@ mod writer;
 mod tests;
 
 pub use crate::redact::Observation;
-pub use append::{AppendError, Appended, Batch, Epoch, Observed, Phase, Session};
+pub use append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Observed, Phase, Session};
 pub use appender::Appender;
 pub use error::LogError;
 pub use reader::LogReader;

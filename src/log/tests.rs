@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod runs;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -69,6 +71,7 @@ fn told(directory: &Path) -> Vec<String> {
                 DeletionCause::Watched => "watched",
                 DeletionCause::Relist { .. } => "relist",
                 DeletionCause::Replaced { .. } => "replaced",
+                DeletionCause::Unfollowed { .. } => "unfollowed",
             };
             format!("-{} {cause}", key.name)
         }
@@ -83,7 +86,7 @@ fn told(directory: &Path) -> Vec<String> {
 async fn only_what_differs_is_a_change() {
     let dir = tempfile::tempdir().unwrap();
     let log = start(dir.path());
-    let session = log.appender.begin(&pods(), true).await.unwrap();
+    let session = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     assert_eq!(session.cursor, None);
     let list = vec![pod("a", "1", 5, "{}"), pod("b", "2", 6, "{}")];
     let done = log.appender.append(batch(session.epoch, Phase::ListEnd, list, "7")).await.unwrap();
@@ -104,10 +107,10 @@ async fn only_what_differs_is_a_change() {
 async fn a_relist_writes_the_missing_deletions_and_a_new_uid_ends_the_old_one() {
     let dir = tempfile::tempdir().unwrap();
     let log = start(dir.path());
-    let first = log.appender.begin(&pods(), true).await.unwrap();
+    let first = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     let list = vec![pod("a", "1", 1, "{}"), pod("b", "2", 2, "{}"), pod("c", "3", 3, "{}")];
     log.appender.append(batch(first.epoch, Phase::ListEnd, list, "3")).await.unwrap();
-    let second = log.appender.begin(&pods(), true).await.unwrap();
+    let second = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     assert_eq!(second.cursor, None, "a fresh run lists");
     assert!(second.last_seen.is_some());
     let page = vec![pod("a", "1", 1, "{}")];
@@ -120,7 +123,7 @@ async fn a_relist_writes_the_missing_deletions_and_a_new_uid_ends_the_old_one() 
     assert_eq!(told(dir.path()), ["+a {}", "+b {}", "+c {}", "-b replaced", "+b {}", "-c relist"]);
 
     let log = start(dir.path());
-    let third = log.appender.begin(&pods(), false).await.unwrap();
+    let third = log.appender.begin(Begin::new(&pods(), false)).await.unwrap();
     assert_eq!(third.cursor, Some(ResourceVersion::new("9")), "a restart resumes where the log ends");
     let gone = Observed::Deleted {
         namespace: "shop".into(),
@@ -138,16 +141,16 @@ async fn a_relist_writes_the_missing_deletions_and_a_new_uid_ends_the_old_one() 
 async fn an_unfinished_list_leaves_no_cursor_and_deletes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let log = start(dir.path());
-    let first = log.appender.begin(&pods(), true).await.unwrap();
+    let first = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     log.appender.append(batch(first.epoch, Phase::ListEnd, vec![pod("a", "1", 1, "{}")], "1")).await.unwrap();
-    let second = log.appender.begin(&pods(), true).await.unwrap();
+    let second = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     log.appender
         .append(batch(second.epoch, Phase::ListPage, vec![pod("b", "2", 2, "{}")], "3"))
         .await
         .unwrap();
     log.stop();
     let log = start(dir.path());
-    let third = log.appender.begin(&pods(), false).await.unwrap();
+    let third = log.appender.begin(Begin::new(&pods(), false)).await.unwrap();
     assert_eq!(third.cursor, None);
     log.stop();
     assert_eq!(told(dir.path()), ["+a {}", "+b {}"]);
@@ -157,13 +160,13 @@ async fn an_unfinished_list_leaves_no_cursor_and_deletes_nothing() {
 async fn what_cannot_be_read_is_not_taken_for_gone() {
     let dir = tempfile::tempdir().unwrap();
     let log = start(dir.path());
-    let first = log.appender.begin(&pods(), true).await.unwrap();
+    let first = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     let list = vec![pod("a", "1", 1, "{}"), pod("b", "2", 2, "{}")];
     log.appender.append(batch(first.epoch, Phase::ListEnd, list, "2")).await.unwrap();
-    let second = log.appender.begin(&pods(), true).await.unwrap();
+    let second = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     let page = vec![pod("b", "2", 2, "{}")];
     log.appender.append(batch(second.epoch, Phase::PartialListEnd, page, "3")).await.unwrap();
-    let third = log.appender.begin(&pods(), true).await.unwrap();
+    let third = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     let unreadable = Observed::Unreadable { namespace: "shop".into(), name: "a".into(), uid: Uid::new("1") };
     log.appender.append(batch(third.epoch, Phase::ListEnd, vec![unreadable], "4")).await.unwrap();
     log.stop();
@@ -192,7 +195,7 @@ async fn the_catalog_and_coverage_are_changes_and_repeat_nothing() {
     log.appender.mark(mark(CoverageState::Watched, "")).await.unwrap();
     log.appender.mark(mark(CoverageState::Gap, "forbidden")).await.unwrap();
     // A relist of the kind leaves its coverage alone.
-    let session = log.appender.begin(&pods(), true).await.unwrap();
+    let session = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     log.appender.append(batch(session.epoch, Phase::ListEnd, vec![], "3")).await.unwrap();
     log.stop();
     let expected = ["declared one", "declared two", "declared one", "withdrawn two", "Watched", "Gap"];
@@ -213,7 +216,7 @@ impl Clock for Jumping {
 async fn recorded_time_never_goes_backwards_and_finds_offsets() {
     let dir = tempfile::tempdir().unwrap();
     let log = start_with(dir.path(), Arc::new(Jumping(0.into())));
-    let session = log.appender.begin(&pods(), true).await.unwrap();
+    let session = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     for n in 1..20 {
         let body = format!("{{\"n\":{n}}}");
         log.appender
@@ -235,7 +238,7 @@ async fn recorded_time_never_goes_backwards_and_finds_offsets() {
 
 async fn filled(directory: &Path) {
     let log = start(directory);
-    let session = log.appender.begin(&pods(), true).await.unwrap();
+    let session = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     for n in 1..=40 {
         let body = format!("{{\"n\":{n},\"text\":\"the same in every version of this object\"}}");
         let seen = vec![pod("a", "1", n, &body)];
@@ -281,7 +284,10 @@ async fn a_log_that_lost_its_end_is_refused() {
 #[tokio::test]
 async fn a_newer_or_untrustworthy_schema_is_refused() {
     let damages = [
-        ("UPDATE refinery_schema_history SET version = 99", "has schema 99, this program knows 1"),
+        (
+            "UPDATE refinery_schema_history SET version = 99 WHERE version = 2",
+            "has schema 99, this program knows 2",
+        ),
         ("UPDATE refinery_schema_history SET applied_on = 'yesterday'", "schema history is damaged"),
         ("UPDATE refinery_schema_history SET checksum = 'x'", "schema history is damaged"),
     ];
@@ -320,7 +326,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let log = start(dir.path());
-            let session = log.appender.begin(&pods(), true).await.unwrap();
+            let session = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
             for (version, edit) in (1..).zip(&edits) {
                 let seen = vec![pod(&format!("o{}", edit.0), &format!("u{}", edit.0), version, &body(edit))];
                 log.appender.append(batch(session.epoch, Phase::Watch, seen, "1")).await.unwrap();

@@ -1,12 +1,13 @@
 //! Turns what watches saw into changes, within the writer's transaction.
 
-use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::append::{AppendError, Appended, Batch, Epoch, Observed, Phase, Session};
+use super::append::{AppendError, Appended, Batch, Epoch, Observed, Phase};
 use super::bodies::{Bodies, Packed};
 use super::chain::{self, Hash, Link};
 use super::error::LogError;
 use super::ids::{self, Ids};
+use super::runs::Run;
 use super::types::ChangeType;
 use crate::model::{
     CatalogFact, ChangedBy, CoverageMark, DeletionCause, Kind, Offset, ResourceKey, ResourceVersion,
@@ -23,6 +24,8 @@ pub(super) struct WriterState {
     pub(super) observed_at: Timestamp,
     pub(super) ids: Ids,
     pub(super) bodies: Bodies,
+    /// The newest epoch of any watch, once it was looked up.
+    pub(super) epoch: Option<Epoch>,
 }
 
 /// One transaction of the writer.
@@ -56,13 +59,6 @@ impl Live {
     }
 }
 
-/// A run of a watch as the cursor knows it.
-struct Run {
-    kind: i64,
-    epoch: Epoch,
-    last_seen: Option<Timestamp>,
-}
-
 /// A change about to be written.
 struct Draft<'a> {
     r#type: ChangeType,
@@ -76,28 +72,11 @@ struct Draft<'a> {
 }
 
 impl Write<'_> {
-    pub(super) fn begin(&mut self, watch: &WatchKey, fresh: bool) -> Result<Session> {
-        let kind = self.state.ids.kind(self.connection, &watch.cluster, &watch.kind)?;
-        let sql = "INSERT INTO cursor (kind_id, namespace, epoch) VALUES (:kind, :namespace, 1)
-             ON CONFLICT DO UPDATE SET epoch = epoch + 1,
-                 resource_version = CASE WHEN :fresh THEN NULL ELSE resource_version END
-             RETURNING epoch, resource_version, seen_at";
-        let params = named_params! { ":kind": kind, ":namespace": watch.namespace, ":fresh": fresh };
-        let session = self.connection.prepare_cached(sql)?.query_row(params, |row| {
-            Ok(Session {
-                epoch: Epoch(row.get(0)?),
-                cursor: row.get::<_, Option<String>>(1)?.map(ResourceVersion::new),
-                last_seen: row.get::<_, Option<i64>>(2)?.map(Timestamp::from_micros),
-            })
-        })?;
-        Ok(session)
-    }
-
     pub(super) fn batch(&mut self, batch: &Batch) -> Result<std::result::Result<Appended, AppendError>> {
         let Some(run) = self.run(&batch.watch)?.filter(|run| run.epoch == batch.epoch) else {
             return Ok(Err(AppendError::Superseded(batch.watch.clone())));
         };
-        let mut appended = Appended { head: Offset::ZERO, written: 0, unchanged: 0, stale: 0 };
+        let mut appended = Appended::default();
         for observed in &batch.observed {
             match observed {
                 Observed::Applied(observation) => self.applied(batch, &run, observation, &mut appended)?,
@@ -123,34 +102,10 @@ impl Write<'_> {
             appended.written += self.list_end(batch, &run)?;
         }
         if batch.phase != Phase::ListPage {
-            self.advance(batch, &run)?;
+            self.advance(batch, &run, batch.phase == Phase::ListEnd)?;
         }
         appended.head = self.state.head;
         Ok(Ok(appended))
-    }
-
-    fn run(&self, watch: &WatchKey) -> Result<Option<Run>> {
-        let sql = r#"SELECT c.kind_id, c.epoch, c.seen_at FROM cursor c JOIN kind k ON k.id = c.kind_id
-            WHERE k.cluster = ?1 AND k."group" = ?2 AND k.kind = ?3 AND c.namespace = ?4"#;
-        let key = params![watch.cluster, watch.kind.group, watch.kind.kind, watch.namespace];
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let run = statement.query_row(key, |row| {
-            let last_seen = row.get::<_, Option<i64>>(2)?.map(Timestamp::from_micros);
-            Ok(Run { kind: row.get(0)?, epoch: Epoch(row.get(1)?), last_seen })
-        });
-        Ok(run.optional()?)
-    }
-
-    fn advance(&self, batch: &Batch, run: &Run) -> Result<()> {
-        let sql = "UPDATE cursor SET resource_version = coalesce(:cursor, resource_version), seen_at = :now
-            WHERE kind_id = :kind AND namespace = :namespace";
-        self.connection.prepare_cached(sql)?.execute(named_params! {
-            ":cursor": batch.cursor.as_ref().map(ResourceVersion::as_str),
-            ":now": self.now.as_micros(),
-            ":kind": run.kind,
-            ":namespace": batch.watch.namespace,
-        })?;
-        Ok(())
     }
 
     /// Writes an observation if it is a change: same token or same digest is none, and neither is a state
@@ -165,8 +120,9 @@ impl Write<'_> {
         let key = key_of(&batch.watch, &seen.namespace, &seen.name);
         let mut same = None;
         for live in self.live(run.kind, &key)? {
-            let order = seen.resource_version.compare(&live.resource_version);
-            if batch.phase == Phase::Watch && order.is_some_and(std::cmp::Ordering::is_lt) {
+            if is_stale(batch, seen, &live) {
+                // It is there all the same, so the end of this list must not miss it.
+                self.touch(&live, &live.resource_version, run.epoch)?;
                 appended.stale += 1;
                 return Ok(());
             }
@@ -182,6 +138,7 @@ impl Write<'_> {
             Some(live) if live.resource_version == seen.resource_version || live.digest == seen.digest.0 => {
                 self.touch(&live, &seen.resource_version, run.epoch)?;
                 appended.unchanged += 1;
+                appended.noise += usize::from(live.resource_version != seen.resource_version);
             }
             same => {
                 self.state_of(run, &key, seen, same.as_ref())?;
@@ -232,7 +189,8 @@ impl Write<'_> {
     }
 
     fn touch(&self, live: &Live, seen: &ResourceVersion, epoch: Epoch) -> Result<()> {
-        let sql = "UPDATE live SET resource_version = ?2, seen_epoch = ?3 WHERE subject_id = ?1";
+        let sql =
+            "UPDATE live SET resource_version = ?2, seen_epoch = max(seen_epoch, ?3) WHERE subject_id = ?1";
         self.connection.prepare_cached(sql)?.execute(params![live.subject, seen.as_str(), epoch.0])?;
         Ok(())
     }
@@ -269,24 +227,41 @@ impl Write<'_> {
 
     /// What the list no longer held is gone since some time after the watch last heard of the cluster.
     fn list_end(&mut self, batch: &Batch, run: &Run) -> Result<usize> {
+        let missing = self.live_before(run.kind, &batch.watch.namespace, run.epoch)?;
+        let last_seen = run.last_seen.unwrap_or(self.now);
+        let cause = if run.reselected {
+            DeletionCause::Unfollowed { last_seen }
+        } else {
+            DeletionCause::Relist { last_seen }
+        };
+        for (live, namespace, name) in &missing {
+            self.deleted(live, &key_of(&batch.watch, namespace, name), cause)?;
+        }
+        Ok(missing.len())
+    }
+
+    /// What is alive of a kind, everywhere or in a namespace, and was not seen since an epoch began.
+    fn live_before(&self, kind: i64, namespace: &str, epoch: Epoch) -> Result<Vec<(Live, String, String)>> {
         let sql =
             "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas, s.namespace, s.name
             FROM live l JOIN subject s ON s.id = l.subject_id
             WHERE l.kind_id = ?1 AND l.seen_epoch < ?2 AND (?3 = '' OR s.namespace = ?3) ORDER BY s.id";
-        let missing = {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map(params![run.kind, run.epoch.0, batch.watch.namespace], |row| {
-                let (namespace, name): (String, String) = (row.get(6)?, row.get(7)?);
-                Ok((Live::from_row(row)?, namespace, name))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()?
-        };
-        let last_seen = run.last_seen.unwrap_or(self.now);
-        for (live, namespace, name) in &missing {
-            let key = key_of(&batch.watch, namespace, name);
-            self.deleted(live, &key, DeletionCause::Relist { last_seen })?;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![kind, epoch.0, namespace], |row| {
+            let (namespace, name): (String, String) = (row.get(6)?, row.get(7)?);
+            Ok((Live::from_row(row)?, namespace, name))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Ends what is alive of a kind, everywhere or in a namespace, because nobody follows it any more.
+    pub(super) fn unfollow(&mut self, watch: &WatchKey, kind: i64, last_seen: Timestamp) -> Result<usize> {
+        let alive = self.live_before(kind, &watch.namespace, Epoch(i64::MAX))?;
+        for (live, namespace, name) in &alive {
+            let cause = DeletionCause::Unfollowed { last_seen };
+            self.deleted(live, &key_of(watch, namespace, name), cause)?;
         }
-        Ok(missing.len())
+        Ok(alive.len())
     }
 
     /// Records a mark unless it repeats the state and reason of the last one.
@@ -348,7 +323,7 @@ impl Write<'_> {
     }
 
     fn appended(&self, written: usize, unchanged: usize) -> Appended {
-        Appended { head: self.state.head, written, unchanged, stale: 0 }
+        Appended { head: self.state.head, written, unchanged, ..Appended::default() }
     }
 
     fn write(&mut self, draft: Draft<'_>) -> Result<Offset> {
@@ -414,6 +389,19 @@ impl<'a> Draft<'a> {
             managed_at,
             body_hash,
         }
+    }
+}
+
+/// Whether a state is older than the one recorded, as a watch may repeat it or a list may still show it.
+///
+/// A list that is itself newer than what is recorded, and yet shows an older state, tells of a cluster that was set
+/// back: there the older state is the true one.
+fn is_stale(batch: &Batch, seen: &Observation, live: &Live) -> bool {
+    let before = |one: &ResourceVersion, other| one.compare(other).is_some_and(std::cmp::Ordering::is_lt);
+    let older = before(&seen.resource_version, &live.resource_version);
+    match batch.phase {
+        Phase::Watch => older,
+        _ => older && batch.cursor.as_ref().is_some_and(|list| before(list, &live.resource_version)),
     }
 }
 

@@ -75,7 +75,7 @@ impl LogWriter {
         let observed_at = reader.observed_at(head)?.unwrap_or(Timestamp::from_micros(i64::MIN));
         let bodies = Bodies::load(&connection)?;
         let (appender, queue) = Appender::channel();
-        let state = WriterState { head, hash, observed_at, ids: Ids::default(), bodies };
+        let state = WriterState { head, hash, observed_at, ids: Ids::default(), bodies, epoch: None };
         let (head, health) = (Watermark::new(head), WriterHealth::default());
         Ok((LogWriter { connection, head_file, queue, clock, state, head, health }, appender))
     }
@@ -154,6 +154,7 @@ impl LogWriter {
             // Numbers and keyframes of a transaction that did not happen must not be used.
             (self.state.head, self.state.hash, self.state.observed_at) = before;
             self.state.ids.clear();
+            self.state.epoch = None;
             self.state.bodies.reload(&self.connection)?;
         } else if self.state.head != before.0 {
             self.head_file.write(self.state.head, &self.state.hash).unwrap_or_else(|error| {
@@ -172,9 +173,12 @@ impl LogWriter {
         let mut replies = Vec::with_capacity(group.len());
         for queued in group {
             replies.push(match &queued.request {
-                Request::Begin { watch, fresh } => Ok(Reply::Session(write.begin(watch, *fresh)?)),
+                Request::Begin(begin) => Ok(Reply::Session(write.begin(begin)?)),
                 Request::Append(batch) => write.batch(batch)?.map(Reply::Appended),
                 Request::Mark(mark) => Ok(Reply::Appended(write.mark(mark)?)),
+                Request::Dismiss { mark, unfollow } => Ok(Reply::Appended(write.dismiss(mark, *unfollow)?)),
+                Request::Identify { cluster, uid } => Ok(Reply::Identified(write.identify(cluster, uid)?)),
+                Request::Watches(cluster) => Ok(Reply::Watches(write.watches(cluster)?)),
                 Request::Declare(facts) => Ok(Reply::Appended(write.declare(facts)?)),
             });
         }

@@ -97,25 +97,32 @@ pub enum DeletionCause {
         /// When the resource was last known to exist.
         last_seen: Timestamp,
     },
+    /// The configuration no longer has it followed: whether it still exists is not known.
+    Unfollowed {
+        /// When the resource was last known to exist.
+        last_seen: Timestamp,
+    },
 }
 
 /// Whether a kind of a cluster is being watched from here on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoverageMark {
-    /// What this speaks of; a kind with an empty name stands for the cluster's discovery.
+    /// What this speaks of; a kind with an empty name stands for discovery, of its group or, without one, of the
+    /// whole cluster.
     pub watch: WatchKey,
     /// Watched or not.
     pub state: CoverageState,
     /// Since when: for a gap the last moment of which we know, which may lie before the mark itself.
     pub since: Timestamp,
-    /// Stable word for a gap's reason (`unreachable`, `forbidden`, `unauthorized`, `not_served`,
-    /// `restarted`, `invalid`); empty while watched.
+    /// Stable word for the reason: of a gap `unreachable`, `forbidden`, `unauthorized`, `not_served`, `unavailable`,
+    /// `restarted`, `invalid` or `replaced`; of what is not followed `excluded`, `not_watchable` or `covered`; empty
+    /// while watched.
     pub reason: String,
     /// The reason in a sentence for people; empty while watched.
     pub message: String,
 }
 
-/// Watched, or a gap.
+/// Watched, a gap, or not meant to be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CoverageState {
@@ -123,6 +130,8 @@ pub enum CoverageState {
     Watched,
     /// Nobody is watching; what happens meanwhile is only seen by its result.
     Gap,
+    /// Nobody is meant to watch this: by the configuration, by its nature, or as another watch sees it too.
+    Excluded,
 }
 
 /// A fact of the catalog, declared as a whole under its name.

@@ -88,6 +88,7 @@ pub(super) fn deleted(
         DeletionCause::Watched => "Deleted",
         DeletionCause::Relist { .. } => "MissingFromRelist",
         DeletionCause::Replaced { .. } => "Replaced",
+        DeletionCause::Unfollowed { .. } => "NoLongerFollowed",
     };
     let verdict =
         Verdict { health: None, reason: reason.into(), message: String::new(), rule: String::new() };

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::*;
 use crate::clock::SystemClock;
-use crate::log::{Appender, Batch, LogReader, Observed, Phase};
+use crate::log::{Appender, Batch, Begin, LogReader, Observed, Phase};
 use crate::model::*;
 use crate::query::testing::{self, block_on, judged_fields, observation};
 use crate::query::{EnvironmentFilter, PageRequest, Queries, ResourceFilter, Scope};
@@ -103,7 +103,7 @@ fn environment(name: &str, labels: bool) -> CatalogFact {
 async fn play(appender: &Appender, steps: &[Step]) {
     let mut epochs = Vec::new();
     for kind in 0..KINDS.len() {
-        epochs.push(appender.begin(&watch(kind), true).await.unwrap().epoch);
+        epochs.push(appender.begin(Begin::new(&watch(kind), true)).await.unwrap().epoch);
     }
     for (version, step) in (1..).zip(steps) {
         let batch = |kind: usize, phase, observed, epochs: &[_]| Batch {
@@ -129,7 +129,7 @@ async fn play(appender: &Appender, steps: &[Step]) {
             }
             Step::Relist { kept } => {
                 for kind in 0..KINDS.len() {
-                    epochs[kind] = appender.begin(&watch(kind), true).await.unwrap().epoch;
+                    epochs[kind] = appender.begin(Begin::new(&watch(kind), true)).await.unwrap().epoch;
                     let apply = |n: &usize| {
                         let n = *n;
                         let step =

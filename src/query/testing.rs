@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::Queries;
 use crate::clock::Clock;
 use crate::digest::Digest;
-use crate::log::{Appender, Batch, LogWriter, Observation, Observed, Phase};
+use crate::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use crate::model::{
     CatalogFact, ChangedBy, ClusterSpec, CoverageMark, CoverageState, EnvironmentId, EnvironmentSpec, Kind,
     Offset, ResourceVersion, Target, Tier, Timestamp, Uid, WatchKey,
@@ -288,7 +288,7 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
 }
 
 async fn batch(appender: &Appender, thing: &Thing, seen: Observed) -> Batch {
-    let epoch = appender.begin(&thing.watch(), false).await.expect("a run").epoch;
+    let epoch = appender.begin(Begin::new(&thing.watch(), false)).await.expect("a run").epoch;
     Batch { watch: thing.watch(), epoch, phase: Phase::Watch, observed: vec![seen], cursor: None }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::readiness::Checks;
 use super::{Options, Service, ServiceError, Watched, asked_to_end, runtime};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{self, Access, ConnectSettings, Selection};
+use crate::cluster::{self, Access, ConnectSettings, Selection, Watcher};
 use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::log::{Appender, LogReader};
 use crate::model::{CatalogFact, Kind, Timestamp};
@@ -167,7 +167,8 @@ async fn clusters(fleet: &Fleet) -> Result<Vec<Watched>, ServiceError> {
         let connection = cluster::connect(&settings)
             .await
             .map_err(|source| ServiceError::Connect { cluster: spec.name.clone(), source })?;
-        watched.push(Watched { name: spec.name, namespaces: Vec::new(), connection });
+        let watchers = vec![Watcher { connection, namespaces: Vec::new() }];
+        watched.push(Watched { name: spec.name, watchers, selection: Selection::default() });
     }
     Ok(watched)
 }

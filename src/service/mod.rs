@@ -25,7 +25,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::api::{self, ApiState, Hosts, ServerOptions};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{self, Access, ClusterConnection, ClusterSettings, ConnectSettings};
+use crate::cluster::{self, Access, ClusterSettings, ConnectSettings, Selection, Watcher};
 use crate::config::{ClusterAccess, ClusterConfig, Config};
 use crate::digest::Noise;
 use crate::log::{Appender, LogError, LogWriter};
@@ -46,10 +46,10 @@ const READERS: usize = 8;
 pub struct Watched {
     /// Its name in the log.
     pub name: String,
-    /// The only namespaces to watch; empty for the whole cluster.
-    pub namespaces: Vec<String>,
-    /// The way to it.
-    pub connection: ClusterConnection,
+    /// The ways into it.
+    pub watchers: Vec<Watcher>,
+    /// What of it is followed.
+    pub selection: Selection,
 }
 
 /// What a service is started with.
@@ -156,10 +156,10 @@ impl Service {
         server.spawn(api::serve(listener, web::site(&state), hosts, stopping.clone()));
         server.close();
         appender.declare(options.catalog).await?;
-        for Watched { name, namespaces, connection } in options.clusters {
-            let settings = ClusterSettings { namespaces, ..ClusterSettings::new(name, Arc::clone(&rules)) };
+        for Watched { name, watchers: ways, selection } in options.clusters {
+            let settings = ClusterSettings { selection, ..ClusterSettings::new(name, Arc::clone(&rules)) };
             let (sink, clock) = (appender.clone(), Arc::clone(&clock));
-            watchers.spawn(cluster::supervise(settings, connection, sink, clock, watching.clone()));
+            watchers.spawn(cluster::supervise(settings, ways, sink, clock, watching.clone()));
         }
         watchers.close();
         Ok(Service {
@@ -255,7 +255,8 @@ async fn watched(config: &ClusterConfig) -> Result<Watched, ServiceError> {
     let connection = cluster::connect(&settings)
         .await
         .map_err(|source| ServiceError::Connect { cluster: config.name.clone(), source })?;
-    Ok(Watched { name: config.name.clone(), namespaces: config.namespaces.clone(), connection })
+    let watcher = Watcher { connection, namespaces: config.namespaces.clone() };
+    Ok(Watched { name: config.name.clone(), watchers: vec![watcher], selection: Selection::default() })
 }
 
 fn catalog(config: &Config) -> Vec<CatalogFact> {

@@ -230,6 +230,9 @@ fn end(cause: DeletionCause) -> String {
         DeletionCause::Replaced { last_seen } => {
             format!("replaced while nobody watched, after {}", clock_time(last_seen))
         }
+        DeletionCause::Unfollowed { last_seen } => {
+            format!("no longer followed, after {}", clock_time(last_seen))
+        }
     }
 }
 

@@ -143,7 +143,7 @@ async fn a_log_of_a_newer_version_is_refused() -> Result<()> {
     let data = server.data();
     server.stop().await?;
     let log = rusqlite::Connection::open(data.join("log.db"))?;
-    log.execute_batch("UPDATE refinery_schema_history SET version = 77")?;
+    log.execute_batch("UPDATE refinery_schema_history SET version = 77 WHERE version = 2")?;
     drop(log);
     let (code, printed) = refused(folder.path(), &config(&simulated), "127.0.0.1:0").await?;
     assert_eq!(code, 1, "{printed}");

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::documents::{Root, parse_root, resources};
 use super::*;
 
 fn resource(plural: &str, kind: &str, verbs: &[&str]) -> serde_json::Value {
@@ -59,6 +60,7 @@ fn a_selection_adds_and_removes() {
     let selection = Selection {
         include: patterns(&["Endpoints", "*.metrics.k8s.io"]),
         exclude: patterns(&["*.acme.example", "Pod"]),
+        ..Selection::default()
     };
     let discovered = choose(cluster(), &selection, &Discovered::default());
     let expected = [

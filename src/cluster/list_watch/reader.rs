@@ -6,7 +6,9 @@ use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::timeout;
 
-use super::{Limits, Lines, Pieces};
+use crate::cluster::Limits;
+use crate::cluster::lines::Lines;
+use crate::cluster::request::Pieces;
 
 /// What a watch had.
 #[derive(Debug)]

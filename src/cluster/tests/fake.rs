@@ -19,8 +19,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::cluster::{Access, ClusterConnection, ClusterSettings, ConnectSettings, Limits, Sink, connect};
 use crate::digest::Noise;
-use crate::log::{AppendError, Appended, Batch, Epoch, Observed, Phase, Session};
-use crate::model::{CoverageMark, Offset, ResourceVersion, Timestamp, WatchKey};
+use crate::log::{AppendError, Appended, Batch, Begin, Epoch, Identified, Observed, Phase, Session};
+use crate::model::{CoverageMark, CoverageState, Offset, ResourceVersion, Timestamp, WatchKey};
 use crate::redact::Rules;
 
 /// What the server answers.
@@ -159,6 +159,9 @@ pub(super) struct Recorded {
     /// The cursor that was appended last.
     pub(super) cursor: Option<String>,
     pub(super) last_seen: Option<Timestamp>,
+    /// What earlier runs left.
+    pub(super) left: Vec<(WatchKey, Option<Timestamp>)>,
+    identity: Option<String>,
     epochs: BTreeMap<WatchKey, i64>,
     /// What the next append answers.
     pub(super) refuse: Option<AppendError>,
@@ -189,15 +192,16 @@ impl Recorder {
     }
 
     fn done() -> Appended {
-        Appended { head: Offset::new(1), written: 1, unchanged: 0, stale: 0 }
+        Appended { head: Offset::new(1), written: 1, ..Appended::default() }
     }
 }
 
 impl Sink for Recorder {
-    async fn begin(&self, watch: &WatchKey, fresh: bool) -> Result<Session, AppendError> {
+    async fn begin(&self, begin: Begin) -> Result<Session, AppendError> {
+        let Begin { watch, fresh, .. } = begin;
         self.with(|recorded| {
             recorded.story.push(if fresh { "begin fresh".to_owned() } else { "begin".to_owned() });
-            let epoch = recorded.epochs.entry(watch.clone()).or_default();
+            let epoch = recorded.epochs.entry(watch).or_default();
             *epoch += 1;
             let epoch = Epoch(*epoch);
             let cursor = recorded.cursor.as_ref().or(recorded.stored.as_ref()).filter(|_| !fresh);
@@ -239,8 +243,11 @@ impl Sink for Recorder {
 
     async fn mark(&self, mark: CoverageMark) -> Result<Appended, AppendError> {
         self.with(|recorded| {
-            let word =
-                if mark.reason.is_empty() { "watched".to_owned() } else { format!("gap {}", mark.reason) };
+            let word = match mark.state {
+                CoverageState::Watched => "watched".to_owned(),
+                CoverageState::Gap => format!("gap {}", mark.reason),
+                CoverageState::Excluded => format!("not followed {}", mark.reason),
+            };
             recorded.story.push(if mark.watch.kind.kind.is_empty() {
                 format!("discovery {word}")
             } else {
@@ -249,6 +256,31 @@ impl Sink for Recorder {
             recorded.marks.push(mark);
             Ok(Recorder::done())
         })
+    }
+
+    async fn dismiss(&self, mark: CoverageMark, unfollow: bool) -> Result<Appended, AppendError> {
+        self.with(|recorded| {
+            recorded.left.retain(|(watch, _)| *watch != mark.watch);
+            let ended = if unfollow { " for good" } else { "" };
+            recorded.story.push(format!("dismissed {}{ended}", mark.watch));
+        });
+        self.mark(mark).await
+    }
+
+    async fn identify(&self, _: &str, uid: &str) -> Result<Identified, AppendError> {
+        self.with(|recorded| {
+            let known = recorded.identity.replace(uid.to_owned());
+            let same = known.is_none_or(|known| known == uid);
+            if !same {
+                recorded.story.push("replaced".to_owned());
+                recorded.cursor = None;
+            }
+            Ok(if same { Identified::Known } else { Identified::Replaced })
+        })
+    }
+
+    async fn watches(&self, _: &str) -> Result<Vec<(WatchKey, Option<Timestamp>)>, AppendError> {
+        self.with(|recorded| Ok(recorded.left.clone()))
     }
 }
 
@@ -261,9 +293,14 @@ pub(super) fn settings() -> ClusterSettings {
             backoff_least: milli(2),
             backoff_most: milli(20),
             pace: milli(2),
+            farewell: milli(30),
+            gather: milli(5),
+            streaming_silence: milli(200),
             ..Limits::default()
         },
         rediscover: milli(20),
+        // Most scripts here know pages only.
+        streaming_lists: false,
         ..ClusterSettings::new("c", Arc::new(Rules { key: [1; 32], noise: Noise::default() }))
     }
 }

@@ -1,21 +1,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::fake::{
     Recorder, Reply, Server, bookmark, cancelled_at_the_end, event, object, page, settings, status,
 };
 use crate::clock::SystemClock;
-use crate::cluster::list_watch::{End, Ended, ListWatch};
+use crate::cluster::coverage::Coverage;
+use crate::cluster::list_watch::{End, Ended, ListWatch, Shared};
 use crate::cluster::{ClusterSettings, ServedKind};
 use crate::log::AppendError;
 use crate::model::{Kind, Timestamp, WatchKey};
 
 type Task = AbortOnDropHandle<Ended>;
 
-fn follow(
+pub(super) fn follow(
     server: &Server,
     settings: ClusterSettings,
     sink: &Recorder,
@@ -24,10 +24,10 @@ fn follow(
     let served =
         ServedKind { kind: kind.clone(), version: "v1".into(), plural: "pods".into(), namespaced: true };
     let watch = WatchKey { cluster: settings.name.clone(), kind, namespace: String::new() };
-    let lists = Arc::new(Semaphore::new(1));
-    let clock = Arc::new(SystemClock);
-    let follow =
-        ListWatch::new(&served, watch, Arc::new(settings), &server.connection, sink.clone(), clock, lists);
+    let (settings, clock) = (Arc::new(settings), Arc::new(SystemClock));
+    let coverage = Coverage::new(watch.clone(), sink.clone(), clock, Arc::clone(&settings.stats));
+    let shared = Shared::new(&settings);
+    let follow = ListWatch::new(&served, watch, settings, &server.connection, coverage, sink.clone(), shared);
     let (cancel, guard) = cancelled_at_the_end();
     (AbortOnDropHandle::new(tokio::spawn(follow.run(cancel))), guard)
 }
@@ -322,4 +322,40 @@ async fn the_log_decides_about_the_end() {
             assert_eq!(task.await.unwrap().end, End::Cancelled);
         }
     }
+}
+
+#[tokio::test]
+async fn a_list_without_end_is_broken_off() {
+    for repeating in [false, true] {
+        let server = Server::start(move |path, number| match path.contains("watch=1") {
+            true => Reply::Open(vec![]),
+            false if repeating => page(10, "again", &["a"]),
+            false => page(10, &format!("t{number}"), &["a"]),
+        })
+        .await;
+        let (sink, mut settings) = (Recorder::default(), settings());
+        settings.limits.list_objects = 8;
+        let (_task, _guard) = follow(&server, settings, &sink);
+        sink.until_told("gap invalid").await;
+        let message = sink.with(|recorded| recorded.marks[0].message.clone());
+        let expected = if repeating { "do not go on" } else { "more than 8 objects" };
+        assert!(message.contains(expected), "{message}");
+        assert!(!sink.story().iter().any(|told| told.starts_with("end")), "no list has ended");
+    }
+}
+
+#[tokio::test]
+async fn a_list_from_the_past_is_asked_for_again_before_it_is_believed() {
+    let server = Server::start(|path, number| match (path.contains("watch=1"), number) {
+        (true, 0) => Reply::Closing(vec![event("ADDED", &object("a", 90)), event("ERROR", &status(410))]),
+        (true, _) => Reply::Open(vec![]),
+        (false, _) => page(30, "", &["a"]),
+    })
+    .await;
+    let sink = Recorder::default();
+    sink.with(|recorded| recorded.stored = Some("70".to_owned()));
+    let (_task, _guard) = follow(&server, settings(), &sink);
+    sink.until_told("end 30").await;
+    assert_eq!(server.lists(), 2);
+    assert!(sink.story().contains(&"gap invalid".to_owned()), "{:?}", sink.story());
 }

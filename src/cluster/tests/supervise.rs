@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::fake::{Recorder, Reply, Server, page, settings};
+use super::fake::{Recorder, Reply, Server, event, object, page, settings};
 use crate::clock::SystemClock;
-use crate::cluster::supervise;
+use crate::cluster::{Watcher, supervise};
 use crate::log::AppendError;
 
 fn group(name: &str, resources: &[(&str, &str, &str)]) -> Value {
@@ -42,9 +42,21 @@ fn start(
     settings: crate::cluster::ClusterSettings,
     sink: &Recorder,
 ) -> (tokio::task::JoinHandle<()>, CancellationToken) {
+    start_through(vec![way(server, &[])], settings, sink)
+}
+
+fn way(server: &Server, namespaces: &[&str]) -> Watcher {
+    let namespaces = namespaces.iter().map(|&namespace| namespace.to_owned()).collect();
+    Watcher { connection: server.connection.clone(), namespaces }
+}
+
+fn start_through(
+    ways: Vec<Watcher>,
+    settings: crate::cluster::ClusterSettings,
+    sink: &Recorder,
+) -> (tokio::task::JoinHandle<()>, CancellationToken) {
     let cancel = CancellationToken::new();
-    let run =
-        supervise(settings, server.connection.clone(), sink.clone(), Arc::new(SystemClock), cancel.clone());
+    let run = supervise(settings, ways, sink.clone(), Arc::new(SystemClock), cancel.clone());
     (tokio::spawn(run), cancel)
 }
 
@@ -73,9 +85,8 @@ async fn kinds_come_and_go() {
 #[tokio::test]
 async fn namespaces_are_watched_one_by_one() {
     let server = cluster(Arc::default()).await;
-    let (sink, mut settings) = (Recorder::default(), settings());
-    settings.namespaces = vec!["shop".to_owned(), "bank".to_owned()];
-    let (task, cancel) = start(&server, settings, &sink);
+    let sink = Recorder::default();
+    let (task, cancel) = start_through(vec![way(&server, &["shop", "bank"])], settings(), &sink);
     sink.until("both", |recorded| recorded.marks.len() == 3).await;
     let mut watches: Vec<String> =
         sink.with(|recorded| recorded.marks.iter().map(|mark| mark.watch.to_string()).collect());
@@ -134,13 +145,14 @@ async fn an_older_cluster_with_a_broken_group_is_followed_as_far_as_it_goes() {
     .await;
     let sink = Recorder::default();
     let (task, cancel) = start(&server, settings(), &sink);
-    sink.until("both kinds", |recorded| recorded.marks.len() == 3).await;
+    sink.until("both kinds and two groups", |recorded| recorded.marks.len() == 5).await;
     let watches =
         sink.with(|recorded| recorded.marks.iter().map(|mark| mark.watch.to_string()).collect::<Vec<_>>());
     assert!(
         watches.contains(&"c/Pod".to_owned()) && watches.contains(&"c/Deployment.apps".to_owned()),
         "{watches:?}"
     );
+    assert!(sink.story().contains(&"discovery gap unavailable".to_owned()), "{:?}", sink.story());
     cancel.cancel();
     task.await.unwrap();
 }
@@ -151,5 +163,164 @@ async fn the_end_of_the_log_is_the_end() {
     let sink = Recorder::default();
     sink.with(|recorded| recorded.refuse = Some(AppendError::Closed));
     let (task, _cancel) = start(&server, settings(), &sink);
+    task.await.unwrap();
+}
+
+/// Pods that the whole cluster's watcher may not see while the switch is on, and that one of `shop` may.
+async fn narrow_cluster(refused: Arc<AtomicBool>) -> Server {
+    Server::start(move |path, _| match path {
+        "/api" => discovery(&[group("", &[("pods", "Pod", "Namespaced")])]),
+        "/apis" => discovery(&[]),
+        _ if path.starts_with("/api/v1/pods") && refused.load(Ordering::Relaxed) => {
+            Reply::Whole(403, "not for you".to_owned())
+        }
+        _ if path.contains("watch=1") => Reply::Open(vec![]),
+        _ => page(10, "", &["a"]),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn where_the_whole_cluster_is_refused_namespaces_are_watched_until_it_is_not() {
+    let refused = Arc::new(AtomicBool::new(true));
+    let server = narrow_cluster(Arc::clone(&refused)).await;
+    let sink = Recorder::default();
+    let ways = vec![way(&server, &[]), way(&server, &["shop"])];
+    let (task, cancel) = start_through(ways, settings(), &sink);
+    sink.until_told("watched").await;
+    let told = |wanted: &'static str| {
+        move |recorded: &super::fake::Recorded| {
+            let told = |mark: &crate::model::CoverageMark| {
+                format!("{} {:?} {}", mark.watch, mark.state, mark.reason).trim_end() == wanted
+            };
+            recorded.marks.iter().any(told)
+        }
+    };
+    sink.until("refused", told("c/Pod Gap forbidden")).await;
+    sink.until("the namespace", told("c/Pod in shop Watched")).await;
+    refused.store(false, Ordering::Relaxed);
+    sink.until("allowed", told("c/Pod Watched")).await;
+    sink.until("covered", told("c/Pod in shop Excluded covered")).await;
+    cancel.cancel();
+    task.await.unwrap();
+    assert!(!sink.story().iter().any(|told| told.ends_with("for good")), "nothing was taken for gone");
+}
+
+#[tokio::test]
+async fn a_change_of_what_tells_the_kinds_is_followed_at_once() {
+    let widgets = Arc::new(AtomicBool::new(false));
+    let there = Arc::clone(&widgets);
+    let server = Server::start(move |path, _| {
+        let crds = ("customresourcedefinitions", "CustomResourceDefinition", "Cluster");
+        let extensions = group("apiextensions.k8s.io", &[crds]);
+        match path {
+            "/api" => discovery(&[group("", &[("pods", "Pod", "Namespaced")])]),
+            "/apis" if there.load(Ordering::Relaxed) => {
+                discovery(&[extensions, group("acme.example", &[("widgets", "Widget", "Namespaced")])])
+            }
+            "/apis" => discovery(&[extensions]),
+            _ if path.contains("customresourcedefinitions?watch=1") => {
+                there.store(true, Ordering::Relaxed);
+                Reply::Open(vec![event("ADDED", &object("widgets.acme.example", 11))])
+            }
+            _ if path.contains("watch=1") => Reply::Open(vec![]),
+            _ => page(10, "", &[]),
+        }
+    })
+    .await;
+    let (sink, mut settings) = (Recorder::default(), settings());
+    settings.rediscover = std::time::Duration::from_secs(3600);
+    let (task, cancel) = start(&server, settings, &sink);
+    let widget = |mark: &crate::model::CoverageMark| mark.watch.kind.kind == "Widget";
+    sink.until("widgets", |recorded| recorded.marks.iter().any(widget)).await;
+    cancel.cancel();
+    task.await.unwrap();
+}
+
+#[tokio::test]
+async fn the_last_deletions_of_a_vanished_kind_still_arrive() {
+    let widgets = Arc::new(AtomicBool::new(true));
+    let there = Arc::clone(&widgets);
+    let server = Server::start(move |path, number| match path {
+        "/api" => discovery(&[group("", &[("pods", "Pod", "Namespaced")])]),
+        "/apis" if there.load(Ordering::Relaxed) => {
+            discovery(&[group("acme.example", &[("widgets", "Widget", "Namespaced")])])
+        }
+        "/apis" => discovery(&[]),
+        // The first watch ends with the kind; what it had not told comes with the next.
+        _ if path.contains("widgets?watch=1") && there.swap(false, Ordering::Relaxed) => {
+            Reply::Closing(vec![event("MODIFIED", &object("a", 11))])
+        }
+        _ if path.contains("widgets?watch=1") && number < 1000 => {
+            Reply::Open(vec![event("DELETED", &object("a", 12))])
+        }
+        _ if path.contains("watch=1") => Reply::Open(vec![]),
+        _ => page(10, "", &["a"]),
+    })
+    .await;
+    let (sink, mut settings) = (Recorder::default(), settings());
+    settings.limits.farewell = std::time::Duration::from_millis(300);
+    let (task, cancel) = start(&server, settings, &sink);
+    sink.until_told("gap not_served").await;
+    let story = sink.story();
+    let place = |told: &str| story.iter().position(|word| word == told).unwrap_or(usize::MAX);
+    assert!(place("-a@12") < place("gap not_served"), "{story:?}");
+    cancel.cancel();
+    task.await.unwrap();
+}
+
+#[tokio::test]
+async fn another_cluster_under_the_same_name_is_listed_anew() {
+    let moved = Arc::new(AtomicBool::new(false));
+    let other = Arc::clone(&moved);
+    let server = Server::start(move |path, _| match path {
+        "/api" => discovery(&[group("", &[("pods", "Pod", "Namespaced")])]),
+        "/apis" => discovery(&[]),
+        "/api/v1/namespaces/kube-system" => {
+            let uid = if other.load(Ordering::Relaxed) { "two" } else { "one" };
+            Reply::Whole(200, json!({"metadata": {"name": "kube-system", "uid": uid}}).to_string())
+        }
+        _ if path.contains("watch=1") => Reply::Open(vec![]),
+        _ => page(10, "", &["a"]),
+    })
+    .await;
+    let sink = Recorder::default();
+    let (task, cancel) = start(&server, settings(), &sink);
+    sink.until_told("watched").await;
+    moved.store(true, Ordering::Relaxed);
+    sink.until_told("replaced").await;
+    let ends = |recorded: &super::fake::Recorded| {
+        recorded.story.iter().filter(|told| *told == "end 10").count() == 2
+    };
+    sink.until("a second list", ends).await;
+    cancel.cancel();
+    task.await.unwrap();
+}
+
+#[tokio::test]
+async fn what_earlier_runs_left_is_put_right() {
+    let server = cluster(Arc::default()).await;
+    let sink = Recorder::default();
+    let watch = |group: &str, kind: &str, namespace: &str| crate::model::WatchKey {
+        cluster: "c".into(),
+        kind: crate::model::Kind::new(group, kind),
+        namespace: namespace.into(),
+    };
+    sink.with(|recorded| {
+        let left = [
+            watch("", "Pod", ""),
+            watch("", "Pod", "shop"),
+            watch("acme.example", "Widget", ""),
+            watch("broken.example", "", ""),
+        ];
+        recorded.left = left.map(|watch| (watch, None)).to_vec();
+    });
+    let (task, cancel) = start(&server, settings(), &sink);
+    sink.until_told("gap not_served").await;
+    let mut told: Vec<String> =
+        sink.story().into_iter().filter(|word| word.starts_with("dismissed")).collect();
+    told.sort();
+    assert_eq!(told, ["dismissed c/.broken.example", "dismissed c/Pod in shop"]);
+    cancel.cancel();
     task.await.unwrap();
 }

@@ -1,0 +1,121 @@
+//! Which kinds and which objects are followed.
+
+use std::str::FromStr;
+
+use super::ServedKind;
+use crate::cluster::request::encode;
+use crate::model::Kind;
+
+/// A pattern for kinds: `Secret`, `Lease.coordination.k8s.io`, or `*.metrics.k8s.io` for a whole group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindPattern {
+    kind: String,
+    group: String,
+}
+
+impl KindPattern {
+    /// Whether the pattern means this kind.
+    pub fn matches(&self, kind: &Kind) -> bool {
+        (self.kind == "*" || self.kind == kind.kind) && self.group == kind.group
+    }
+}
+
+impl FromStr for KindPattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (kind, group) = text.split_once('.').unwrap_or((text, ""));
+        let wide = kind == "*" || kind.starts_with(|c: char| c.is_ascii_uppercase());
+        if wide && kind.chars().skip(1).all(|c| c.is_ascii_alphanumeric()) {
+            Ok(KindPattern { kind: kind.to_owned(), group: group.to_owned() })
+        } else {
+            Err(format!("`{text}` is not a kind; write Kind, Kind.group or *.group"))
+        }
+    }
+}
+
+/// Kinds that are not followed unless asked for, each with its reason.
+pub const DEFAULT_EXCLUDES: [Exclude; 6] = [
+    Exclude {
+        group: "coordination.k8s.io",
+        kind: "Lease",
+        reason: "renewed every few seconds, says only that someone lives",
+    },
+    Exclude { group: "", kind: "Event", reason: "a message about a resource, not a resource" },
+    Exclude { group: "events.k8s.io", kind: "Event", reason: "a message about a resource, not a resource" },
+    Exclude { group: "", kind: "Endpoints", reason: "a deprecated mirror of EndpointSlice" },
+    Exclude {
+        group: "",
+        kind: "ComponentStatus",
+        reason: "deprecated, computed at each request, without identity",
+    },
+    Exclude {
+        group: "metrics.k8s.io",
+        kind: "*",
+        reason: "measurements without identity, another at each request",
+    },
+];
+
+/// A kind that is not followed unless asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exclude {
+    /// Its group.
+    pub group: &'static str,
+    /// The kind; `*` for all of the group.
+    pub kind: &'static str,
+    /// Why.
+    pub reason: &'static str,
+}
+
+impl Exclude {
+    fn matches(&self, kind: &Kind) -> bool {
+        self.group == kind.group && (self.kind == "*" || self.kind == kind.kind)
+    }
+}
+
+/// Which kinds are followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Kinds to follow in spite of [`DEFAULT_EXCLUDES`].
+    pub include: Vec<KindPattern>,
+    /// Kinds not to follow; stronger than `include`.
+    pub exclude: Vec<KindPattern>,
+    /// Namespaces that are not looked into where a whole cluster is followed.
+    pub exclude_namespaces: Vec<String>,
+    /// Only objects in namespaces that this label selector takes; empty for all.
+    pub labels: String,
+}
+
+impl Selection {
+    /// Whether a kind is followed.
+    pub fn follows(&self, kind: &Kind) -> bool {
+        self.why_not(kind).is_none()
+    }
+
+    /// Why a kind is not followed, for people; none where it is.
+    pub fn why_not(&self, kind: &Kind) -> Option<String> {
+        let names = |patterns: &[KindPattern]| patterns.iter().any(|pattern| pattern.matches(kind));
+        if names(&self.exclude) {
+            return Some("the configuration excludes it".to_owned());
+        }
+        let default = DEFAULT_EXCLUDES.iter().find(|exclude| exclude.matches(kind));
+        default.filter(|_| !names(&self.include)).map(|exclude| format!("by default: {}", exclude.reason))
+    }
+
+    /// The selectors that a list or watch of a kind is sent with, as they stand in a query; empty for none. They speak
+    /// of what lives in namespaces only: without nodes and namespaces the rest could not be understood.
+    pub(in crate::cluster) fn query(&self, served: &ServedKind, namespace: &str) -> String {
+        let mut query = String::new();
+        if !served.namespaced {
+            return query;
+        }
+        if !self.labels.is_empty() {
+            query.push_str(&format!("&labelSelector={}", encode(&self.labels)));
+        }
+        if namespace.is_empty() && !self.exclude_namespaces.is_empty() {
+            let others = self.exclude_namespaces.iter().map(|name| format!("metadata.namespace!={name}"));
+            query.push_str(&format!("&fieldSelector={}", encode(&others.collect::<Vec<_>>().join(","))));
+        }
+        query
+    }
+}

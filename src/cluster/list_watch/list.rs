@@ -1,0 +1,173 @@
+//! Reads everything there is of a kind, as a stream where the server offers it and else in pages.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::ahead::Ahead;
+use super::reader::{Read, Reader};
+use super::{ListWatch, State, Stop, TURN};
+use crate::cluster::Sink;
+use crate::cluster::document::{Page, applied, unreadable};
+use crate::cluster::request::{Failure, get};
+use crate::log::{AppendError, Phase};
+use crate::model::ResourceVersion;
+
+/// Pages that wait for being recorded: enough for fetching never to wait for one slow commit, few enough to hold.
+const PAGES_AHEAD: usize = 4;
+
+impl<S: Sink> ListWatch<S> {
+    pub(super) async fn list(&mut self) -> Result<State, Stop> {
+        let lists = Arc::clone(&self.shared.lists);
+        let _permit = lists.acquire().await;
+        self.settings.stats.relist();
+        self.list_is_partial = false;
+        if self.streams {
+            match self.stream().await {
+                Err(Stop::Failed(Failure::Invalid(message))) => {
+                    tracing::debug!(watch = %self.watch, message, "no streaming list; pages it is");
+                    self.streams = false;
+                    self.opened = None;
+                    // Another run: what the broken stream showed may be gone by the time the pages are read.
+                    return Ok(State::Begin { fresh: true });
+                }
+                other => return other,
+            }
+        }
+        self.pages().await
+    }
+
+    /// Lists by a watch that begins with what there is. It goes on as the watch, so that nothing lies between them.
+    async fn stream(&mut self) -> Result<State, Stop> {
+        let limits = &self.settings.limits;
+        let path = format!(
+            "{}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true{}&timeoutSeconds={}",
+            self.path,
+            self.selector,
+            self.lifetime()
+        );
+        self.settings.stats.request();
+        let body = get(&self.connection.client(), &path, "application/json", limits).await?;
+        self.coverage.heard();
+        let (silence, most) = (limits.streaming_silence, limits.list_objects);
+        self.opened = Some(Reader::new(body, limits));
+        self.listing = true;
+        let result = self.take_stream(silence, most).await;
+        self.listing = false;
+        result
+    }
+
+    async fn take_stream(&mut self, silence: Duration, most: usize) -> Result<State, Stop> {
+        let mut objects = 0;
+        while self.listing {
+            let Some(reader) = &mut self.opened else { return Ok(State::Begin { fresh: true }) };
+            // An older server takes no notice of what it does not know and never tells the end.
+            let read = timeout(silence, reader.next()).await;
+            let read = read.map_err(|_| Failure::Invalid("the end of the list is not told".to_owned()))?;
+            match read {
+                Read::Lines(lines) => {
+                    objects += lines.len();
+                    if objects > most {
+                        return Err(too_many(most).into());
+                    }
+                    self.take_lines(lines).await?;
+                }
+                Read::TooLong => return Err(self.line_too_long().into()),
+                Read::Ended(why) => {
+                    return Err(Failure::Unreachable(format!("the list ended before its end: {why}")).into());
+                }
+            }
+        }
+        Ok(State::Watch)
+    }
+
+    /// Lists in pages, which are fetched ahead while others are recorded: the token of the next page does not grow
+    /// old behind a slow disk.
+    async fn pages(&mut self) -> Result<State, Stop> {
+        let (send, mut pages) = mpsc::channel(PAGES_AHEAD);
+        let ahead = Ahead::new(self.connection.client(), &self.path, &self.selector, &self.settings);
+        let fetching = async { ahead.fetch(send).await.map_err(Stop::from) };
+        let recording = async {
+            let mut cursor = None;
+            while let Some(text) = pages.recv().await {
+                let page = Page::parse(&text)?;
+                self.coverage.heard();
+                if cursor.is_none() {
+                    // All pages show the state of the first; where a server differs, the earlier is the safe one.
+                    let shown = ResourceVersion::new(page.metadata.resource_version.clone());
+                    self.believe(&shown)?;
+                    cursor = Some(shown);
+                }
+                self.take_page(&page, cursor.as_ref()).await?;
+            }
+            Ok::<_, Stop>(cursor)
+        };
+        let ((), cursor) = tokio::try_join!(fetching, recording)?;
+        match cursor {
+            Some(cursor) => self.end_of_list(cursor).await,
+            None => Err(Failure::Invalid("a list without pages".to_owned()).into()),
+        }
+    }
+
+    /// A list that shows less than was seen already comes from a server that lags or from a cluster that was set back.
+    /// The first is asked again; what is told twice is believed.
+    pub(super) fn believe(&mut self, shown: &ResourceVersion) -> Result<(), Failure> {
+        if shown.is_empty() || shown.as_str() == "0" {
+            return Err(Failure::Invalid("a list without resourceVersion".to_owned()));
+        }
+        let back = self.reached.as_ref().and_then(|reached| shown.compare(reached));
+        if back.is_some_and(std::cmp::Ordering::is_lt) && !std::mem::replace(&mut self.set_back, true) {
+            return Err(Failure::Invalid("the list is older than what was seen already".to_owned()));
+        }
+        self.set_back = false;
+        Ok(())
+    }
+
+    /// What this list has not shown is gone; from here on the watch tells.
+    pub(super) async fn end_of_list(&mut self, cursor: ResourceVersion) -> Result<State, Stop> {
+        let end = if self.list_is_partial { Phase::PartialListEnd } else { Phase::ListEnd };
+        self.append(end, Vec::new(), Some(cursor.clone())).await?;
+        self.reached = Some(cursor.clone());
+        self.cursor = Some(cursor);
+        Ok(State::Watch)
+    }
+
+    async fn take_page(
+        &mut self,
+        page: &Page<'_>,
+        shown: Option<&ResourceVersion>,
+    ) -> Result<(), AppendError> {
+        let items = page.items.as_deref().unwrap_or_default();
+        let mut observed = Vec::with_capacity(items.len());
+        for turn in items.chunks(TURN) {
+            for item in turn {
+                let result = if item.get().len() > self.settings.limits.line_bytes {
+                    Err("too_large")
+                } else {
+                    applied(item.get(), self.defaults(), &self.settings.rules).map_err(|error| error.code())
+                };
+                match result {
+                    Ok(object) => observed.push(object),
+                    Err(reason) => {
+                        self.garbage(reason);
+                        match unreadable(item.get()) {
+                            Some(object) => observed.push(object),
+                            None => self.list_is_partial = true,
+                        }
+                    }
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+        if observed.is_empty() {
+            return Ok(());
+        }
+        self.append(Phase::ListPage, observed, shown.cloned()).await
+    }
+}
+
+pub(super) fn too_many(most: usize) -> Failure {
+    Failure::TooLarge(format!("a list of more than {most} objects"))
+}

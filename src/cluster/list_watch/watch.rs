@@ -1,0 +1,209 @@
+//! Watches from where the log stands.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::{Instant, timeout};
+
+use super::reader::{Read, Reader};
+use super::{ListWatch, State, Stop, TURN};
+use crate::cluster::Sink;
+use crate::cluster::backoff::between;
+use crate::cluster::coverage::reason;
+use crate::cluster::document::{Line, line};
+use crate::cluster::outcome::{Close, after_close};
+use crate::cluster::request::{Failure, encode, get};
+use crate::log::{AppendError, Observed, Phase};
+use crate::model::ResourceVersion;
+
+impl<S: Sink> ListWatch<S> {
+    pub(super) async fn watch(&mut self) -> Result<State, Stop> {
+        let Some(from) = self.cursor.clone() else { return Ok(State::Begin { fresh: true }) };
+        let opened = Instant::now();
+        let mut reader = match self.opened.take() {
+            Some(reader) => reader,
+            None => self.open(&from).await?,
+        };
+        self.coverage.heard();
+        // After watches that closed at once, an answer alone proves nothing.
+        if self.empty_watches == 0 {
+            self.coverage.watched().await?;
+        }
+        let mut heard = false;
+        let why = loop {
+            let read = if self.coverage.is_watched() {
+                reader.next().await
+            } else if let Ok(read) = timeout(self.settings.limits.pace * 2, reader.next()).await {
+                read
+            } else {
+                self.coverage.watched().await?;
+                continue;
+            };
+            match read {
+                Read::Lines(lines) => heard |= self.take_lines(lines).await?,
+                Read::TooLong => return Err(self.line_too_long().into()),
+                Read::Ended(why) => break why,
+            }
+        };
+        tracing::debug!(watch = %self.watch, why, heard, "the watch ended");
+        self.closed(opened.elapsed(), heard).await
+    }
+
+    pub(super) fn line_too_long(&self) -> Failure {
+        let most = self.settings.limits.line_bytes;
+        Failure::TooLarge(format!("a watch line of more than {most} bytes"))
+    }
+
+    async fn closed(&mut self, lasted: Duration, heard: bool) -> Result<State, Stop> {
+        let limits = &self.settings.limits;
+        let rest = limits.pace.saturating_sub(lasted);
+        match after_close(lasted, heard, &mut self.empty_watches, limits) {
+            Close::Now => {
+                self.backoff.reset();
+                Ok(State::Watch)
+            }
+            Close::Later => {
+                let patience = limits.patience;
+                let pause = self.pause(Some(rest), State::Watch);
+                if matches!(pause, State::Pause { wait, .. } if wait > patience) {
+                    self.closes_at_once().await?;
+                }
+                Ok(pause)
+            }
+            Close::Relist => {
+                self.closes_at_once().await?;
+                Ok(self.pause(Some(rest), State::Begin { fresh: true }))
+            }
+        }
+    }
+
+    async fn closes_at_once(&mut self) -> Result<(), AppendError> {
+        self.coverage.gap(reason::INVALID, "the server closes every watch at once".to_owned()).await
+    }
+
+    /// For how many seconds the server is asked to keep a watch open.
+    pub(super) fn lifetime(&self) -> u64 {
+        let watch = self.settings.limits.watch;
+        between(watch, watch + watch / 4).as_secs().max(1)
+    }
+
+    /// Opens a watch; having no connection for longer than a moment is a gap even before it fails.
+    async fn open(&mut self, from: &ResourceVersion) -> Result<Reader, Stop> {
+        let limits = &self.settings.limits;
+        let path = format!(
+            "{}?watch=1&allowWatchBookmarks=true&resourceVersion={}{}&timeoutSeconds={}",
+            self.path,
+            encode(from.as_str()),
+            self.selector,
+            self.lifetime()
+        );
+        self.settings.stats.request();
+        let client = self.connection.client();
+        let mut request = std::pin::pin!(get(&client, &path, "application/json", limits));
+        let body = match timeout(limits.patience, &mut request).await {
+            Ok(answer) => answer?,
+            Err(_) => {
+                self.coverage.gap(reason::UNREACHABLE, "no answer yet".to_owned()).await?;
+                request.await?
+            }
+        };
+        Ok(Reader::new(body, limits))
+    }
+
+    /// Records what lines tell; whether any of them could be read.
+    pub(super) async fn take_lines(&mut self, lines: Vec<Bytes>) -> Result<bool, Stop> {
+        self.coverage.heard();
+        let mut before = self.cursor.clone();
+        let mut observed = Vec::with_capacity(lines.len());
+        let mut heard = false;
+        let mut failure = None;
+        for (at, bytes) in lines.iter().enumerate() {
+            if at % TURN == TURN - 1 {
+                tokio::task::yield_now().await;
+            }
+            match line(bytes, self.defaults(), &self.settings.rules) {
+                Line::Observed(object) => {
+                    if let (false, Some(version)) = (self.listing, object.resource_version()) {
+                        self.advance(version);
+                    }
+                    observed.push(*object);
+                    heard = true;
+                }
+                Line::Bookmark { version, ends_list } if self.listing => {
+                    if ends_list {
+                        self.stream_ended(std::mem::take(&mut observed), version).await?;
+                        before.clone_from(&self.cursor);
+                    }
+                    heard = true;
+                }
+                Line::Bookmark { version, .. } => {
+                    if !self.advance(&version) {
+                        // Time does not run backwards in one cluster: it was restored or replaced.
+                        failure = Some(Failure::Gone);
+                        break;
+                    }
+                    heard = true;
+                }
+                Line::Undecodable { reason, resource_version, object } => {
+                    self.garbage(reason);
+                    match (self.listing, resource_version, object) {
+                        (true, _, Some(object)) => observed.push(*object),
+                        (true, _, None) => self.list_is_partial = true,
+                        (false, Some(version), _) => _ = self.advance(&version),
+                        (false, None, _) => {}
+                    }
+                }
+                Line::Failed(failed) => {
+                    failure = Some(failed);
+                    break;
+                }
+            }
+        }
+        self.record(observed, before).await?;
+        if heard && !self.listing {
+            self.empty_watches = 0;
+            self.backoff.reset();
+            self.coverage.watched().await?;
+        }
+        failure.map_or(Ok(heard), |failure| Err(failure.into()))
+    }
+
+    async fn record(
+        &mut self,
+        observed: Vec<Observed>,
+        before: Option<ResourceVersion>,
+    ) -> Result<(), AppendError> {
+        if self.listing {
+            return match observed.is_empty() {
+                true => Ok(()),
+                false => self.append(Phase::ListPage, observed, None).await,
+            };
+        }
+        if observed.is_empty() && self.cursor == before {
+            return Ok(());
+        }
+        self.append(Phase::Watch, observed, self.cursor.clone()).await
+    }
+
+    /// A streaming list told its end: what it showed is all there is, and what follows is the watch.
+    async fn stream_ended(&mut self, last: Vec<Observed>, version: ResourceVersion) -> Result<(), Stop> {
+        self.believe(&version)?;
+        if !last.is_empty() {
+            self.append(Phase::ListPage, last, Some(version.clone())).await?;
+        }
+        self.end_of_list(version).await?;
+        self.listing = false;
+        Ok(())
+    }
+
+    /// Moves the cursor unless that would move it back; false when it would.
+    fn advance(&mut self, to: &ResourceVersion) -> bool {
+        let back =
+            self.cursor.as_ref().and_then(|cursor| to.compare(cursor)).is_some_and(|order| order.is_lt());
+        if !back {
+            self.cursor = Some(to.clone());
+            self.reached = Some(to.clone());
+        }
+        !back
+    }
+}

@@ -1,0 +1,93 @@
+//! Which watches there ought to be: decisions only.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cluster::coverage::reason;
+use crate::cluster::discovery::Discovered;
+use crate::cluster::{ServedKind, Watcher};
+use crate::model::{CoverageMark, CoverageState, Kind, Timestamp, WatchKey};
+
+/// A watch that ought to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Planned {
+    pub(super) served: ServedKind,
+    /// Which of the cluster's watchers it goes through.
+    pub(super) way: usize,
+}
+
+pub(super) type Plan = BTreeMap<WatchKey, Planned>;
+
+/// Whole-cluster ways that may not see a kind.
+pub(super) type Refused = BTreeSet<(Kind, usize)>;
+
+/// One watch for each kind through the first way that may look at the whole cluster; and where none may, one for each
+/// namespace that another way is for. So nothing is watched twice, whatever the ways have in common.
+pub(super) fn plan(cluster: &str, ways: &[Watcher], discovered: &Discovered, refused: &Refused) -> Plan {
+    let key = |kind: &Kind, namespace: &str| WatchKey {
+        cluster: cluster.to_owned(),
+        kind: kind.clone(),
+        namespace: namespace.to_owned(),
+    };
+    let whole: Vec<usize> = (0..ways.len()).filter(|&way| is_whole(&ways[way])).collect();
+    let mut plan = Plan::new();
+    for served in discovered.kinds.values() {
+        let kind = &served.kind;
+        let allowed = whole.iter().copied().find(|&way| !refused.contains(&(kind.clone(), way)));
+        // One that is refused is tried on, so that a permission that returns is noticed.
+        if let Some(way) = allowed.or(whole.first().copied()) {
+            plan.insert(key(kind, ""), Planned { served: served.clone(), way });
+        }
+        if allowed.is_some() || !served.namespaced {
+            continue;
+        }
+        for (way, watcher) in ways.iter().enumerate() {
+            for namespace in &watcher.namespaces {
+                let planned = Planned { served: served.clone(), way };
+                plan.entry(key(kind, namespace)).or_insert(planned);
+            }
+        }
+    }
+    plan
+}
+
+fn is_whole(watcher: &Watcher) -> bool {
+    watcher.namespaces.is_empty()
+}
+
+/// What is to be said of a watch that is no longer in the plan.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Farewell {
+    /// The cluster no longer has the kind, or cannot tell: a gap.
+    Vanished,
+    /// It ends for good, with a mark; and with `unfollow` what it saw is no longer taken for alive.
+    Dismissed { mark: CoverageMark, unfollow: bool },
+}
+
+/// Decides about a watch that is not planned.
+pub(super) fn farewell(watch: &WatchKey, discovered: &Discovered, plan: &Plan, now: Timestamp) -> Farewell {
+    let excluded = |reason: &str, message: &str, unfollow| Farewell::Dismissed {
+        mark: CoverageMark {
+            watch: watch.clone(),
+            state: CoverageState::Excluded,
+            since: now,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        },
+        unfollow,
+    };
+    if let Some(unfollowed) = discovered.unfollowed.get(&watch.kind) {
+        return excluded(unfollowed.reason, &unfollowed.message, true);
+    }
+    if !discovered.kinds.contains_key(&watch.kind) {
+        return Farewell::Vanished;
+    }
+    let everywhere = WatchKey { namespace: String::new(), ..watch.clone() };
+    let covered = !watch.namespace.is_empty() && plan.contains_key(&everywhere);
+    match covered {
+        true => excluded(reason::COVERED, "the whole cluster is watched", false),
+        false => excluded(reason::EXCLUDED, "the configuration no longer looks there", true),
+    }
+}
+
+#[cfg(test)]
+mod tests;

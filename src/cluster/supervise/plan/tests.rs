@@ -1,0 +1,86 @@
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+use super::*;
+use crate::cluster::discovery::Unfollowed;
+use crate::cluster::{Access, ConnectSettings, connect};
+
+async fn ways(namespaces: &[&[&str]]) -> Vec<Watcher> {
+    let settings = ConnectSettings::new(Access::Url("http://127.0.0.1:1".to_owned()));
+    let connection = connect(&settings).await.unwrap();
+    let way = |names: &&[&str]| Watcher {
+        connection: connection.clone(),
+        namespaces: names.iter().map(|&name| name.to_owned()).collect(),
+    };
+    namespaces.iter().map(way).collect()
+}
+
+/// Pods in namespaces and Nodes outside; Leases are there and not followed.
+fn discovered() -> Discovered {
+    let served = |kind: &str, namespaced| ServedKind {
+        kind: Kind::new("", kind),
+        version: "v1".into(),
+        plural: kind.to_lowercase() + "s",
+        namespaced,
+    };
+    let kinds = [served("Pod", true), served("Node", false)].map(|served| (served.kind.clone(), served));
+    let lease = Unfollowed {
+        version: "v1".into(),
+        namespaced: true,
+        reason: "excluded",
+        message: "by default".into(),
+    };
+    Discovered {
+        kinds: kinds.into(),
+        unfollowed: [(Kind::new("", "Lease"), lease)].into(),
+        ..Discovered::default()
+    }
+}
+
+fn told(plan: &Plan) -> Vec<String> {
+    plan.iter().map(|(watch, planned)| format!("{watch} by {}", planned.way)).collect()
+}
+
+#[tokio::test]
+async fn nothing_is_watched_twice() {
+    type Case<'a> = (&'a [&'a [&'a str]], &'a [usize], &'a [&'a str]);
+    let cases: [Case<'_>; 7] = [
+        (&[&[]], &[], &["c/Node by 0", "c/Pod by 0"]),
+        (&[&["a", "b"], &["b", "d"]], &[], &["c/Pod in a by 0", "c/Pod in b by 0", "c/Pod in d by 1"]),
+        (&[&["a"], &[]], &[], &["c/Node by 1", "c/Pod by 1"]),
+        // Refused for the whole cluster: the namespaces, and the refused one goes on trying.
+        (&[&["a"], &[]], &[1], &["c/Node by 1", "c/Pod by 1", "c/Pod in a by 0"]),
+        (&[&[], &[]], &[0], &["c/Node by 0", "c/Pod by 1"]),
+        (&[&[], &[]], &[0, 1], &["c/Node by 0", "c/Pod by 0"]),
+        (&[], &[], &[]),
+    ];
+    for (namespaces, refused, expected) in cases {
+        let refused = refused.iter().map(|&way| (Kind::new("", "Pod"), way)).collect();
+        let plan = plan("c", &ways(namespaces).await, &discovered(), &refused);
+        assert_eq!(told(&plan), expected, "{namespaces:?} {refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_longer_planned_ends_for_a_reason() {
+    let discovered = discovered();
+    let watch = |kind: &str, namespace: &str| WatchKey {
+        cluster: "c".into(),
+        kind: Kind::new("", kind),
+        namespace: namespace.into(),
+    };
+    let whole = plan("c", &ways(&[&[]]).await, &discovered, &Refused::new());
+    let narrow = plan("c", &ways(&[&["a"]]).await, &discovered, &Refused::new());
+    let now = Timestamp::from_micros(7);
+    let said = |watch: WatchKey, plan: &Plan| match farewell(&watch, &discovered, plan, now) {
+        Farewell::Vanished => "vanished".to_owned(),
+        Farewell::Dismissed { mark, unfollow } => {
+            assert_eq!((mark.state, mark.since, &mark.watch), (CoverageState::Excluded, now, &watch));
+            format!("{} {unfollow}", mark.reason)
+        }
+    };
+    assert_eq!(said(watch("Widget", ""), &whole), "vanished");
+    assert_eq!(said(watch("Lease", ""), &whole), "excluded true");
+    assert_eq!(said(watch("Pod", "a"), &whole), "covered false");
+    assert_eq!(said(watch("Pod", "b"), &narrow), "excluded true");
+    assert_eq!(said(watch("Pod", ""), &narrow), "excluded true");
+}

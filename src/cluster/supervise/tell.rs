@@ -1,0 +1,103 @@
+//! What the log is told about groups, kinds and watches that are not followed.
+
+use std::sync::Arc;
+
+use super::plan::{Farewell, farewell};
+use super::{Supervisor, discovery_of};
+use crate::cluster::Sink;
+use crate::cluster::coverage::{Coverage, reason};
+use crate::cluster::discovery::{Discovered, FailedGroup};
+use crate::log::{AppendError, Begin};
+use crate::model::{CoverageMark, CoverageState, WatchKey};
+
+impl<S: Sink> Supervisor<S> {
+    /// Marks the groups that the cluster cannot tell about, and those that it can again.
+    pub(super) async fn tell_groups(&mut self, failed: &[FailedGroup]) -> Result<(), AppendError> {
+        for FailedGroup { group, message } in failed {
+            let watch = discovery_of(&self.settings.name, group);
+            if !self.failing.contains_key(group) {
+                // Its cursor, which is never moved, lets a later run know that the group was failing.
+                self.sink.begin(Begin::new(&watch, false)).await?;
+                let (clock, stats) = (Arc::clone(&self.clock), Arc::clone(&self.settings.stats));
+                let coverage = Coverage::new(watch, self.sink.clone(), clock, stats);
+                self.failing.insert(group.clone(), coverage);
+            }
+            if let Some(coverage) = self.failing.get_mut(group) {
+                coverage.gap(reason::UNAVAILABLE, message.clone()).await?;
+            }
+        }
+        let recovered = |group: &&String| failed.iter().all(|failed| failed.group != **group);
+        let recovered: Vec<String> = self.failing.keys().filter(recovered).cloned().collect();
+        for group in recovered {
+            self.group_recovered(discovery_of(&self.settings.name, &group)).await?;
+            self.failing.remove(&group);
+        }
+        Ok(())
+    }
+
+    async fn group_recovered(&self, watch: WatchKey) -> Result<(), AppendError> {
+        let (reason, message) = (String::new(), String::new());
+        let (state, since) = (CoverageState::Watched, self.clock.now());
+        self.sink.dismiss(CoverageMark { watch, state, since, reason, message }, false).await?;
+        Ok(())
+    }
+
+    pub(super) async fn tell_unfollowed(&mut self, discovered: &Discovered) -> Result<(), AppendError> {
+        for (kind, unfollowed) in &discovered.unfollowed {
+            if self.told.get(kind) == Some(&unfollowed.message) {
+                continue;
+            }
+            let mark = CoverageMark {
+                watch: WatchKey { kind: kind.clone(), ..discovery_of(&self.settings.name, "") },
+                state: CoverageState::Excluded,
+                since: self.clock.now(),
+                reason: unfollowed.reason.to_owned(),
+                message: unfollowed.message.clone(),
+            };
+            self.sink.mark(mark).await?;
+            self.told.insert(kind.clone(), unfollowed.message.clone());
+        }
+        self.told.retain(|kind, _| discovered.unfollowed.contains_key(kind));
+        Ok(())
+    }
+
+    /// Looks through what earlier runs left: kinds, namespaces and groups that are no longer there or no longer looked
+    /// at would otherwise be taken for watched for ever.
+    pub(super) async fn review(&mut self) -> Result<(), AppendError> {
+        let now = self.clock.now();
+        for (watch, last_seen) in self.sink.watches(&self.settings.name).await? {
+            if watch.kind.kind.is_empty() {
+                if !self.failing.contains_key(&watch.kind.group) {
+                    self.group_recovered(watch).await?;
+                }
+            } else if !self.plan.contains_key(&watch) {
+                let goodbye = farewell(&watch, &self.known, &self.plan, now);
+                self.farewells.insert(watch, (goodbye, last_seen.unwrap_or(now)));
+            }
+        }
+        self.say_farewells().await
+    }
+
+    /// Tells the log of watches that ended; what it does not take now is told later.
+    pub(super) async fn say_farewells(&mut self) -> Result<(), AppendError> {
+        while let Some((watch, (goodbye, since))) = self.farewells.first_key_value() {
+            match goodbye.clone() {
+                Farewell::Dismissed { mark, unfollow } => self.sink.dismiss(mark, unfollow).await?,
+                Farewell::Vanished => {
+                    let mark = CoverageMark {
+                        watch: watch.clone(),
+                        state: CoverageState::Gap,
+                        since: *since,
+                        reason: reason::NOT_SERVED.to_owned(),
+                        message: "the cluster no longer has this kind".to_owned(),
+                    };
+                    self.sink.mark(mark).await?
+                }
+            };
+            if let Some((watch, _)) = self.farewells.pop_first() {
+                tracing::info!(%watch, "no longer watched");
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! Runs of watches: where each stands, which may write, and which are over.
+
+use rusqlite::{OptionalExtension, named_params, params};
+
+use super::append::{Appended, Batch, Begin, Epoch, Identified, Session};
+use super::error::LogError;
+use super::write::Write;
+use crate::model::{CoverageMark, CoverageState, Kind, ResourceVersion, Timestamp, WatchKey};
+
+type Result<T> = std::result::Result<T, LogError>;
+
+/// A run of a watch as the cursor knows it.
+pub(super) struct Run {
+    pub(super) kind: i64,
+    pub(super) epoch: Epoch,
+    pub(super) last_seen: Option<Timestamp>,
+    /// The watch asks for other objects than before, and no list has answered yet.
+    pub(super) reselected: bool,
+}
+
+impl Write<'_> {
+    /// Begins a run. Epochs are numbered across all watches, so that it can be told which of two watches that
+    /// look at the same objects saw one later.
+    pub(super) fn begin(&mut self, begin: &Begin) -> Result<Session> {
+        let Begin { watch, selector, fresh } = begin;
+        let kind = self.state.ids.kind(self.connection, &watch.cluster, &watch.kind)?;
+        let epoch = self.next_epoch()?;
+        let sql = "INSERT INTO cursor (kind_id, namespace, epoch, selector) VALUES (:kind, :namespace, :epoch, :selector)
+             ON CONFLICT DO UPDATE SET epoch = :epoch, selector = :selector,
+                 reselected = max(reselected, selector <> :selector),
+                 resource_version = CASE WHEN :fresh OR selector <> :selector THEN NULL ELSE resource_version END
+             RETURNING resource_version, seen_at";
+        let params = named_params! {
+            ":kind": kind, ":namespace": watch.namespace, ":epoch": epoch.0, ":selector": selector, ":fresh": fresh,
+        };
+        let session = self.connection.prepare_cached(sql)?.query_row(params, |row| {
+            Ok(Session {
+                epoch,
+                cursor: row.get::<_, Option<String>>(0)?.map(ResourceVersion::new),
+                last_seen: row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros),
+            })
+        })?;
+        Ok(session)
+    }
+
+    fn next_epoch(&mut self) -> Result<Epoch> {
+        let last = match self.state.epoch {
+            Some(epoch) => epoch.0,
+            None => self
+                .connection
+                .query_row("SELECT coalesce(max(epoch), 0) FROM cursor", [], |row| row.get(0))?,
+        };
+        let next = Epoch(last + 1);
+        self.state.epoch = Some(next);
+        Ok(next)
+    }
+
+    pub(super) fn run(&self, watch: &WatchKey) -> Result<Option<Run>> {
+        let sql = r#"SELECT c.kind_id, c.epoch, c.seen_at, c.reselected
+            FROM cursor c JOIN kind k ON k.id = c.kind_id
+            WHERE k.cluster = ?1 AND k."group" = ?2 AND k.kind = ?3 AND c.namespace = ?4"#;
+        let key = params![watch.cluster, watch.kind.group, watch.kind.kind, watch.namespace];
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let run = statement.query_row(key, |row| {
+            let last_seen = row.get::<_, Option<i64>>(2)?.map(Timestamp::from_micros);
+            Ok(Run { kind: row.get(0)?, epoch: Epoch(row.get(1)?), last_seen, reselected: row.get(3)? })
+        });
+        Ok(run.optional()?)
+    }
+
+    /// Moves the cursor to what a batch covers; `listed` when it ends a list.
+    pub(super) fn advance(&self, batch: &Batch, run: &Run, listed: bool) -> Result<()> {
+        let sql = "UPDATE cursor SET resource_version = coalesce(:cursor, resource_version), seen_at = :now,
+                reselected = reselected AND NOT :listed
+            WHERE kind_id = :kind AND namespace = :namespace";
+        self.connection.prepare_cached(sql)?.execute(named_params! {
+            ":cursor": batch.cursor.as_ref().map(ResourceVersion::as_str),
+            ":now": self.now.as_micros(),
+            ":listed": listed,
+            ":kind": run.kind,
+            ":namespace": batch.watch.namespace,
+        })?;
+        Ok(())
+    }
+
+    /// Learns which cluster answers under a name. One that took another's place shares neither its history nor its
+    /// tokens, so that every watch has to list again.
+    pub(super) fn identify(&mut self, cluster: &str, uid: &str) -> Result<Identified> {
+        let known: Option<String> = self
+            .connection
+            .prepare_cached("SELECT uid FROM cluster_identity WHERE cluster = ?1")?
+            .query_row([cluster], |row| row.get(0))
+            .optional()?;
+        if known.as_deref() == Some(uid) {
+            return Ok(Identified::Known);
+        }
+        let sql = "INSERT OR REPLACE INTO cluster_identity (cluster, uid) VALUES (?1, ?2)";
+        self.connection.prepare_cached(sql)?.execute([cluster, uid])?;
+        let Some(before) = known else { return Ok(Identified::Known) };
+        let epoch = self.next_epoch()?;
+        let sql = "UPDATE cursor SET resource_version = NULL, epoch = ?2
+            WHERE kind_id IN (SELECT id FROM kind WHERE cluster = ?1)";
+        self.connection.prepare_cached(sql)?.execute(params![cluster, epoch.0])?;
+        let watch =
+            WatchKey { cluster: cluster.to_owned(), kind: Kind::new("", ""), namespace: String::new() };
+        self.mark(&CoverageMark {
+            since: self.last_seen(cluster)?.unwrap_or(self.now),
+            watch,
+            state: CoverageState::Gap,
+            reason: "replaced".to_owned(),
+            message: format!("another cluster answers under this name: its uid is {uid}, it was {before}"),
+        })?;
+        Ok(Identified::Replaced)
+    }
+
+    fn last_seen(&self, cluster: &str) -> Result<Option<Timestamp>> {
+        let sql = "SELECT max(seen_at) FROM cursor WHERE kind_id IN (SELECT id FROM kind WHERE cluster = ?1)";
+        let seen_at: Option<i64> =
+            self.connection.prepare_cached(sql)?.query_row([cluster], |row| row.get(0))?;
+        Ok(seen_at.map(Timestamp::from_micros))
+    }
+
+    /// The watches of a cluster that ever began and were not dismissed, with when each last heard of it.
+    pub(super) fn watches(&self, cluster: &str) -> Result<Vec<(WatchKey, Option<Timestamp>)>> {
+        let sql = r#"SELECT k."group", k.kind, c.namespace, c.seen_at FROM cursor c JOIN kind k ON k.id = c.kind_id
+            WHERE k.cluster = ?1 ORDER BY k."group", k.kind, c.namespace"#;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([cluster], |row| {
+            let kind = Kind::new(row.get::<_, String>(0)?, row.get::<_, String>(1)?);
+            let watch = WatchKey { cluster: cluster.to_owned(), kind, namespace: row.get(2)? };
+            Ok((watch, row.get::<_, Option<i64>>(3)?.map(Timestamp::from_micros)))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Ends a watch for good: its mark says why, its cursor is forgotten, and with `unfollow` nothing of what it saw
+    /// is taken for alive any longer.
+    pub(super) fn dismiss(&mut self, mark: &CoverageMark, unfollow: bool) -> Result<Appended> {
+        let Some(run) = self.run(&mark.watch)? else { return self.mark(mark) };
+        let ended = match unfollow {
+            true => self.unfollow(&mark.watch, run.kind, run.last_seen.unwrap_or(self.now))?,
+            false => 0,
+        };
+        let sql = "DELETE FROM cursor WHERE kind_id = ?1 AND namespace = ?2";
+        self.connection.prepare_cached(sql)?.execute(params![run.kind, mark.watch.namespace])?;
+        let marked = self.mark(mark)?;
+        Ok(Appended { written: marked.written + ended, ..marked })
+    }
+}

@@ -1,0 +1,140 @@
+//! Runs of watches: which may write, what they resume from, and what their end means.
+
+use super::*;
+
+fn pods_in(namespace: &str) -> WatchKey {
+    WatchKey { namespace: namespace.into(), ..pods() }
+}
+
+fn batch_of(watch: &WatchKey, epoch: Epoch, phase: Phase, observed: Vec<Observed>, cursor: &str) -> Batch {
+    Batch { watch: watch.clone(), ..batch(epoch, phase, observed, cursor) }
+}
+
+#[tokio::test]
+async fn watches_of_the_same_objects_do_not_end_what_another_saw() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let (whole, narrow) = (pods(), pods_in("shop"));
+    // Many runs of the narrow watch must not make its epochs look newer than those of the whole.
+    for _ in 0..5 {
+        log.appender.begin(Begin::new(&narrow, true)).await.unwrap();
+    }
+    let early = log.appender.begin(Begin::new(&narrow, true)).await.unwrap().epoch;
+    let late = log.appender.begin(Begin::new(&whole, true)).await.unwrap().epoch;
+    let (a, b) = (|version| pod("a", "ua", version, "1"), |version| pod("b", "ub", version, "1"));
+    let append = async |watch: &WatchKey, epoch, phase, observed| {
+        log.appender.append(batch_of(watch, epoch, phase, observed, "10")).await.unwrap()
+    };
+    append(&narrow, early, Phase::ListPage, vec![a(1), b(2)]).await;
+    append(&whole, late, Phase::ListPage, vec![a(1)]).await;
+    // The run that began earlier sees it again, which must not undo what the later one saw.
+    append(&narrow, early, Phase::Watch, vec![a(1)]).await;
+    let ended = append(&whole, late, Phase::ListEnd, vec![]).await;
+    assert_eq!(ended.written, 1, "b was not listed, a was");
+    log.stop();
+    assert_eq!(told(dir.path()), ["+a 1", "+b 1", "-b relist"]);
+}
+
+#[tokio::test]
+async fn a_list_older_than_what_is_recorded_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let epoch = log.appender.begin(Begin::new(&pods(), true)).await.unwrap().epoch;
+    let append = async |phase, version, cursor: &str| {
+        let observed = vec![pod("a", "ua", version, &version.to_string())];
+        log.appender.append(batch(epoch, phase, observed, cursor)).await.unwrap()
+    };
+    append(Phase::ListPage, 20, "25").await;
+    let lagging = append(Phase::ListPage, 10, "15").await;
+    assert_eq!((lagging.written, lagging.stale), (0, 1));
+    // A list that is newer and yet shows an older state: the cluster was set back.
+    let set_back = append(Phase::ListPage, 11, "30").await;
+    assert_eq!((set_back.written, set_back.stale), (1, 0));
+    log.stop();
+    assert_eq!(told(dir.path()), ["+a 20", "+a 11"]);
+}
+
+#[tokio::test]
+async fn another_question_is_not_answered_by_an_old_cursor() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let begin = async |selector: &str| {
+        let begin = Begin { selector: selector.into(), ..Begin::new(&pods(), false) };
+        log.appender.begin(begin).await.unwrap()
+    };
+    let end = async |epoch, names: &[&str]| {
+        let observed = names.iter().map(|name| pod(name, &format!("u{name}"), 1, "1")).collect();
+        log.appender.append(batch(epoch, Phase::ListPage, observed, "10")).await.unwrap();
+        log.appender.append(batch(epoch, Phase::ListEnd, vec![], "10")).await.unwrap();
+    };
+    end(begin("").await.epoch, &["a", "b"]).await;
+    assert!(begin("").await.cursor.is_some(), "the same question goes on");
+    let other = begin("&labelSelector=tier").await;
+    assert!(other.cursor.is_none());
+    // A crash before the list is over must not forget that the question changed.
+    let other = begin("&labelSelector=tier").await;
+    end(other.epoch, &["a"]).await;
+    let again = begin("&labelSelector=tier").await;
+    assert!(again.cursor.is_some());
+    end(again.epoch, &[]).await;
+    log.stop();
+    assert_eq!(told(dir.path()), ["+a 1", "+b 1", "-b unfollowed", "-a relist"]);
+}
+
+#[tokio::test]
+async fn another_cluster_under_the_same_name_forgets_every_cursor() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let identify = async |uid: &str| log.appender.identify("one", uid).await.unwrap();
+    assert_eq!(identify("u1").await, Identified::Known);
+    let run = log.appender.begin(Begin::new(&pods(), false)).await.unwrap().epoch;
+    let observed = vec![pod("a", "ua", 1, "1")];
+    log.appender.append(batch(run, Phase::ListPage, observed, "10")).await.unwrap();
+    log.appender.append(batch(run, Phase::ListEnd, vec![], "10")).await.unwrap();
+    assert_eq!(identify("u1").await, Identified::Known);
+    assert!(log.appender.begin(Begin::new(&pods(), false)).await.unwrap().cursor.is_some());
+    let run = log.appender.begin(Begin::new(&pods(), false)).await.unwrap().epoch;
+    assert_eq!(identify("u2").await, Identified::Replaced);
+    let late = log.appender.append(batch(run, Phase::Watch, vec![], "11")).await;
+    assert!(matches!(late, Err(AppendError::Superseded(_))), "what began before may not write");
+    assert!(log.appender.begin(Begin::new(&pods(), false)).await.unwrap().cursor.is_none());
+    assert_eq!(identify("u2").await, Identified::Known);
+    log.stop();
+    assert_eq!(told(dir.path()), ["+a 1", "Gap"]);
+}
+
+#[tokio::test]
+async fn a_dismissed_watch_leaves_a_mark_and_no_cursor() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    for (namespace, unfollow) in [("shop", true), ("bank", false)] {
+        let watch = pods_in(namespace);
+        let epoch = log.appender.begin(Begin::new(&watch, false)).await.unwrap().epoch;
+        let Observed::Applied(object) = pod(namespace, namespace, 1, "1") else { unreachable!() };
+        let observed = vec![Observed::Applied(Observation { namespace: namespace.into(), ..object })];
+        log.appender.append(batch_of(&watch, epoch, Phase::ListPage, observed, "10")).await.unwrap();
+        log.appender.append(batch_of(&watch, epoch, Phase::ListEnd, vec![], "10")).await.unwrap();
+        assert_eq!(log.appender.watches("one").await.unwrap().len(), 1);
+        let mark = CoverageMark {
+            watch: watch.clone(),
+            state: CoverageState::Excluded,
+            since: Timestamp::from_micros(0),
+            reason: "excluded".into(),
+            message: String::new(),
+        };
+        log.appender.dismiss(mark, unfollow).await.unwrap();
+        assert!(log.appender.watches("one").await.unwrap().is_empty());
+        assert!(log.appender.begin(Begin::new(&watch, false)).await.unwrap().cursor.is_none());
+        let mark = CoverageMark {
+            watch,
+            state: CoverageState::Excluded,
+            since: Timestamp::from_micros(0),
+            reason: String::new(),
+            message: String::new(),
+        };
+        log.appender.dismiss(mark, false).await.unwrap();
+    }
+    log.stop();
+    let expected = ["+shop 1", "-shop unfollowed", "Excluded", "Excluded", "+bank 1", "Excluded", "Excluded"];
+    assert_eq!(told(dir.path()), expected);
+}
