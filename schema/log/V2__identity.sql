@@ -10,3 +10,7 @@ ALTER TABLE cursor ADD COLUMN selector TEXT NOT NULL DEFAULT '';
 
 -- 1 from the moment at which the question changed until a list has answered it: what that list misses need not be gone.
 ALTER TABLE cursor ADD COLUMN reselected INTEGER NOT NULL DEFAULT 0;
+
+-- When the watch began for the first time, and when its present run began; both by our clock.
+ALTER TABLE cursor ADD COLUMN first_begun_at INTEGER;
+ALTER TABLE cursor ADD COLUMN begun_at INTEGER;

@@ -44,10 +44,13 @@ impl ConnectSettings {
     }
 }
 
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
 /// A way to a cluster; opened connections and renewed credentials are shared by its clones.
 #[derive(Clone)]
 pub struct ClusterConnection {
-    settings: ConnectSettings,
+    /// How credentials are read again; none where there are none.
+    settings: Option<ConnectSettings>,
     client: Arc<RwLock<kube::Client>>,
     renewed: Arc<Mutex<Option<Instant>>>,
     url: String,
@@ -57,6 +60,20 @@ pub struct ClusterConnection {
 const RENEWAL: Duration = Duration::from_secs(10);
 
 impl ClusterConnection {
+    /// A way to a cluster without a network, by a service that answers requests; `url` is only told to people.
+    pub fn through<S, B>(service: S, url: &str) -> Self
+    where
+        S: tower_service::Service<http::Request<kube::client::Body>, Response = http::Response<B>>,
+        S: Send + 'static,
+        S::Future: Send + 'static,
+        S::Error: Into<BoxError>,
+        B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let client = Arc::new(RwLock::new(kube::Client::new(service, "default")));
+        ClusterConnection { settings: None, client, renewed: Arc::default(), url: url.to_owned() }
+    }
+
     /// The server's address.
     pub fn url(&self) -> &str {
         &self.url
@@ -75,7 +92,8 @@ impl ClusterConnection {
             }
             *renewed = Some(Instant::now());
         }
-        let client = client(config(&self.settings).await?)?;
+        let Some(settings) = &self.settings else { return Ok(()) };
+        let client = client(config(settings).await?)?;
         *self.client.write().unwrap_or_else(PoisonError::into_inner) = client;
         Ok(())
     }
@@ -140,7 +158,7 @@ pub async fn connect(settings: &ConnectSettings) -> Result<ClusterConnection, Co
     let config = config(settings).await?;
     let url = config.cluster_url.to_string();
     let client = Arc::new(RwLock::new(client(config)?));
-    Ok(ClusterConnection { settings: settings.clone(), client, renewed: Arc::default(), url })
+    Ok(ClusterConnection { settings: Some(settings.clone()), client, renewed: Arc::default(), url })
 }
 
 fn client(config: kube::Config) -> Result<kube::Client, ConnectError> {

@@ -64,11 +64,19 @@ impl<S: Sink> Coverage<S> {
         }
     }
 
-    /// The server gave a sign of life.
+    /// The server told everything up to now.
     pub(super) fn heard(&mut self) {
-        let now = self.clock.now();
-        self.last_heard = Some(now);
-        self.stats.heard(now);
+        self.heard_at(self.clock.now());
+    }
+
+    /// The server told everything up to then.
+    pub(super) fn heard_at(&mut self, then: Timestamp) {
+        self.last_heard = Some(then);
+        self.stats.heard(then);
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     pub(super) fn last_heard(&self) -> Option<Timestamp> {

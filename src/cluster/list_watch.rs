@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use self::reader::Reader;
-use super::backoff::Backoff;
+use super::backoff::{Backoff, Spread};
 use super::coverage::Coverage;
 use super::discovery::tells_kinds;
 use super::outcome::{Activity, Next, decide};
@@ -116,6 +116,7 @@ pub(super) struct ListWatch<S> {
     shared: Shared,
     coverage: Coverage<S>,
     backoff: Backoff,
+    spread: Spread,
     epoch: Epoch,
     /// Where to watch from: what the log holds, or one that the log is about to hold.
     cursor: Option<ResourceVersion>,
@@ -128,8 +129,12 @@ pub(super) struct ListWatch<S> {
     garbage_told: bool,
     /// Whether the server may know streaming lists.
     streams: bool,
+    /// Whether the server is known to send bookmarks.
+    bookmarks: bool,
     /// A streaming list is under way: what is told is a list until its end is told.
     listing: bool,
+    /// When the list under way began: what it shows was so at least then.
+    list_began: Timestamp,
     /// Whether the list under way held objects that could not be told apart.
     list_is_partial: bool,
     /// The watch that a streaming list goes over into.
@@ -153,7 +158,8 @@ impl<S: Sink> ListWatch<S> {
             selector: settings.selection.query(served, &watch.namespace),
             api_version: served.api_version(),
             coverage,
-            backoff: Backoff::new(limits.backoff_least, limits.backoff_most),
+            backoff: Backoff::new(limits.backoff_least, limits.backoff_most, settings.spread(&watch)),
+            spread: settings.spread(&watch),
             streams: settings.streaming_lists,
             watch,
             settings,
@@ -166,7 +172,9 @@ impl<S: Sink> ListWatch<S> {
             first_run: true,
             empty_watches: 0,
             garbage_told: false,
+            bookmarks: false,
             listing: false,
+            list_began: Timestamp::from_micros(0),
             list_is_partial: false,
             opened: None,
         }

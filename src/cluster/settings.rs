@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::backoff::{Spread, random_seed};
 use super::{ClusterConnection, ClusterStats, Selection};
+use crate::model::WatchKey;
 use crate::redact::Rules;
 
 /// How one cluster is followed.
@@ -25,6 +27,8 @@ pub struct ClusterSettings {
     pub streaming_lists: bool,
     /// Sizes and times.
     pub limits: Limits,
+    /// From which waits are spread; the same seed spreads them the same way.
+    pub seed: u64,
     /// Counters, shared with whoever shows them.
     pub stats: Arc<ClusterStats>,
 }
@@ -41,8 +45,16 @@ impl ClusterSettings {
             concurrent_appends: 4,
             streaming_lists: true,
             limits: Limits::default(),
+            seed: random_seed(),
             stats: Arc::default(),
         }
+    }
+
+    /// Spreads the waits of one watch unlike those of another.
+    pub(super) fn spread(&self, watch: &WatchKey) -> Spread {
+        let name = blake3::hash(watch.to_string().as_bytes());
+        let bytes = name.as_bytes().first_chunk().copied().unwrap_or_default();
+        Spread::new(self.seed ^ u64::from_le_bytes(bytes))
     }
 }
 

@@ -98,11 +98,11 @@ impl<S: Sink> Supervisor<S> {
         cancel: CancellationToken,
     ) -> Self {
         let all = discovery_of(&settings.name, "");
-        let (stats, limits) = (Arc::clone(&settings.stats), &settings.limits);
+        let (stats, limits, spread) = (Arc::clone(&settings.stats), &settings.limits, settings.spread(&all));
         Supervisor {
             discovery: Coverage::new(all, sink.clone(), Arc::clone(&clock), stats),
             failing: BTreeMap::new(),
-            backoff: Backoff::new(limits.backoff_least, limits.backoff_most),
+            backoff: Backoff::new(limits.backoff_least, limits.backoff_most, spread),
             shared: Shared::new(&settings),
             settings: Arc::new(settings),
             watchers,

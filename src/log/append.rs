@@ -54,7 +54,7 @@ pub struct Session {
     pub epoch: Epoch,
     /// Where to resume watching; none means that a list is needed first.
     pub cursor: Option<ResourceVersion>,
-    /// When an earlier run last heard from the cluster.
+    /// Up to when earlier runs recorded all that happened; none where no run got that far.
     pub last_seen: Option<Timestamp>,
 }
 
@@ -94,8 +94,10 @@ pub enum Phase {
     ListEnd,
     /// The end of a list in which some objects could not even be told apart: nothing follows from absence.
     PartialListEnd,
-    /// Changes reported by a watch, in the cluster's order.
+    /// Changes reported by a watch, in the cluster's order; more of the past may be about to come.
     Watch,
+    /// The same up to a state that the cluster calls its newest: all that happened is recorded.
+    UpToDate,
 }
 
 /// Observations of one watch that become durable together, with the cursor that covers them.

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, named_params, params};
 
-use super::append::{Appended, Batch, Begin, Epoch, Identified, Session};
+use super::append::{Appended, Batch, Begin, Epoch, Identified, Phase, Session};
 use super::error::LogError;
 use super::write::Write;
 use crate::model::{CoverageMark, CoverageState, Kind, ResourceVersion, Timestamp, WatchKey};
@@ -13,7 +13,6 @@ type Result<T> = std::result::Result<T, LogError>;
 pub(super) struct Run {
     pub(super) kind: i64,
     pub(super) epoch: Epoch,
-    pub(super) last_seen: Option<Timestamp>,
     /// The watch asks for other objects than before, and no list has answered yet.
     pub(super) reselected: bool,
 }
@@ -25,13 +24,15 @@ impl Write<'_> {
         let Begin { watch, selector, fresh } = begin;
         let kind = self.state.ids.kind(self.connection, &watch.cluster, &watch.kind)?;
         let epoch = self.next_epoch()?;
-        let sql = "INSERT INTO cursor (kind_id, namespace, epoch, selector) VALUES (:kind, :namespace, :epoch, :selector)
-             ON CONFLICT DO UPDATE SET epoch = :epoch, selector = :selector,
+        let sql = "INSERT INTO cursor (kind_id, namespace, epoch, selector, first_begun_at, begun_at)
+             VALUES (:kind, :namespace, :epoch, :selector, :now, :now)
+             ON CONFLICT DO UPDATE SET epoch = :epoch, selector = :selector, begun_at = :now,
                  reselected = max(reselected, selector <> :selector),
                  resource_version = CASE WHEN :fresh OR selector <> :selector THEN NULL ELSE resource_version END
              RETURNING resource_version, seen_at";
         let params = named_params! {
             ":kind": kind, ":namespace": watch.namespace, ":epoch": epoch.0, ":selector": selector, ":fresh": fresh,
+            ":now": self.now.as_micros(),
         };
         let session = self.connection.prepare_cached(sql)?.query_row(params, |row| {
             Ok(Session {
@@ -56,31 +57,44 @@ impl Write<'_> {
     }
 
     pub(super) fn run(&self, watch: &WatchKey) -> Result<Option<Run>> {
-        let sql = r#"SELECT c.kind_id, c.epoch, c.seen_at, c.reselected
+        let sql = r#"SELECT c.kind_id, c.epoch, c.reselected
             FROM cursor c JOIN kind k ON k.id = c.kind_id
             WHERE k.cluster = ?1 AND k."group" = ?2 AND k.kind = ?3 AND c.namespace = ?4"#;
         let key = params![watch.cluster, watch.kind.group, watch.kind.kind, watch.namespace];
         let mut statement = self.connection.prepare_cached(sql)?;
         let run = statement.query_row(key, |row| {
-            let last_seen = row.get::<_, Option<i64>>(2)?.map(Timestamp::from_micros);
-            Ok(Run { kind: row.get(0)?, epoch: Epoch(row.get(1)?), last_seen, reselected: row.get(3)? })
+            Ok(Run { kind: row.get(0)?, epoch: Epoch(row.get(1)?), reselected: row.get(2)? })
         });
         Ok(run.optional()?)
     }
 
-    /// Moves the cursor to what a batch covers; `listed` when it ends a list.
-    pub(super) fn advance(&self, batch: &Batch, run: &Run, listed: bool) -> Result<()> {
-        let sql = "UPDATE cursor SET resource_version = coalesce(:cursor, resource_version), seen_at = :now,
+    /// Moves the cursor to what a batch covers.
+    ///
+    /// A list shows everything as it was when it began, and a watch that caught up as it is now. A watch that is still
+    /// catching up tells what happened without telling when, so it moves nothing but the cursor.
+    pub(super) fn advance(&self, batch: &Batch, run: &Run) -> Result<()> {
+        let sql = "UPDATE cursor SET resource_version = coalesce(:cursor, resource_version),
+                seen_at = CASE WHEN :listed THEN coalesce(begun_at, seen_at) WHEN :current THEN :now ELSE seen_at END,
                 reselected = reselected AND NOT :listed
             WHERE kind_id = :kind AND namespace = :namespace";
         self.connection.prepare_cached(sql)?.execute(named_params! {
             ":cursor": batch.cursor.as_ref().map(ResourceVersion::as_str),
             ":now": self.now.as_micros(),
-            ":listed": listed,
+            ":listed": batch.phase == Phase::ListEnd,
+            ":current": batch.phase == Phase::UpToDate,
             ":kind": run.kind,
             ":namespace": batch.watch.namespace,
         })?;
         Ok(())
+    }
+
+    /// Up to when all that happened to a kind in a namespace is recorded, by whichever watch looks there.
+    pub(super) fn last_seen(&self, kind: i64, namespace: &str) -> Result<Timestamp> {
+        let sql = "SELECT coalesce(max(seen_at), min(first_begun_at)) FROM cursor
+            WHERE kind_id = ?1 AND namespace IN ('', ?2)";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let seen: Option<i64> = statement.query_row(params![kind, namespace], |row| row.get(0))?;
+        Ok(seen.map_or(self.now, Timestamp::from_micros))
     }
 
     /// Learns which cluster answers under a name. One that took another's place shares neither its history nor its
@@ -104,7 +118,7 @@ impl Write<'_> {
         let watch =
             WatchKey { cluster: cluster.to_owned(), kind: Kind::new("", ""), namespace: String::new() };
         self.mark(&CoverageMark {
-            since: self.last_seen(cluster)?.unwrap_or(self.now),
+            since: self.cluster_seen(cluster)?.unwrap_or(self.now),
             watch,
             state: CoverageState::Gap,
             reason: "replaced".to_owned(),
@@ -113,7 +127,7 @@ impl Write<'_> {
         Ok(Identified::Replaced)
     }
 
-    fn last_seen(&self, cluster: &str) -> Result<Option<Timestamp>> {
+    fn cluster_seen(&self, cluster: &str) -> Result<Option<Timestamp>> {
         let sql = "SELECT max(seen_at) FROM cursor WHERE kind_id IN (SELECT id FROM kind WHERE cluster = ?1)";
         let seen_at: Option<i64> =
             self.connection.prepare_cached(sql)?.query_row([cluster], |row| row.get(0))?;
@@ -138,7 +152,7 @@ impl Write<'_> {
     pub(super) fn dismiss(&mut self, mark: &CoverageMark, unfollow: bool) -> Result<Appended> {
         let Some(run) = self.run(&mark.watch)? else { return self.mark(mark) };
         let ended = match unfollow {
-            true => self.unfollow(&mark.watch, run.kind, run.last_seen.unwrap_or(self.now))?,
+            true => self.unfollow(&mark.watch, run.kind)?,
             false => 0,
         };
         let sql = "DELETE FROM cursor WHERE kind_id = ?1 AND namespace = ?2";

@@ -102,7 +102,7 @@ impl Write<'_> {
             appended.written += self.list_end(batch, &run)?;
         }
         if batch.phase != Phase::ListPage {
-            self.advance(batch, &run, batch.phase == Phase::ListEnd)?;
+            self.advance(batch, &run)?;
         }
         appended.head = self.state.head;
         Ok(Ok(appended))
@@ -129,7 +129,7 @@ impl Write<'_> {
             if live.uid == seen.uid.as_str() {
                 same = Some(live);
             } else {
-                let last_seen = run.last_seen.unwrap_or(self.now);
+                let last_seen = self.last_seen(run.kind, &key.namespace)?;
                 self.deleted(&live, &key, DeletionCause::Replaced { last_seen })?;
                 appended.written += 1;
             }
@@ -228,13 +228,12 @@ impl Write<'_> {
     /// What the list no longer held is gone since some time after the watch last heard of the cluster.
     fn list_end(&mut self, batch: &Batch, run: &Run) -> Result<usize> {
         let missing = self.live_before(run.kind, &batch.watch.namespace, run.epoch)?;
-        let last_seen = run.last_seen.unwrap_or(self.now);
-        let cause = if run.reselected {
-            DeletionCause::Unfollowed { last_seen }
-        } else {
-            DeletionCause::Relist { last_seen }
-        };
         for (live, namespace, name) in &missing {
+            let last_seen = self.last_seen(run.kind, namespace)?;
+            let cause = match run.reselected {
+                true => DeletionCause::Unfollowed { last_seen },
+                false => DeletionCause::Relist { last_seen },
+            };
             self.deleted(live, &key_of(&batch.watch, namespace, name), cause)?;
         }
         Ok(missing.len())
@@ -255,10 +254,10 @@ impl Write<'_> {
     }
 
     /// Ends what is alive of a kind, everywhere or in a namespace, because nobody follows it any more.
-    pub(super) fn unfollow(&mut self, watch: &WatchKey, kind: i64, last_seen: Timestamp) -> Result<usize> {
+    pub(super) fn unfollow(&mut self, watch: &WatchKey, kind: i64) -> Result<usize> {
         let alive = self.live_before(kind, &watch.namespace, Epoch(i64::MAX))?;
         for (live, namespace, name) in &alive {
-            let cause = DeletionCause::Unfollowed { last_seen };
+            let cause = DeletionCause::Unfollowed { last_seen: self.last_seen(kind, namespace)? };
             self.deleted(live, &key_of(watch, namespace, name), cause)?;
         }
         Ok(alive.len())
@@ -400,7 +399,7 @@ fn is_stale(batch: &Batch, seen: &Observation, live: &Live) -> bool {
     let before = |one: &ResourceVersion, other| one.compare(other).is_some_and(std::cmp::Ordering::is_lt);
     let older = before(&seen.resource_version, &live.resource_version);
     match batch.phase {
-        Phase::Watch => older,
+        Phase::Watch | Phase::UpToDate => older,
         _ => older && batch.cursor.as_ref().is_some_and(|list| before(list, &live.resource_version)),
     }
 }

@@ -98,27 +98,49 @@ impl LogWriter {
     pub fn run(mut self) -> Result<(), LogError> {
         let mut group = Vec::with_capacity(GROUP);
         while self.queue.blocking_recv_many(&mut group, GROUP) > 0 {
-            match self.commit_when_there_is_room(&group) {
-                Ok(Some(replies)) => {
-                    self.head.set(self.state.head);
-                    for (queued, reply) in group.drain(..).zip(replies) {
-                        // Whoever asked may have gone; the change stands all the same.
-                        let _ = queued.reply.send(reply);
-                    }
-                }
-                Ok(None) => return Ok(()),
-                Err(error) => {
-                    self.health.set(Some(error.to_string()));
-                    for queued in group {
-                        let _ = queued.reply.send(Err(AppendError::Failed(error.to_string())));
-                    }
-                    return Err(error);
-                }
+            if !self.answer(&mut group)? {
+                return Ok(());
             }
         }
         // A log at rest is one whole file, easy to copy. Where a reader is in the way it keeps its WAL, as well.
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())
+    }
+
+    /// The same on the thread of the caller, which every commit holds up: for simulations under a clock of their own.
+    ///
+    /// # Errors
+    /// As [`LogWriter::run`].
+    pub async fn run_here(mut self) -> Result<(), LogError> {
+        let mut group = Vec::with_capacity(GROUP);
+        while self.queue.recv_many(&mut group, GROUP).await > 0 {
+            if !self.answer(&mut group)? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits a group and answers it; false when nobody is left to wait for it.
+    fn answer(&mut self, group: &mut Vec<Queued>) -> Result<bool, LogError> {
+        match self.commit_when_there_is_room(group) {
+            Ok(Some(replies)) => {
+                self.head.set(self.state.head);
+                for (queued, reply) in group.drain(..).zip(replies) {
+                    // Whoever asked may have gone; the change stands all the same.
+                    let _ = queued.reply.send(reply);
+                }
+                Ok(true)
+            }
+            Ok(None) => Ok(false),
+            Err(error) => {
+                self.health.set(Some(error.to_string()));
+                for queued in group.drain(..) {
+                    let _ = queued.reply.send(Err(AppendError::Failed(error.to_string())));
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Commits a group, waiting as long as the disk is full: whoever sent it waits too, so nothing is dropped.

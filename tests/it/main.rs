@@ -7,5 +7,6 @@ mod bad_input;
 mod control_plane;
 mod fleet;
 mod server;
+mod simulation;
 mod spine;
 mod tidy;

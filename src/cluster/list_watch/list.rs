@@ -24,6 +24,7 @@ impl<S: Sink> ListWatch<S> {
         let _permit = lists.acquire().await;
         self.settings.stats.relist();
         self.list_is_partial = false;
+        self.list_began = self.coverage.now();
         if self.streams {
             match self.stream().await {
                 Err(Stop::Failed(Failure::Invalid(message))) => {
@@ -41,16 +42,14 @@ impl<S: Sink> ListWatch<S> {
 
     /// Lists by a watch that begins with what there is. It goes on as the watch, so that nothing lies between them.
     async fn stream(&mut self) -> Result<State, Stop> {
+        let lifetime = self.lifetime();
         let limits = &self.settings.limits;
         let path = format!(
             "{}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true{}&timeoutSeconds={}",
-            self.path,
-            self.selector,
-            self.lifetime()
+            self.path, self.selector, lifetime
         );
         self.settings.stats.request();
         let body = get(&self.connection.client(), &path, "application/json", limits).await?;
-        self.coverage.heard();
         let (silence, most) = (limits.streaming_silence, limits.list_objects);
         self.opened = Some(Reader::new(body, limits));
         self.listing = true;
@@ -93,7 +92,6 @@ impl<S: Sink> ListWatch<S> {
             let mut cursor = None;
             while let Some(text) = pages.recv().await {
                 let page = Page::parse(&text)?;
-                self.coverage.heard();
                 if cursor.is_none() {
                     // All pages show the state of the first; where a server differs, the earlier is the safe one.
                     let shown = ResourceVersion::new(page.metadata.resource_version.clone());
@@ -129,6 +127,7 @@ impl<S: Sink> ListWatch<S> {
     pub(super) async fn end_of_list(&mut self, cursor: ResourceVersion) -> Result<State, Stop> {
         let end = if self.list_is_partial { Phase::PartialListEnd } else { Phase::ListEnd };
         self.append(end, Vec::new(), Some(cursor.clone())).await?;
+        self.coverage.heard_at(self.list_began);
         self.reached = Some(cursor.clone());
         self.cursor = Some(cursor);
         Ok(State::Watch)

@@ -1,5 +1,6 @@
 //! Takes from a watch whatever lines are there.
 
+use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,14 +19,35 @@ pub(super) enum Read {
     /// A line longer than we take.
     TooLong,
     /// The end; a line cut off by it is told again by the next watch.
-    Ended(String),
+    Ended(Ending),
+}
+
+/// How a watch ended.
+#[derive(Clone, Debug)]
+pub(super) enum Ending {
+    /// By the server, as every watch does.
+    Closed,
+    /// By a failure on the way.
+    Broken(String),
+    /// It was given up, for nothing was heard for too long.
+    Silence,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ending::Closed => f.write_str("closed by the server"),
+            Ending::Broken(why) => f.write_str(why),
+            Ending::Silence => f.write_str("no sign of life"),
+        }
+    }
 }
 
 /// Reads a watch in batches.
 pub(super) struct Reader {
     body: Pieces,
     lines: Lines,
-    ended: Option<String>,
+    ended: Option<Ending>,
     batch_lines: usize,
     batch_bytes: usize,
     idle: Duration,
@@ -84,13 +106,13 @@ impl Reader {
         } else if let Ok(piece) = timeout(self.idle, self.body.next()).await {
             piece
         } else {
-            self.ended = Some("silence".to_owned());
+            self.ended = Some(Ending::Silence);
             return true;
         };
         match piece {
             Some(Ok(piece)) => self.lines.push(&piece),
-            Some(Err(error)) => self.ended = Some(error),
-            None => self.ended = Some("closed by the server".to_owned()),
+            Some(Err(error)) => self.ended = Some(Ending::Broken(error)),
+            None => self.ended = Some(Ending::Closed),
         }
         true
     }

@@ -5,10 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::{Instant, timeout};
 
-use super::reader::{Read, Reader};
+use super::reader::{Ending, Read, Reader};
 use super::{ListWatch, State, Stop, TURN};
 use crate::cluster::Sink;
-use crate::cluster::backoff::between;
 use crate::cluster::coverage::reason;
 use crate::cluster::document::{Line, line};
 use crate::cluster::outcome::{Close, after_close};
@@ -24,8 +23,8 @@ impl<S: Sink> ListWatch<S> {
             Some(reader) => reader,
             None => self.open(&from).await?,
         };
-        self.coverage.heard();
-        // After watches that closed at once, an answer alone proves nothing.
+        // That a watch was opened does not prove that all was heard: what it should tell may be gone. After watches that
+        // closed at once, an answer proves nothing at all.
         if self.empty_watches == 0 {
             self.coverage.watched().await?;
         }
@@ -45,7 +44,20 @@ impl<S: Sink> ListWatch<S> {
                 Read::Ended(why) => break why,
             }
         };
-        tracing::debug!(watch = %self.watch, why, heard, "the watch ended");
+        tracing::debug!(watch = %self.watch, %why, heard, "the watch ended");
+        match why {
+            // A watch that ends when it was to end has told everything; one that ends before may have been cut off.
+            Ending::Closed if opened.elapsed() >= self.settings.limits.watch => {
+                self.coverage.heard();
+                self.append(Phase::UpToDate, Vec::new(), self.cursor.clone()).await?;
+            }
+            Ending::Closed => {}
+            // Where bookmarks are sent, nothing at all for so long means that the other end is gone.
+            Ending::Silence if self.bookmarks => {
+                self.coverage.gap(reason::UNREACHABLE, "no sign of life for too long".to_owned()).await?;
+            }
+            Ending::Silence | Ending::Broken(_) => {}
+        }
         self.closed(opened.elapsed(), heard).await
     }
 
@@ -82,20 +94,21 @@ impl<S: Sink> ListWatch<S> {
     }
 
     /// For how many seconds the server is asked to keep a watch open.
-    pub(super) fn lifetime(&self) -> u64 {
+    pub(super) fn lifetime(&mut self) -> u64 {
         let watch = self.settings.limits.watch;
-        between(watch, watch + watch / 4).as_secs().max(1)
+        self.spread.between(watch, watch + watch / 4).as_secs().max(1)
     }
 
     /// Opens a watch; having no connection for longer than a moment is a gap even before it fails.
     async fn open(&mut self, from: &ResourceVersion) -> Result<Reader, Stop> {
+        let lifetime = self.lifetime();
         let limits = &self.settings.limits;
         let path = format!(
             "{}?watch=1&allowWatchBookmarks=true&resourceVersion={}{}&timeoutSeconds={}",
             self.path,
             encode(from.as_str()),
             self.selector,
-            self.lifetime()
+            lifetime
         );
         self.settings.stats.request();
         let client = self.connection.client();
@@ -112,11 +125,11 @@ impl<S: Sink> ListWatch<S> {
 
     /// Records what lines tell; whether any of them could be read.
     pub(super) async fn take_lines(&mut self, lines: Vec<Bytes>) -> Result<bool, Stop> {
-        self.coverage.heard();
         let mut before = self.cursor.clone();
         let mut observed = Vec::with_capacity(lines.len());
         let mut heard = false;
         let mut failure = None;
+        let mut phase = Phase::Watch;
         for (at, bytes) in lines.iter().enumerate() {
             if at % TURN == TURN - 1 {
                 tokio::task::yield_now().await;
@@ -127,7 +140,7 @@ impl<S: Sink> ListWatch<S> {
                         self.advance(version);
                     }
                     observed.push(*object);
-                    heard = true;
+                    (heard, phase) = (true, Phase::Watch);
                 }
                 Line::Bookmark { version, ends_list } if self.listing => {
                     if ends_list {
@@ -137,12 +150,13 @@ impl<S: Sink> ListWatch<S> {
                     heard = true;
                 }
                 Line::Bookmark { version, .. } => {
+                    self.bookmarks = true;
                     if !self.advance(&version) {
                         // Time does not run backwards in one cluster: it was restored or replaced.
                         failure = Some(Failure::Gone);
                         break;
                     }
-                    heard = true;
+                    (heard, phase) = (true, Phase::UpToDate);
                 }
                 Line::Undecodable { reason, resource_version, object } => {
                     self.garbage(reason);
@@ -159,7 +173,10 @@ impl<S: Sink> ListWatch<S> {
                 }
             }
         }
-        self.record(observed, before).await?;
+        if failure.is_none() && phase == Phase::UpToDate {
+            self.coverage.heard();
+        }
+        self.record(phase, observed, before).await?;
         if heard && !self.listing {
             self.empty_watches = 0;
             self.backoff.reset();
@@ -170,6 +187,7 @@ impl<S: Sink> ListWatch<S> {
 
     async fn record(
         &mut self,
+        phase: Phase,
         observed: Vec<Observed>,
         before: Option<ResourceVersion>,
     ) -> Result<(), AppendError> {
@@ -179,10 +197,10 @@ impl<S: Sink> ListWatch<S> {
                 false => self.append(Phase::ListPage, observed, None).await,
             };
         }
-        if observed.is_empty() && self.cursor == before {
+        if observed.is_empty() && self.cursor == before && phase == Phase::Watch {
             return Ok(());
         }
-        self.append(Phase::Watch, observed, self.cursor.clone()).await
+        self.append(phase, observed, self.cursor.clone()).await
     }
 
     /// A streaming list told its end: what it showed is all there is, and what follows is the watch.

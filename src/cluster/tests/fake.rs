@@ -231,7 +231,7 @@ impl Sink for Recorder {
                 Phase::ListPage => "page".to_owned(),
                 Phase::PartialListEnd => format!("partial end {}", batch.cursor.as_ref().unwrap()),
                 Phase::ListEnd => format!("end {}", batch.cursor.as_ref().unwrap()),
-                Phase::Watch => format!("to {}", batch.cursor.as_ref().unwrap()),
+                Phase::Watch | Phase::UpToDate => format!("to {}", batch.cursor.as_ref().unwrap()),
             };
             recorded.story.push(phase);
             if let Some(cursor) = batch.cursor {

@@ -67,6 +67,8 @@ pub struct Faults {
 #[derive(Debug, Default)]
 struct Script {
     next: BTreeMap<Fault, u32>,
+    /// Faults that wait for their occasion.
+    later: BTreeMap<Fault, u32>,
     refusals: BTreeMap<Option<Kind>, u16>,
     storm: Option<(u64, u64)>,
     rolls: BTreeMap<(Fault, u64), u64>,
@@ -89,6 +91,11 @@ impl Faults {
         script.cleared += u64::from(times == 0);
         drop(script);
         self.wake.send_modify(|_| {});
+    }
+
+    /// Lets a fault strike once, after so many occasions have passed without it.
+    pub fn after(&self, fault: Fault, occasions: u32) {
+        self.script().later.insert(fault, occasions);
     }
 
     /// Answers every request for a kind, or for anything at all, with this HTTP status until cleared.
@@ -131,7 +138,7 @@ impl Faults {
                 }
                 true
             }
-            _ => script.storm_strikes(fault, place),
+            _ => script.is_due(fault) || script.storm_strikes(fault, place),
         };
         if strikes {
             *script.struck.entry(fault).or_default() += 1;
@@ -157,6 +164,17 @@ impl Faults {
 }
 
 impl Script {
+    fn is_due(&mut self, fault: Fault) -> bool {
+        match self.later.get_mut(&fault) {
+            Some(0) => self.later.remove(&fault).is_some(),
+            Some(occasions) => {
+                *occasions -= 1;
+                false
+            }
+            None => false,
+        }
+    }
+
     fn storm_strikes(&mut self, fault: Fault, place: u64) -> bool {
         let Some((seed, per_mille)) = self.storm.filter(|_| Fault::STORM.contains(&fault)) else {
             return false;

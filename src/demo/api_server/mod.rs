@@ -7,6 +7,7 @@
 
 mod discovery;
 mod faults;
+mod in_process;
 mod kinds;
 mod list;
 mod managed;
@@ -31,6 +32,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 pub use self::faults::{Fault, Faults};
+pub use self::in_process::{Away, InProcess};
 pub use self::kinds::{ServedKind, builtin_kinds};
 pub use self::managed::Author;
 use self::state::State;
@@ -80,6 +82,8 @@ struct Shared {
     requests: Mutex<BTreeMap<Option<Kind>, Requests>>,
     stale: Mutex<BTreeSet<String>>,
     bookmark_millis: AtomicU64,
+    /// Whether ways without a network are refused.
+    away: tokio::sync::watch::Sender<bool>,
 }
 
 impl ApiServer {
@@ -97,6 +101,7 @@ impl ApiServer {
             requests: Mutex::default(),
             stale: Mutex::default(),
             bookmark_millis: AtomicU64::new(2_000),
+            away: tokio::sync::watch::Sender::new(false),
         };
         ApiServer { shared: Arc::new(shared), port: AtomicU16::new(0), listening: Mutex::default() }
     }
@@ -136,6 +141,17 @@ impl ApiServer {
     /// The name it was given.
     pub fn name(&self) -> String {
         self.shared.state().name.clone()
+    }
+
+    /// A way to it without a network, for simulations under a clock of their own; it leads there from now on, whether
+    /// or not the server listens.
+    pub fn in_process(&self) -> InProcess {
+        InProcess::new(&self.shared)
+    }
+
+    /// Lets every way without a network break off and be refused until it is switched back.
+    pub fn set_away(&self, away: bool) {
+        self.shared.away.send_replace(away);
     }
 
     /// Where it listens, such as `http://127.0.0.1:40123`.

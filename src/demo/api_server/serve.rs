@@ -25,7 +25,7 @@ use super::watch::Watch;
 use super::{Fault, ServedKind, Shared, discovery, list};
 use crate::model::Kind;
 
-type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+pub(super) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// Accepts connections until told to end, then closes them all.
 pub(super) async fn accept(shared: Arc<Shared>, listener: TcpListener, mut end: oneshot::Receiver<()>) {
@@ -38,7 +38,10 @@ pub(super) async fn accept(shared: Arc<Shared>, listener: TcpListener, mut end: 
                 let _ = stream.set_nodelay(true);
                 let shared = Arc::clone(&shared);
                 connections.spawn(async move {
-                    let service = service_fn(move |request| answer(Arc::clone(&shared), request));
+                    let service = service_fn(move |request: Request<Incoming>| {
+                        let answered = answer(Arc::clone(&shared), request);
+                        async { Ok::<_, Infallible>(answered.await) }
+                    });
                     // With hyper's 30 s, idle connections would end in the very moment at which clients that
                     // discover every 30 s use them again; real API servers keep theirs for longer.
                     let connection = http1::Builder::new()
@@ -61,17 +64,18 @@ pub(super) async fn bind(port: u16) -> std::io::Result<TcpListener> {
     TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port))).await
 }
 
-async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Infallible> {
+/// Answers one request, whatever it came through.
+pub(super) async fn answer<B>(shared: Arc<Shared>, request: Request<B>) -> Answer {
     if shared.faults.strikes(Fault::Hang, 0) {
         std::future::pending::<()>().await;
     }
-    Ok(route(&shared, &request).unwrap_or_else(|status| {
+    route(&shared, &request).unwrap_or_else(|status| {
         let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         respond(code, "application/json", Bytes::from(format!("{}\n", status.to_json())))
-    }))
+    })
 }
 
-fn route(shared: &Arc<Shared>, request: &Request<Incoming>) -> Result<Answer, Status> {
+fn route<B>(shared: &Arc<Shared>, request: &Request<B>) -> Result<Answer, Status> {
     let path = request.uri().path();
     let segments: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(decode).collect();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
@@ -162,7 +166,7 @@ fn resource(
 }
 
 /// Discovery and the server itself.
-fn about(shared: &Arc<Shared>, segments: &[&str], request: &Request<Incoming>) -> Result<Answer, Status> {
+fn about<B>(shared: &Arc<Shared>, segments: &[&str], request: &Request<B>) -> Result<Answer, Status> {
     shared.count(None, |counted| counted.discovery += 1);
     let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
     let aggregated = accept.contains("as=APIGroupDiscoveryList") && accept.contains("v=v2;");

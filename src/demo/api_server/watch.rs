@@ -135,6 +135,8 @@ impl Watch {
             }
             let bookmark_at = self.next_bookmark.filter(|_| self.held.is_none()).unwrap_or(self.deadline);
             tokio::select! {
+                // In a fixed order, so that a simulation can be repeated.
+                biased;
                 changed = self.wake.changed() => self.ended = changed.is_err(),
                 () = sleep_until(bookmark_at.min(self.deadline)) => {
                     if Instant::now() >= self.deadline {
