@@ -11,6 +11,7 @@ pub mod document;
 mod environments;
 pub mod guard;
 mod host;
+mod metrics;
 pub mod params;
 mod probes;
 pub mod problem;
@@ -29,6 +30,7 @@ use crate::clock::Clock;
 use crate::query::Queries;
 
 pub use host::Hosts;
+pub use metrics::Metrics;
 pub use probes::{Check, Readiness};
 pub use routes::routes;
 pub use server::{ServerOptions, serve};
@@ -40,6 +42,8 @@ pub struct ApiState {
     pub queries: Queries,
     /// Tells whether the service can answer.
     pub readiness: Arc<dyn Readiness>,
+    /// Tells the service's numbers.
+    pub metrics: Arc<dyn Metrics>,
     /// Tells pages how long ago something was.
     pub clock: Arc<dyn Clock>,
 }

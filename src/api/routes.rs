@@ -4,7 +4,7 @@ use super::ApiState;
 use super::params::{AT, BODIES, CLUSTER, CONTINUE, HEALTH, KIND, LIMIT, PROJECT, REGION, TIER, VERBOSE};
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
-use super::{clusters, document, environments, probes, resources};
+use super::{clusters, document, environments, metrics, probes, resources};
 use warp::Filter;
 
 /// Every address of the API.
@@ -50,6 +50,11 @@ pub const ROUTES: &[Route<ApiState>] = &[
         handler: |_, request| Box::pin(document::json(request)),
     },
     Route { path: "/openapi.yaml", parameters: &[], handler: |_, request| Box::pin(document::yaml(request)) },
+    Route {
+        path: "/metrics",
+        parameters: &[],
+        handler: |state, request| Box::pin(metrics::metrics(state, request)),
+    },
     Route {
         path: "/healthz",
         parameters: &[VERBOSE],

@@ -7,6 +7,7 @@
 mod demo;
 mod error;
 mod key;
+mod metrics;
 mod projection;
 mod readiness;
 
@@ -36,6 +37,7 @@ use crate::redact::Rules;
 use crate::store::DirectoryLock;
 use crate::web;
 
+use self::metrics::{Exposition, Sources};
 use self::readiness::Checks;
 
 /// Questions answered at a time; each holds one reader of the view and one of the log.
@@ -144,20 +146,26 @@ impl Service {
         let (writer, appender) = LogWriter::open(&options.data, Arc::clone(&clock))?;
         let status = ViewStatus::new(writer.head());
         let (watching, watchers) = (CancellationToken::new(), TaskTracker::new());
-        let checks = Checks::new(status.clone(), writer.health(), options.preparing, watching.clone());
+        let health = writer.health();
+        let checks = Checks::new(status.clone(), health.clone(), options.preparing, watching.clone());
         let stopping = CancellationToken::new();
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock));
         let writer = Ended::spawn("log-writer", move || writer.run())?;
         let projector = projection::spawn(&options.data, &status, &queries, &stopping)?;
         let server = TaskTracker::new();
         let readiness = Arc::new(checks.clone());
-        let state = ApiState { queries, readiness, clock: Arc::clone(&clock) };
+        let settings = settings(options.clusters, &rules);
+        let metrics = Arc::new(Exposition::new(Sources {
+            status: status.clone(),
+            writer: health,
+            clusters: settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect(),
+        }));
+        let state = ApiState { queries, readiness, metrics, clock: Arc::clone(&clock) };
         let hosts = ServerOptions::new(Hosts::for_listener(address, &options.hosts));
         server.spawn(api::serve(listener, web::site(&state), hosts, stopping.clone()));
         server.close();
         appender.declare(options.catalog).await?;
-        for Watched { name, watchers: ways, selection } in options.clusters {
-            let settings = ClusterSettings { selection, ..ClusterSettings::new(name, Arc::clone(&rules)) };
+        for (settings, ways) in settings {
             let (sink, clock) = (appender.clone(), Arc::clone(&clock));
             watchers.spawn(cluster::supervise(settings, ways, sink, clock, watching.clone()));
         }
@@ -200,6 +208,15 @@ impl Service {
         self.server.wait().await;
         written.and(self.projector.result().await)
     }
+}
+
+/// How each cluster is followed, with the ways into it.
+fn settings(clusters: Vec<Watched>, rules: &Arc<Rules>) -> Vec<(ClusterSettings, Vec<Watcher>)> {
+    let of = |Watched { name, watchers, selection }| {
+        let settings = ClusterSettings { selection, ..ClusterSettings::new(name, Arc::clone(rules)) };
+        (settings, watchers)
+    };
+    clusters.into_iter().map(of).collect()
 }
 
 /// Resolves when the process is asked to end.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::server::{body, server, status};
-use super::{ApiState, Ready};
+use super::{ApiState, Ready, Uncounted};
 use crate::api::routes;
 use crate::query::testing::{World, small_history};
 
@@ -43,6 +43,7 @@ async fn hostile_ids_are_refused_or_unknown() {
     let state = ApiState {
         queries: world.queries.clone(),
         readiness: std::sync::Arc::new(Ready(true)),
+        metrics: std::sync::Arc::new(Uncounted),
         clock: world.clock.clone(),
     };
     let server = server(routes(&state), |_| {}).await;

@@ -8,7 +8,7 @@ mod server;
 
 use std::sync::{Arc, OnceLock};
 
-use super::{ApiState, Check, Readiness};
+use super::{ApiState, Check, Metrics, Readiness};
 use crate::clock::SystemClock;
 use crate::log::LogWriter;
 use crate::projection::{Projector, ViewStatus};
@@ -20,6 +20,15 @@ struct Ready(bool);
 impl Readiness for Ready {
     fn checks(&self) -> Vec<Check> {
         vec![Check { name: "log".into(), ok: self.0, detail: String::new() }]
+    }
+}
+
+/// A service with nothing to count.
+pub(crate) struct Uncounted;
+
+impl Metrics for Uncounted {
+    fn text(&self) -> Result<String, std::fmt::Error> {
+        Ok("# EOF\n".to_owned())
     }
 }
 
@@ -35,5 +44,6 @@ pub(crate) fn state(ready: bool) -> ApiState {
     let status = ViewStatus::default();
     status.set_usable(true);
     let queries = Queries::new(data.path(), 2, status, Arc::new(SystemClock));
-    ApiState { queries, readiness: Arc::new(Ready(ready)), clock: Arc::new(SystemClock) }
+    let (readiness, metrics) = (Arc::new(Ready(ready)), Arc::new(Uncounted));
+    ApiState { queries, readiness, metrics, clock: Arc::new(SystemClock) }
 }
