@@ -61,8 +61,10 @@ impl Collector for Sources {
     }
 }
 
+type Count = fn(&ClusterCounts) -> u64;
+
 /// What became of something that a cluster told.
-const OUTCOMES: [(&str, fn(&ClusterCounts) -> u64); 5] = [
+const OUTCOMES: [(&str, Count); 5] = [
     ("written", |counts| counts.written),
     ("repeated", |counts| counts.unchanged.saturating_sub(counts.noise)),
     ("noise", |counts| counts.noise),
@@ -74,7 +76,7 @@ impl Sources {
     fn clusters(&self, tell: &mut Teller<'_, '_>) -> fmt::Result {
         let counts: Vec<(&str, ClusterCounts)> =
             self.clusters.iter().map(|(name, stats)| (name.as_str(), stats.counts())).collect();
-        let of = |value: fn(&ClusterCounts) -> u64| {
+        let of = |value: Count| {
             counts.iter().map(move |(name, counts)| ([("cluster", *name)], value(counts)))
         };
         let outcomes = counts.iter().flat_map(|(name, counts)| {
