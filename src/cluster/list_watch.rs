@@ -86,9 +86,9 @@ const TURN: usize = 32;
 pub(super) struct Shared {
     /// Lists at the same time.
     pub(super) lists: Arc<Semaphore>,
-    /// Batches of the cluster that wait for the log at the same time: one that sends without end fills its own share
-    /// of the writer's queue and no other's.
-    pub(super) appends: Arc<Semaphore>,
+    /// Batches that are read and recorded at the same time: a cluster that sends without end takes its own share of the
+    /// processors and of the writer's queue, and no other's.
+    pub(super) turns: Arc<Semaphore>,
     /// Told when something changed that says which kinds there are.
     pub(super) kinds_changed: Arc<Notify>,
 }
@@ -97,7 +97,7 @@ impl Shared {
     pub(super) fn new(settings: &ClusterSettings) -> Self {
         Shared {
             lists: Arc::new(Semaphore::new(settings.concurrent_lists.max(1))),
-            appends: Arc::new(Semaphore::new(settings.concurrent_appends.max(1))),
+            turns: Arc::new(Semaphore::new(settings.concurrent_batches.max(1))),
             kinds_changed: Arc::default(),
         }
     }
@@ -275,8 +275,6 @@ impl<S: Sink> ListWatch<S> {
     ) -> Result<(), AppendError> {
         let received = observed.len();
         let batch = Batch { watch: self.watch.clone(), epoch: self.epoch, phase, observed, cursor };
-        // The semaphore is never closed; without a permit the batch would only be less patient.
-        let _permit = self.shared.appends.acquire().await;
         let appended = self.sink.append(batch).await?;
         self.settings.stats.appended(received, appended);
         if appended.written > 0 && tells_kinds(&self.watch.kind) {

@@ -21,8 +21,8 @@ pub struct ClusterSettings {
     pub rediscover: Duration,
     /// How many kinds are listed at the same time.
     pub concurrent_lists: usize,
-    /// How many batches of the cluster wait for the log at the same time.
-    pub concurrent_appends: usize,
+    /// How many batches of what the cluster tells are read and recorded at the same time.
+    pub concurrent_batches: usize,
     /// Whether lists are asked for as streams, where the server offers that.
     pub streaming_lists: bool,
     /// Sizes and times.
@@ -42,7 +42,7 @@ impl ClusterSettings {
             selection: Selection::default(),
             rediscover: Duration::from_secs(30),
             concurrent_lists: 8,
-            concurrent_appends: 4,
+            concurrent_batches: 4,
             streaming_lists: true,
             limits: Limits::default(),
             seed: random_seed(),

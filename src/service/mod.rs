@@ -295,5 +295,9 @@ pub fn rebuild(data: &Path) -> Result<crate::model::Offset, ServiceError> {
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, ServiceError> {
+    // Every watch holds a connection, and many systems let a process have few of them unless it asks for more.
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!(%error, "the limit of open files cannot be raised; many clusters may need more");
+    }
     tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServiceError::Thread)
 }

@@ -138,6 +138,8 @@ impl<S: Sink> ListWatch<S> {
         page: &Page<'_>,
         shown: Option<&ResourceVersion>,
     ) -> Result<(), AppendError> {
+        let turns = Arc::clone(&self.shared.turns);
+        let _turn = turns.acquire().await;
         let items = page.items.as_deref().unwrap_or_default();
         let mut observed = Vec::with_capacity(items.len());
         for turn in items.chunks(TURN) {

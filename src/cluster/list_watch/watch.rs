@@ -1,5 +1,6 @@
 //! Watches from where the log stands.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -125,6 +126,8 @@ impl<S: Sink> ListWatch<S> {
 
     /// Records what lines tell; whether any of them could be read.
     pub(super) async fn take_lines(&mut self, lines: Vec<Bytes>) -> Result<bool, Stop> {
+        let turns = Arc::clone(&self.shared.turns);
+        let _turn = turns.acquire().await;
         let mut before = self.cursor.clone();
         let mut observed = Vec::with_capacity(lines.len());
         let mut heard = false;
