@@ -76,9 +76,8 @@ impl Sources {
     fn clusters(&self, tell: &mut Teller<'_, '_>) -> fmt::Result {
         let counts: Vec<(&str, ClusterCounts)> =
             self.clusters.iter().map(|(name, stats)| (name.as_str(), stats.counts())).collect();
-        let of = |value: Count| {
-            counts.iter().map(move |(name, counts)| ([("cluster", *name)], value(counts)))
-        };
+        let of =
+            |value: Count| counts.iter().map(move |(name, counts)| ([("cluster", *name)], value(counts)));
         let outcomes = counts.iter().flat_map(|(name, counts)| {
             OUTCOMES.map(|(outcome, value)| ([("cluster", *name), ("outcome", outcome)], value(counts)))
         });

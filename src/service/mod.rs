@@ -134,9 +134,8 @@ impl Service {
         let listener = TcpListener::bind(options.listen)
             .await
             .map_err(|source| ServiceError::Listen { address: options.listen, source })?;
-        let address = listener
-            .local_addr()
-            .map_err(|source| ServiceError::Listen { address: options.listen, source })?;
+        let bound = listener.local_addr();
+        let address = bound.map_err(|source| ServiceError::Listen { address: options.listen, source })?;
         if !address.ip().is_loopback() {
             tracing::warn!(%address, "whoever reaches this address can read everything: there is no login yet");
         }
@@ -155,11 +154,9 @@ impl Service {
         let server = TaskTracker::new();
         let readiness = Arc::new(checks.clone());
         let settings = settings(options.clusters, &rules);
-        let metrics = Arc::new(Exposition::new(Sources {
-            status: status.clone(),
-            writer: health,
-            clusters: settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect(),
-        }));
+        let clusters = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
+        let sources = Sources { status: status.clone(), writer: health, clusters };
+        let metrics = Arc::new(Exposition::new(sources));
         let state = ApiState { queries, readiness, metrics, clock: Arc::clone(&clock) };
         let hosts = ServerOptions::new(Hosts::for_listener(address, &options.hosts));
         server.spawn(api::serve(listener, web::site(&state), hosts, stopping.clone()));

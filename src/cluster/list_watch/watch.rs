@@ -16,6 +16,17 @@ use crate::cluster::request::{Failure, encode, get};
 use crate::log::{AppendError, Observed, Phase};
 use crate::model::ResourceVersion;
 
+/// What a batch of lines amounts to.
+struct Told {
+    observed: Vec<Observed>,
+    /// Whether any line could be read.
+    heard: bool,
+    phase: Phase,
+    failure: Option<Failure>,
+    /// The cursor before it.
+    before: Option<ResourceVersion>,
+}
+
 impl<S: Sink> ListWatch<S> {
     pub(super) async fn watch(&mut self) -> Result<State, Stop> {
         let Some(from) = self.cursor.clone() else { return Ok(State::Begin { fresh: true }) };
@@ -128,54 +139,23 @@ impl<S: Sink> ListWatch<S> {
     pub(super) async fn take_lines(&mut self, lines: Vec<Bytes>) -> Result<bool, Stop> {
         let turns = Arc::clone(&self.shared.turns);
         let _turn = turns.acquire().await;
-        let mut before = self.cursor.clone();
-        let mut observed = Vec::with_capacity(lines.len());
-        let mut heard = false;
-        let mut failure = None;
-        let mut phase = Phase::Watch;
+        let mut told = Told {
+            observed: Vec::with_capacity(lines.len()),
+            heard: false,
+            phase: Phase::Watch,
+            failure: None,
+            before: self.cursor.clone(),
+        };
         for (at, bytes) in lines.iter().enumerate() {
             if at % TURN == TURN - 1 {
                 tokio::task::yield_now().await;
             }
-            match line(bytes, self.defaults(), &self.settings.rules) {
-                Line::Observed(object) => {
-                    if let (false, Some(version)) = (self.listing, object.resource_version()) {
-                        self.advance(version);
-                    }
-                    observed.push(*object);
-                    (heard, phase) = (true, Phase::Watch);
-                }
-                Line::Bookmark { version, ends_list } if self.listing => {
-                    if ends_list {
-                        self.stream_ended(std::mem::take(&mut observed), version).await?;
-                        before.clone_from(&self.cursor);
-                    }
-                    heard = true;
-                }
-                Line::Bookmark { version, .. } => {
-                    self.bookmarks = true;
-                    if !self.advance(&version) {
-                        // Time does not run backwards in one cluster: it was restored or replaced.
-                        failure = Some(Failure::Gone);
-                        break;
-                    }
-                    (heard, phase) = (true, Phase::UpToDate);
-                }
-                Line::Undecodable { reason, resource_version, object } => {
-                    self.garbage(reason);
-                    match (self.listing, resource_version, object) {
-                        (true, _, Some(object)) => observed.push(*object),
-                        (true, _, None) => self.list_is_partial = true,
-                        (false, Some(version), _) => _ = self.advance(&version),
-                        (false, None, _) => {}
-                    }
-                }
-                Line::Failed(failed) => {
-                    failure = Some(failed);
-                    break;
-                }
+            self.take(line(bytes, self.defaults(), &self.settings.rules), &mut told).await?;
+            if told.failure.is_some() {
+                break;
             }
         }
+        let Told { observed, heard, phase, failure, before } = told;
         if failure.is_none() && phase == Phase::UpToDate {
             self.coverage.heard();
         }
@@ -186,6 +166,45 @@ impl<S: Sink> ListWatch<S> {
             self.coverage.watched().await?;
         }
         failure.map_or(Ok(heard), |failure| Err(failure.into()))
+    }
+
+    async fn take(&mut self, line: Line, told: &mut Told) -> Result<(), Stop> {
+        match line {
+            Line::Observed(object) => {
+                if let (false, Some(version)) = (self.listing, object.resource_version()) {
+                    self.advance(version);
+                }
+                told.observed.push(*object);
+                (told.heard, told.phase) = (true, Phase::Watch);
+            }
+            Line::Bookmark { version, ends_list } if self.listing => {
+                if ends_list {
+                    self.stream_ended(std::mem::take(&mut told.observed), version).await?;
+                    told.before.clone_from(&self.cursor);
+                }
+                told.heard = true;
+            }
+            Line::Bookmark { version, .. } => {
+                self.bookmarks = true;
+                if self.advance(&version) {
+                    (told.heard, told.phase) = (true, Phase::UpToDate);
+                } else {
+                    // Time does not run backwards in one cluster: it was restored or replaced.
+                    told.failure = Some(Failure::Gone);
+                }
+            }
+            Line::Undecodable { reason, resource_version, object } => {
+                self.garbage(reason);
+                match (self.listing, resource_version, object) {
+                    (true, _, Some(object)) => told.observed.push(*object),
+                    (true, _, None) => self.list_is_partial = true,
+                    (false, Some(version), _) => _ = self.advance(&version),
+                    (false, None, _) => {}
+                }
+            }
+            Line::Failed(failure) => told.failure = Some(failure),
+        }
+        Ok(())
     }
 
     async fn record(
