@@ -1,14 +1,13 @@
 //! Which kinds a cluster has that can be listed and watched.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::str::FromStr;
 
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 
 use super::Limits;
 use super::request::{Failure, collect, get, get_text};
-use crate::model::Kind;
+use crate::model::{Kind, KindPattern};
 
 /// A kind as a cluster serves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,34 +37,6 @@ impl ServedKind {
         let root = if self.kind.group.is_empty() { "api" } else { "apis" };
         let place = if namespace.is_empty() { String::new() } else { format!("namespaces/{namespace}/") };
         format!("/{root}/{}/{place}{}", self.api_version(), self.plural)
-    }
-}
-
-/// A pattern for kinds: `Secret`, `Lease.coordination.k8s.io`, or `*.metrics.k8s.io` for a whole group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KindPattern {
-    kind: String,
-    group: String,
-}
-
-impl KindPattern {
-    /// Whether the pattern means this kind.
-    pub fn matches(&self, kind: &Kind) -> bool {
-        (self.kind == "*" || self.kind == kind.kind) && self.group == kind.group
-    }
-}
-
-impl FromStr for KindPattern {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (kind, group) = text.split_once('.').unwrap_or((text, ""));
-        let wide = kind == "*" || kind.starts_with(|c: char| c.is_ascii_uppercase());
-        if wide && kind.chars().skip(1).all(|c| c.is_ascii_alphanumeric()) {
-            Ok(KindPattern { kind: kind.to_owned(), group: group.to_owned() })
-        } else {
-            Err(format!("`{text}` is not a kind; write Kind, Kind.group or *.group"))
-        }
     }
 }
 

@@ -25,8 +25,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::api::{self, ApiState, Hosts, ServerOptions};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{self, Access, ClusterConnection, ClusterSettings, ConnectSettings};
-use crate::config::{ClusterAccess, ClusterConfig, Config};
+use crate::cluster::{self, ClusterConnection, ClusterSettings};
+use crate::config::{ClusterConfig, Config, WatcherConfig};
 use crate::digest::Noise;
 use crate::log::{Appender, LogError, LogWriter};
 use crate::model::CatalogFact;
@@ -227,7 +227,9 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
     runtime()?.block_on(async {
         let mut clusters = Vec::new();
         for cluster in &config.clusters {
-            clusters.push(watched(cluster).await?);
+            for watcher in cluster.watchers.iter().take(1) {
+                clusters.push(watched(cluster, watcher).await?);
+            }
         }
         let options = Options {
             data: data.unwrap_or(&config.data).to_owned(),
@@ -244,18 +246,11 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
     })
 }
 
-async fn watched(config: &ClusterConfig) -> Result<Watched, ServiceError> {
-    let access = match config.access.clone() {
-        ClusterAccess::Kubeconfig { path, context } => Access::Kubeconfig { path, context },
-        ClusterAccess::InCluster => Access::InCluster,
-        ClusterAccess::Url(url) => Access::Url(url),
-    };
-    let settings =
-        ConnectSettings { allow_exec_plugins: config.allow_exec_plugins, ..ConnectSettings::new(access) };
-    let connection = cluster::connect(&settings)
+async fn watched(cluster: &ClusterConfig, watcher: &WatcherConfig) -> Result<Watched, ServiceError> {
+    let connection = cluster::connect(&watcher.into())
         .await
-        .map_err(|source| ServiceError::Connect { cluster: config.name.clone(), source })?;
-    Ok(Watched { name: config.name.clone(), namespaces: config.namespaces.clone(), connection })
+        .map_err(|source| ServiceError::Connect { cluster: cluster.name.clone(), source })?;
+    Ok(Watched { name: cluster.name.clone(), namespaces: watcher.namespaces.clone(), connection })
 }
 
 fn catalog(config: &Config) -> Vec<CatalogFact> {
