@@ -9,6 +9,7 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use super::request::chain;
+use crate::config::{ClusterAccess, WatcherConfig};
 
 /// How a cluster is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,17 @@ impl ConnectSettings {
     /// Refuses plugins and waits ten seconds.
     pub fn new(access: Access) -> Self {
         ConnectSettings { access, allow_exec_plugins: false, timeout: Duration::from_secs(10) }
+    }
+}
+
+impl From<&WatcherConfig> for ConnectSettings {
+    fn from(watcher: &WatcherConfig) -> Self {
+        let access = match watcher.access.clone() {
+            ClusterAccess::Kubeconfig { path, context } => Access::Kubeconfig { path, context },
+            ClusterAccess::InCluster => Access::InCluster,
+            ClusterAccess::Url(url) => Access::Url(url),
+        };
+        ConnectSettings { allow_exec_plugins: watcher.allow_exec_plugins, ..ConnectSettings::new(access) }
     }
 }
 

@@ -12,7 +12,7 @@ use super::request::Failure;
 use crate::model::Kind;
 
 use self::documents::group_versions;
-pub use self::selection::{DEFAULT_EXCLUDES, Exclude, KindPattern, Selection};
+pub use self::selection::{DEFAULT_EXCLUDES, Exclude, Selection};
 
 /// A kind as a cluster serves it.
 #[derive(Clone, Debug, PartialEq, Eq)]

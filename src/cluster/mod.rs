@@ -30,9 +30,7 @@ mod supervise;
 mod tests;
 
 pub use connect::{Access, ClusterConnection, ConnectError, ConnectSettings, connect};
-pub use discovery::{
-    DEFAULT_EXCLUDES, Discovered, Exclude, FailedGroup, KindPattern, Selection, ServedKind, Unfollowed,
-};
+pub use discovery::{DEFAULT_EXCLUDES, Discovered, Exclude, FailedGroup, Selection, ServedKind, Unfollowed};
 pub use settings::{ClusterSettings, Limits, Watcher};
 pub use sink::Sink;
 pub use stats::{ClusterCounts, ClusterStats};

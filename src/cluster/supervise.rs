@@ -212,7 +212,7 @@ impl<S: Sink> Supervisor<S> {
         self.tell_groups(&discovered.failed).await?;
         self.tell_unfollowed(&discovered).await?;
         self.known = discovered;
-        self.plan = plan(&self.settings.name, &self.watchers, &self.known, &self.refused);
+        self.plan = plan(&self.settings, &self.watchers, &self.known, &self.refused);
         if !self.reviewed {
             self.review().await?;
             self.reviewed = true;
@@ -233,7 +233,7 @@ impl<S: Sink> Supervisor<S> {
             Standing::Refused => self.refused.insert(place),
         };
         if changed {
-            self.plan = plan(&self.settings.name, &self.watchers, &self.known, &self.refused);
+            self.plan = plan(&self.settings, &self.watchers, &self.known, &self.refused);
             self.apply();
         }
     }
@@ -308,7 +308,7 @@ impl<S: Sink> Supervisor<S> {
                     return Ok(());
                 }
                 let now = self.clock.now();
-                let goodbye = farewell(&ended.watch, &self.known, &self.plan, now);
+                let goodbye = farewell(&self.settings, &ended.watch, &self.known, &self.plan, now);
                 self.farewells.insert(ended.watch, (goodbye, ended.last_heard.unwrap_or(now)));
                 self.say_farewells().await
             }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_saphyr::{Location, Spanned};
 
 use super::error::{Mistake, closest};
-use super::file::{Cluster, Environment, File};
-use super::{ClusterAccess, ClusterConfig, Config, DATA, LISTEN};
-use crate::model::{EnvironmentId, EnvironmentSpec, Target, Tier, slug};
+use super::file::{Environment, File};
+use super::{ClusterConfig, Config, DATA, LISTEN};
+use crate::model::{EnvironmentId, EnvironmentSpec, Target, Tier, is_dns_label, slug};
 
 type Labels = BTreeMap<String, String>;
 
@@ -28,20 +28,25 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     }
 }
 
-struct Check {
+pub(super) struct Check {
     /// The folder from which relative paths start.
     base: PathBuf,
-    mistakes: Vec<Mistake>,
+    pub(super) mistakes: Vec<Mistake>,
 }
 
 impl Check {
-    fn say(&mut self, location: Location, code: &'static str, message: impl Into<String>) -> &mut Mistake {
+    pub(super) fn say(
+        &mut self,
+        location: Location,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> &mut Mistake {
         self.mistakes.push(Mistake::at(location, code, message));
         let last = self.mistakes.len() - 1;
         &mut self.mistakes[last]
     }
 
-    fn path(&self, written: &str) -> PathBuf {
+    pub(super) fn path(&self, written: &str) -> PathBuf {
         let home = || std::env::var_os("HOME").map(PathBuf::from);
         match written.strip_prefix("~/").and_then(|rest| Some(home()?.join(rest))) {
             Some(path) => path,
@@ -62,66 +67,12 @@ impl Check {
         })
     }
 
-    fn clusters(&mut self, file: &File) -> Vec<ClusterConfig> {
-        let mut lines: HashMap<&str, u64> = HashMap::new();
-        let mut clusters = Vec::new();
-        for cluster in &file.clusters {
-            let (name, at) = (cluster.name.value.as_str(), cluster.name.referenced);
-            if !EnvironmentId::new(name).is_plain() {
-                self.say(at, "bad_name", format!("`{name}` is not a name for a cluster")).hint =
-                    Some("use letters, digits, `-`, `_` and `.`".to_owned());
-            }
-            if let Some(line) = lines.insert(name, at.line()) {
-                self.say(at, "duplicate", format!("the cluster `{name}` stands in line {line} already"));
-            }
-            self.namespaces(cluster);
-            clusters.push(ClusterConfig {
-                name: name.to_owned(),
-                region: cluster.region.clone(),
-                access: self.access(cluster, file.kubeconfig.as_deref()),
-                namespaces: cluster.namespaces.iter().map(|namespace| namespace.value.clone()).collect(),
-                allow_exec_plugins: cluster.allow_exec_plugins,
-            });
-        }
-        clusters
-    }
-
-    fn namespaces(&mut self, cluster: &Cluster) {
-        for namespace in &cluster.namespaces {
-            self.namespace(namespace);
-        }
-    }
-
-    fn namespace(&mut self, namespace: &Spanned<String>) {
+    pub(super) fn namespace(&mut self, namespace: &Spanned<String>) {
         if !is_dns_label(&namespace.value) {
             let message = format!("`{}` is not a namespace", namespace.value);
             self.say(namespace.referenced, "bad_name", message).hint =
                 Some("a namespace has up to 63 lower-case letters, digits and `-` inside".to_owned());
         }
-    }
-
-    fn access(&mut self, cluster: &Cluster, kubeconfig: Option<&str>) -> ClusterAccess {
-        let at = cluster.name.referenced;
-        let by_kubeconfig = cluster.context.is_some() || cluster.kubeconfig.is_some();
-        let ways = [by_kubeconfig, cluster.in_cluster, cluster.url.is_some()];
-        if ways.iter().filter(|way| **way).count() > 1 {
-            let message = format!("the cluster `{}` is to be reached in several ways", cluster.name.value);
-            self.say(at, "conflict", message).hint =
-                Some("keep one of `context` (with `kubeconfig`), `in_cluster` and `url`".to_owned());
-        }
-        if let Some(url) = &cluster.url {
-            if !["http://", "https://"].iter().any(|scheme| url.value.starts_with(scheme)) {
-                let message = format!("`{}` is not an http or https address", url.value);
-                self.say(url.referenced, "bad_address", message);
-            }
-            return ClusterAccess::Url(url.value.clone());
-        }
-        if cluster.in_cluster {
-            return ClusterAccess::InCluster;
-        }
-        let path = cluster.kubeconfig.as_ref().map(|path| path.value.as_str()).or(kubeconfig);
-        let context = cluster.context.as_ref().map(|context| context.value.clone());
-        ClusterAccess::Kubeconfig { path: path.map(|path| self.path(path)), context }
     }
 
     fn environments(&mut self, file: &File, clusters: &[ClusterConfig]) -> Vec<EnvironmentSpec> {
@@ -236,14 +187,16 @@ impl Check {
         namespace: &Spanned<String>,
         clusters: &[ClusterConfig],
     ) {
-        let watched =
-            clusters.iter().find(|known| known.name == cluster.value).map(|known| &known.namespaces);
-        if watched.is_some_and(|watched| !watched.is_empty() && !watched.contains(&namespace.value)) {
-            let message =
-                format!("the namespace `{}` of cluster `{}` is not watched", namespace.value, cluster.value);
-            self.say(namespace.referenced, "unwatched_namespace", message).hint =
-                Some("add it to the cluster's `namespaces`".to_owned());
-        }
+        let cluster = clusters.iter().find(|known| known.name == cluster.value);
+        let Some(cluster) = cluster.filter(|cluster| !cluster.watches(&namespace.value)) else { return };
+        let message =
+            format!("the namespace `{}` of cluster `{}` is not watched", namespace.value, cluster.name);
+        let excluded = cluster.exclude_namespaces.contains(&namespace.value);
+        self.say(namespace.referenced, "unwatched_namespace", message).hint = Some(if excluded {
+            "take it out of the cluster's `exclude_namespaces`".to_owned()
+        } else {
+            "add it to the cluster's `namespaces`".to_owned()
+        });
     }
 
     fn known_cluster(&mut self, cluster: &Spanned<String>, clusters: &[ClusterConfig]) {
@@ -285,12 +238,4 @@ fn region(environment: &Environment, targets: &[Target], clusters: &[ClusterConf
     let mut regions: Vec<String> = targets.iter().filter_map(|target| region_of(&target.cluster)).collect();
     regions.dedup();
     if regions.len() == 1 { regions.swap_remove(0) } else { String::new() }
-}
-
-fn is_dns_label(text: &str) -> bool {
-    let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    (1..=63).contains(&text.len())
-        && text.bytes().all(inside)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
 }

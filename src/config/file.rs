@@ -38,6 +38,59 @@ pub(super) struct Cluster {
     pub(super) namespaces: Vec<Spanned<String>>,
     #[serde(default)]
     pub(super) allow_exec_plugins: bool,
+    #[serde(default)]
+    pub(super) watchers: Vec<Spanned<Watcher>>,
+    #[serde(default)]
+    pub(super) include: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) exclude: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) exclude_namespaces: Vec<Spanned<String>>,
+    pub(super) labels: Option<Spanned<String>>,
+}
+
+impl Cluster {
+    /// The way to the cluster that its own keys describe.
+    pub(super) fn own(&self) -> Watcher {
+        Watcher {
+            context: self.context.clone(),
+            kubeconfig: self.kubeconfig.clone(),
+            in_cluster: self.in_cluster,
+            url: self.url.clone(),
+            namespaces: self.namespaces.clone(),
+            allow_exec_plugins: self.allow_exec_plugins,
+        }
+    }
+}
+
+/// An entry of a cluster's `watchers`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Watcher {
+    pub(super) context: Option<Spanned<String>>,
+    pub(super) kubeconfig: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) in_cluster: bool,
+    pub(super) url: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) namespaces: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) allow_exec_plugins: bool,
+}
+
+impl Watcher {
+    /// The first of its keys that is written, if any.
+    pub(super) fn first_key(&self) -> Option<&'static str> {
+        let written = [
+            ("context", self.context.is_some()),
+            ("kubeconfig", self.kubeconfig.is_some()),
+            ("in_cluster", self.in_cluster),
+            ("url", self.url.is_some()),
+            ("namespaces", !self.namespaces.is_empty()),
+            ("allow_exec_plugins", self.allow_exec_plugins),
+        ];
+        written.into_iter().find(|(_, written)| *written).map(|(key, _)| key)
+    }
 }
 
 /// An entry of `projects`.

@@ -4,6 +4,7 @@
 //! default that is said at the key.
 
 mod check;
+mod clusters;
 mod error;
 mod file;
 
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::{ConfigError, Mistake};
 
-use crate::model::{ClusterSpec, EnvironmentSpec};
+use crate::model::{ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector};
 
 /// The address listened on when none is given: this machine only.
 pub const LISTEN: &str = "127.0.0.1:7979";
@@ -45,12 +46,43 @@ pub struct ClusterConfig {
     pub name: String,
     /// Where it runs; empty when not said.
     pub region: String,
-    /// How it is reached.
+    /// The ways in which it is watched, at least one; no two of them watch the same namespace.
+    pub watchers: Vec<WatcherConfig>,
+    /// Kinds to follow in spite of the defaults.
+    pub include: Vec<KindPattern>,
+    /// Kinds not to follow; stronger than `include`.
+    pub exclude: Vec<KindPattern>,
+    /// Namespaces that watchers of the whole cluster leave out.
+    pub exclude_namespaces: Vec<String>,
+    /// Only objects that match.
+    pub labels: LabelSelector,
+}
+
+impl ClusterConfig {
+    /// Whether any of the watchers looks into a namespace.
+    pub fn watches(&self, namespace: &str) -> bool {
+        let named = |watcher: &WatcherConfig| watcher.namespaces.iter().any(|name| name == namespace);
+        let left_out = self.exclude_namespaces.iter().any(|name| name == namespace);
+        self.watchers.iter().any(|watcher| named(watcher) || (watcher.is_whole() && !left_out))
+    }
+}
+
+/// A way to a cluster, with what is watched through it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatcherConfig {
+    /// How the cluster is reached.
     pub access: ClusterAccess,
+    /// Whether the kubeconfig may name a program that is run to get credentials.
+    pub allow_exec_plugins: bool,
     /// The only namespaces to watch; empty for the whole cluster.
     pub namespaces: Vec<String>,
-    /// Whether its kubeconfig may name a program that is run to get credentials.
-    pub allow_exec_plugins: bool,
+}
+
+impl WatcherConfig {
+    /// Whether it watches the whole cluster.
+    pub fn is_whole(&self) -> bool {
+        self.namespaces.is_empty()
+    }
 }
 
 /// How a cluster is reached.

@@ -38,8 +38,9 @@ environments:
     assert_eq!(config.listen, LISTEN.parse().unwrap());
     assert_eq!(config.data, Path::new("/etc/strandline/strandline-data"));
     let path = Some(PathBuf::from("/etc/strandline/./eu.yaml"));
-    assert_eq!(config.clusters[1].access, ClusterAccess::Kubeconfig { path, context: None });
-    assert_eq!(config.clusters[2].access, ClusterAccess::InCluster);
+    assert_eq!(config.clusters[1].watchers[0].access, ClusterAccess::Kubeconfig { path, context: None });
+    assert_eq!(config.clusters[2].watchers[0].access, ClusterAccess::InCluster);
+    assert!(config.clusters.iter().all(|cluster| cluster.watchers.len() == 1 && cluster.labels.is_empty()));
     let told: Vec<_> =
         config.environments.iter().map(|e| (e.id.as_str(), e.tier, e.region.as_str())).collect();
     assert_eq!(
@@ -70,7 +71,8 @@ fn keys_that_are_wrong_or_missing_are_named() {
         "clusters:\n  - name: one\n    entirely_else: eu\n",
         &["3:5: unknown key `entirely_else`"],
         Some(
-            "the keys here are name, region, context, kubeconfig, in_cluster, url, namespaces, allow_exec_plugins",
+            "the keys here are name, region, context, kubeconfig, in_cluster, url, namespaces, allow_exec_plugins, \
+             watchers, include, exclude, exclude_namespaces, labels",
         ),
     );
     let error = read("clusters:\n  - region: eu\n").unwrap_err().to_string();
@@ -135,4 +137,112 @@ fn an_environment_looks_only_where_something_is_watched() {
         &["3:22: `labels` speak of nothing here"],
         Some("give each of the `targets` its own `labels`"),
     );
+}
+
+#[test]
+fn a_cluster_is_watched_in_several_ways() {
+    let text = "
+kubeconfig: fleet.yaml
+clusters:
+  - name: one
+    watchers:
+      - {context: team-a, namespaces: [team-a, shared]}
+      - {kubeconfig: observer.yaml, allow_exec_plugins: true}
+    include: [Lease.coordination.k8s.io]
+    exclude: ['*.metrics.k8s.io', Secret]
+    exclude_namespaces: [kube-system, shared]
+    labels: ' app.gitlab.com/project_id,tier!=test '
+environments:
+  - {project: x, name: y, cluster: one, namespace: shared}
+  - {project: x, name: z, cluster: one, namespace: any}
+";
+    let config = read(text).unwrap();
+    let cluster = &config.clusters[0];
+    let kubeconfig = |file: &str, context: Option<&str>| ClusterAccess::Kubeconfig {
+        path: Some(Path::new("/etc/strandline").join(file)),
+        context: context.map(str::to_owned),
+    };
+    let watcher = |access, allow_exec_plugins, namespaces: &[&str]| WatcherConfig {
+        access,
+        allow_exec_plugins,
+        namespaces: namespaces.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    assert_eq!(
+        cluster.watchers,
+        [
+            watcher(kubeconfig("fleet.yaml", Some("team-a")), false, &["team-a", "shared"]),
+            watcher(kubeconfig("observer.yaml", None), true, &[]),
+        ]
+    );
+    let texts = |patterns: &[KindPattern]| patterns.iter().map(KindPattern::to_string).collect::<Vec<_>>();
+    assert_eq!(texts(&cluster.include), ["Lease.coordination.k8s.io"]);
+    assert_eq!(texts(&cluster.exclude), ["*.metrics.k8s.io", "Secret"]);
+    assert_eq!(cluster.labels.as_str(), "app.gitlab.com/project_id,tier!=test");
+    assert_eq!(cluster.exclude_namespaces, ["kube-system", "shared"]);
+    let watched = ["team-a", "shared", "any", "kube-system"].map(|namespace| cluster.watches(namespace));
+    assert_eq!(watched, [true, true, true, false]);
+}
+
+#[test]
+fn watchers_and_keys_of_the_cluster_exclude_each_other() {
+    check(
+        "clusters: [{name: one, namespaces: [a], watchers: [{context: b}]}]\n",
+        &["1:19: the cluster `one` has `watchers` and a `namespaces` of its own"],
+        Some("move `namespaces` to one of the `watchers`"),
+    );
+    check(
+        "clusters: [{name: one, watchers: [{context: b, in_cluster: true}]}]\n",
+        &["1:35: a watcher of the cluster `one` is to be reached in several ways"],
+        Some("keep one of `context` (with `kubeconfig`), `in_cluster` and `url`"),
+    );
+    check(
+        "clusters: [{name: one, watchers: [{contxt: b}]}]\n",
+        &["1:36: unknown key `contxt`"],
+        Some("did you mean `context`?"),
+    );
+}
+
+#[test]
+fn nothing_is_watched_twice() {
+    check(
+        "clusters:\n- name: one\n  watchers:\n  - namespaces: [a]\n  - namespaces: [b, a]\n  - context: x\n  - context: y\n",
+        &[
+            "5:21: the namespace `a` stands in line 4 already",
+            "7:5: the watcher in line 6 watches the whole cluster already",
+        ],
+        Some("each namespace is watched once"),
+    );
+}
+
+#[test]
+fn what_is_left_out_must_be_there_to_be_left_out() {
+    check(
+        "clusters: [{name: one, namespaces: [a], exclude_namespaces: [b]}]\n",
+        &["1:62: `exclude_namespaces` speaks of nothing: only some namespaces are watched"],
+        Some("remove it, or let a watcher without `namespaces` watch the whole cluster"),
+    );
+    check(
+        "clusters: [{name: one, exclude_namespaces: [a]}]\nenvironments:\n\
+         - {project: x, name: y, cluster: one, namespace: a}\n",
+        &["3:50: the namespace `a` of cluster `one` is not watched"],
+        Some("take it out of the cluster's `exclude_namespaces`"),
+    );
+}
+
+#[test]
+fn kinds_and_labels_are_checked() {
+    check(
+        "clusters: [{name: one, include: [Pod, pods], exclude: ['*.']}]\n",
+        &[
+            "1:39: `pods` is not a kind; write Kind, Kind.group or *.group",
+            "1:56: `*.` is not a kind; write Kind, Kind.group or *.group",
+        ],
+        Some("such as Secret, Lease.coordination.k8s.io or *.metrics.k8s.io"),
+    );
+    let hint = Some("write it as for `kubectl get -l`, such as \"app=web,tier!=test\"");
+    let wrong = "`>` is not one of =, ==, !=, in and notin";
+    for (labels, column) in [("a,b>1", 16), ("'a,b>1'", 17), ("\"a,b>1\"", 17), ("\"\\x61,b>1\"", 13)] {
+        let text = format!("clusters:\n- name: one\n  labels:   {labels}\n");
+        check(&text, &[&format!("3:{column}: {wrong}")], hint);
+    }
 }

@@ -9,6 +9,9 @@ mod environment;
 mod health;
 mod ids;
 mod key;
+mod kind_pattern;
+mod name;
+mod selector;
 mod slug;
 mod time;
 
@@ -19,5 +22,8 @@ pub use environment::{EnvironmentSpec, Target, Tier};
 pub use health::{Health, HealthCounts, Verdict};
 pub use ids::{EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
 pub use key::{Kind, ResourceKey, WatchKey};
+pub use kind_pattern::KindPattern;
+pub use name::is_dns_label;
+pub use selector::{LabelSelector, SelectorError};
 pub use slug::slug;
 pub use time::{At, Timestamp};

@@ -26,8 +26,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::api::{self, ApiState, Hosts, ServerOptions};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{self, Access, ClusterSettings, ConnectSettings, Selection, Watcher};
-use crate::config::{ClusterAccess, ClusterConfig, Config};
+use crate::cluster::{self, ClusterSettings, Selection, Watcher};
+use crate::config::{ClusterConfig, Config};
 use crate::digest::Noise;
 use crate::log::{Appender, LogError, LogWriter};
 use crate::model::CatalogFact;
@@ -258,19 +258,21 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
     })
 }
 
-async fn watched(config: &ClusterConfig) -> Result<Watched, ServiceError> {
-    let access = match config.access.clone() {
-        ClusterAccess::Kubeconfig { path, context } => Access::Kubeconfig { path, context },
-        ClusterAccess::InCluster => Access::InCluster,
-        ClusterAccess::Url(url) => Access::Url(url),
+async fn watched(cluster: &ClusterConfig) -> Result<Watched, ServiceError> {
+    let mut watchers = Vec::new();
+    for watcher in &cluster.watchers {
+        let connection = cluster::connect(&watcher.into())
+            .await
+            .map_err(|source| ServiceError::Connect { cluster: cluster.name.clone(), source })?;
+        watchers.push(Watcher { connection, namespaces: watcher.namespaces.clone() });
+    }
+    let selection = Selection {
+        include: cluster.include.clone(),
+        exclude: cluster.exclude.clone(),
+        exclude_namespaces: cluster.exclude_namespaces.clone(),
+        labels: cluster.labels.to_string(),
     };
-    let settings =
-        ConnectSettings { allow_exec_plugins: config.allow_exec_plugins, ..ConnectSettings::new(access) };
-    let connection = cluster::connect(&settings)
-        .await
-        .map_err(|source| ServiceError::Connect { cluster: config.name.clone(), source })?;
-    let watcher = Watcher { connection, namespaces: config.namespaces.clone() };
-    Ok(Watched { name: config.name.clone(), watchers: vec![watcher], selection: Selection::default() })
+    Ok(Watched { name: cluster.name.clone(), watchers, selection })
 }
 
 fn catalog(config: &Config) -> Vec<CatalogFact> {

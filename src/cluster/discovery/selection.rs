@@ -1,38 +1,8 @@
 //! Which kinds and which objects are followed.
 
-use std::str::FromStr;
-
 use super::ServedKind;
 use crate::cluster::request::encode;
-use crate::model::Kind;
-
-/// A pattern for kinds: `Secret`, `Lease.coordination.k8s.io`, or `*.metrics.k8s.io` for a whole group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KindPattern {
-    kind: String,
-    group: String,
-}
-
-impl KindPattern {
-    /// Whether the pattern means this kind.
-    pub fn matches(&self, kind: &Kind) -> bool {
-        (self.kind == "*" || self.kind == kind.kind) && self.group == kind.group
-    }
-}
-
-impl FromStr for KindPattern {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (kind, group) = text.split_once('.').unwrap_or((text, ""));
-        let wide = kind == "*" || kind.starts_with(|c: char| c.is_ascii_uppercase());
-        if wide && kind.chars().skip(1).all(|c| c.is_ascii_alphanumeric()) {
-            Ok(KindPattern { kind: kind.to_owned(), group: group.to_owned() })
-        } else {
-            Err(format!("`{text}` is not a kind; write Kind, Kind.group or *.group"))
-        }
-    }
-}
+use crate::model::{Kind, KindPattern};
 
 /// Kinds that are not followed unless asked for, each with its reason.
 pub const DEFAULT_EXCLUDES: [Exclude; 6] = [

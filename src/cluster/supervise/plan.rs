@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cluster::coverage::reason;
 use crate::cluster::discovery::Discovered;
-use crate::cluster::{ServedKind, Watcher};
+use crate::cluster::{ClusterSettings, ServedKind, Watcher};
 use crate::model::{CoverageMark, CoverageState, Kind, Timestamp, WatchKey};
 
 /// A watch that ought to run.
@@ -22,9 +22,14 @@ pub(super) type Refused = BTreeSet<(Kind, usize)>;
 
 /// One watch for each kind through the first way that may look at the whole cluster; and where none may, one for each
 /// namespace that another way is for. So nothing is watched twice, whatever the ways have in common.
-pub(super) fn plan(cluster: &str, ways: &[Watcher], discovered: &Discovered, refused: &Refused) -> Plan {
+pub(super) fn plan(
+    settings: &ClusterSettings,
+    ways: &[Watcher],
+    discovered: &Discovered,
+    refused: &Refused,
+) -> Plan {
     let key = |kind: &Kind, namespace: &str| WatchKey {
-        cluster: cluster.to_owned(),
+        cluster: settings.name.clone(),
         kind: kind.clone(),
         namespace: namespace.to_owned(),
     };
@@ -37,17 +42,20 @@ pub(super) fn plan(cluster: &str, ways: &[Watcher], discovered: &Discovered, ref
         if let Some(way) = allowed.or(whole.first().copied()) {
             plan.insert(key(kind, ""), Planned { served: served.clone(), way });
         }
-        if allowed.is_some() || !served.namespaced {
-            continue;
-        }
-        for (way, watcher) in ways.iter().enumerate() {
-            for namespace in &watcher.namespaces {
+        let left = |namespace: &String| allowed.is_none() || leaves_out(settings, namespace);
+        for (way, watcher) in ways.iter().enumerate().filter(|_| served.namespaced) {
+            for namespace in watcher.namespaces.iter().filter(|namespace| left(namespace)) {
                 let planned = Planned { served: served.clone(), way };
                 plan.entry(key(kind, namespace)).or_insert(planned);
             }
         }
     }
     plan
+}
+
+/// Whether watches of the whole cluster do not look into a namespace.
+fn leaves_out(settings: &ClusterSettings, namespace: &str) -> bool {
+    settings.selection.exclude_namespaces.iter().any(|name| name == namespace)
 }
 
 fn is_whole(watcher: &Watcher) -> bool {
@@ -64,7 +72,13 @@ pub(super) enum Farewell {
 }
 
 /// Decides about a watch that is not planned.
-pub(super) fn farewell(watch: &WatchKey, discovered: &Discovered, plan: &Plan, now: Timestamp) -> Farewell {
+pub(super) fn farewell(
+    settings: &ClusterSettings,
+    watch: &WatchKey,
+    discovered: &Discovered,
+    plan: &Plan,
+    now: Timestamp,
+) -> Farewell {
     let excluded = |reason: &str, message: &str, unfollow| Farewell::Dismissed {
         mark: CoverageMark {
             watch: watch.clone(),
@@ -82,7 +96,8 @@ pub(super) fn farewell(watch: &WatchKey, discovered: &Discovered, plan: &Plan, n
         return Farewell::Vanished;
     }
     let everywhere = WatchKey { namespace: String::new(), ..watch.clone() };
-    let covered = !watch.namespace.is_empty() && plan.contains_key(&everywhere);
+    let named = !watch.namespace.is_empty() && !leaves_out(settings, &watch.namespace);
+    let covered = named && plan.contains_key(&everywhere);
     match covered {
         true => excluded(reason::COVERED, "the whole cluster is watched", false),
         false => excluded(reason::EXCLUDED, "the configuration no longer looks there", true),

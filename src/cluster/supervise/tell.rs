@@ -71,7 +71,7 @@ impl<S: Sink> Supervisor<S> {
                     self.group_recovered(watch).await?;
                 }
             } else if !self.plan.contains_key(&watch) {
-                let goodbye = farewell(&watch, &self.known, &self.plan, now);
+                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, now);
                 self.farewells.insert(watch, (goodbye, last_seen.unwrap_or(now)));
             }
         }

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::cluster::discovery::Unfollowed;
-use crate::cluster::{Access, ConnectSettings, connect};
+use crate::cluster::{Access, ConnectSettings, Selection, connect};
+use crate::digest::Noise;
+use crate::redact::Rules;
 
 async fn ways(namespaces: &[&[&str]]) -> Vec<Watcher> {
     let settings = ConnectSettings::new(Access::Url("http://127.0.0.1:1".to_owned()));
@@ -36,6 +38,15 @@ fn discovered() -> Discovered {
     }
 }
 
+fn settings(exclude_namespaces: &[&str]) -> ClusterSettings {
+    let rules = Rules { key: [0; 32], noise: Noise::default() };
+    let exclude_namespaces = exclude_namespaces.iter().map(|&name| name.to_owned()).collect();
+    ClusterSettings {
+        selection: Selection { exclude_namespaces, ..Selection::default() },
+        ..ClusterSettings::new("c", std::sync::Arc::new(rules))
+    }
+}
+
 fn told(plan: &Plan) -> Vec<String> {
     plan.iter().map(|(watch, planned)| format!("{watch} by {}", planned.way)).collect()
 }
@@ -55,9 +66,11 @@ async fn nothing_is_watched_twice() {
     ];
     for (namespaces, refused, expected) in cases {
         let refused = refused.iter().map(|&way| (Kind::new("", "Pod"), way)).collect();
-        let plan = plan("c", &ways(namespaces).await, &discovered(), &refused);
+        let plan = plan(&settings(&[]), &ways(namespaces).await, &discovered(), &refused);
         assert_eq!(told(&plan), expected, "{namespaces:?} {refused:?}");
     }
+    let plan = plan(&settings(&["a"]), &ways(&[&["a", "b"], &[]]).await, &discovered(), &Refused::new());
+    assert_eq!(told(&plan), ["c/Node by 1", "c/Pod by 1", "c/Pod in a by 0"], "what the whole leaves out");
 }
 
 #[tokio::test]
@@ -68,10 +81,10 @@ async fn what_is_no_longer_planned_ends_for_a_reason() {
         kind: Kind::new("", kind),
         namespace: namespace.into(),
     };
-    let whole = plan("c", &ways(&[&[]]).await, &discovered, &Refused::new());
-    let narrow = plan("c", &ways(&[&["a"]]).await, &discovered, &Refused::new());
+    let whole = plan(&settings(&[]), &ways(&[&[]]).await, &discovered, &Refused::new());
+    let narrow = plan(&settings(&[]), &ways(&[&["a"]]).await, &discovered, &Refused::new());
     let now = Timestamp::from_micros(7);
-    let said = |watch: WatchKey, plan: &Plan| match farewell(&watch, &discovered, plan, now) {
+    let said = |watch: WatchKey, plan: &Plan| match farewell(&settings(&[]), &watch, &discovered, plan, now) {
         Farewell::Vanished => "vanished".to_owned(),
         Farewell::Dismissed { mark, unfollow } => {
             assert_eq!((mark.state, mark.since, &mark.watch), (CoverageState::Excluded, now, &watch));

@@ -1,0 +1,181 @@
+//! The part of the file about clusters: how each is reached, and what of it is watched.
+
+use std::collections::HashMap;
+use std::str::FromStr;
+
+use serde_saphyr::{Location, Spanned};
+
+use super::check::Check;
+use super::error::Mistake;
+use super::file::{Cluster, File, Watcher};
+use super::{ClusterAccess, ClusterConfig, WatcherConfig};
+use crate::model::{EnvironmentId, KindPattern, LabelSelector};
+
+impl Check {
+    pub(super) fn clusters(&mut self, file: &File) -> Vec<ClusterConfig> {
+        let mut lines: HashMap<&str, u64> = HashMap::new();
+        let mut clusters = Vec::new();
+        for cluster in &file.clusters {
+            let (name, at) = (cluster.name.value.as_str(), cluster.name.referenced);
+            if !EnvironmentId::new(name).is_plain() {
+                self.say(at, "bad_name", format!("`{name}` is not a name for a cluster")).hint =
+                    Some("use letters, digits, `-`, `_` and `.`".to_owned());
+            }
+            if let Some(line) = lines.insert(name, at.line()) {
+                self.say(at, "duplicate", format!("the cluster `{name}` stands in line {line} already"));
+            }
+            clusters.push(self.cluster(cluster, file.kubeconfig.as_deref()));
+        }
+        clusters
+    }
+
+    fn cluster(&mut self, cluster: &Cluster, kubeconfig: Option<&str>) -> ClusterConfig {
+        ClusterConfig {
+            name: cluster.name.value.clone(),
+            region: cluster.region.clone(),
+            watchers: self.watchers(cluster, kubeconfig),
+            include: self.patterns(&cluster.include),
+            exclude: self.patterns(&cluster.exclude),
+            exclude_namespaces: self.left_out(cluster),
+            labels: self.labels(cluster.labels.as_ref()),
+        }
+    }
+
+    /// The cluster's own way, or the ways that stand under `watchers`.
+    fn watchers(&mut self, cluster: &Cluster, kubeconfig: Option<&str>) -> Vec<WatcherConfig> {
+        let (name, own) = (&cluster.name, cluster.own());
+        let mut seen = Places::default();
+        if cluster.watchers.is_empty() {
+            let place = format!("the cluster `{}`", name.value);
+            return vec![self.watcher(&own, name.referenced, &place, kubeconfig, &mut seen)];
+        }
+        if let Some(key) = own.first_key() {
+            let message = format!("the cluster `{}` has `watchers` and a `{key}` of its own", name.value);
+            self.say(name.referenced, "conflict", message).hint =
+                Some(format!("move `{key}` to one of the `watchers`"));
+        }
+        let mut watchers = Vec::new();
+        for watcher in &cluster.watchers {
+            let place = format!("a watcher of the cluster `{}`", name.value);
+            watchers.push(self.watcher(&watcher.value, watcher.referenced, &place, kubeconfig, &mut seen));
+        }
+        watchers
+    }
+
+    fn watcher(
+        &mut self,
+        watcher: &Watcher,
+        at: Location,
+        place: &str,
+        kubeconfig: Option<&str>,
+        seen: &mut Places,
+    ) -> WatcherConfig {
+        for namespace in &watcher.namespaces {
+            self.namespace(namespace);
+            if let Some(line) = seen.namespaces.insert(namespace.value.clone(), namespace.referenced.line()) {
+                let message = format!("the namespace `{}` stands in line {line} already", namespace.value);
+                self.say(namespace.referenced, "duplicate", message).hint =
+                    Some("each namespace is watched once".to_owned());
+            }
+        }
+        if watcher.namespaces.is_empty()
+            && let Some(line) = seen.whole.replace(at.line())
+        {
+            let message = format!("the watcher in line {line} watches the whole cluster already");
+            self.say(at, "duplicate", message).hint = Some("give one of them `namespaces`".to_owned());
+        }
+        WatcherConfig {
+            access: self.access(watcher, at, place, kubeconfig),
+            allow_exec_plugins: watcher.allow_exec_plugins,
+            namespaces: watcher.namespaces.iter().map(|namespace| namespace.value.clone()).collect(),
+        }
+    }
+
+    fn access(
+        &mut self,
+        watcher: &Watcher,
+        at: Location,
+        place: &str,
+        kubeconfig: Option<&str>,
+    ) -> ClusterAccess {
+        let by_kubeconfig = watcher.context.is_some() || watcher.kubeconfig.is_some();
+        let ways = [by_kubeconfig, watcher.in_cluster, watcher.url.is_some()];
+        if ways.iter().filter(|way| **way).count() > 1 {
+            self.say(at, "conflict", format!("{place} is to be reached in several ways")).hint =
+                Some("keep one of `context` (with `kubeconfig`), `in_cluster` and `url`".to_owned());
+        }
+        if let Some(url) = &watcher.url {
+            if !["http://", "https://"].iter().any(|scheme| url.value.starts_with(scheme)) {
+                let message = format!("`{}` is not an http or https address", url.value);
+                self.say(url.referenced, "bad_address", message);
+            }
+            return ClusterAccess::Url(url.value.clone());
+        }
+        if watcher.in_cluster {
+            return ClusterAccess::InCluster;
+        }
+        let path = watcher.kubeconfig.as_ref().map(|path| path.value.as_str()).or(kubeconfig);
+        let context = watcher.context.as_ref().map(|context| context.value.clone());
+        ClusterAccess::Kubeconfig { path: path.map(|path| self.path(path)), context }
+    }
+
+    fn patterns(&mut self, written: &[Spanned<String>]) -> Vec<KindPattern> {
+        let mut patterns = Vec::new();
+        for text in written {
+            match KindPattern::from_str(&text.value) {
+                Ok(pattern) => patterns.push(pattern),
+                Err(message) => {
+                    self.say(text.referenced, "bad_kind", message).hint =
+                        Some("such as Secret, Lease.coordination.k8s.io or *.metrics.k8s.io".to_owned());
+                }
+            }
+        }
+        patterns
+    }
+
+    fn left_out(&mut self, cluster: &Cluster) -> Vec<String> {
+        let whole = match cluster.watchers.as_slice() {
+            [] => cluster.namespaces.is_empty(),
+            watchers => watchers.iter().any(|watcher| watcher.value.namespaces.is_empty()),
+        };
+        if let (Some(first), false) = (cluster.exclude_namespaces.first(), whole) {
+            let message = "`exclude_namespaces` speaks of nothing: only some namespaces are watched";
+            self.say(first.referenced, "conflict", message).hint =
+                Some("remove it, or let a watcher without `namespaces` watch the whole cluster".to_owned());
+        }
+        for namespace in &cluster.exclude_namespaces {
+            self.namespace(namespace);
+        }
+        cluster.exclude_namespaces.iter().map(|namespace| namespace.value.clone()).collect()
+    }
+
+    fn labels(&mut self, written: Option<&Spanned<String>>) -> LabelSelector {
+        let Some(written) = written else { return LabelSelector::default() };
+        LabelSelector::from_str(&written.value).unwrap_or_else(|error| {
+            let mut mistake = Mistake::at(written.referenced, "bad_selector", error.message);
+            mistake.column += within(written, error.before);
+            self.mistakes
+                .push(mistake.hint("write it as for `kubectl get -l`, such as \"app=web,tier!=test\""));
+            LabelSelector::default()
+        })
+    }
+}
+
+/// What the watchers of one cluster watch already, with the lines that say so.
+#[derive(Default)]
+struct Places {
+    namespaces: HashMap<String, u64>,
+    whole: Option<u64>,
+}
+
+/// How many columns after its beginning a text has the character with `before` others before it; none where
+/// the text is written in another way than it is read.
+fn within(written: &Spanned<String>, before: usize) -> u64 {
+    let (read, before) = (written.value.chars().count() as u64, before as u64);
+    match written.referenced.span().len().checked_sub(read) {
+        Some(0) => before,
+        // Quotes stand around it.
+        Some(2) => before + 1,
+        _ => 0,
+    }
+}
