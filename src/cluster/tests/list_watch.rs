@@ -359,3 +359,30 @@ async fn a_list_from_the_past_is_asked_for_again_before_it_is_believed() {
     assert_eq!(server.lists(), 2);
     assert!(sink.story().contains(&"gap invalid".to_owned()), "{:?}", sink.story());
 }
+
+#[tokio::test]
+async fn silence_where_bookmarks_were_sent_is_a_gap_since_the_last_of_them() {
+    for bookmarks in [true, false] {
+        let server = Server::start(move |path, number| match (path.contains("watch=1"), number) {
+            (false, _) => page(10, "", &["a"]),
+            (true, 1) if bookmarks => Reply::Open(vec![bookmark(11)]),
+            (true, 1) => Reply::Open(vec![]),
+            (true, _) => Reply::Open(vec![bookmark(12)]),
+        })
+        .await;
+        let (sink, mut settings) = (Recorder::default(), settings());
+        settings.limits.idle = Duration::from_millis(100);
+        let (_task, _guard) = follow(&server, settings, &sink);
+        sink.until_told("to 12").await;
+        let story = sink.story().join(" ");
+        let expected = match bookmarks {
+            true => "begin a@10 page end 10 watched to 11 gap unreachable watched to 12",
+            false => "begin a@10 page end 10 watched to 12",
+        };
+        assert!(story.starts_with(expected), "{story}");
+        assert!(
+            server.watches()[1].contains(if bookmarks { "=11&" } else { "=10&" }),
+            "it goes on where it was"
+        );
+    }
+}

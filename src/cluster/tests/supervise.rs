@@ -324,3 +324,63 @@ async fn what_earlier_runs_left_is_put_right() {
     cancel.cancel();
     task.await.unwrap();
 }
+
+#[tokio::test]
+async fn a_kind_that_cannot_be_read_disturbs_no_other() {
+    // As where the conversion of one custom kind is broken: its group is there, its lists fail.
+    let server = Server::start(|path, _| match path {
+        "/api" => discovery(&[group("", &[("pods", "Pod", "Namespaced"), ("nodes", "Node", "Cluster")])]),
+        "/apis" => discovery(&[]),
+        _ if path.starts_with("/api/v1/nodes") => Reply::Whole(
+            500,
+            r#"{"kind":"Status","code":500,"message":"conversion webhook failed"}"#.to_owned(),
+        ),
+        _ if path.contains("watch=1") => Reply::Open(vec![]),
+        _ => page(10, "", &["a"]),
+    })
+    .await;
+    let sink = Recorder::default();
+    let (task, cancel) = start(&server, settings(), &sink);
+    sink.until_told("watched").await;
+    sink.until_told("gap unreachable").await;
+    let message = sink.with(|recorded| {
+        let gap = recorded.marks.iter().find(|mark| mark.reason == "unreachable").cloned();
+        gap.map(|gap| (gap.watch.kind.kind, gap.message)).unwrap_or_default()
+    });
+    assert_eq!(message.0, "Node");
+    assert!(message.1.contains("conversion webhook failed"), "{message:?}");
+    cancel.cancel();
+    task.await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_not_followed_is_said_once_with_its_reason() {
+    let server = Server::start(|path, _| match path {
+        "/api" => discovery(&[json!({"metadata": {"name": ""}, "versions": [{"version": "v1", "resources": [
+            {"resource": "pods", "responseKind": {"kind": "Pod"}, "scope": "Namespaced", "verbs": ["list", "watch"]},
+            {"resource": "endpoints", "responseKind": {"kind": "Endpoints"}, "scope": "Namespaced", "verbs": ["list", "watch"]},
+            {"resource": "things", "responseKind": {"kind": "Thing"}, "scope": "Namespaced", "verbs": ["get", "list"]},
+            {"resource": "bindings", "responseKind": {"kind": "Binding"}, "scope": "Namespaced", "verbs": ["create"]},
+        ]}]})]),
+        "/apis" => discovery(&[]),
+        _ if path.contains("watch=1") => Reply::Open(vec![]),
+        _ => page(10, "", &["a"]),
+    })
+    .await;
+    let sink = Recorder::default();
+    let (task, cancel) = start(&server, settings(), &sink);
+    sink.until_told("watched").await;
+    let discovered = |server: &Server| server.requests().iter().filter(|path| *path == "/apis").count();
+    while discovered(&server) < 4 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let mut told = sink.with(|recorded| {
+        let excluded =
+            recorded.marks.iter().filter(|mark| mark.state == crate::model::CoverageState::Excluded);
+        excluded.map(|mark| format!("{} {}", mark.watch, mark.reason)).collect::<Vec<_>>()
+    });
+    told.sort();
+    assert_eq!(told, ["c/Endpoints excluded", "c/Thing not_watchable"]);
+    cancel.cancel();
+    task.await.unwrap();
+}

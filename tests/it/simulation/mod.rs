@@ -3,6 +3,7 @@
 //! `STRANDLINE_SEED=<seed> cargo test --test it simulation`.
 
 mod history;
+mod many;
 mod truth;
 mod world;
 

@@ -91,7 +91,7 @@ fn definition() -> Kind {
 }
 
 /// A folder in memory where there is one: what is tested here is not the disk.
-fn folder() -> std::io::Result<tempfile::TempDir> {
+pub(super) fn folder() -> std::io::Result<tempfile::TempDir> {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }
 }
