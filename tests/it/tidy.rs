@@ -153,3 +153,20 @@ fn the_tree_of_dependencies_stays_small() {
     let packages = lock.matches("[[package]]").count();
     assert!(packages <= 360, "{packages} packages; is there one to be spared?");
 }
+
+#[test]
+fn what_the_documents_promise_is_held_by_a_test() {
+    let text = fs::read_to_string(root().join("docs/trust.md")).expect("docs/trust.md can be read");
+    let code: String = sources("src").into_iter().chain(sources("tests")).map(|(_, text)| text).collect();
+    let rows: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| what |")).collect();
+    assert!(rows.len() > 20, "the table is where it was");
+    for row in rows {
+        let held_by = row.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default();
+        let tests: Vec<&str> = held_by.split('`').skip(1).step_by(2).collect();
+        assert!(!tests.is_empty(), "held by nothing: {row}");
+        for test in tests {
+            assert!(code.contains(&format!("fn {test}(")), "there is no test `{test}`, named in: {row}");
+        }
+    }
+}
