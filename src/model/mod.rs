@@ -18,6 +18,6 @@ pub use change::{
 pub use environment::{EnvironmentSpec, Target, Tier};
 pub use health::{Health, HealthCounts, Verdict};
 pub use ids::{EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
-pub use key::{Kind, ResourceKey, WatchKey};
+pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
 pub use slug::slug;
 pub use time::{At, Timestamp};
