@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::Limits;
 use super::request::{Failure, collect, get, get_text};
-use crate::model::Kind;
+use crate::model::{EVENT_DOORS, Kind};
 
 /// A kind as a cluster serves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,14 +70,12 @@ impl FromStr for KindPattern {
 }
 
 /// Kinds that are not followed unless asked for, each with its reason.
-pub const DEFAULT_EXCLUDES: [Exclude; 6] = [
+pub const DEFAULT_EXCLUDES: [Exclude; 4] = [
     Exclude {
         group: "coordination.k8s.io",
         kind: "Lease",
         reason: "renewed every few seconds, says only that someone lives",
     },
-    Exclude { group: "", kind: "Event", reason: "a message about a resource, not a resource" },
-    Exclude { group: "events.k8s.io", kind: "Event", reason: "a message about a resource, not a resource" },
     Exclude { group: "", kind: "Endpoints", reason: "a deprecated mirror of EndpointSlice" },
     Exclude {
         group: "",
@@ -103,7 +101,8 @@ pub struct Exclude {
 }
 
 /// Groups whose kinds moved elsewhere, where they are followed if the cluster has them there.
-const MOVED: [(&str, &[&str]); 1] = [("extensions", &["apps", "networking.k8s.io", "policy"])];
+const MOVED: [(&str, &[&str]); 2] =
+    [("extensions", &["apps", "networking.k8s.io", "policy"]), ("", &["events.k8s.io"])];
 
 /// Which kinds are followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -120,8 +119,14 @@ impl Selection {
         let by_default = !DEFAULT_EXCLUDES
             .iter()
             .any(|exclude| exclude.group == kind.group && (exclude.kind == "*" || exclude.kind == kind.kind));
-        let names = |patterns: &[KindPattern]| patterns.iter().any(|pattern| pattern.matches(kind));
-        (by_default || names(&self.include)) && !names(&self.exclude)
+        let included = || self.include.iter().any(|pattern| pattern.matches(kind));
+        (by_default || included()) && !self.excludes(kind)
+    }
+
+    /// Whether a kind is excluded; who excludes Events by one of their doors means the other too.
+    fn excludes(&self, kind: &Kind) -> bool {
+        let names = |kind: &Kind| self.exclude.iter().any(|pattern| pattern.matches(kind));
+        names(kind) || (kind.is_event() && EVENT_DOORS.iter().any(|group| names(&Kind::new(*group, "Event"))))
     }
 }
 
