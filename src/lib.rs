@@ -5,7 +5,7 @@
 //!  clusters ──► cluster ──►  LOG  ──► projection ──►  VIEW  ──► query ──► api  (REST)
 //!  config   ──► catalog    log.db                    view.db             web  (pages)
 //!                          the record                the cache           cli  (command line)
-//!                  └── pure: redact · digest · delta · health · edges ──┘
+//!                  └── pure: redact · digest · delta · health · edges · kube_event ──┘
 //! ```
 //!
 //! Modules stand below in the order in which data flows through them. The rules of the house, held by
@@ -28,6 +28,7 @@ pub mod delta;
 pub mod digest;
 pub mod edges;
 pub mod health;
+pub mod kube_event;
 pub mod redact;
 
 pub mod clock;

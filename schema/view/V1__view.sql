@@ -158,3 +158,41 @@ CREATE TABLE coverage (
     PRIMARY KEY (kind_id, namespace, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX coverage_gaps ON coverage (cluster_id, to_offset, from_offset) WHERE gap = 1;
+
+-- What Kubernetes' Events say: one row for all that say the same of the same object. Found from the object by its
+-- uid or, where the Event has no usable one, by its address, whichever arrives first.
+CREATE TABLE kube_event (
+    id         INTEGER PRIMARY KEY,       -- in the order of arrival
+    identity   BLOB NOT NULL UNIQUE,      -- digest of all that follows, with the cluster's name
+    cluster_id INTEGER NOT NULL,
+    "group"    TEXT NOT NULL,
+    kind       TEXT NOT NULL,
+    namespace  TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    uid        TEXT NOT NULL,             -- empty where the object is given by its address
+    type       TEXT NOT NULL,
+    reason     TEXT NOT NULL,
+    note       TEXT NOT NULL,
+    component  TEXT NOT NULL
+) STRICT;
+CREATE INDEX kube_event_by_uid ON kube_event (uid) WHERE uid <> '';
+CREATE INDEX kube_event_by_name ON kube_event (name, kind, namespace) WHERE uid = '';
+
+-- How often it had been said, and when by the cluster's clock. What was said stays said: the last row is open.
+CREATE TABLE kube_event_count (
+    event_id    INTEGER NOT NULL,
+    from_offset INTEGER NOT NULL,
+    to_offset   INTEGER NOT NULL,
+    count       INTEGER NOT NULL,
+    first_at    INTEGER NOT NULL,
+    last_at     INTEGER NOT NULL,
+    PRIMARY KEY (event_id, from_offset)
+) STRICT, WITHOUT ROWID;
+
+-- How far each Event object has counted; the objects themselves come and go within the hour.
+CREATE TABLE kube_event_object (
+    cluster_id INTEGER NOT NULL,
+    uid        TEXT NOT NULL,
+    count      INTEGER NOT NULL,
+    PRIMARY KEY (cluster_id, uid)
+) STRICT, WITHOUT ROWID;

@@ -9,6 +9,7 @@ pub mod auth;
 mod clusters;
 pub mod document;
 mod environments;
+mod events;
 pub mod guard;
 mod host;
 mod metrics;

@@ -44,6 +44,10 @@ pub const PROJECT: Parameter = Parameter::many("project");
 pub const HEALTH: Parameter = Parameter::many("health");
 /// Only these kinds.
 pub const KIND: Parameter = Parameter::many("kind");
+/// Only these types of Events.
+pub const TYPE: Parameter = Parameter::many("type");
+/// Only these reasons.
+pub const REASON: Parameter = Parameter::many("reason");
 /// Which cluster, where several hold the uid.
 pub const CLUSTER: Parameter = Parameter::one("cluster");
 /// Whether versions carry their object.

@@ -1,10 +1,12 @@
 //! The table of the API's routes; the router is built from it, and a test holds it against `api/openapi.yaml`.
 
 use super::ApiState;
-use super::params::{AT, BODIES, CLUSTER, CONTINUE, HEALTH, KIND, LIMIT, PROJECT, REGION, TIER, VERBOSE};
+use super::params::{
+    AT, BODIES, CLUSTER, CONTINUE, HEALTH, KIND, LIMIT, PROJECT, REASON, REGION, TIER, TYPE, VERBOSE,
+};
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
-use super::{clusters, document, environments, metrics, probes, resources};
+use super::{clusters, document, environments, events, metrics, probes, resources};
 use warp::Filter;
 
 /// Every address of the API.
@@ -30,6 +32,11 @@ pub const ROUTES: &[Route<ApiState>] = &[
         handler: |state, request| Box::pin(environments::graph(state, request)),
     },
     Route {
+        path: "/api/v1/environments/{id}/events",
+        parameters: &[TYPE, REASON, AT, LIMIT, CONTINUE],
+        handler: |state, request| Box::pin(events::of_environment(state, request)),
+    },
+    Route {
         path: "/api/v1/resources/{uid}",
         parameters: &[AT, CLUSTER],
         handler: |state, request| Box::pin(resources::one(state, request)),
@@ -38,6 +45,11 @@ pub const ROUTES: &[Route<ApiState>] = &[
         path: "/api/v1/resources/{uid}/history",
         parameters: &[AT, CLUSTER, BODIES, LIMIT, CONTINUE],
         handler: |state, request| Box::pin(resources::history(state, request)),
+    },
+    Route {
+        path: "/api/v1/resources/{uid}/events",
+        parameters: &[TYPE, REASON, AT, CLUSTER, LIMIT, CONTINUE],
+        handler: |state, request| Box::pin(events::of_resource(state, request)),
     },
     Route {
         path: "/api/v1/clusters",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::kube_event::EventType;
 use crate::model::{At, EnvironmentId, Health, Tier, Uid};
 
 /// What runs in every environment of an organization's Kubernetes clusters, now and at any past moment.
@@ -47,6 +48,11 @@ pub enum ReadCommand {
   strandline history 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11
   strandline history 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --bodies -o yaml --limit 2")]
     History(HistoryArgs),
+    /// List what Kubernetes' Events said of an environment or a resource, newest first
+    #[command(after_help = "Examples:
+  strandline events shop.web.production --type Warning
+  strandline events --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --at 2h -o wide")]
+    Events(EventsArgs),
     /// Tell this program's version
     Version(VersionArgs),
 }
@@ -204,6 +210,29 @@ pub struct HistoryArgs {
     pub list: ListArgs,
 }
 
+/// Whose Events to list.
+#[derive(Clone, Debug, Args)]
+pub struct EventsArgs {
+    /// The environment, such as shop.web.production
+    #[arg(value_parser = environment, required_unless_present = "resource", conflicts_with = "resource")]
+    pub environment: Option<EnvironmentId>,
+    /// A resource's uid, in place of an environment
+    #[arg(long, value_name = "UID", value_parser = uid)]
+    pub resource: Option<Uid>,
+    /// The cluster, where several hold the uid
+    #[arg(long, conflicts_with = "environment")]
+    pub cluster: Option<String>,
+    /// Only these types: Normal, Warning
+    #[arg(long, value_delimiter = ',')]
+    pub r#type: Vec<EventType>,
+    /// Only these reasons, such as BackOff
+    #[arg(long, value_delimiter = ',')]
+    pub reason: Vec<String>,
+    /// How to list.
+    #[command(flatten)]
+    pub list: ListArgs,
+}
+
 /// How to tell the version.
 #[derive(Clone, Debug, Args)]
 pub struct VersionArgs {
@@ -284,6 +313,8 @@ mod tests {
             "strandline get resources -e shop.web.production --kind Pod --limit 5",
             "strandline tree shop.web.production --all --color never",
             "strandline history some-uid --bodies -o yaml",
+            "strandline events shop.web.production --type warning --reason BackOff,Unhealthy --at 2h",
+            "strandline events --resource some-uid --cluster eu-west -o wide",
             "strandline serve --config c.yaml --listen [::1]:80 --data d",
             "strandline demo --seed 7",
             "strandline version -o json",
@@ -298,6 +329,10 @@ mod tests {
             "strandline get env --limit 0",
             "strandline get resources",
             "strandline tree",
+            "strandline events",
+            "strandline events shop.web.production --resource some-uid",
+            "strandline events shop.web.production --cluster eu-west",
+            "strandline events shop.web.production --type warnings",
             "strandline get env -o xml",
         ] {
             assert_eq!(parse(line).err(), Some(2), "{line}");

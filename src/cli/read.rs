@@ -4,11 +4,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::args::{
-    GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat, ReadCommand, ServerArgs, TreeArgs,
-    VersionArgs,
+    EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat, ReadCommand, ServerArgs,
+    TreeArgs, VersionArgs,
 };
 use super::client::{Client, Parameters};
-use super::error::CliError;
+use super::error::{CliError, Exit};
 use super::output::{Paint, document, write};
 use super::tree;
 use super::views::{Listed, table};
@@ -16,7 +16,7 @@ use crate::api::request::encode;
 use crate::clock::{Clock, SystemClock};
 use crate::model::Timestamp;
 use crate::present::{moment, visible};
-use crate::query::{Answer, Cluster, Environment, Graph, Page, Resource, Snapshot, Version};
+use crate::query::{Answer, Cluster, Environment, FoldedEvent, Graph, Page, Resource, Snapshot, Version};
 
 /// Runs a command that reads.
 pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
@@ -27,6 +27,7 @@ pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
             ReadCommand::Get(what) => get(what).await,
             ReadCommand::Tree(args) => draw(args).await,
             ReadCommand::History(args) => history(args).await,
+            ReadCommand::Events(args) => events(args).await,
             ReadCommand::Version(args) => version(args),
         }
     })
@@ -61,6 +62,22 @@ async fn history(args: &HistoryArgs) -> Result<(), CliError> {
         .add("cluster", args.cluster.as_slice())
         .add("bodies", bodies.as_slice());
     print_list::<Version>("versions", &path, query, &args.list).await
+}
+
+async fn events(args: &EventsArgs) -> Result<(), CliError> {
+    let path = match (&args.resource, &args.environment) {
+        (Some(uid), _) => format!("/api/v1/resources/{}/events", encode(uid.as_str())),
+        (None, Some(id)) => format!("/api/v1/environments/{}/events", encode(id.as_str())),
+        (None, None) => {
+            return Err(CliError::new("reading events", "neither an environment nor a resource is named")
+                .exit(Exit::Usage));
+        }
+    };
+    let query = parameters(&args.list.server)
+        .add("cluster", args.cluster.as_slice())
+        .add("type", &args.r#type)
+        .add("reason", &args.reason);
+    print_list::<FoldedEvent>("events", &path, query, &args.list).await
 }
 
 async fn draw(args: &TreeArgs) -> Result<(), CliError> {

@@ -3,7 +3,7 @@
 use super::table::{Cell, Table};
 use crate::model::Timestamp;
 use crate::present::{age, clock_time};
-use crate::query::{Cluster, Environment, Resource, Version, VersionChange};
+use crate::query::{Cluster, Environment, FoldedEvent, Resource, Version, VersionChange};
 
 /// Something that tables show.
 pub(super) trait Listed {
@@ -131,12 +131,39 @@ impl Listed for Version {
     }
 }
 
+impl Listed for FoldedEvent {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
+        &["LAST SEEN", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE"],
+        &["FIRST SEEN", "COMPONENT", "CLUSTER", "NAMESPACE", "UID"],
+    );
+
+    fn cells(&self, now: Timestamp) -> Vec<Cell> {
+        vec![
+            Cell::text(age(self.last_at, now)),
+            Cell::text(&self.r#type),
+            Cell::text(&self.reason),
+            Cell::text(format!("{}/{}", self.key.kind.kind.to_lowercase(), self.key.name)),
+            Cell::text(self.count.to_string()),
+            Cell::text(&self.note),
+            Cell::text(age(self.first_at, now)),
+            Cell::text(&self.component),
+            Cell::text(&self.key.cluster),
+            Cell::text(&self.key.namespace),
+            Cell::text(self.uid.as_str()),
+        ]
+    }
+
+    fn name(&self) -> String {
+        format!("event/{}", self.id)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cli::output::Paint;
     use crate::model::Health;
-    use crate::present::tests::{NOON, environment, resource};
+    use crate::present::tests::{NOON, environment, folded_event, resource};
 
     #[test]
     fn environments_are_listed_as_kubectl_would() {
@@ -170,5 +197,19 @@ eu-west   shop        Pod          web-a   Degraded   CrashLoopBackOff   5d3h
 "
         );
         assert_eq!(items[0].name(), "deployment.apps/web");
+    }
+
+    #[test]
+    fn events_are_listed_as_kubectl_would() {
+        let mut long = folded_event("Normal", "");
+        long.note = "two\nlines".into();
+        assert_eq!(
+            table(&[folded_event("Warning", "BackOff"), long], false, NOON).render(Paint(false), true),
+            "\
+LAST SEEN   TYPE      REASON    OBJECT      COUNT   MESSAGE
+60s         Warning   BackOff   pod/web-0   5       Back-off restarting failed container
+60s         Normal    <none>    pod/web-0   5       two\\nlines
+"
+        );
     }
 }

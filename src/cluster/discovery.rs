@@ -53,8 +53,10 @@ pub(super) fn tells_kinds(kind: &Kind) -> bool {
     )
 }
 
-/// Groups whose kinds moved elsewhere, where they are followed if the cluster has them there.
-const MOVED: [(&str, &[&str]); 1] = [("extensions", &["apps", "networking.k8s.io", "policy"])];
+/// Groups whose kinds other groups have too, where they are followed if the cluster has them there. Of the two doors to
+/// Events the older one is taken: every cluster has it, and it is the one that common roles let through.
+const MOVED: [(&str, &[&str]); 2] =
+    [("extensions", &["apps", "networking.k8s.io", "policy"]), ("events.k8s.io", &[""])];
 
 /// What a cluster has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -175,7 +177,7 @@ impl Discovered {
         unfollowed.retain(|kind, _| !all.contains(kind));
         kinds.retain(|kind, served| {
             let why_not = moved(kind, &all)
-                .map(|group| format!("it is followed as {kind}.{group}", kind = kind.kind))
+                .map(|group| format!("it is followed as {}", Kind::new(group, &kind.kind)))
                 .or_else(|| selection.why_not(kind));
             let Some(message) = why_not else { return true };
             unfollowed.insert(kind.clone(), served.unfollowed("excluded", message));

@@ -10,6 +10,7 @@ mod append;
 mod appender;
 mod bodies;
 mod chain;
+mod draft;
 mod error;
 mod file;
 mod ids;

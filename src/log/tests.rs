@@ -14,7 +14,7 @@ use super::*;
 use crate::clock::{Clock, SystemClock};
 use crate::digest::Digest;
 use crate::model::{
-    CatalogFact, Change, ClusterSpec, CoverageMark, CoverageState, DeletionCause, Kind, Offset,
+    CatalogFact, Change, ClusterSpec, CoverageMark, CoverageState, DeletionCause, EVENT_DOORS, Kind, Offset,
     ResourceVersion, Timestamp, Uid, WatchKey,
 };
 
@@ -101,6 +101,41 @@ async fn only_what_differs_is_a_change() {
     assert_eq!((done.written, done.unchanged, done.stale), (1, 2, 1));
     log.stop();
     assert_eq!(told(dir.path()), ["+a {}", "+b {}", "+a {\"n\":1}"]);
+}
+
+/// How many incarnations the log holds for alive.
+fn alive(directory: &Path) -> i64 {
+    let log = rusqlite::Connection::open(directory.join("log.db")).unwrap();
+    log.query_row("SELECT count(*) FROM live", [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn the_end_of_an_event_is_no_change_and_leaves_nothing_alive() {
+    for group in EVENT_DOORS {
+        let dir = tempfile::tempdir().unwrap();
+        let log = start(dir.path());
+        let watch = WatchKey { kind: Kind::new(group, "Event"), ..pods() };
+        let batch =
+            |epoch, phase, observed| Batch { watch: watch.clone(), ..batch(epoch, phase, observed, "9") };
+        let first = log.appender.begin(Begin::new(&watch, true)).await.unwrap().epoch;
+        let list = ["a", "b", "c"].map(|name| pod(name, name, 1, "{}"));
+        log.appender.append(batch(first, Phase::ListEnd, list.to_vec())).await.unwrap();
+        let gone = Observed::Deleted {
+            namespace: "shop".into(),
+            name: "a".into(),
+            uid: Uid::new("a"),
+            resource_version: ResourceVersion::new("5"),
+        };
+        let seen = vec![gone, pod("b", "another", 6, "{}")];
+        let done = log.appender.append(batch(first, Phase::Watch, seen)).await.unwrap();
+        assert_eq!(done.written, 1, "neither the watched end nor the one of the Event that was replaced");
+        let second = log.appender.begin(Begin::new(&watch, true)).await.unwrap().epoch;
+        let done = log.appender.append(batch(second, Phase::ListEnd, vec![])).await.unwrap();
+        assert_eq!((done.written, done.head), (0, Offset::new(4)), "nor absence at the end of a list");
+        log.stop();
+        assert_eq!(told(dir.path()), ["+a {}", "+b {}", "+c {}", "+b {}"]);
+        assert_eq!(alive(dir.path()), 0);
+    }
 }
 
 #[tokio::test]

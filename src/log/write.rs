@@ -3,15 +3,15 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::append::{AppendError, Appended, Batch, Epoch, Observed, Phase};
-use super::bodies::{Bodies, Packed};
-use super::chain::{self, Hash, Link};
+use super::bodies::Bodies;
+use super::chain::{self, Hash};
+use super::draft::Draft;
 use super::error::LogError;
 use super::ids::{self, Ids};
 use super::runs::Run;
 use super::types::ChangeType;
 use crate::model::{
-    CatalogFact, ChangedBy, CoverageMark, DeletionCause, Kind, Offset, ResourceKey, ResourceVersion,
-    Timestamp, WatchKey,
+    CatalogFact, CoverageMark, DeletionCause, Kind, Offset, ResourceKey, ResourceVersion, Timestamp, WatchKey,
 };
 use crate::redact::Observation;
 
@@ -59,18 +59,6 @@ impl Live {
     }
 }
 
-/// A change about to be written.
-struct Draft<'a> {
-    r#type: ChangeType,
-    subject: i64,
-    key: &'a ResourceKey,
-    uid: &'a str,
-    resource_version: &'a str,
-    changed_by: Option<&'a ChangedBy>,
-    body: &'a str,
-    packed: Option<Packed>,
-}
-
 impl Write<'_> {
     pub(super) fn batch(&mut self, batch: &Batch) -> Result<std::result::Result<Appended, AppendError>> {
         let Some(run) = self.run(&batch.watch)?.filter(|run| run.epoch == batch.epoch) else {
@@ -92,8 +80,7 @@ impl Write<'_> {
                     let key = key_of(&batch.watch, namespace, name);
                     for live in self.live(run.kind, &key)?.into_iter().filter(|live| live.uid == uid.as_str())
                     {
-                        self.deleted(&live, &key, DeletionCause::Watched)?;
-                        appended.written += 1;
+                        appended.written += self.deleted(&live, &key, DeletionCause::Watched)?;
                     }
                 }
             }
@@ -130,8 +117,7 @@ impl Write<'_> {
                 same = Some(live);
             } else {
                 let last_seen = self.last_seen(run.kind, &key.namespace)?;
-                self.deleted(&live, &key, DeletionCause::Replaced { last_seen })?;
-                appended.written += 1;
+                appended.written += self.deleted(&live, &key, DeletionCause::Replaced { last_seen })?;
             }
         }
         match same {
@@ -204,7 +190,13 @@ impl Write<'_> {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    fn deleted(&mut self, live: &Live, key: &ResourceKey, cause: DeletionCause) -> Result<()> {
+    /// Ends an incarnation and tells how many changes that took: none for an Event, whose end says nothing since
+    /// clusters drop each of them after an hour.
+    fn deleted(&mut self, live: &Live, key: &ResourceKey, cause: DeletionCause) -> Result<usize> {
+        self.bury(live.subject)?;
+        if key.kind.is_event() {
+            return Ok(0);
+        }
         let body = to_json(&cause);
         let packed = self.state.bodies.fact(&body)?;
         self.write(Draft {
@@ -217,7 +209,7 @@ impl Write<'_> {
             body: &body,
             packed: Some(packed),
         })?;
-        self.bury(live.subject)
+        Ok(1)
     }
 
     fn bury(&self, subject: i64) -> Result<()> {
@@ -228,15 +220,16 @@ impl Write<'_> {
     /// What the list no longer held is gone since some time after the watch last heard of the cluster.
     fn list_end(&mut self, batch: &Batch, run: &Run) -> Result<usize> {
         let missing = self.live_before(run.kind, &batch.watch.namespace, run.epoch)?;
+        let mut written = 0;
         for (live, namespace, name) in &missing {
             let last_seen = self.last_seen(run.kind, namespace)?;
             let cause = match run.reselected {
                 true => DeletionCause::Unfollowed { last_seen },
                 false => DeletionCause::Relist { last_seen },
             };
-            self.deleted(live, &key_of(&batch.watch, namespace, name), cause)?;
+            written += self.deleted(live, &key_of(&batch.watch, namespace, name), cause)?;
         }
-        Ok(missing.len())
+        Ok(written)
     }
 
     /// What is alive of a kind, everywhere or in a namespace, and was not seen since an epoch began.
@@ -256,11 +249,12 @@ impl Write<'_> {
     /// Ends what is alive of a kind, everywhere or in a namespace, because nobody follows it any more.
     pub(super) fn unfollow(&mut self, watch: &WatchKey, kind: i64) -> Result<usize> {
         let alive = self.live_before(kind, &watch.namespace, Epoch(i64::MAX))?;
+        let mut written = 0;
         for (live, namespace, name) in &alive {
             let cause = DeletionCause::Unfollowed { last_seen: self.last_seen(kind, namespace)? };
-            self.deleted(live, &key_of(watch, namespace, name), cause)?;
+            written += self.deleted(live, &key_of(watch, namespace, name), cause)?;
         }
-        Ok(alive.len())
+        Ok(written)
     }
 
     /// Records a mark unless it repeats the state and reason of the last one.
@@ -323,71 +317,6 @@ impl Write<'_> {
 
     fn appended(&self, written: usize, unchanged: usize) -> Appended {
         Appended { head: self.state.head, written, unchanged, ..Appended::default() }
-    }
-
-    fn write(&mut self, draft: Draft<'_>) -> Result<Offset> {
-        let offset = self.state.head.next();
-        let manager = draft.changed_by.map(|by| self.state.ids.manager(self.connection, by)).transpose()?;
-        let managed_at = draft.changed_by.and_then(|by| by.time).map(Timestamp::as_micros);
-        let body_hash = chain::body_hash(draft.body);
-        let hash = draft.link(offset, self.now, managed_at, body_hash).hash(&self.state.hash);
-        let (frame, base, dictionary) = match draft.packed {
-            Some(packed) => (Some(packed.frame), packed.base, packed.dictionary),
-            None => (None, None, None),
-        };
-        let sql = r#"INSERT INTO change ("offset", observed_at, type, subject_id, resource_version, manager_id,
-            managed_at, base, dictionary_id, body, body_hash, hash)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"#;
-        self.connection.prepare_cached(sql)?.execute(params![
-            offset.as_i64(),
-            self.now.as_micros(),
-            draft.r#type as i64,
-            draft.subject,
-            (!draft.resource_version.is_empty()).then_some(draft.resource_version),
-            manager,
-            managed_at,
-            base.map(Offset::as_i64),
-            dictionary,
-            frame,
-            body_hash,
-            hash
-        ])?;
-        self.state.head = offset;
-        self.state.hash = hash;
-        self.state.observed_at = self.now;
-        Ok(offset)
-    }
-}
-
-impl<'a> Draft<'a> {
-    /// A change that says nothing but itself.
-    fn bare(r#type: ChangeType, subject: i64, key: &'a ResourceKey) -> Self {
-        Draft {
-            r#type,
-            subject,
-            key,
-            uid: "",
-            resource_version: "",
-            changed_by: None,
-            body: "",
-            packed: None,
-        }
-    }
-
-    fn link(&self, offset: Offset, now: Timestamp, managed_at: Option<i64>, body_hash: Hash) -> Link<'_> {
-        let key = self.key;
-        let manager =
-            self.changed_by.map_or(["", "", ""], |by| [&by.manager, &by.operation, &by.subresource]);
-        Link {
-            offset,
-            observed_at: now.as_micros(),
-            r#type: self.r#type as i64,
-            subject: [&key.cluster, &key.kind.group, &key.kind.kind, &key.namespace, &key.name, self.uid],
-            resource_version: self.resource_version,
-            manager,
-            managed_at,
-            body_hash,
-        }
     }
 }
 

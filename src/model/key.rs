@@ -24,7 +24,15 @@ impl Kind {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         Kind::new(group, kind)
     }
+
+    /// Whether this is Kubernetes' Event, a message about a resource, by either of its [`EVENT_DOORS`].
+    pub fn is_event(&self) -> bool {
+        self.kind == "Event" && EVENT_DOORS.contains(&self.group.as_str())
+    }
 }
+
+/// The groups that serve Kubernetes' Events: the same objects with the same uids, the one that is watched first.
+pub const EVENT_DOORS: [&str; 2] = ["", "events.k8s.io"];
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

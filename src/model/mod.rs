@@ -21,7 +21,7 @@ pub use change::{
 pub use environment::{EnvironmentSpec, Target, Tier};
 pub use health::{Health, HealthCounts, Verdict};
 pub use ids::{EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
-pub use key::{Kind, ResourceKey, WatchKey};
+pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
 pub use kind_pattern::KindPattern;
 pub use name::is_dns_label;
 pub use selector::{LabelSelector, SelectorError};

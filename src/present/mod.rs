@@ -62,7 +62,9 @@ pub fn count_of(number: usize, kind: &Kind) -> String {
 pub(crate) mod tests {
     use super::*;
     use crate::model::{EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Timestamp, Uid};
-    use crate::query::{Coverage, Edge, Environment, EnvironmentHealth, Graph, Resource, Snapshot};
+    use crate::query::{
+        Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, Resource, Snapshot,
+    };
 
     /// A fixed moment, 2026-11-20T12:00:00Z.
     pub(crate) const NOON: Timestamp = Timestamp::from_micros(1_795_176_000_000_000);
@@ -89,6 +91,22 @@ pub(crate) mod tests {
             created_at: Some(NOON.minus(std::time::Duration::from_secs(442_800))),
             offset: Offset::new(1200),
             observed_at: NOON.minus(std::time::Duration::from_secs(300)),
+        }
+    }
+
+    /// Something said five times of a Pod `web-0`, a minute ago for the last time.
+    pub(crate) fn folded_event(r#type: &str, reason: &str) -> FoldedEvent {
+        FoldedEvent {
+            id: "5d41402abc4b2a76b9719d911017c592".into(),
+            key: resource("Pod", "web-0", None).key,
+            uid: Uid::new("web-0-uid"),
+            r#type: r#type.into(),
+            reason: reason.into(),
+            note: "Back-off restarting failed container".into(),
+            component: "kubelet".into(),
+            count: 5,
+            first_at: NOON.minus(std::time::Duration::from_secs(3600)),
+            last_at: NOON.minus(std::time::Duration::from_secs(60)),
         }
     }
 

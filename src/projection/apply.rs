@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::context::{Apply, Touched};
 use super::ids::Ids;
 use super::resources::Standing;
-use super::{catalog, coverage, environment_health, membership, resources};
+use super::{catalog, coverage, environment_health, kube_events, membership, resources};
 use crate::model::{Change, Record};
 
 /// Applies a record within the caller's transaction and tells what it touched.
@@ -18,6 +18,11 @@ pub(super) fn apply(connection: &Connection, ids: &mut Ids, record: &Record) -> 
         touched: Touched::default(),
     };
     match &record.change {
+        Change::Applied { key, uid, body, .. } if key.kind.is_event() => {
+            kube_events::said(&mut at, key, uid, body)?;
+        }
+        // What was said stays said.
+        Change::Deleted { key, .. } if key.kind.is_event() => {}
         Change::Applied { id, key, uid, body, .. } => {
             let state = resources::judge(body);
             let applied = resources::applied(&mut at, *id, key, uid, &state)?;

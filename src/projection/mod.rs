@@ -13,6 +13,7 @@ mod edges;
 mod environment_health;
 mod file;
 mod ids;
+mod kube_events;
 mod membership;
 mod projector;
 mod resources;

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod events;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -44,6 +46,12 @@ enum Step {
         labels: bool,
         second: bool,
     },
+    /// An Event takes a state.
+    Say(events::Saying),
+    /// An Event is dropped, by whichever door it was seen.
+    Forget {
+        event: usize,
+    },
 }
 
 const KINDS: [&str; 3] = ["Deployment", "ReplicaSet", "Pod"];
@@ -60,13 +68,20 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0..KINDS.len()).prop_map(|kind| Step::Gap { kind }),
         1 => (0..KINDS.len()).prop_map(|kind| Step::Watch { kind }),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(labels, second)| Step::Declare { labels, second }),
+        4 => events::sayings().prop_map(Step::Say),
+        1 => (0..events::EVENTS).prop_map(|event| Step::Forget { event }),
     ];
     prop::collection::vec(step, 1..80)
 }
 
+/// The watch of a kind; those of Events by either door stand after the others.
 fn watch(kind: usize) -> WatchKey {
-    WatchKey { cluster: "one".into(), kind: Kind::new("", KINDS[kind]), namespace: String::new() }
+    let event = || Kind::new(EVENT_DOORS[kind - KINDS.len()], "Event");
+    let kind = KINDS.get(kind).map_or_else(event, |kind| Kind::new("", *kind));
+    WatchKey { cluster: "one".into(), kind, namespace: String::new() }
 }
+
+const WATCHES: usize = KINDS.len() + EVENT_DOORS.len();
 
 fn uid(n: usize, incarnation: usize) -> String {
     format!("uid-{n}-{incarnation}")
@@ -102,7 +117,7 @@ fn environment(name: &str, labels: bool) -> CatalogFact {
 
 async fn play(appender: &Appender, steps: &[Step]) {
     let mut epochs = Vec::new();
-    for kind in 0..KINDS.len() {
+    for kind in 0..WATCHES {
         epochs.push(appender.begin(Begin::new(&watch(kind), true)).await.unwrap().epoch);
     }
     for (version, step) in (1..).zip(steps) {
@@ -128,7 +143,7 @@ async fn play(appender: &Appender, steps: &[Step]) {
                 appender.append(batch(n % 3, Phase::Watch, vec![gone(0), gone(1)], &epochs)).await.unwrap();
             }
             Step::Relist { kept } => {
-                for kind in 0..KINDS.len() {
+                for kind in 0..WATCHES {
                     epochs[kind] = appender.begin(Begin::new(&watch(kind), true)).await.unwrap().epoch;
                     let apply = |n: &usize| {
                         let n = *n;
@@ -138,6 +153,22 @@ async fn play(appender: &Appender, steps: &[Step]) {
                     };
                     let seen = kept.iter().filter(|n| *n % 3 == kind).map(apply).collect();
                     appender.append(batch(kind, Phase::ListEnd, seen, &epochs)).await.unwrap();
+                }
+            }
+            Step::Say(said) => {
+                let seen = vec![events::observed(said, version)];
+                appender.append(batch(KINDS.len() + said.door, Phase::Watch, seen, &epochs)).await.unwrap();
+            }
+            Step::Forget { event } => {
+                let (name, uid) = events::name(*event);
+                for kind in KINDS.len()..WATCHES {
+                    let gone = Observed::Deleted {
+                        namespace: "shop".into(),
+                        name: name.clone(),
+                        uid: Uid::new(uid.as_str()),
+                        resource_version: ResourceVersion::new(version.to_string()),
+                    };
+                    appender.append(batch(kind, Phase::Watch, vec![gone], &epochs)).await.unwrap();
                 }
             }
             Step::Gap { kind } => mark(appender, *kind, CoverageState::Gap).await,
@@ -218,6 +249,7 @@ struct World {
 impl World {
     fn take(&mut self, change: &Change, name: &str) {
         match change {
+            Change::Applied { key, .. } if key.kind.is_event() => {}
             Change::Applied { id, key, body, .. } => {
                 let health = crate::health::assess(&crate::object::Object::parse(body).unwrap()).health;
                 self.objects.insert(*id, (key.clone(), serde_json::from_str(body).unwrap(), health));
@@ -262,10 +294,15 @@ fn owners(object: &serde_json::Value) -> Vec<String> {
     references.iter().filter_map(|reference| reference["uid"].as_str().map(str::to_owned)).collect()
 }
 
-/// The naive fold: everything in memory, everything computed anew.
-fn fold(records: &[Record], name: &str) -> Option<Told> {
+fn world(records: &[Record], name: &str) -> World {
     let mut world = World::default();
     records.iter().for_each(|record| world.take(&record.change, name));
+    world
+}
+
+/// The naive fold: everything in memory, everything computed anew.
+fn fold(records: &[Record], name: &str) -> Option<Told> {
+    let world = world(records, name);
     let members = world.members(&world.spec.as_ref()?.targets[0]);
     let inside: Vec<_> =
         world.objects.values().filter(|(_, object, _)| members.contains(&uid_of(object))).collect();
@@ -277,6 +314,24 @@ fn fold(records: &[Record], name: &str) -> Option<Told> {
         members: inside.iter().map(|(_, object, health)| (uid_of(object), *health)).collect(),
         state: if unwatched { Some(Health::Unknown) } else { known },
     })
+}
+
+/// What a fold tells after each record, and before the first.
+fn history(records: &[Record]) -> events::History {
+    let offsets = || 0..=records.len();
+    let folds = |name| offsets().map(|n| fold(&records[..n], name)).collect();
+    let mut heard = vec![events::Heard::default()];
+    for record in records {
+        let mut next = heard[heard.len() - 1].clone();
+        next.take(&record.change);
+        heard.push(next);
+    }
+    let alive = |n| world(&records[..n], "").objects.values().map(|(_, object, _)| uid_of(object)).collect();
+    events::History {
+        heard,
+        told: ["one", "two"].map(|name| (name, folds(name))).into(),
+        alive: offsets().map(alive).collect(),
+    }
 }
 
 async fn told(queries: &Queries, offset: Offset, name: &str) -> Option<Told> {
@@ -366,12 +421,14 @@ proptest! {
         project_in_bites(dir.path());
         let records = LogReader::open(dir.path()).unwrap().after(Offset::ZERO, 100_000).unwrap();
         let queries = testing::queries(dir.path(), Arc::new(SystemClock));
+        let history = history(&records);
         block_on(async {
             for n in 0..=records.len() {
-                for name in ["one", "two"] {
+                for (name, expected) in &history.told {
                     let offset = Offset::new(n as u64);
-                    assert_eq!(told(&queries, offset, name).await, fold(&records[..n], name), "{name} at {offset}");
+                    assert_eq!(told(&queries, offset, name).await, expected[n], "{name} at {offset}");
                 }
+                history.agrees(&queries, n).await;
             }
             let list = queries
                 .environments(&Scope::everything(), At::Now, &EnvironmentFilter::default(), &PageRequest::default())

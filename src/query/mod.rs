@@ -4,6 +4,7 @@
 
 mod clusters;
 mod environments;
+mod events;
 mod graph;
 mod history;
 mod moment;
@@ -17,10 +18,11 @@ pub(crate) mod testing;
 mod tests;
 mod types;
 
+pub use events::EventFilter;
 pub use scope::Scope;
 pub use types::{
-    Answer, Cluster, Coverage, Edge, Environment, EnvironmentHealth, Gap, Graph, Page, PageMetadata,
-    Resource, ResourceDetail, Snapshot, Version, VersionChange,
+    Answer, Cluster, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Gap, Graph, Page,
+    PageMetadata, Resource, ResourceDetail, Snapshot, Version, VersionChange,
 };
 
 use std::fmt::Debug;

@@ -159,6 +159,36 @@ impl Thing {
     }
 }
 
+/// What an Event says of a thing.
+#[derive(Clone, Debug)]
+pub(crate) struct Remark {
+    pub(crate) about: Thing,
+    pub(crate) reason: &'static str,
+    pub(crate) count: u32,
+    /// Whether it gives the thing's name alone.
+    pub(crate) by_name: bool,
+}
+
+impl Remark {
+    fn watch(&self) -> WatchKey {
+        WatchKey { kind: Kind::new("events.k8s.io", "Event"), ..self.about.watch() }
+    }
+
+    fn observation(&self, step: usize) -> Observation {
+        let Thing { namespace, name, uid, api_version, kind, .. } = &self.about;
+        let (own, about) = (format!("{name}.{}", self.reason), if self.by_name { name } else { uid });
+        let body = json!({
+            "apiVersion": "events.k8s.io/v1", "kind": "Event",
+            "metadata": {"name": own, "namespace": namespace, "uid": format!("{uid}.{}", self.reason)},
+            "regarding": {"apiVersion": api_version, "kind": kind, "namespace": namespace, "name": name, "uid": about},
+            "type": if self.reason == "BackOff" { "Warning" } else { "Normal" }, "reason": self.reason,
+            "note": format!("{} it is", self.reason), "reportingController": "kubelet",
+            "eventTime": World::time(0), "series": {"count": self.count, "lastObservedTime": World::time(step)},
+        });
+        observation(namespace, &own, &format!("{uid}.{}", self.reason), step as u64, &body)
+    }
+}
+
 /// One step of a world's history.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
@@ -168,6 +198,7 @@ pub(crate) enum Event {
     Declare(Vec<EnvironmentSpec>),
     Apply(Thing),
     Delete(Thing),
+    Say(Remark),
     /// A kind of a cluster is not watched from here on, or is again; an empty kind is the cluster's discovery.
     Mark {
         cluster: String,
@@ -263,7 +294,11 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
         Event::Declare(environments) => appender.declare(facts(environments)).await,
         Event::Apply(thing) => {
             let seen = Observed::Applied(thing.observation(step as u64));
-            appender.append(batch(appender, thing, seen).await).await
+            appender.append(batch(appender, thing.watch(), seen).await).await
+        }
+        Event::Say(remark) => {
+            let seen = Observed::Applied(remark.observation(step));
+            appender.append(batch(appender, remark.watch(), seen).await).await
         }
         Event::Delete(thing) => {
             let seen = Observed::Deleted {
@@ -272,7 +307,7 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
                 uid: Uid::new(thing.uid.as_str()),
                 resource_version: ResourceVersion::new(step.to_string()),
             };
-            appender.append(batch(appender, thing, seen).await).await
+            appender.append(batch(appender, thing.watch(), seen).await).await
         }
         Event::Mark { cluster, kind, namespace, gap } => {
             let kind = Kind::new("", kind.as_str());
@@ -287,9 +322,9 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
     Some(appended.expect("the log takes it").head)
 }
 
-async fn batch(appender: &Appender, thing: &Thing, seen: Observed) -> Batch {
-    let epoch = appender.begin(Begin::new(&thing.watch(), false)).await.expect("a run").epoch;
-    Batch { watch: thing.watch(), epoch, phase: Phase::Watch, observed: vec![seen], cursor: None }
+async fn batch(appender: &Appender, watch: WatchKey, seen: Observed) -> Batch {
+    let epoch = appender.begin(Begin::new(&watch, false)).await.expect("a run").epoch;
+    Batch { watch, epoch, phase: Phase::Watch, observed: vec![seen], cursor: None }
 }
 
 /// The environments of [`small_history`].
@@ -327,7 +362,13 @@ pub(crate) fn mover() -> Thing {
     Thing { app: "web".into(), ..Thing::pod("east", "shop", "mover") }
 }
 
-/// Two clusters, three projects, five environments, forty resources, deletions, a move, gaps and a common uid.
+/// What is said of a thing by its uid.
+pub(crate) fn say(about: &Thing, reason: &'static str, count: u32) -> Event {
+    Event::Say(Remark { about: about.clone(), reason, count, by_name: false })
+}
+
+/// Two clusters, three projects, five environments, forty resources, deletions, a move, gaps, a common uid, and
+/// what is said of some of them before, while and after they are there.
 pub(crate) fn small_history() -> Vec<Event> {
     let twin = |cluster: &str| Thing { uid: "twin".into(), ..Thing::pod(cluster, "tools", "twin") };
     let web = app("east", "shop", "web", 0);
@@ -339,14 +380,28 @@ pub(crate) fn small_history() -> Vec<Event> {
     let failed = Thing { health: 2, ..Thing::pod("east", "tools", "failed") };
     let tools = [vec![Thing::pod("west", "tools", "runner"), failed], app("east", "tools", "ci", 5)];
     let things = web.iter().chain(others.iter().flatten()).chain(tools.iter().flatten()).cloned();
+    events.extend([say(&web[0], "Scheduled", 1), say(&others[1][0], "BackOff", 2)]);
     events.extend(things.map(Event::Apply));
     events.extend(["east", "west"].map(|cluster| Event::Apply(twin(cluster))));
     events.extend([mark("east", "Pod", "", true), mark("west", "Event", "tools", true)]);
     events.extend([Event::Apply(mover()), Event::Nothing, Event::Delete(web[0].clone())]);
+    events.extend([
+        say(&web[0], "Killing", 1),
+        say(&others[1][0], "BackOff", 5),
+        say(&mover(), "BackOff", 3),
+    ]);
+    events.extend([1, 2].map(|n| say(&others[n][1], "Pulled", 1)));
+    events.push(Event::Say(Remark {
+        about: others[2][0].clone(),
+        reason: "Created",
+        count: 1,
+        by_name: true,
+    }));
     events.push(Event::Apply(Thing { health: 2, ..mover() }));
     events.push(Event::Apply(Thing { app: "db".into(), ..mover() }));
     events.push(Event::Apply(Thing { app: "db".into(), health: 2, ..mover() }));
-    events.extend([mark("east", "Pod", "", false), Event::Delete(mover())]);
+    events.push(say(&mover(), "BackOff", 8));
+    events.extend([mark("east", "Pod", "", false), Event::Delete(mover()), say(&mover(), "Killing", 1)]);
     // The owner goes first and the Pods after it, as the garbage collector does.
     events.extend([5, 4, 3, 1].map(|n| Event::Delete(others[0][n].clone())));
     events.push(Event::Declare(environments().into_iter().filter(|e| e.name != "development").collect()));

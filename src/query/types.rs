@@ -224,6 +224,32 @@ pub enum VersionChange {
     Deleted,
 }
 
+/// What Kubernetes' Events say of one object, folded: all that say the same are one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FoldedEvent {
+    /// Stands for what is said of what; the same at every moment.
+    pub id: String,
+    /// The object it is said of.
+    #[serde(flatten)]
+    pub key: ResourceKey,
+    /// The object's uid; empty where Events name it by its address alone.
+    pub uid: Uid,
+    /// `Normal` or `Warning`.
+    pub r#type: String,
+    /// One word.
+    pub reason: String,
+    /// A sentence, cut at 4 KiB.
+    pub note: String,
+    /// The component that says so.
+    pub component: String,
+    /// How often, over all Events that say it.
+    pub count: u64,
+    /// When first, by the cluster's clock.
+    pub first_at: Timestamp,
+    /// When last, by the cluster's clock.
+    pub last_at: Timestamp,
+}
+
 /// A cluster at a moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cluster {

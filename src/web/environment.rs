@@ -3,6 +3,7 @@
 use askama::Template;
 use http::StatusCode;
 
+use super::events;
 use super::html;
 use super::overview::{counts, within};
 use super::places::{Place, places};
@@ -12,9 +13,9 @@ use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::model::{EnvironmentId, Timestamp};
+use crate::model::{At, EnvironmentId, Timestamp};
 use crate::present::{Item, Places, Step, Tree, visible};
-use crate::query::{Answer, Graph, Resource};
+use crate::query::{Answer, EventFilter, FoldedEvent, Graph, Resource};
 
 /// Levels that are indented; what lies deeper stays at this level, so that no browser chokes on the nesting.
 const DEPTH_MAX: usize = 16;
@@ -68,6 +69,7 @@ struct EnvironmentPage {
     places: Vec<Place>,
     pieces: Vec<Piece>,
     truncated: bool,
+    events: Vec<events::Line>,
 }
 
 /// The page.
@@ -77,10 +79,12 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
     let found = state.queries.environment_graph(&scope, at, &id).await?;
-    html(&request, StatusCode::OK, &view(&request, &found, state.clock.now()))
+    let (at, any) = (At::Offset(found.metadata.offset), &EventFilter::default());
+    let said = state.queries.environment_events(&scope, at, &id, any, &events::newest()).await?.items;
+    html(&request, StatusCode::OK, &view(&request, &found, &said, state.clock.now()))
 }
 
-fn view(request: &Request, found: &Answer<Graph>, now: Timestamp) -> EnvironmentPage {
+fn view(request: &Request, found: &Answer<Graph>, said: &[FoldedEvent], now: Timestamp) -> EnvironmentPage {
     let (graph, environment) = (&found.value, &found.value.environment);
     let health = environment.health.state.map(|health| format!(": {health}")).unwrap_or_default();
     let title = format!("{} {}{health}", environment.project, environment.name);
@@ -102,6 +106,7 @@ fn view(request: &Request, found: &Answer<Graph>, now: Timestamp) -> Environment
         places: places(&environment.targets),
         pieces: pieces(&shell, graph, now),
         truncated: graph.truncated,
+        events: events::lines(&shell, said, now),
         shell,
     }
 }
@@ -164,8 +169,8 @@ fn node(shell: &Shell, resource: &Resource, now: Timestamp) -> Node {
 
 /// The page of a fixed answer at noon, for tests.
 #[cfg(test)]
-pub(super) fn rendered(request: &Request, found: &Answer<Graph>) -> String {
-    super::tests::text(&view(request, found, crate::present::tests::NOON))
+pub(super) fn rendered(request: &Request, found: &Answer<Graph>, said: &[FoldedEvent]) -> String {
+    super::tests::text(&view(request, found, said, crate::present::tests::NOON))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 mod assets;
 mod environment;
+mod events;
 mod overview;
 mod places;
 mod resource;

@@ -3,6 +3,7 @@
 use askama::Template;
 use http::StatusCode;
 
+use super::events;
 use super::html;
 use super::shell::{Badge, Shell, Time, reference};
 use crate::api::params::AT;
@@ -13,7 +14,9 @@ use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
 use crate::model::{At, ChangedBy, DeletionCause, Offset, ResourceKey, Timestamp, Uid};
 use crate::present::{age, clock_time, visible};
-use crate::query::{PageRequest, QueryError, ResourceDetail, Snapshot, Version, VersionChange};
+use crate::query::{
+    EventFilter, FoldedEvent, PageRequest, QueryError, ResourceDetail, Snapshot, Version, VersionChange,
+};
 
 /// A version in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +73,8 @@ struct ResourcePage {
     facts: Option<Facts>,
     lines: Vec<Line>,
     more: bool,
+    events: Vec<events::Line>,
+    events_json: String,
 }
 
 /// What was found of a resource.
@@ -81,6 +86,7 @@ struct Found {
     snapshot: Snapshot,
     versions: Vec<Version>,
     more: bool,
+    events: Vec<FoldedEvent>,
 }
 
 /// The page.
@@ -116,13 +122,21 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
         }
         (None, None) => None,
     };
+    let (then, any) = (At::Offset(snapshot.offset), &EventFilter::default());
+    let events = state.queries.resource_events(&scope, then, &uid, cluster, any, &events::newest()).await;
+    let events = match events {
+        Ok(page) => page.items,
+        // It is not yet there at the moment.
+        Err(QueryError::NotFound { .. }) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
     let status = if detail.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
-    let found = Found { uid, key, detail, snapshot, versions, more };
+    let found = Found { uid, key, detail, snapshot, versions, more, events };
     html(&request, status, &view(&request, found, state.clock.now()))
 }
 
 fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
-    let Found { uid, key, detail, snapshot, versions, more } = found;
+    let Found { uid, key, detail, snapshot, versions, more, events: said } = found;
     let key = key.as_ref();
     let name = key.map_or(uid.as_str(), |key| &key.name);
     let kind = key.map_or("Resource", |key| &key.kind.kind);
@@ -142,6 +156,8 @@ fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
         cluster: request.query.one(CLUSTER).unwrap_or_default().into(),
         place: key.map(place).unwrap_or_default(),
         json: format!("/api/v1{}{}", request.context.path, request.query.with(&pinned)),
+        events_json: format!("/api/v1{}/events{}", request.context.path, request.query.with(&pinned)),
+        events: events::lines(&shell, &said, now),
         lines: lines(request, &versions, shown, now),
         more,
         facts: detail.map(|detail| facts(&shell, detail, now)),
@@ -238,7 +254,12 @@ fn end(cause: DeletionCause) -> String {
 
 /// The page of a fixed resource and three versions of it at noon, for tests.
 #[cfg(test)]
-pub(super) fn rendered(request: &Request, resource: crate::query::Resource, snapshot: Snapshot) -> String {
+pub(super) fn rendered(
+    request: &Request,
+    resource: crate::query::Resource,
+    snapshot: Snapshot,
+    events: Vec<FoldedEvent>,
+) -> String {
     use crate::model::{EnvironmentId, Health, ResourceVersion};
     use crate::present::tests::NOON;
     let by = ChangedBy {
@@ -280,7 +301,8 @@ pub(super) fn rendered(request: &Request, resource: crate::query::Resource, snap
         resource: resource.clone(),
     };
     let uid = resource.id.clone();
-    let found = Found { uid, key: Some(resource.key), detail: Some(detail), snapshot, versions, more: true };
+    let key = Some(resource.key);
+    let found = Found { uid, key, detail: Some(detail), snapshot, versions, more: true, events };
     super::tests::text(&view(request, found, NOON))
 }
 

@@ -7,8 +7,8 @@ use super::{ROUTES, failure};
 use crate::api::params::Query;
 use crate::api::problem::{Code, ParameterError, Problem};
 use crate::api::request::{Context, Request, TraceId};
-use crate::model::Health;
-use crate::present::tests::{NOON, environment, graph, owns, resource, snapshot};
+use crate::model::{Health, Uid};
+use crate::present::tests::{NOON, environment, folded_event, graph, owns, resource, snapshot};
 use crate::query::{Answer, Gap, Snapshot};
 
 /// A name that tries everything.
@@ -109,10 +109,38 @@ fn nothing_that_clusters_wrote_is_more_than_text() {
     let mut drawn = graph(vec![node.clone(), resource("Pod", "p", None)], vec![owns(HOSTILE, "p")]);
     drawn.environment = bad;
     let answer = Answer { value: drawn, metadata: blind_snapshot() };
-    let page = super::environment::rendered(&request("/environments/{id}", "at=5"), &answer);
+    let mut said = folded_event(HOSTILE, HOSTILE);
+    (said.note, said.component, said.key.kind.kind) = (HOSTILE.repeat(30), HOSTILE.into(), HOSTILE.into());
+    (said.uid, said.key.cluster, said.key.name) = (Uid::new(HOSTILE), HOSTILE.into(), HOSTILE.into());
+    let events = vec![said];
+    let page = super::environment::rendered(&request("/environments/{id}", "at=5"), &answer, &events);
     sound(&page);
     assert!(page.contains("&#60;script") || page.contains("&lt;script"));
-    sound(&super::resource::rendered(&request("/resources/{uid}", "cluster=c"), node, snapshot()));
+    sound(&super::resource::rendered(&request("/resources/{uid}", "cluster=c"), node, snapshot(), events));
+}
+
+#[test]
+fn events_are_marked_by_word_and_sign_and_lead_to_their_object() {
+    let mut node = folded_event("Normal", "Starting");
+    (node.uid, node.count) = (Uid::default(), 1);
+    let events = vec![folded_event("Warning", "BackOff"), node];
+    let shown = graph(vec![], vec![]);
+    let answer = Answer { value: shown, metadata: snapshot() };
+    let page = super::environment::rendered(&request("/environments/{id}", "at=1234"), &answer, &events);
+    sound(&page);
+    for text in [
+        "aria-hidden=\"true\">▲</span>Warning",
+        "<span class=\"quiet\">Normal</span>",
+        "href=\"/resources/web-0-uid?at=1234&#38;cluster=eu-west\">Pod web-0</a>",
+        "<span>Pod web-0</span>",
+        "<span class=\"tag\">5 times</span>",
+        "60s ago",
+        "/api/v1/environments/shop.web.production/events?at=1234",
+    ] {
+        assert!(page.contains(text), "{text} in\n{page}");
+    }
+    let page = super::environment::rendered(&request("/environments/{id}", ""), &answer, &[]);
+    assert!(!page.contains("Newest events"), "no heading above nothing");
 }
 
 #[tokio::test]

@@ -10,10 +10,11 @@ use crate::api::document::JSON;
 use crate::api::problem::{Code, ParameterError, Problem};
 use crate::api::request::{Context, TraceId};
 use crate::api::routes::ROUTES;
-use crate::model::{ChangedBy, DeletionCause, EnvironmentId, Health, Offset, ResourceVersion, Tier};
-use crate::present::tests::{NOON, environment, graph, owns, resource, snapshot};
+use crate::kube_event::EventType;
+use crate::model::{ChangedBy, DeletionCause, EnvironmentId, Health, Offset, ResourceVersion, Tier, Uid};
+use crate::present::tests::{NOON, environment, folded_event, graph, owns, resource, snapshot};
 use crate::query::{
-    Answer, Cluster, Gap, Page, PageMetadata, ResourceDetail, Snapshot, Version, VersionChange,
+    Answer, Cluster, FoldedEvent, Gap, Page, PageMetadata, ResourceDetail, Snapshot, Version, VersionChange,
 };
 
 fn document() -> &'static Value {
@@ -146,6 +147,8 @@ fn words_are_the_same_everywhere() {
     assert_eq!(words("Health"), json!(Health::ALL));
     let or_null: Vec<_> = Health::ALL.into_iter().map(Some).chain([None]).collect();
     assert_eq!(words("MaybeHealth"), json!(or_null));
+    let types = &document()["components"]["parameters"]["EventType"]["schema"]["items"]["enum"];
+    assert_eq!(types, &json!(EventType::ALL.map(EventType::as_str)));
     let codes = &document()["components"]["schemas"]["Problem"]["properties"]["code"]["enum"];
     assert_eq!(codes, &json!(Code::ALL.map(Code::as_str)));
 }
@@ -244,6 +247,13 @@ fn versions_have_the_documented_shape() {
         version(None, Some(DeletionCause::Replaced { last_seen: NOON }), None),
     ];
     holds("VersionPage", &page(versions));
+}
+
+#[test]
+fn events_have_the_documented_shape() {
+    let bare = FoldedEvent { uid: Uid::default(), note: String::new(), ..folded_event("Odd", "") };
+    holds("EventPage", &page(vec![folded_event("Warning", "BackOff"), bare]));
+    holds("EventPage", &empty::<FoldedEvent>());
 }
 
 #[test]

@@ -51,8 +51,10 @@ async fn hostile_ids_are_refused_or_unknown() {
         "/api/v1/environments/{}",
         "/api/v1/environments/{}/resources",
         "/api/v1/environments/{}/graph",
+        "/api/v1/environments/{}/events",
         "/api/v1/resources/{}",
         "/api/v1/resources/{}/history",
+        "/api/v1/resources/{}/events",
     ];
     for path in paths {
         for (id, expected) in ids() {

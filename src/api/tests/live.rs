@@ -125,6 +125,8 @@ fn good(path: &str) -> Vec<Ask> {
         "project" => vec!["project=shop/db"],
         "health" => vec!["health=Degraded", "health=degraded,unknown"],
         "kind" => vec!["kind=pod"],
+        "type" => vec!["type=Warning", "type=normal,warning"],
+        "reason" => vec!["reason=BackOff&reason=unhealthy"],
         "cluster" => vec!["cluster=west"],
         "bodies" => vec!["bodies=true", "bodies=false"],
         "verbose" => vec!["verbose"],
@@ -136,8 +138,9 @@ fn good(path: &str) -> Vec<Ask> {
     let mut asks = vec![get(plain.clone())];
     asks.extend(parameters(path).into_iter().flat_map(with).map(|query| get(format!("{plain}?{query}"))));
     // One that ended, and one of two clusters.
-    if path.ends_with("/history") {
-        asks.push(get(path.replace("{uid}", "shop-mover") + "?bodies=true"));
+    if path.ends_with("/history") || path.ends_with("{uid}/events") {
+        let query = if path.ends_with("/history") { "?bodies=true" } else { "" };
+        asks.push(get(path.replace("{uid}", "shop-mover") + query));
     } else if path.ends_with("/{uid}") {
         asks.push(get(path.replace("{uid}", "twin") + "?cluster=west"));
     }
@@ -162,6 +165,7 @@ fn wrong(path: &str) -> Vec<(Ask, &'static str)> {
         ("tier", "tier=prod", "invalid_parameter"),
         ("health", "health=fine", "invalid_parameter"),
         ("bodies", "bodies=1", "invalid_parameter"),
+        ("type", "type=Warnings", "invalid_parameter"),
     ];
     queries
         .extend(known.iter().filter(|(name, ..)| parameters.contains(name)).map(|(_, q, code)| (*q, *code)));
@@ -302,7 +306,12 @@ async fn a_probe_is_answered_anew_whatever_the_caller_holds() {
 #[tokio::test]
 async fn following_the_links_reads_the_whole_list() {
     let servers = Servers::new().await;
-    for path in ["/api/v1/environments", "/api/v1/environments/{id}/resources", "/api/v1/clusters"] {
+    for path in [
+        "/api/v1/environments",
+        "/api/v1/environments/{id}/resources",
+        "/api/v1/environments/{id}/events",
+        "/api/v1/clusters",
+    ] {
         let ids = |answer: &str| -> Vec<Value> {
             let value: Value = serde_json::from_str(body(answer)).unwrap_or_default();
             value["items"].as_array().into_iter().flatten().map(|item| item["id"].clone()).collect()

@@ -2,17 +2,15 @@
 
 use super::ServedKind;
 use crate::cluster::request::encode;
-use crate::model::{Kind, KindPattern};
+use crate::model::{EVENT_DOORS, Kind, KindPattern};
 
 /// Kinds that are not followed unless asked for, each with its reason.
-pub const DEFAULT_EXCLUDES: [Exclude; 6] = [
+pub const DEFAULT_EXCLUDES: [Exclude; 4] = [
     Exclude {
         group: "coordination.k8s.io",
         kind: "Lease",
         reason: "renewed every few seconds, says only that someone lives",
     },
-    Exclude { group: "", kind: "Event", reason: "a message about a resource, not a resource" },
-    Exclude { group: "events.k8s.io", kind: "Event", reason: "a message about a resource, not a resource" },
     Exclude { group: "", kind: "Endpoints", reason: "a deprecated mirror of EndpointSlice" },
     Exclude {
         group: "",
@@ -65,7 +63,10 @@ impl Selection {
     /// Why a kind is not followed, for people; none where it is.
     pub fn why_not(&self, kind: &Kind) -> Option<String> {
         let names = |patterns: &[KindPattern]| patterns.iter().any(|pattern| pattern.matches(kind));
-        if names(&self.exclude) {
+        // Who excludes Events by one of their doors means the other too.
+        let events = || EVENT_DOORS.map(|group| Kind::new(group, "Event"));
+        let excludes = |kind: &Kind| self.exclude.iter().any(|pattern| pattern.matches(kind));
+        if names(&self.exclude) || (kind.is_event() && events().iter().any(excludes)) {
             return Some("the configuration excludes it".to_owned());
         }
         let default = DEFAULT_EXCLUDES.iter().find(|exclude| exclude.matches(kind));
@@ -79,7 +80,8 @@ impl Selection {
         if !served.namespaced {
             return query;
         }
-        if !self.labels.is_empty() {
+        // Events carry no labels of what they speak of.
+        if !self.labels.is_empty() && !served.kind.is_event() {
             query.push_str(&format!("&labelSelector={}", encode(&self.labels)));
         }
         if namespace.is_empty() && !self.exclude_namespaces.is_empty() {

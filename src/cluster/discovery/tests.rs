@@ -44,6 +44,7 @@ fn cluster() -> Vec<GroupVersion> {
 fn each_kind_is_followed_once_in_its_preferred_version() {
     let discovered = choose(cluster(), &Selection::default(), &Discovered::default());
     let expected = [
+        "Event v1",
         "Pod v1",
         "Gadget.acme.example v1",
         "Widget.acme.example v2",
@@ -59,7 +60,7 @@ fn a_selection_adds_and_removes() {
     let patterns = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
     let selection = Selection {
         include: patterns(&["Endpoints", "*.metrics.k8s.io"]),
-        exclude: patterns(&["*.acme.example", "Pod"]),
+        exclude: patterns(&["*.acme.example", "Pod", "Event"]),
         ..Selection::default()
     };
     let discovered = choose(cluster(), &selection, &Discovered::default());
@@ -70,6 +71,29 @@ fn a_selection_adds_and_removes() {
         "Ingress.networking.k8s.io v1",
     ];
     assert_eq!(names(&discovered), expected);
+}
+
+#[test]
+fn events_are_followed_by_one_door_and_excluded_by_either() {
+    let events = |group: &str| {
+        json!({"metadata": {"name": group}, "versions": [
+            {"version": "v1", "resources": [resource("events", "Event", &ALL)]}]})
+    };
+    let core = json!({"metadata": {}, "versions": [{"version": "v1", "resources": [resource("events", "Event", &ALL)]}]});
+    let followed = |items: &[serde_json::Value], exclude: &str| {
+        let exclude = exclude.split_whitespace().map(|text| text.parse().unwrap()).collect();
+        let selection = Selection { exclude, ..Selection::default() };
+        names(&choose(told(json!(items)), &selection, &Discovered::default()))
+    };
+    let (old, both) = ([core.clone()], [core.clone(), events("events.k8s.io")]);
+    assert_eq!(followed(&both, ""), ["Event v1"]);
+    assert_eq!(followed(&old, ""), ["Event v1"], "an old cluster has no other");
+    for exclude in ["Event", "Event.events.k8s.io", "*.events.k8s.io"] {
+        assert!(followed(&both, exclude).is_empty(), "{exclude}");
+        assert!(followed(&old, exclude).is_empty(), "{exclude}, old cluster");
+    }
+    let foreign = [core, events("acme.example")];
+    assert_eq!(followed(&foreign, "Event"), ["Event.acme.example v1"], "another kind that is called so");
 }
 
 #[test]

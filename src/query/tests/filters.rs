@@ -75,3 +75,27 @@ fn resources_are_filtered_as_in_memory() {
         assert!(seen.len() > 3 && seen.contains(&None), "the world holds several states: {seen:?}");
     });
 }
+
+#[test]
+fn events_are_filtered_as_in_memory() {
+    let (world, scope) = (World::new(small_history()), Scope::everything());
+    let (queries, at, id) = (&world.queries, At::Now, EnvironmentId::of("shop/db", "production"));
+    block_on(async {
+        let none = EventFilter::default();
+        let all = queries.environment_events(&scope, at, &id, &none, &whole()).await.unwrap().items;
+        let seen: BTreeSet<_> = all.iter().map(|event| event.r#type.as_str()).collect();
+        assert_eq!(seen.len(), 2, "the world holds both types: {seen:?}");
+        for types in choices(&EventType::ALL) {
+            for reasons in choices(&["BackOff", "pulled", "KILLING", "Back"].map(str::to_owned)) {
+                let filter = EventFilter { types: types.clone(), reasons };
+                let lower: Vec<_> = filter.reasons.iter().map(|reason| reason.to_lowercase()).collect();
+                let naive = all.iter().filter(|event| {
+                    passes(&filter.types, event.r#type.parse().ok().as_ref())
+                        && passes(&lower, Some(&event.reason.to_lowercase()))
+                });
+                let found = queries.environment_events(&scope, at, &id, &filter, &whole()).await;
+                assert_eq!(found.unwrap().items, naive.cloned().collect::<Vec<_>>(), "{filter:?}");
+            }
+        }
+    });
+}

@@ -2,14 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod events;
 mod filters;
 mod moments;
 mod oracle;
 mod pages;
 mod scope;
 
-use super::testing::{Event, Thing, World, block_on, environment, environments, mark, mover, small_history};
+use super::testing::{
+    Event, Remark, Thing, World, block_on, environment, environments, mark, mover, say, small_history,
+};
 use super::*;
+use crate::kube_event::EventType;
 use crate::model::EnvironmentSpec;
 
 /// All of a list in one page.

@@ -15,8 +15,10 @@ async fn told(world: &World, at: At) -> Value {
     let graph = queries.environment_graph(all, at, &id).await.map_err(|error| error.to_string());
     let history = queries.resource_history(all, at, &Uid::new("shop-mover"), None, true, &whole()).await;
     let history = history.map_err(|error| error.to_string());
-    let clusters = queries.clusters(all, at, &whole()).await.unwrap();
-    let mut value = serde_json::json!([environments, graph, history, clusters]);
+    let (clusters, any) = (queries.clusters(all, at, &whole()).await.unwrap(), &EventFilter::default());
+    let events =
+        queries.environment_events(all, at, &id, any, &whole()).await.map_err(|error| error.to_string());
+    let mut value = serde_json::json!([environments, graph, history, events, clusters]);
     for answer in value.as_array_mut().unwrap() {
         let answer = if answer.get("Ok").is_some() { &mut answer["Ok"] } else { answer };
         if let Some(metadata) = answer.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -73,7 +75,10 @@ fn before_the_first_change_there_is_nothing() {
             let snapshot = environments.metadata.snapshot;
             assert_eq!((snapshot.offset, snapshot.time), (Offset::ZERO, None), "{at:?}");
             let (id, uid) = (EnvironmentId::of("shop/web", "production"), Uid::new("shop-mover"));
+            let (any, page) = (&EventFilter::default(), &whole());
             let answers = [
+                queries.environment_events(all, at, &id, any, page).await.err(),
+                queries.resource_events(all, at, &uid, None, any, page).await.err(),
                 queries.environment(all, at, &id).await.err(),
                 queries.environment_graph(all, at, &id).await.err(),
                 queries.resource(all, at, &uid, None).await.err(),
@@ -129,6 +134,9 @@ fn a_uid_of_two_clusters_asks_for_one() {
         assert_eq!(keys.iter().map(|key| key.cluster.as_str()).collect::<Vec<_>>(), ["east", "west"]);
         let history = world.queries.resource_history(&all, At::Now, &uid, None, false, &whole()).await;
         assert!(matches!(history, Err(QueryError::Ambiguous { .. })), "{history:?}");
+        let any = &EventFilter::default();
+        let events = world.queries.resource_events(&all, At::Now, &uid, None, any, &whole()).await;
+        assert!(matches!(events, Err(QueryError::Ambiguous { .. })), "{events:?}");
         for cluster in ["east", "west"] {
             let found = world.queries.resource(&all, At::Now, &uid, Some(cluster)).await.unwrap().value;
             let ResourceKey { cluster: of, name, .. } = found.resource.key;

@@ -17,12 +17,15 @@ pub(super) struct Sight {
     /// For each resource, the offsets at which it belonged to some environment, with the time of the state it had
     /// then, and whether one of those environments can be seen.
     belonged: BTreeMap<Name, Vec<(Offset, Timestamp, bool)>>,
+    /// For each environment and resource, the offsets at which it held the resource and could be seen.
+    held: BTreeMap<(EnvironmentId, Name), Vec<Offset>>,
 }
 
 impl Sight {
     /// Asks the whole world at each of its offsets.
     pub(super) async fn of(world: &World, projects: &[&str]) -> Self {
         let (all, mut belonged) = (&Scope::everything(), BTreeMap::<Name, Vec<_>>::new());
+        let mut held_by = BTreeMap::<_, Vec<_>>::new();
         let (any, every, page) = (&EnvironmentFilter::default(), &ResourceFilter::default(), &whole());
         for offset in 0..=world.heads[world.last()].get() {
             let (offset, at) = (Offset::new(offset), At::Offset(Offset::new(offset)));
@@ -32,15 +35,38 @@ impl Sight {
                 let held = world.queries.environment_resources(all, at, &environment.id, every, page);
                 for item in held.await.unwrap().items {
                     let name = (item.key.cluster, item.id.as_str().to_owned());
-                    here.entry(name).or_insert((item.observed_at, false)).1 |=
-                        projects.contains(&environment.project.as_str());
+                    let visible = projects.contains(&environment.project.as_str());
+                    if visible {
+                        held_by.entry((environment.id.clone(), name.clone())).or_default().push(offset);
+                    }
+                    here.entry(name).or_insert((item.observed_at, false)).1 |= visible;
                 }
             }
             for (name, (state, visible)) in here {
                 belonged.entry(name).or_default().push((offset, state, visible));
             }
         }
-        Sight { belonged }
+        Sight { belonged, held: held_by }
+    }
+
+    /// Until when Events of a resource are told by one environment, or by any: until it left, or on where it had
+    /// ended; none where it never was.
+    pub(super) fn told_until(
+        &self,
+        of: Option<&EnvironmentId>,
+        name: &Name,
+        at: Offset,
+        gone: bool,
+    ) -> Option<Offset> {
+        let held = match of {
+            Some(id) => {
+                self.held.get(&(id.clone(), name.clone()))?.iter().copied().filter(|o| *o <= at).max()?
+            }
+            None => self.visible(name, at).map(|(offset, ..)| *offset).max()?,
+        };
+        let anywhere =
+            self.belonged.get(name)?.iter().map(|(offset, ..)| *offset).filter(|o| *o <= at).max()?;
+        Some(if gone && anywhere == held { at } else { held })
     }
 
     fn visible(&self, name: &Name, until: Offset) -> impl Iterator<Item = &(Offset, Timestamp, bool)> {
@@ -82,6 +108,7 @@ pub(super) fn without_others(events: &[Event], projects: &[&str], sight: &Sight)
             Event::Declare(ours.cloned().collect())
         }
         Event::Apply(thing) | Event::Delete(thing) if !seen(thing) => Event::Nothing,
+        Event::Say(remark) if !seen(&remark.about) => Event::Nothing,
         other => other.clone(),
     };
     events.iter().map(reduce).collect()

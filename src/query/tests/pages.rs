@@ -11,6 +11,8 @@ enum List {
     Environments(EnvironmentFilter),
     Resources(EnvironmentId, ResourceFilter),
     History(Uid, Option<&'static str>),
+    Events(EnvironmentId, EventFilter),
+    EventsOf(Uid, EventFilter),
     Clusters,
 }
 
@@ -38,6 +40,12 @@ impl List {
             List::History(uid, cluster) => {
                 queries.resource_history(scope, at, uid, *cluster, true, page).await.map(part)
             }
+            List::Events(id, filter) => {
+                queries.environment_events(scope, at, id, filter, page).await.map(part)
+            }
+            List::EventsOf(uid, filter) => {
+                queries.resource_events(scope, at, uid, None, filter, page).await.map(part)
+            }
             List::Clusters => queries.clusters(scope, at, page).await.map(part),
         }
     }
@@ -47,8 +55,10 @@ fn lists() -> Vec<List> {
     let id = EnvironmentId::of("shop/db", "production");
     vec![
         List::Environments(EnvironmentFilter::default()),
-        List::Resources(id, ResourceFilter::default()),
+        List::Resources(id.clone(), ResourceFilter::default()),
         List::History(Uid::new("shop-mover"), None),
+        List::Events(id, EventFilter::default()),
+        List::EventsOf(Uid::new("shop-mover"), EventFilter::default()),
         List::Clusters,
     ]
 }
@@ -61,7 +71,9 @@ fn changes(n: usize) -> Vec<Event> {
     vec![
         Event::Apply(pod(format!("0-{n}"))),
         Event::Delete(Thing { uid: "shop-db-1".into(), ..Thing::pod("east", "shop", "db-1") }),
-        Event::Apply(mover),
+        Event::Apply(mover.clone()),
+        say(&mover, "Killing", 2 + n as u32),
+        say(&mover, ["Pulled", "Started", "Created"][n % 3], 1),
         Event::Declare(environments().into_iter().skip(n % 3).chain([extra]).collect()),
     ]
 }
@@ -99,6 +111,7 @@ fn a_token_is_refused_wherever_it_does_not_belong() {
     let id = |project, name| EnvironmentId::of(project, name);
     let regions = EnvironmentFilter { regions: vec!["eu".into()], ..EnvironmentFilter::default() };
     let pods = ResourceFilter { kinds: vec!["Pod".into()], ..ResourceFilter::default() };
+    let warnings = EventFilter { types: vec![EventType::Warning], ..EventFilter::default() };
     let mut others = lists();
     others.extend([
         List::Environments(regions),
@@ -106,6 +119,9 @@ fn a_token_is_refused_wherever_it_does_not_belong() {
         List::Resources(id("shop/web", "production"), ResourceFilter::default()),
         List::History(Uid::new("shop-mover"), Some("east")),
         List::History(Uid::new("shop-web-0"), None),
+        List::Events(id("shop/web", "production"), EventFilter::default()),
+        List::Events(id("shop/db", "production"), warnings.clone()),
+        List::EventsOf(Uid::new("shop-mover"), warnings),
     ]);
     block_on(async {
         for (n, list) in lists().iter().enumerate() {

@@ -1,6 +1,6 @@
 //! A scope against a world in which the others never were.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -47,6 +47,7 @@ impl Two {
                 self.lists_agree(step, &reach, moments, &page).await;
             }
             self.environments_agree(step, &reach, moments).await;
+            self.events_agree(step).await;
             for name in self.names() {
                 self.resource_agrees(step, &reach, &name, moments).await;
             }
@@ -90,6 +91,39 @@ impl Two {
         }
     }
 
+    /// Events of environments and resources: what the whole world tells of each resource until it left our sight.
+    async fn events_agree(&self, step: usize) {
+        let (queries, offset, all) = (&self.full.queries, self.full.heads[step], &Scope::everything());
+        let (any, page, now) = (&EventFilter::default(), &whole(), At::Offset(offset));
+        let mut environments: BTreeMap<EnvironmentId, BTreeSet<String>> = BTreeMap::new();
+        let spoken_of = |event: &Event| match event {
+            Event::Say(Remark { about, .. }) => Some((about.cluster.clone(), about.uid.clone())),
+            _ => None,
+        };
+        for name in self.events.iter().filter_map(spoken_of).collect::<BTreeSet<_>>() {
+            let (uid, cluster) = (&Uid::new(name.1.as_str()), Some(name.0.as_str()));
+            let gone = queries.resource(all, now, uid, cluster).await.is_err();
+            let mut told = BTreeMap::new();
+            for of in ids(&self.events).into_iter().map(Some).chain([None]) {
+                let Some(until) = self.sight.told_until(of.as_ref(), &name, offset, gone) else { continue };
+                let page = queries.resource_events(all, At::Offset(until), uid, cluster, any, page).await;
+                told.insert(of, texts(page.unwrap().items));
+            }
+            let ours = queries.resource_events(&self.scope, now, uid, cluster, any, page).await;
+            let ours = ours.ok().map(|page| texts(page.items));
+            assert_eq!(ours, told.remove(&None), "step {step}: events of {name:?}");
+            for (of, events) in told {
+                environments.entry(of.unwrap()).or_default().extend(events);
+            }
+        }
+        for id in ids(&self.events) {
+            let found = queries.environment_events(&self.scope, now, &id, any, page).await;
+            let Ok(found) = found else { continue };
+            let expected = environments.remove(&id).unwrap_or_default();
+            assert_eq!(texts(found.items), expected, "step {step}: events of {id}");
+        }
+    }
+
     /// One resource of one cluster: there while it belongs, told as far as it belonged.
     async fn resource_agrees(&self, step: usize, reach: &Reach, name: &Name, (at, reduced): (At, At)) {
         let (all, page, offset) = (&Scope::everything(), &whole(), self.full.heads[step]);
@@ -130,6 +164,10 @@ impl Two {
         let history = self.full.queries.resource_history(scope, at, of, None, false, &whole()).await;
         assert_eq!(count(&history), seen.len(), "step {step}, history of {uid}: {history:?}");
     }
+}
+
+fn texts(events: Vec<FoldedEvent>) -> BTreeSet<String> {
+    events.into_iter().map(|event| serde_json::to_string(&event).unwrap()).collect()
 }
 
 /// Among how many resources a question had to choose.
@@ -203,7 +241,11 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     let marked = marked.prop_map(|(cluster, kind, namespace, gap)| {
         mark(cluster, ["Pod", "ConfigMap", ""][kind], namespace, gap)
     });
+    let reasons = prop::sample::select(vec!["BackOff", "Pulled"]);
+    let remark = (thing.clone(), reasons, 0..9_u32, any::<bool>())
+        .prop_map(|(about, reason, count, by_name)| Event::Say(Remark { about, reason, count, by_name }));
     let event = prop_oneof![
+        3 => remark,
         6 => thing.clone().prop_map(Event::Apply),
         2 => thing.prop_map(Event::Delete),
         2 => marked,

@@ -1,0 +1,34 @@
+//! `/events` below environments and resources: what Kubernetes' Events said, folded.
+
+use super::params::{CLUSTER, REASON, Reader, TYPE};
+use super::problem::Problem;
+use super::request::Request;
+use super::respond::{self, Response};
+use super::{ApiState, auth};
+use crate::model::{EnvironmentId, Uid};
+use crate::query::EventFilter;
+
+fn filter(read: &mut Reader<'_>) -> EventFilter {
+    EventFilter { types: read.words(TYPE), reasons: read.texts(REASON) }
+}
+
+/// What Events said of the resources of an environment, newest first.
+pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, page, filter) = (read.at(), read.page(), filter(&mut read));
+    read.finish()?;
+    let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
+    let found = state.queries.environment_events(&scope, at, &id, &filter, &page).await?;
+    respond::page(&request, &found)
+}
+
+/// What Events said of a resource, newest first.
+pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, page, filter) = (read.at(), read.page(), filter(&mut read));
+    read.finish()?;
+    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
+    let cluster = request.query.one(CLUSTER);
+    let found = state.queries.resource_events(&scope, at, &uid, cluster, &filter, &page).await?;
+    respond::page(&request, &found)
+}

@@ -1,0 +1,90 @@
+//! A change on its way into the log: its row, and its link in the chain.
+
+use rusqlite::params;
+
+use super::bodies::Packed;
+use super::chain::{self, Hash, Link};
+use super::error::LogError;
+use super::types::ChangeType;
+use super::write::Write;
+use crate::model::{ChangedBy, Offset, ResourceKey, Timestamp};
+
+/// A change about to be written.
+pub(super) struct Draft<'a> {
+    pub(super) r#type: ChangeType,
+    pub(super) subject: i64,
+    pub(super) key: &'a ResourceKey,
+    pub(super) uid: &'a str,
+    pub(super) resource_version: &'a str,
+    pub(super) changed_by: Option<&'a ChangedBy>,
+    pub(super) body: &'a str,
+    pub(super) packed: Option<Packed>,
+}
+
+impl<'a> Draft<'a> {
+    /// A change that says nothing but itself.
+    pub(super) fn bare(r#type: ChangeType, subject: i64, key: &'a ResourceKey) -> Self {
+        Draft {
+            r#type,
+            subject,
+            key,
+            uid: "",
+            resource_version: "",
+            changed_by: None,
+            body: "",
+            packed: None,
+        }
+    }
+
+    fn link(&self, offset: Offset, now: Timestamp, managed_at: Option<i64>, body_hash: Hash) -> Link<'_> {
+        let key = self.key;
+        let manager =
+            self.changed_by.map_or(["", "", ""], |by| [&by.manager, &by.operation, &by.subresource]);
+        Link {
+            offset,
+            observed_at: now.as_micros(),
+            r#type: self.r#type as i64,
+            subject: [&key.cluster, &key.kind.group, &key.kind.kind, &key.namespace, &key.name, self.uid],
+            resource_version: self.resource_version,
+            manager,
+            managed_at,
+            body_hash,
+        }
+    }
+}
+
+impl Write<'_> {
+    /// Adds a change at the end of the chain.
+    pub(super) fn write(&mut self, draft: Draft<'_>) -> Result<Offset, LogError> {
+        let offset = self.state.head.next();
+        let manager = draft.changed_by.map(|by| self.state.ids.manager(self.connection, by)).transpose()?;
+        let managed_at = draft.changed_by.and_then(|by| by.time).map(Timestamp::as_micros);
+        let body_hash = chain::body_hash(draft.body);
+        let hash = draft.link(offset, self.now, managed_at, body_hash).hash(&self.state.hash);
+        let (frame, base, dictionary) = match draft.packed {
+            Some(packed) => (Some(packed.frame), packed.base, packed.dictionary),
+            None => (None, None, None),
+        };
+        let sql = r#"INSERT INTO change ("offset", observed_at, type, subject_id, resource_version, manager_id,
+            managed_at, base, dictionary_id, body, body_hash, hash)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"#;
+        self.connection.prepare_cached(sql)?.execute(params![
+            offset.as_i64(),
+            self.now.as_micros(),
+            draft.r#type as i64,
+            draft.subject,
+            (!draft.resource_version.is_empty()).then_some(draft.resource_version),
+            manager,
+            managed_at,
+            base.map(Offset::as_i64),
+            dictionary,
+            frame,
+            body_hash,
+            hash
+        ])?;
+        self.state.head = offset;
+        self.state.hash = hash;
+        self.state.observed_at = self.now;
+        Ok(offset)
+    }
+}

@@ -1,0 +1,142 @@
+//! Kubernetes' Events, folded: what is said of an object, how often, and when.
+//!
+//! Every Event object counts for itself and is dropped by its cluster within the hour, while controllers may go on
+//! to say the same by another. So what is kept is the growth of each object's count, added to whatever the object
+//! says at that time: clusters join similar Events by giving a counted object another note.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::OPEN;
+use super::context::Apply;
+use crate::kube_event::KubeEvent;
+use crate::model::{ResourceKey, Timestamp, Uid};
+
+/// How often something has been said, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tally {
+    count: i64,
+    first_at: i64,
+    last_at: i64,
+}
+
+/// Records a state of an Event object; `uid` is the Event's own, the same by both of its doors.
+pub(super) fn said(at: &mut Apply<'_>, key: &ResourceKey, uid: &Uid, body: &str) -> rusqlite::Result<()> {
+    let event = crate::kube_event::read(body);
+    if event.regarding.name.is_empty() && event.regarding.uid.is_empty() {
+        return Ok(());
+    }
+    let cluster = at.ids.cluster(at.connection, &key.cluster)?;
+    let growth = grow(at, cluster, uid, i64::from(event.count))?;
+    let id = entry(at, cluster, &key.cluster, &event)?;
+    let held = last(at, id)?;
+    let wanted = add(held.map(|(_, tally)| tally), growth, &event, at.observed_at);
+    match held {
+        Some((_, tally)) if tally == wanted => Ok(()),
+        Some((from, _)) => {
+            let sql = "UPDATE kube_event_count SET to_offset = ?3 WHERE event_id = ?1 AND from_offset = ?2";
+            at.connection.prepare_cached(sql)?.execute(params![id, from, at.offset.as_i64()])?;
+            open(at, id, wanted)
+        }
+        None => open(at, id, wanted),
+    }
+}
+
+/// By how much an Event object counts further than ever before.
+fn grow(at: &Apply<'_>, cluster: i64, uid: &Uid, count: i64) -> rusqlite::Result<i64> {
+    let key = params![cluster, uid.as_str()];
+    let sql = "SELECT count FROM kube_event_object WHERE cluster_id = ?1 AND uid = ?2";
+    let before = at.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
+    let growth = count - before.unwrap_or(0);
+    if growth <= 0 {
+        return Ok(0);
+    }
+    let sql = "INSERT OR REPLACE INTO kube_event_object (cluster_id, uid, count) VALUES (?1, ?2, ?3)";
+    at.connection.prepare_cached(sql)?.execute(params![cluster, uid.as_str(), count])?;
+    Ok(growth)
+}
+
+/// What is known after one more state. Something newly said was said once at least, even where a counted object
+/// was only given another note.
+fn add(held: Option<Tally>, growth: i64, event: &KubeEvent, observed_at: Timestamp) -> Tally {
+    let last_at = event.last_at.unwrap_or(observed_at).as_micros();
+    let first_at = event.first_at.map_or(last_at, Timestamp::as_micros);
+    match held {
+        None => Tally { count: growth.max(1), first_at, last_at },
+        Some(held) => Tally {
+            count: held.count.saturating_add(growth),
+            first_at: held.first_at.min(first_at),
+            last_at: held.last_at.max(last_at),
+        },
+    }
+}
+
+/// The number of what is said.
+fn entry(at: &Apply<'_>, cluster: i64, cluster_name: &str, event: &KubeEvent) -> rusqlite::Result<i64> {
+    let identity = identity(cluster_name, event);
+    let select = "SELECT id FROM kube_event WHERE identity = ?1";
+    let found = at.connection.prepare_cached(select)?.query_row([identity], |row| row.get(0)).optional()?;
+    if let Some(id) = found {
+        return Ok(id);
+    }
+    let about = &event.regarding;
+    let insert = r#"INSERT INTO kube_event
+        (identity, cluster_id, "group", kind, namespace, name, uid, type, reason, note, component)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"#;
+    at.connection.prepare_cached(insert)?.insert(params![
+        identity,
+        cluster,
+        about.kind.group,
+        about.kind.kind,
+        about.namespace,
+        about.name,
+        about.uid,
+        event.r#type,
+        event.reason,
+        event.note,
+        event.component
+    ])
+}
+
+/// Tells apart what is said, and stays the same in every view of a log.
+fn identity(cluster: &str, event: &KubeEvent) -> [u8; 16] {
+    let about = &event.regarding;
+    let mut hasher = blake3::Hasher::new();
+    for part in [
+        cluster,
+        &about.kind.group,
+        &about.kind.kind,
+        &about.namespace,
+        &about.name,
+        &about.uid,
+        &event.r#type,
+        &event.reason,
+        &event.note,
+        &event.component,
+    ] {
+        // With its length, so that no text can pass for two.
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    let mut identity = [0; 16];
+    identity.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    identity
+}
+
+/// Where the last row of an entry begins, and what it says.
+fn last(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<(i64, Tally)>> {
+    let sql = "SELECT from_offset, count, first_at, last_at FROM kube_event_count WHERE event_id = ?1
+        ORDER BY from_offset DESC LIMIT 1";
+    let row = at.connection.prepare_cached(sql)?.query_row([id], |row| {
+        Ok((row.get(0)?, Tally { count: row.get(1)?, first_at: row.get(2)?, last_at: row.get(3)? }))
+    });
+    row.optional()
+}
+
+fn open(at: &Apply<'_>, id: i64, tally: Tally) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO kube_event_count (event_id, from_offset, to_offset, count, first_at, last_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let Tally { count, first_at, last_at } = tally;
+    let from = at.offset.as_i64();
+    at.connection.prepare_cached(sql)?.execute(params![id, from, OPEN, count, first_at, last_at])?;
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! The newest Events of an environment or a resource, as its page shows them.
+
+use super::shell::{Shell, Time};
+use crate::api::request::encode;
+use crate::kube_event::EventType;
+use crate::model::Timestamp;
+use crate::present::visible;
+use crate::query::{FoldedEvent, PageRequest};
+
+/// How many a page shows.
+const NEWEST: usize = 10;
+
+/// The newest ones.
+pub(super) fn newest() -> PageRequest {
+    PageRequest { limit: NEWEST, after: None }
+}
+
+/// What is said of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Whether it is more than a normal course of things; unknown types are.
+    pub(super) warning: bool,
+    pub(super) r#type: String,
+    pub(super) reason: String,
+    pub(super) note: String,
+    pub(super) object: String,
+    /// The object's page; none where the Event does not give its uid.
+    pub(super) href: Option<String>,
+    pub(super) count: u64,
+    pub(super) last: Time,
+    pub(super) component: String,
+}
+
+pub(super) fn lines(shell: &Shell, events: &[FoldedEvent], now: Timestamp) -> Vec<Line> {
+    let shown = |text: &str| visible(text).into_owned();
+    let at = if shell.past() { format!("{}&", shell.keep) } else { "?".into() };
+    let href = |event: &FoldedEvent| {
+        format!("/resources/{}{at}cluster={}", encode(event.uid.as_str()), encode(&event.key.cluster))
+    };
+    let line = |event: &FoldedEvent| Line {
+        warning: event.r#type != EventType::Normal.as_str(),
+        r#type: shown(&event.r#type),
+        reason: shown(&event.reason),
+        note: shown(&event.note),
+        object: shown(&format!("{} {}", event.key.kind.kind, event.key.name)),
+        href: (!event.uid.as_str().is_empty()).then(|| href(event)),
+        count: event.count,
+        last: Time::new(event.last_at, now),
+        component: shown(&event.component),
+    };
+    events.iter().map(line).collect()
+}
