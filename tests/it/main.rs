@@ -8,4 +8,5 @@ mod control_plane;
 mod fleet;
 mod server;
 mod spine;
+mod storm;
 mod tidy;
