@@ -10,3 +10,4 @@ mod server;
 mod spine;
 mod storm;
 mod tidy;
+mod vanished;

@@ -81,6 +81,13 @@ impl Cluster {
         self.wait_for_rollouts().await
     }
 
+    /// Replaces every Pod and every custom kind once more.
+    async fn replace_all(&self) -> Result<()> {
+        self.plane.apply(&self.workloads(ROLLOUTS + 1)).await?;
+        custom_kinds::replace(&self.plane, &self.kinds).await?;
+        self.wait_for_rollouts().await
+    }
+
     async fn wait_for_rollouts(&self) -> Result<()> {
         for namespace in NAMESPACES {
             let all = ["rollout", "status", "deployment", "-l", "app=web", "-n", namespace, "--timeout=600s"];
@@ -173,7 +180,15 @@ async fn agree(clusters: &[Cluster; 2], record: &mut Record, server: &Server) ->
     }
 }
 
-/// The API tells of each environment what its namespace holds, and of its health what it may.
+/// The API tells of all environments what the record says.
+async fn assert_all(truths: &[Truth; 2], record: &Record, server: &Server) -> Result<()> {
+    for truth in truths {
+        assert_environments(truth, record, server).await?;
+    }
+    Ok(())
+}
+
+/// The API tells of each environment of a cluster what its namespace holds, and of its health what it may.
 async fn assert_environments(truth: &Truth, record: &Record, server: &Server) -> Result<()> {
     let leftovers = record.leftovers(truth);
     for namespace in NAMESPACES {
@@ -205,8 +220,9 @@ async fn told(environment: &str, server: &Server) -> Result<Vec<String>> {
     Ok(told)
 }
 
-/// The most memory a process ever had, in megabytes.
-fn peak_megabytes(pid: u32) -> Result<u64> {
+/// The most memory the server's process ever had, in megabytes.
+fn peak_megabytes(server: &Server) -> Result<u64> {
+    let pid = server.pid().ok_or("the server has ended")?;
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
     let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
@@ -222,7 +238,7 @@ async fn after_a_storm_in_two_real_clusters_the_record_equals_kubectl() -> Resul
     let clusters =
         <[Cluster; 2]>::from(tokio::try_join!(Cluster::start("east", &size), Cluster::start("west", &size))?);
     let folder = tempfile::tempdir()?;
-    let server = Server::start(folder.path(), &config(&clusters)).await?;
+    let mut server = Server::start(folder.path(), &config(&clusters)).await?;
     let mut record = Record::open(&server.data())?;
     let [one, two] = &clusters;
     tokio::try_join!(one.settle(), two.settle())?;
@@ -235,26 +251,29 @@ async fn after_a_storm_in_two_real_clusters_the_record_equals_kubectl() -> Resul
         custom_kinds::storm(&one.plane, &one.kinds),
         custom_kinds::storm(&two.plane, &two.kinds),
     )?;
+    assert_all(&agree(&clusters, &mut record, &server).await?, &record, &server).await?;
+
+    let mut peak = peak_megabytes(&server)?;
+    server.kill().await?;
+    tokio::try_join!(one.replace_all(), two.replace_all())?;
+    server.kill_and_restart().await?;
     let truths = agree(&clusters, &mut record, &server).await?;
-    let (mut objects, mut leftovers) = (0, 0);
-    for truth in &truths {
-        assert_environments(truth, &record, &server).await?;
-        objects += truth.objects.len();
-        leftovers += record.leftovers(truth).len();
-    }
+    assert_all(&truths, &record, &server).await?;
+    peak = peak.max(peak_megabytes(&server)?);
 
     let (pods, incarnations) = (record.live_of("Pod"), record.incarnations_of("Pod"));
     assert_eq!(pods, size.pods);
     assert!(incarnations > size.pods, "no Pod was ever replaced");
+    let objects: usize = truths.iter().map(|truth| truth.objects.len()).sum();
+    let leftovers: usize = truths.iter().map(|truth| record.leftovers(truth).len()).sum();
     // Not `eprintln!`, which the test runner hides when a test passes.
     writeln!(
         io::stderr(),
         "storm: {pods} Pods ({incarnations} over time), {} custom kinds ({leftovers} objects left over), \
-         {objects} objects compared, {} changes, {} s, the server's peak {} MB",
+         {objects} objects compared, {} changes, {} s, the server's peak {peak} MB",
         size.kinds,
         record.head(),
         started.elapsed().as_secs(),
-        peak_megabytes(server.pid().ok_or("the server has ended")?)?,
     )?;
     server.stop().await?;
     for cluster in clusters {

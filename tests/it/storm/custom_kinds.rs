@@ -14,6 +14,15 @@ const GROUPS: usize = 4;
 /// Kinds that go through the storm together: one of each fate.
 const TOGETHER: usize = Fate::ALL.len();
 
+/// When something is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Time {
+    Before,
+    InTheStorm,
+    /// While nobody watches.
+    Unwatched,
+}
+
 /// What becomes of a kind in the storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
@@ -57,17 +66,16 @@ impl CustomKind {
         format!("wave{}s.{}", self.n, self.group())
     }
 
-    /// Version and scope before the storm or after it.
-    fn shape(&self, after: bool) -> (&'static str, bool) {
+    fn shape(&self, time: Time) -> (&'static str, bool) {
         match self.fate {
-            Fate::OtherVersion if after => ("v2", true),
-            Fate::OtherScope if after => ("v1", false),
+            Fate::OtherVersion if time != Time::Before => ("v2", true),
+            Fate::OtherScope if time != Time::Before => ("v1", false),
             _ => ("v1", true),
         }
     }
 
-    fn definition(&self, after: bool) -> Value {
-        let (version, namespaced) = self.shape(after);
+    fn definition(&self, time: Time) -> Value {
+        let (version, namespaced) = self.shape(time);
         let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         json!({
             "apiVersion": "apiextensions.k8s.io/v1",
@@ -87,9 +95,11 @@ impl CustomKind {
         })
     }
 
-    fn instances(&self, after: bool) -> impl Iterator<Item = Value> {
-        let (version, namespaced) = self.shape(after);
-        (0..INSTANCES).map(move |n| {
+    /// What comes while nobody watches is one less, so that one end is seen by nothing but a list.
+    fn instances(&self, time: Time) -> impl Iterator<Item = Value> {
+        let (version, namespaced) = self.shape(time);
+        let count = INSTANCES - usize::from(time == Time::Unwatched);
+        (0..count).map(move |n| {
             let mut metadata = json!({"name": format!("wave-{n}")});
             if namespaced {
                 metadata["namespace"] = NAMESPACES[n % NAMESPACES.len()].into();
@@ -98,7 +108,7 @@ impl CustomKind {
                 "apiVersion": format!("{}/{version}", self.group()),
                 "kind": self.kind().kind,
                 "metadata": metadata,
-                "spec": {"height": if after { n + 10 } else { n }},
+                "spec": {"height": n + 10 * time as usize},
                 "status": {"conditions": [{"type": "Ready", "status": "True"}]},
             })
         })
@@ -107,35 +117,47 @@ impl CustomKind {
 
 /// Creates kinds with their instances.
 pub(super) async fn create(plane: &ControlPlane, kinds: &[CustomKind]) -> Result<()> {
-    sow(plane, &kinds.iter().collect::<Vec<_>>(), false).await
+    sow(plane, &kinds.iter().collect::<Vec<_>>(), Time::Before).await
 }
 
 /// Lets every kind meet its fate.
 pub(super) async fn storm(plane: &ControlPlane, kinds: &[CustomKind]) -> Result<()> {
     for kinds in kinds.chunks(TOGETHER) {
-        let leaving: Vec<String> =
-            kinds.iter().filter(|kind| kind.fate != Fate::Stays).map(CustomKind::name).collect();
-        if !leaving.is_empty() {
-            let names = leaving.iter().map(String::as_str);
-            let delete: Vec<&str> = ["delete", "customresourcedefinition"].into_iter().chain(names).collect();
-            plane.kubectl(&delete).await?;
-        }
+        let leaving: Vec<_> = kinds.iter().filter(|kind| kind.fate != Fate::Stays).collect();
+        remove(plane, &leaving).await?;
         let coming: Vec<_> = kinds.iter().filter(|kind| kind.fate != Fate::Removed).collect();
-        sow(plane, &coming, true).await?;
+        sow(plane, &coming, Time::InTheStorm).await?;
     }
     Ok(())
 }
 
-async fn sow(plane: &ControlPlane, kinds: &[&CustomKind], after: bool) -> Result<()> {
+/// Replaces what the storm has left, each kind by one of the same name.
+pub(super) async fn replace(plane: &ControlPlane, kinds: &[CustomKind]) -> Result<()> {
+    let left: Vec<_> = kinds.iter().filter(|kind| kind.fate != Fate::Removed).collect();
+    remove(plane, &left).await?;
+    sow(plane, &left, Time::Unwatched).await
+}
+
+async fn remove(plane: &ControlPlane, kinds: &[&CustomKind]) -> Result<()> {
     if kinds.is_empty() {
         return Ok(());
     }
-    plane.apply(&list(kinds.iter().map(|kind| kind.definition(after)))).await?;
+    let names: Vec<String> = kinds.iter().map(|kind| kind.name()).collect();
+    let delete = ["delete", "customresourcedefinition"];
+    plane.kubectl(&delete.into_iter().chain(names.iter().map(String::as_str)).collect::<Vec<_>>()).await?;
+    Ok(())
+}
+
+async fn sow(plane: &ControlPlane, kinds: &[&CustomKind], time: Time) -> Result<()> {
+    if kinds.is_empty() {
+        return Ok(());
+    }
+    plane.apply(&list(kinds.iter().map(|kind| kind.definition(time)))).await?;
     let names: Vec<String> =
         kinds.iter().map(|kind| format!("customresourcedefinition/{}", kind.name())).collect();
     let wait = ["wait", "--for=condition=Established", "--timeout=120s"];
     plane.kubectl(&wait.into_iter().chain(names.iter().map(String::as_str)).collect::<Vec<_>>()).await?;
-    let instances = list(kinds.iter().flat_map(|kind| kind.instances(after)));
+    let instances = list(kinds.iter().flat_map(|kind| kind.instances(time)));
     // Established is said a little before it is served, and kubectl remembers what a kind was before.
     let mut tries = 0;
     loop {
