@@ -20,7 +20,7 @@ use strandline::model::{Kind, ResourceVersion, Uid, WatchKey};
 pub(crate) const BATCH: usize = 1000;
 
 /// A small generator of numbers (splitmix64), the same on every machine.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -31,7 +31,8 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, limit: u64) -> u64 {
+    /// A number below a limit.
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 }
@@ -56,7 +57,8 @@ pub(crate) fn observations(count: usize, versions: usize) -> Vec<Seen> {
         .collect()
 }
 
-fn observation(object: u64, version: u64, random: &mut Random) -> Seen {
+/// One state of an object.
+pub(crate) fn observation(object: u64, version: u64, random: &mut Random) -> Seen {
     let (kind, body) = match object % 12 {
         0 => ("Deployment", deployment(object, version, random)),
         1 | 2 => ("ReplicaSet", replica_set(object, version, random)),

@@ -9,4 +9,6 @@ mod fleet;
 mod server;
 mod simulation;
 mod spine;
+mod storm;
 mod tidy;
+mod vanished;

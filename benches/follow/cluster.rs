@@ -1,0 +1,126 @@
+//! The cluster: a simulated API server in a process of its own, which is this program again.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+use serde_json::Value;
+use strandline::demo::api_server::{ApiServer, Author, builtin_kinds};
+
+use crate::Result;
+use crate::common::{Random, observation};
+
+/// The argument by which this program becomes the cluster.
+pub(crate) const ARGUMENT: &str = "--as-the-cluster";
+
+const CONTROLLER: Author = Author::updates("kube-controller-manager");
+const KUBELET: Author = Author::updates("kubelet").through("status");
+
+/// The cluster's process.
+pub(crate) struct Cluster {
+    child: Child,
+    commands: ChildStdin,
+    answers: Lines<BufReader<ChildStdout>>,
+    pub(crate) url: String,
+    pub(crate) bytes_each: f64,
+    /// Seconds in which it made the last updates.
+    pub(crate) offered: Option<f64>,
+}
+
+impl Cluster {
+    /// Starts the process and waits until it holds its objects.
+    pub(crate) fn start() -> Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg(ARGUMENT)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let commands = child.stdin.take().ok_or("no stdin")?;
+        let answers = BufReader::new(child.stdout.take().ok_or("no stdout")?).lines();
+        let mut cluster =
+            Cluster { child, commands, answers, url: String::new(), bytes_each: 0.0, offered: None };
+        let (url, bytes) = cluster.answer()?;
+        (cluster.url, cluster.bytes_each) = (url, bytes);
+        Ok(cluster)
+    }
+
+    /// Makes updates and tells how many changed something.
+    pub(crate) fn update(&mut self, count: usize) -> Result<usize> {
+        writeln!(self.commands, "{count}")?;
+        let (changed, seconds) = self.answer()?;
+        self.offered = Some(seconds);
+        Ok(changed.parse()?)
+    }
+
+    /// The number of the process.
+    pub(crate) fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    /// A word and a number.
+    fn answer(&mut self) -> Result<(String, f64)> {
+        let line = self.answers.next().ok_or("the cluster has ended")??;
+        let (word, number) = line.split_once(' ').ok_or("an answer of one word")?;
+        Ok((word.to_owned(), number.parse()?))
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What the process does: fills the server, says where it is, and makes as many updates as each line says.
+pub(crate) fn run(objects: usize) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let server = runtime.block_on(ApiServer::start("bench", builtin_kinds()))?;
+    let mut random = Random(42);
+    for object in 0..objects as u64 {
+        let mut whole: Value =
+            serde_json::from_str(&observation(object, object + 1, &mut random).observation.body)?;
+        // Made by a controller, then reported on by a kubelet, so that managedFields are as long as they use to be.
+        let status = whole.as_object_mut().and_then(|members| members.shift_remove("status"));
+        server.apply_as(whole.clone(), CONTROLLER);
+        if let Some(status) = status {
+            whole["status"] = status;
+            server.apply_as(whole, KUBELET);
+        }
+    }
+    println!("{} {}", server.url(), bytes_each(&server));
+    let mut version = objects as u64;
+    for line in std::io::stdin().lines() {
+        let count: usize = line?.parse()?;
+        // No watch is to be told that it came too late, however slow it is.
+        server.set_window(count * 2);
+        let (started, mut changed) = (Instant::now(), 0);
+        for _ in 0..count {
+            version += 1;
+            let object = random.below(objects as u64);
+            let update = serde_json::from_str(&observation(object, version, &mut random).observation.body)?;
+            let before = server.resource_version();
+            changed += usize::from(server.apply_as(update, KUBELET) > before);
+        }
+        println!("{changed} {}", started.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+/// The mean size of the objects, from a sample.
+fn bytes_each(server: &ApiServer) -> f64 {
+    let kinds =
+        [("", "Pod"), ("apps", "Deployment"), ("apps", "ReplicaSet"), ("discovery.k8s.io", "EndpointSlice")];
+    let (mut bytes, mut count) = (0, 0);
+    for (group, kind) in kinds {
+        for namespace in ["shop-0", "shop-1", "shop-2"] {
+            let names = server.names(group, kind, namespace);
+            for object in names.iter().filter_map(|name| server.object(group, kind, namespace, name)) {
+                bytes += object.to_string().len();
+                count += 1;
+            }
+        }
+    }
+    bytes as f64 / f64::from(count.max(1))
+}

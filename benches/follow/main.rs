@@ -1,0 +1,125 @@
+//! Following a cluster over HTTP: list 100,000 objects, then 50,000 updates, as the service does it.
+//!
+//! The cluster is a simulated API server in a process of its own, so that the figures of this one are those of
+//! the watchers, the log's writer and the projector alone. Beside them stand the marks: ten times the rate per
+//! core at which Argo CD's gitops-engine fills its cache in memory, and how much memory we allow ourselves.
+//! `STRANDLINE_FOLLOW` is another number of objects.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cluster;
+mod figures;
+mod follower;
+
+use std::error::Error;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use cluster::Cluster;
+use figures::{Memory, cpu_seconds, disk, row};
+use follower::Follower;
+
+/// What can go wrong here goes to a person who reads the output.
+type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
+
+/// Objects per second and core that gitops-engine lists, and changes per second that it follows.
+const PEER: (f64, f64) = (1_211.0, 1_180.0);
+const TIMES_THE_PEER: f64 = 10.0;
+/// Megabytes per 100,000 objects.
+const SETTLED: f64 = 60.0;
+/// Peak over settled.
+const PEAK: f64 = 2.0;
+/// After this long without work memory counts as settled.
+const REST: Duration = Duration::from_secs(5);
+
+fn main() -> Result<()> {
+    if std::env::args().any(|argument| argument == cluster::ARGUMENT) {
+        return cluster::run(objects()?);
+    }
+    let objects = objects()?;
+    let mut cluster = Cluster::start()?;
+    let directory = tempfile::tempdir()?;
+    let before = Memory::now()?;
+    let follower = Follower::start(directory.path(), &cluster.url)?;
+    let listed = Stretch::measure(&mut cluster, &follower, |_| Ok(objects))?;
+    sleep(REST);
+    let (after_list, list_disk) = (Memory::now()?, disk(directory.path())?);
+    let followed = Stretch::measure(&mut cluster, &follower, |cluster| cluster.update(objects / 2))?;
+    sleep(REST);
+    let (after_all, all_disk) = (Memory::now()?, disk(directory.path())?);
+    follower.stop()?;
+
+    println!("\nfollow: {objects} objects, {:.0} JSON bytes each with managedFields", cluster.bytes_each);
+    listed.print("listed", "objects", PEER.0);
+    followed.print("followed", "changes", PEER.1);
+    if let Some(seconds) = cluster.offered {
+        row(
+            "  offered",
+            format!("{:.0} changes/s", followed.count / seconds),
+            "what the simulated server gave",
+        );
+    }
+    let hundred_thousands = objects as f64 / 100_000.0;
+    println!("memory of the watching process, {:.0} MB before it began", before.settled);
+    after_list.print("after the list", hundred_thousands);
+    after_all.print("after the updates", hundred_thousands);
+    println!("disk, log and view with their WALs");
+    row("after the list", format!("{:.0} bytes/object", list_disk / listed.count), "");
+    row("after the updates", format!("{:.0} bytes/change", (all_disk - list_disk) / followed.count), "");
+    Ok(())
+}
+
+fn objects() -> Result<usize> {
+    match std::env::var("STRANDLINE_FOLLOW") {
+        Ok(number) => Ok(number.parse().map_err(|_| format!("STRANDLINE_FOLLOW is no number: {number}"))?),
+        Err(_) => Ok(100_000),
+    }
+}
+
+/// Some changes on their way from the cluster into log and view.
+struct Stretch {
+    count: f64,
+    /// Until all are in the log, and until all are in the view.
+    durable: f64,
+    queryable: f64,
+    /// Of this process and of the cluster's.
+    cpu: (f64, f64),
+}
+
+impl Stretch {
+    /// Measures from before `make`, which tells how many changes there will be.
+    fn measure(
+        cluster: &mut Cluster,
+        follower: &Follower,
+        make: impl FnOnce(&mut Cluster) -> Result<usize>,
+    ) -> Result<Self> {
+        let (own, other) = (cpu_seconds("self")?, cpu_seconds(&cluster.pid())?);
+        let (started, written) = (Instant::now(), follower.taken());
+        let count = make(cluster)?;
+        follower.until_durable(written + count as u64)?;
+        let durable = started.elapsed().as_secs_f64();
+        follower.until_queryable()?;
+        let queryable = started.elapsed().as_secs_f64();
+        let cpu = (cpu_seconds("self")? - own, cpu_seconds(&cluster.pid())? - other);
+        Ok(Stretch { count: count as f64, durable, queryable, cpu })
+    }
+
+    fn print(&self, what: &str, unit: &str, peer: f64) {
+        let rate = |seconds: f64| format!("{:.0} {unit}/s in {seconds:.1} s", self.count / seconds);
+        println!("{what} {:.0} {unit}", self.count);
+        row("  to durable", rate(self.durable), "");
+        row("  to queryable", rate(self.queryable), "");
+        let (per_core, mark) = (self.count / self.cpu.0, peer * TIMES_THE_PEER);
+        let met = if per_core >= mark { "met" } else { "missed" };
+        let said = format!("mark: {mark:.0}, ten times gitops-engine's: {met}");
+        row("  per core", format!("{per_core:.0} {unit} per CPU second"), &said);
+        let per_thousand = |seconds: f64| seconds * 1000.0 / self.count;
+        let (own, other) = (per_thousand(self.cpu.0), per_thousand(self.cpu.1));
+        row(
+            "  CPU",
+            format!("{own:.4} s per 1,000 {unit}"),
+            &format!("and {other:.4} s of the simulated server"),
+        );
+    }
+}
