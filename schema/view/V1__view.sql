@@ -63,6 +63,7 @@ CREATE TABLE version (
     reason      TEXT NOT NULL,
     message     TEXT NOT NULL,
     rule        TEXT NOT NULL,
+    terminating INTEGER,                  -- its deletionTimestamp; NULL while it is meant to stay
     PRIMARY KEY (resource_id, from_offset)
 ) STRICT, WITHOUT ROWID;
 

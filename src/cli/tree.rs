@@ -133,6 +133,9 @@ fn resource(
 ) -> String {
     let mut out = format!("{}/", visible(&resource.key.kind.kind));
     out.push_str(&paint.bold(&visible(&resource.key.name)));
+    if let Some(since) = resource.terminating_since {
+        out.push_str(&format!("  Terminating for {}", age(since, now)));
+    }
     if let Some(place) = place {
         out.push_str(&format!("  {}", paint.dim(&visible(&format!("in {place}")))));
     }
@@ -195,6 +198,14 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
         assert!(
             text.contains("Deployment/web  in eu-west  ✖") && text.contains("settings  in us-east"),
             "{text}"
+    #[test]
+    fn what_is_being_deleted_says_so() {
+        let mut answer = sample();
+        answer.value.nodes[0].terminating_since = Some(NOON.minus(std::time::Duration::from_secs(300)));
+        let text = draw(&answer, false, Paint(false), NOON);
+        assert!(text.contains("ConfigMap/settings  Terminating for 5m  5d3h"), "{text}");
+    }
+
         );
         assert!(text.contains("Pod/web-bad  ✖"), "what stands above says where: {text}");
     }

@@ -89,6 +89,7 @@ pub(crate) mod tests {
             created_at: Some(NOON.minus(std::time::Duration::from_secs(442_800))),
             offset: Offset::new(1200),
             observed_at: NOON.minus(std::time::Duration::from_secs(300)),
+            terminating_since: None,
         }
     }
 

@@ -107,6 +107,8 @@ pub(crate) struct Thing {
     pub(crate) owner: String,
     /// See [`judged_fields`].
     pub(crate) health: usize,
+    /// The finalizer that holds it back while it is being deleted; empty while it is meant to stay.
+    pub(crate) waits_for: String,
 }
 
 impl Thing {
@@ -122,6 +124,7 @@ impl Thing {
             app: String::new(),
             owner: String::new(),
             health: 0,
+            waits_for: String::new(),
         }
     }
 
@@ -145,6 +148,10 @@ impl Thing {
             "creationTimestamp": "2026-11-20T00:00:00Z",
             "labels": label.into_iter().collect::<Map<_, _>>(), "ownerReferences": owners,
         }});
+        if !self.waits_for.is_empty() {
+            body["metadata"]["finalizers"] = json!([self.waits_for]);
+            body["metadata"]["deletionTimestamp"] = json!(World::time(0));
+        }
         if let Some(body) = body.as_object_mut() {
             body.extend(judged_fields(self.health));
         }

@@ -135,6 +135,9 @@ pub struct Resource {
     pub offset: Offset,
     /// When that change was observed.
     pub observed_at: Timestamp,
+    /// While it is being deleted: its deletionTimestamp, which with a period of grace may lie ahead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminating_since: Option<Timestamp>,
 }
 
 /// An environment's resources and the edges between them.
@@ -180,6 +183,9 @@ pub struct ResourceDetail {
     pub rule: String,
     /// The environments it belongs to.
     pub environments: Vec<EnvironmentId>,
+    /// While it is being deleted: the finalizers that hold it back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting_for: Vec<String>,
     /// The object, redacted and without managedFields.
     pub object: serde_json::Value,
 }

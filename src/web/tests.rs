@@ -105,6 +105,7 @@ fn nothing_that_clusters_wrote_is_more_than_text() {
     bad.targets[0].namespace = HOSTILE.into();
     sound(&super::overview::rendered(&request("/", ""), vec![bad.clone()], snapshot()));
     let mut node = resource(HOSTILE, HOSTILE, Some(Health::Degraded));
+    node.terminating_since = Some(NOON);
     (node.reason, node.message) = (HOSTILE.into(), HOSTILE.repeat(200));
     let mut drawn = graph(vec![node.clone(), resource("Pod", "p", None)], vec![owns(HOSTILE, "p")]);
     drawn.environment = bad;
@@ -113,6 +114,21 @@ fn nothing_that_clusters_wrote_is_more_than_text() {
     sound(&page);
     assert!(page.contains("&#60;script") || page.contains("&lt;script"));
     sound(&super::resource::rendered(&request("/resources/{uid}", "cluster=c"), node, snapshot()));
+}
+
+#[test]
+fn what_is_being_deleted_says_so_and_what_holds_it_back() {
+    let mut pod = resource("Pod", "held", Some(Health::Progressing));
+    pod.terminating_since = Some(NOON.minus(std::time::Duration::from_secs(300)));
+    let answer = Answer { value: graph(vec![pod.clone()], vec![]), metadata: snapshot() };
+    let tree = super::environment::rendered(&request("/environments/{id}", ""), &answer);
+    let page = super::resource::rendered(&request("/resources/{uid}", ""), pod, snapshot());
+    for (page, text) in
+        [(&tree, ">Terminating</span>"), (&page, ">Terminating</span>"), (&page, ">held</code>")]
+    {
+        sound(page);
+        assert!(page.contains(text), "{text} in\n{page}");
+    }
 }
 
 #[tokio::test]

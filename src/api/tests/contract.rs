@@ -195,7 +195,8 @@ fn environments_have_the_documented_shape() {
 fn resources_have_the_documented_shape() {
     let mut bare = resource("Node", "n1", None);
     bare.created_at = None;
-    let pod = resource("Pod", "web", Some(Health::Degraded));
+    let mut pod = resource("Pod", "web", Some(Health::Degraded));
+    pod.terminating_since = Some(NOON);
     holds("ResourcePage", &page(vec![pod.clone(), bare.clone()]));
     let drawn = graph(vec![pod.clone(), bare.clone()], vec![owns("web", "n1")]);
     holds("GraphAnswer", &Answer { value: drawn, metadata: snapshot() });
@@ -209,6 +210,7 @@ fn resources_have_the_documented_shape() {
             object: json!({ "kind": "Pod", "metadata": { "name": "web" } }),
         };
         holds("ResourceAnswer", &Answer { value: detail, metadata: full_snapshot() });
+            waiting_for: vec!["shop/backup".into()],
     }
 }
 
