@@ -11,6 +11,7 @@ pub use text::{clock_time, grouped, visible};
 pub use tree::{Item, Step, Tree};
 
 use crate::model::{Health, Kind};
+use crate::query::Gap;
 
 /// A sign for a health, told apart by shape and not only by colour; a dot for kinds that have none.
 pub const fn sign(health: Option<Health>) -> &'static str {
@@ -43,6 +44,16 @@ pub const fn attention(health: Option<Health>) -> u8 {
         Some(Health::Suspended) => 4,
         Some(Health::Healthy) => 5,
         None => 6,
+    }
+}
+
+/// What was not watched, where `count` gaps of a cluster are told by their oldest.
+pub fn unwatched(oldest: &Gap, count: usize) -> String {
+    match (oldest.group.as_str(), oldest.kind.as_str(), count) {
+        ("", "", _) => "its kinds".into(),
+        (group, "", 1) => format!("API group {group}"),
+        (_, kind, 1) => kind.to_owned(),
+        (.., count) => format!("{count} kinds"),
     }
 }
 

@@ -42,6 +42,9 @@ enum Step {
     },
     Declare {
         labels: bool,
+    Exclude {
+        kind: usize,
+    },
         second: bool,
     },
 }
@@ -50,6 +53,8 @@ const KINDS: [&str; 3] = ["Deployment", "ReplicaSet", "Pod"];
 const OBJECTS: usize = 9;
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
+/// The kinds, the discovery of a group, and that of the whole cluster.
+const WATCHES: usize = KINDS.len() + 2;
     let apply = (0..OBJECTS, prop::option::of(0..OBJECTS), any::<bool>(), 0..7_usize, 0..2_usize).prop_map(
         |(n, owner, labelled, health, incarnation)| Step::Apply { n, owner, labelled, health, incarnation },
     );
@@ -57,15 +62,21 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => apply,
         2 => (0..OBJECTS).prop_map(|n| Step::Delete { n }),
         1 => prop::collection::btree_set(0..OBJECTS, 0..OBJECTS).prop_map(|kept| Step::Relist { kept }),
-        1 => (0..KINDS.len()).prop_map(|kind| Step::Gap { kind }),
-        1 => (0..KINDS.len()).prop_map(|kind| Step::Watch { kind }),
+        1 => (0..WATCHES).prop_map(|kind| Step::Gap { kind }),
+        1 => (0..WATCHES).prop_map(|kind| Step::Watch { kind }),
+        1 => (0..KINDS.len()).prop_map(|kind| Step::Exclude { kind }),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(labels, second)| Step::Declare { labels, second }),
     ];
     prop::collection::vec(step, 1..80)
 }
 
 fn watch(kind: usize) -> WatchKey {
-    WatchKey { cluster: "one".into(), kind: Kind::new("", KINDS[kind]), namespace: String::new() }
+    let kind = match KINDS.get(kind) {
+        Some(name) => Kind::new("", *name),
+        None if kind == KINDS.len() => Kind::new("apps", ""),
+        None => Kind::new("", ""),
+    };
+    WatchKey { cluster: "one".into(), kind, namespace: String::new() }
 }
 
 fn uid(n: usize, incarnation: usize) -> String {
@@ -143,7 +154,9 @@ async fn play(appender: &Appender, steps: &[Step]) {
             Step::Gap { kind } => mark(appender, *kind, CoverageState::Gap).await,
             Step::Watch { kind } => mark(appender, *kind, CoverageState::Watched).await,
             Step::Declare { labels, second } => {
-                let mut facts = vec![environment("one", *labels)];
+                let cluster = ClusterSpec { name: "one".into(), region: "eu".into() };
+                let mut facts = vec![environment("one", *labels), CatalogFact::Cluster(cluster)];
+            Step::Exclude { kind } => mark(appender, *kind, CoverageState::Excluded).await,
                 facts.extend(second.then(|| environment("two", !labels)));
                 appender.declare(facts).await.unwrap();
             }
@@ -272,7 +285,8 @@ fn fold(records: &[Record], name: &str) -> Option<Told> {
     let roots =
         inside.iter().filter(|(_, object, _)| !owners(object).iter().any(|owner| members.contains(owner)));
     let known = roots.filter_map(|(_, _, health)| *health).max();
-    let unwatched = inside.iter().any(|(key, ..)| world.gaps.contains(&key.kind));
+    let blind = world.gaps.contains(&Kind::new("", ""));
+    let unwatched = blind || inside.iter().any(|(key, ..)| world.gaps.contains(&key.kind));
     Some(Told {
         members: inside.iter().map(|(_, object, health)| (uid_of(object), *health)).collect(),
         state: if unwatched { Some(Health::Unknown) } else { known },
@@ -321,7 +335,7 @@ fn a_gap_makes_unknown_and_what_was_known_goes_on_after_it() {
             queries.environment(&scope, At::Offset(Offset::new(offset)), &id).await.unwrap().value.health
         })
     };
-    let (before, during, after) = (health(2), health(3), health(4));
+    let (before, during, after) = (health(3), health(4), health(5));
     assert_eq!((before.state, before.last_known), (Some(Health::Healthy), None));
     assert_eq!((during.state, during.last_known), (Some(Health::Unknown), Some(Health::Healthy)));
     assert_eq!(during.since, Timestamp::from_micros(1), "since the moment that the mark tells");

@@ -110,7 +110,7 @@ pub(super) fn gaps(
     };
     let sql = r#"SELECT c.name, k."group", k.kind, g.namespace, g.since, g.reason, g.message
         FROM coverage g JOIN kind k ON k.id = g.kind_id JOIN cluster c ON c.id = g.cluster_id
-        WHERE g.gap = 1 AND g.from_offset <= :at AND g.to_offset > :at
+        WHERE g.state = 1 AND g.from_offset <= :at AND g.to_offset > :at
           AND (:cluster IS NULL OR c.name = :cluster)
           AND (:environment IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
               WHERE e.id = :environment AND e.from_offset <= :at AND e.to_offset > :at

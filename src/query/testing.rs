@@ -182,6 +182,12 @@ pub(crate) enum Event {
         namespace: String,
         gap: bool,
     },
+    /// A kind of a cluster is covered like this from here on.
+    Cover {
+        cluster: String,
+        kind: Kind,
+        state: CoverageState,
+    },
 }
 
 /// An environment that finds the resources with a label `app`, or all of a namespace where that is empty.
@@ -289,6 +295,11 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
             let mark =
                 CoverageMark { watch, state, since: World::time(step), reason, message: String::new() };
             appender.mark(mark).await
+        }
+        Event::Cover { cluster, kind, state } => {
+            let watch = WatchKey { cluster: cluster.clone(), kind: kind.clone(), namespace: String::new() };
+            let (since, reason) = (World::time(step), state.as_str().to_owned());
+            appender.mark(CoverageMark { watch, state: *state, since, reason, message: String::new() }).await
         }
     };
     Some(appended.expect("the log takes it").head)

@@ -39,7 +39,7 @@ pub struct Gap {
     pub cluster: String,
     /// API group.
     pub group: String,
-    /// Kind; empty when the cluster could not be asked for its kinds.
+    /// Kind; empty when the cluster, or with a group that group alone, could not be asked for its kinds.
     pub kind: String,
     /// The only namespace concerned; empty for all.
     pub namespace: String,
