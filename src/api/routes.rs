@@ -1,10 +1,12 @@
 //! The table of the API's routes; the router is built from it, and a test holds it against `api/openapi.yaml`.
 
 use super::ApiState;
-use super::params::{AT, BODIES, CLUSTER, CONTINUE, HEALTH, KIND, LIMIT, PROJECT, REGION, TIER, VERBOSE};
+use super::params::{
+    AT, BODIES, CLUSTER, CLUSTERS, CONTINUE, HEALTH, KIND, LIMIT, PROJECT, REGION, STATE, TIER, VERBOSE,
+};
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
-use super::{clusters, document, environments, probes, resources};
+use super::{clusters, coverage, document, environments, probes, resources};
 use warp::Filter;
 
 /// Every address of the API.
@@ -43,6 +45,11 @@ pub const ROUTES: &[Route<ApiState>] = &[
         path: "/api/v1/clusters",
         parameters: &[AT, LIMIT, CONTINUE],
         handler: |state, request| Box::pin(clusters::list(state, request)),
+    },
+    Route {
+        path: "/api/v1/coverage",
+        parameters: &[CLUSTERS, KIND, STATE, AT, LIMIT, CONTINUE],
+        handler: |state, request| Box::pin(coverage::list(state, request)),
     },
     Route {
         path: "/api/v1/openapi.json",

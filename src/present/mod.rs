@@ -57,6 +57,20 @@ pub fn unwatched(oldest: &Gap, count: usize) -> String {
     }
 }
 
+/// The name of what a watch follows; a star stands for all kinds that a cluster or an API group may have.
+pub fn kind_name(kind: &Kind) -> String {
+    match (kind.kind.as_str(), kind.group.as_str()) {
+        ("", "") => "*".into(),
+        ("", group) => format!("*.{group}"),
+        _ => kind.to_string(),
+    }
+}
+
+/// A number of things, such as `1 gap` or `2 gaps`.
+pub fn several(number: usize, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A kind and a number of it, such as `21 Pods`.
 pub fn count_of(number: usize, kind: &Kind) -> String {
     let name = &kind.kind;
@@ -72,8 +86,13 @@ pub fn count_of(number: usize, kind: &Kind) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::model::{EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Timestamp, Uid};
-    use crate::query::{Coverage, Edge, Environment, EnvironmentHealth, Graph, Resource, Snapshot};
+    use crate::model::{
+        CoverageState, EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Timestamp, Uid,
+        WatchKey,
+    };
+    use crate::query::{
+        Coverage, Edge, Environment, EnvironmentHealth, Graph, Resource, Snapshot, WatchCoverage,
+    };
 
     /// A fixed moment, 2026-11-20T12:00:00Z.
     pub(crate) const NOON: Timestamp = Timestamp::from_micros(1_795_176_000_000_000);
@@ -101,6 +120,27 @@ pub(crate) mod tests {
             offset: Offset::new(1200),
             observed_at: NOON.minus(std::time::Duration::from_secs(300)),
             terminating_since: None,
+        }
+    }
+
+    /// A kind that has been watched for an hour.
+    pub(crate) fn watch(kind: &str, state: CoverageState) -> WatchCoverage {
+        WatchCoverage {
+            watch: WatchKey {
+                cluster: "eu-west".into(),
+                kind: Kind::new("apps", kind),
+                namespace: String::new(),
+            },
+            state,
+            since: NOON.minus(std::time::Duration::from_secs(3600)),
+            reason: String::new(),
+            message: String::new(),
+            resources: 3,
+            last_change: None,
+            last_seen: None,
+            lag_ms: None,
+            last_error: None,
+            gaps: vec![],
         }
     }
 

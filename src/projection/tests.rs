@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod coverage;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -40,21 +42,21 @@ enum Step {
     Watch {
         kind: usize,
     },
-    Declare {
-        labels: bool,
     Exclude {
         kind: usize,
     },
+    Declare {
+        labels: bool,
         second: bool,
     },
 }
 
 const KINDS: [&str; 3] = ["Deployment", "ReplicaSet", "Pod"];
 const OBJECTS: usize = 9;
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// The kinds, the discovery of a group, and that of the whole cluster.
 const WATCHES: usize = KINDS.len() + 2;
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
     let apply = (0..OBJECTS, prop::option::of(0..OBJECTS), any::<bool>(), 0..7_usize, 0..2_usize).prop_map(
         |(n, owner, labelled, health, incarnation)| Step::Apply { n, owner, labelled, health, incarnation },
     );
@@ -153,10 +155,10 @@ async fn play(appender: &Appender, steps: &[Step]) {
             }
             Step::Gap { kind } => mark(appender, *kind, CoverageState::Gap).await,
             Step::Watch { kind } => mark(appender, *kind, CoverageState::Watched).await,
+            Step::Exclude { kind } => mark(appender, *kind, CoverageState::Excluded).await,
             Step::Declare { labels, second } => {
                 let cluster = ClusterSpec { name: "one".into(), region: "eu".into() };
                 let mut facts = vec![environment("one", *labels), CatalogFact::Cluster(cluster)];
-            Step::Exclude { kind } => mark(appender, *kind, CoverageState::Excluded).await,
                 facts.extend(second.then(|| environment("two", !labels)));
                 appender.declare(facts).await.unwrap();
             }
@@ -386,6 +388,8 @@ proptest! {
                     let offset = Offset::new(n as u64);
                     assert_eq!(told(&queries, offset, name).await, fold(&records[..n], name), "{name} at {offset}");
                 }
+                let offset = Offset::new(n as u64);
+                assert_eq!(coverage::told(&queries, offset).await, coverage::fold(&records[..n]), "at {offset}");
             }
             let list = queries
                 .environments(&Scope::everything(), At::Now, &EnvironmentFilter::default(), &PageRequest::default())

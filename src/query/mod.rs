@@ -3,6 +3,7 @@
 //! A file per question. Each takes the view in one unchanging state, the moment, and a [`Scope`].
 
 mod clusters;
+mod coverage;
 mod environments;
 mod graph;
 mod history;
@@ -17,10 +18,11 @@ pub(crate) mod testing;
 mod tests;
 mod types;
 
+pub use coverage::CoverageFilter;
 pub use scope::Scope;
 pub use types::{
-    Answer, Cluster, Coverage, Edge, Environment, EnvironmentHealth, Gap, Graph, Page, PageMetadata,
-    Resource, ResourceDetail, Snapshot, Version, VersionChange,
+    Answer, Cluster, Coverage, Edge, Environment, EnvironmentHealth, Gap, Graph, LastChange, Page,
+    PageMetadata, Resource, ResourceDetail, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
 };
 
 use std::fmt::Debug;

@@ -24,6 +24,10 @@ pub(super) struct Moment {
     asked: Option<Timestamp>,
     head: Offset,
     checkpoint: Offset,
+    /// Our clock.
+    pub(super) now: Timestamp,
+    /// Whether nothing else than now was asked for; of a later page only its token can tell.
+    pub(super) asked_for_now: bool,
 }
 
 /// Of which clusters an answer names the gaps.
@@ -75,7 +79,13 @@ impl Moment {
         if offset > checkpoint {
             return Err(QueryError::Building { checkpoint, head });
         }
-        Ok(Moment { offset, time: log.observed_at(offset)?, asked, head, checkpoint })
+        let (time, asked_for_now) = (log.observed_at(offset)?, pinned.is_none() && at == At::Now);
+        Ok(Moment { offset, time, asked, head, checkpoint, now, asked_for_now })
+    }
+
+    /// Whether nothing has been projected after it, so that what the view keeps of now only holds for it.
+    pub(super) fn is_newest(&self) -> bool {
+        self.offset == self.checkpoint
     }
 
     /// What an answer says of its moment.

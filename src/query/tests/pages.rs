@@ -12,6 +12,7 @@ enum List {
     Resources(EnvironmentId, ResourceFilter),
     History(Uid, Option<&'static str>),
     Clusters,
+    Coverage(CoverageFilter),
 }
 
 /// What the tests want to know of a page.
@@ -23,7 +24,13 @@ struct Part {
 }
 
 fn part<T: serde::Serialize>(page: Page<T>) -> Part {
-    let items = page.items.iter().map(|item| serde_json::to_value(item).unwrap()).collect();
+    // When a cluster was last heard of is not of the moment to which pages are pinned.
+    let pinned = |item: &T| {
+        let mut item = serde_json::to_value(item).unwrap();
+        item.as_object_mut().unwrap().retain(|name, _| name != "last_seen" && name != "lag_ms");
+        item
+    };
+    let items = page.items.iter().map(pinned).collect();
     Part { items, offset: page.metadata.snapshot.offset, next: page.metadata.next }
 }
 
@@ -39,6 +46,7 @@ impl List {
                 queries.resource_history(scope, at, uid, *cluster, true, page).await.map(part)
             }
             List::Clusters => queries.clusters(scope, at, page).await.map(part),
+            List::Coverage(filter) => queries.coverage(scope, at, filter, page).await.map(part),
         }
     }
 }
@@ -50,6 +58,7 @@ fn lists() -> Vec<List> {
         List::Resources(id, ResourceFilter::default()),
         List::History(Uid::new("shop-mover"), None),
         List::Clusters,
+        List::Coverage(CoverageFilter::default()),
     ]
 }
 
@@ -106,6 +115,7 @@ fn a_token_is_refused_wherever_it_does_not_belong() {
         List::Resources(id("shop/web", "production"), ResourceFilter::default()),
         List::History(Uid::new("shop-mover"), Some("east")),
         List::History(Uid::new("shop-web-0"), None),
+        List::Coverage(CoverageFilter { clusters: vec!["east".into()], ..CoverageFilter::default() }),
     ]);
     block_on(async {
         for (n, list) in lists().iter().enumerate() {
