@@ -7,7 +7,9 @@ use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use strandline::clock::SystemClock;
-use strandline::cluster::{Access, ClusterSettings, ClusterStats, ConnectSettings, connect, supervise};
+use strandline::cluster::{
+    Access, ClusterSettings, ClusterStats, ConnectSettings, Watcher, connect, supervise,
+};
 use strandline::config;
 use strandline::digest::Noise;
 use strandline::log::{LogError, LogWriter};
@@ -55,7 +57,8 @@ impl Follower {
         let stats = Arc::clone(&settings.stats);
         runtime.block_on(appender.declare(catalog(url)?))?;
         let connection = runtime.block_on(connect(&ConnectSettings::new(Access::Url(url.to_owned()))))?;
-        let supervisor = runtime.spawn(supervise(settings, connection, appender, clock, watching.clone()));
+        let watcher = Watcher { connection, namespaces: Vec::new() };
+        let supervisor = runtime.spawn(supervise(settings, vec![watcher], appender, clock, watching.clone()));
         Ok(Follower { runtime, stats, head, checkpoint, watching, stopping, supervisor, writer, projector })
     }
 

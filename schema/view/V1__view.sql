@@ -21,7 +21,7 @@ CREATE TABLE cluster_spec (
     PRIMARY KEY (cluster_id, from_offset)
 ) STRICT, WITHOUT ROWID;
 
--- An empty kind stands for a cluster's discovery.
+-- An empty kind stands for the discovery of its group or, with an empty group, of the whole cluster.
 CREATE TABLE kind (
     id         INTEGER PRIMARY KEY,
     cluster_id INTEGER NOT NULL,
@@ -63,6 +63,7 @@ CREATE TABLE version (
     reason      TEXT NOT NULL,
     message     TEXT NOT NULL,
     rule        TEXT NOT NULL,
+    terminating INTEGER,                  -- its deletionTimestamp; NULL while it is meant to stay
     PRIMARY KEY (resource_id, from_offset)
 ) STRICT, WITHOUT ROWID;
 
@@ -133,6 +134,16 @@ CREATE TABLE member_count (
     PRIMARY KEY (environment_id, kind_id, health)
 ) STRICT, WITHOUT ROWID;
 
+-- Present resources, counted by kind and namespace, with the offset at which one of them, or one that is gone,
+-- changed last. This is of now only: what was at a past moment is counted from the versions.
+CREATE TABLE resource_count (
+    kind_id     INTEGER NOT NULL,
+    namespace   TEXT NOT NULL,
+    total       INTEGER NOT NULL,
+    last_offset INTEGER NOT NULL,
+    PRIMARY KEY (kind_id, namespace)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE environment_health (
     environment_id INTEGER NOT NULL,
     from_offset    INTEGER NOT NULL,
@@ -151,13 +162,15 @@ CREATE TABLE coverage (
     from_offset INTEGER NOT NULL,
     to_offset   INTEGER NOT NULL,
     cluster_id  INTEGER NOT NULL,
-    gap         INTEGER NOT NULL,         -- 0: watched
+    state       INTEGER NOT NULL,         -- 0 watched, 1 gap, 2 excluded
     since       INTEGER NOT NULL,
+    until       INTEGER,                  -- when the mark after it was observed; NULL while it holds
     reason      TEXT NOT NULL,
     message     TEXT NOT NULL,
     PRIMARY KEY (kind_id, namespace, from_offset)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX coverage_gaps ON coverage (cluster_id, to_offset, from_offset) WHERE gap = 1;
+CREATE INDEX coverage_gaps ON coverage (cluster_id, to_offset, from_offset) WHERE state = 1;
+CREATE INDEX coverage_by_end ON coverage (to_offset);
 
 -- What Kubernetes' Events say: one row for all that say the same of the same object. Found from the object by its
 -- uid or, where the Event has no usable one, by its address, whichever arrives first.

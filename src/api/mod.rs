@@ -7,6 +7,7 @@
 
 pub mod auth;
 mod clusters;
+mod coverage;
 pub mod document;
 mod environments;
 mod events;

@@ -50,6 +50,10 @@ pub const TYPE: Parameter = Parameter::many("type");
 pub const REASON: Parameter = Parameter::many("reason");
 /// Which cluster, where several hold the uid.
 pub const CLUSTER: Parameter = Parameter::one("cluster");
+/// Only these clusters.
+pub const CLUSTERS: Parameter = Parameter::many("cluster");
+/// Only these states of coverage.
+pub const STATE: Parameter = Parameter::many("state");
 /// Whether versions carry their object.
 pub const BODIES: Parameter = Parameter::one("bodies");
 /// Whether a probe lists its checks; its value does not matter.

@@ -2,11 +2,12 @@
 
 use super::ApiState;
 use super::params::{
-    AT, BODIES, CLUSTER, CONTINUE, HEALTH, KIND, LIMIT, PROJECT, REASON, REGION, TIER, TYPE, VERBOSE,
+    AT, BODIES, CLUSTER, CLUSTERS, CONTINUE, HEALTH, KIND, LIMIT, PROJECT, REASON, REGION, STATE, TIER, TYPE,
+    VERBOSE,
 };
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
-use super::{clusters, document, environments, events, metrics, probes, resources};
+use super::{clusters, coverage, document, environments, events, metrics, probes, resources};
 use warp::Filter;
 
 /// Every address of the API.
@@ -55,6 +56,11 @@ pub const ROUTES: &[Route<ApiState>] = &[
         path: "/api/v1/clusters",
         parameters: &[AT, LIMIT, CONTINUE],
         handler: |state, request| Box::pin(clusters::list(state, request)),
+    },
+    Route {
+        path: "/api/v1/coverage",
+        parameters: &[CLUSTERS, KIND, STATE, AT, LIMIT, CONTINUE],
+        handler: |state, request| Box::pin(coverage::list(state, request)),
     },
     Route {
         path: "/api/v1/openapi.json",

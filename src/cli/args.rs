@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::kube_event::EventType;
-use crate::model::{At, EnvironmentId, Health, Tier, Uid};
+use crate::model::{At, CoverageState, EnvironmentId, Health, Tier, Uid};
 
 /// What runs in every environment of an organization's Kubernetes clusters, now and at any past moment.
 #[derive(Clone, Debug, Parser)]
@@ -53,6 +53,11 @@ pub enum ReadCommand {
   strandline events shop.web.production --type Warning
   strandline events --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --at 2h -o wide")]
     Events(EventsArgs),
+    /// List what is watched of every cluster, and what is not, the gaps first
+    #[command(after_help = "Examples:
+  strandline coverage --state gap
+  strandline coverage --cluster us-east --kind Deployment.apps --at 2h -o wide")]
+    Coverage(CoverageArgs),
     /// Tell this program's version
     Version(VersionArgs),
 }
@@ -233,6 +238,23 @@ pub struct EventsArgs {
     pub list: ListArgs,
 }
 
+/// Whose coverage to list.
+#[derive(Clone, Debug, Args)]
+pub struct CoverageArgs {
+    /// Only these clusters
+    #[arg(long, value_delimiter = ',')]
+    pub cluster: Vec<String>,
+    /// Only these kinds, such as Pod or Deployment.apps
+    #[arg(long, value_delimiter = ',')]
+    pub kind: Vec<String>,
+    /// Only these states: watched, gap, excluded
+    #[arg(long, value_delimiter = ',')]
+    pub state: Vec<CoverageState>,
+    /// How to list.
+    #[command(flatten)]
+    pub list: ListArgs,
+}
+
 /// How to tell the version.
 #[derive(Clone, Debug, Args)]
 pub struct VersionArgs {
@@ -317,6 +339,7 @@ mod tests {
             "strandline events --resource some-uid --cluster eu-west -o wide",
             "strandline serve --config c.yaml --listen [::1]:80 --data d",
             "strandline demo --seed 7",
+            "strandline coverage --cluster a,b --kind Deployment.apps --state gap,Excluded --at 2h -o wide",
             "strandline version -o json",
         ] {
             assert!(parse(line).is_ok(), "{line}");
@@ -334,6 +357,7 @@ mod tests {
             "strandline events shop.web.production --cluster eu-west",
             "strandline events shop.web.production --type warnings",
             "strandline get env -o xml",
+            "strandline coverage --state blind",
         ] {
             assert_eq!(parse(line).err(), Some(2), "{line}");
         }

@@ -5,6 +5,7 @@
 
 mod args;
 mod client;
+mod coverage;
 mod error;
 mod output;
 mod read;
@@ -14,8 +15,8 @@ mod tree;
 mod views;
 
 pub use args::{
-    Cli, ColorChoice, Command, DemoArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,
-    ReadCommand, RebuildArgs, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
+    Cli, ColorChoice, Command, CoverageArgs, DemoArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs,
+    OutputFormat, ReadCommand, RebuildArgs, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
 };
 pub use error::{CliError, Exit};
 

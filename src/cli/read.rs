@@ -10,8 +10,8 @@ use super::args::{
 use super::client::{Client, Parameters};
 use super::error::{CliError, Exit};
 use super::output::{Paint, document, write};
-use super::tree;
 use super::views::{Listed, table};
+use super::{coverage, tree};
 use crate::api::request::encode;
 use crate::clock::{Clock, SystemClock};
 use crate::model::Timestamp;
@@ -28,6 +28,7 @@ pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
             ReadCommand::Tree(args) => draw(args).await,
             ReadCommand::History(args) => history(args).await,
             ReadCommand::Events(args) => events(args).await,
+            ReadCommand::Coverage(args) => coverage::list(args).await,
             ReadCommand::Version(args) => version(args),
         }
     })
@@ -121,10 +122,7 @@ async fn print_list<T: Listed + DeserializeOwned>(
     for gap in tree::gaps(&page.metadata.snapshot.coverage.gaps, now) {
         eprintln!("warning: {gap}");
     }
-    // What `2h` meant is known only now; scripts that ask for names or documents have no use for it.
-    if list.server.at.as_deref().is_some_and(|at| at != "now") && list.output.output != OutputFormat::Name {
-        eprintln!("as of {}", tree::moment(&page.metadata.snapshot));
-    }
+    tell_moment(list, &page.metadata.snapshot);
     if page.items.is_empty() {
         eprintln!("No {nouns} found.");
         return Ok(());
@@ -132,7 +130,15 @@ async fn print_list<T: Listed + DeserializeOwned>(
     write(&listing(&page.items, &list.output, now))
 }
 
-fn listing<T: Listed>(items: &[T], output: &OutputArgs, now: Timestamp) -> String {
+/// What `2h` meant is known only now; scripts that ask for names or documents have no use for it.
+pub(super) fn tell_moment(list: &ListArgs, snapshot: &Snapshot) {
+    if list.server.at.as_deref().is_some_and(|at| at != "now") && list.output.output != OutputFormat::Name {
+        eprintln!("as of {}", tree::moment(snapshot));
+    }
+}
+
+/// Items in the form asked for, where that is made for people or is names.
+pub(super) fn listing<T: Listed>(items: &[T], output: &OutputArgs, now: Timestamp) -> String {
     match output.output {
         OutputFormat::Name => items.iter().map(|item| visible(&item.name()).into_owned() + "\n").collect(),
         format => {
@@ -143,24 +149,26 @@ fn listing<T: Listed>(items: &[T], output: &OutputArgs, now: Timestamp) -> Strin
 }
 
 /// The moment from which ages count.
-fn reference(server: &ServerArgs, snapshot: &Snapshot) -> Timestamp {
+pub(super) fn reference(server: &ServerArgs, snapshot: &Snapshot) -> Timestamp {
     let asked_for_now = server.at.as_deref().is_none_or(|at| at == "now");
     moment(snapshot, asked_for_now, SystemClock.now())
 }
 
-fn typed<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, CliError> {
+/// An answer as what it is.
+pub(super) fn typed<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, CliError> {
     serde_json::from_value(value).map_err(|error| {
         CliError::new(what, format!("the answer is not of the form expected: {error}"))
             .hint("do this program and the server have the same version? -o json prints the answer as it is")
     })
 }
 
-fn parameters(server: &ServerArgs) -> Parameters {
+/// What every question asks for.
+pub(super) fn parameters(server: &ServerArgs) -> Parameters {
     Parameters::new().add("at", server.at.as_slice())
 }
 
 /// Adds values to a query.
-trait Add {
+pub(super) trait Add {
     /// Each value under the name.
     fn add<T: ToString>(self, name: &'static str, values: &[T]) -> Self;
 }

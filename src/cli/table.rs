@@ -11,6 +11,8 @@ pub(super) enum Cell {
     Text(String),
     /// A health.
     Health(Option<Health>),
+    /// Text in the colour of a health.
+    Standing(Option<Health>, String),
 }
 
 impl Cell {
@@ -22,7 +24,7 @@ impl Cell {
 
     fn content(&self) -> &str {
         match self {
-            Cell::Text(text) => text,
+            Cell::Text(text) | Cell::Standing(_, text) => text,
             Cell::Health(Some(health)) => health.as_str(),
             Cell::Health(None) => "<none>",
         }
@@ -31,7 +33,7 @@ impl Cell {
     fn painted(&self, paint: Paint) -> String {
         match self {
             Cell::Text(text) => text.clone(),
-            Cell::Health(health) => paint.health(*health, self.content()),
+            Cell::Health(health) | Cell::Standing(health, _) => paint.health(*health, self.content()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::output::Paint;
 use crate::model::{Health, Timestamp};
-use crate::present::{Item, Places, Step, Tree, age, clock_time, sign, visible, word};
+use crate::present::{Item, Places, Step, Tree, age, clock_time, sign, unwatched, visible, word};
 use crate::query::{Answer, Gap, Graph, Resource, Snapshot};
 
 /// Levels that are indented; what lies deeper stays at the last one, so that long chains stay readable.
@@ -102,11 +102,7 @@ pub(super) fn gaps(gaps: &[Gap], now: Timestamp) -> Vec<String> {
     let line = |cluster: &str| {
         let of_it: Vec<_> = gaps.iter().filter(|gap| gap.cluster == cluster).collect();
         let oldest = of_it.iter().min_by_key(|gap| gap.since)?;
-        let what = match (oldest.kind.as_str(), of_it.len()) {
-            ("", _) => "its kinds".into(),
-            (kind, 1) => kind.to_owned(),
-            (_, count) => format!("{count} kinds"),
-        };
+        let what = unwatched(oldest, of_it.len());
         let why = if oldest.message.is_empty() { &oldest.reason } else { &oldest.message };
         let (since, ago) = (clock_time(oldest.since), age(oldest.since, now));
         Some(
@@ -137,6 +133,9 @@ fn resource(
         out.push_str(&format!("  {}", paint.dim(&visible(&format!("in {place}")))));
     }
     out.push_str(&badge(resource.health, paint));
+    if let Some(since) = resource.terminating_since {
+        out.push_str(&format!("  Terminating for {}", age(since, now)));
+    }
     let why = match (resource.reason.as_str(), resource.message.as_str()) {
         ("", message) => message.to_owned(),
         (reason, "") => reason.to_owned(),
@@ -197,6 +196,14 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
             "{text}"
         );
         assert!(text.contains("Pod/web-bad  ✖"), "what stands above says where: {text}");
+    }
+
+    #[test]
+    fn what_is_being_deleted_says_so() {
+        let mut answer = sample();
+        answer.value.nodes[0].terminating_since = Some(NOON.minus(std::time::Duration::from_secs(300)));
+        let text = draw(&answer, false, Paint(false), NOON);
+        assert!(text.contains("ConfigMap/settings  Terminating for 5m  5d3h"), "{text}");
     }
 
     #[test]

@@ -77,8 +77,10 @@ impl Listed for Cluster {
 }
 
 impl Listed for Resource {
-    const HEADERS: (&'static [&'static str], &'static [&'static str]) =
-        (&["CLUSTER", "NAMESPACE", "KIND", "NAME", "HEALTH", "REASON", "AGE"], &["GROUP", "UID", "MESSAGE"]);
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
+        &["CLUSTER", "NAMESPACE", "KIND", "NAME", "HEALTH", "REASON", "AGE"],
+        &["GROUP", "UID", "MESSAGE", "TERMINATING"],
+    );
 
     fn cells(&self, now: Timestamp) -> Vec<Cell> {
         vec![
@@ -86,18 +88,29 @@ impl Listed for Resource {
             Cell::text(&self.key.namespace),
             Cell::text(&self.key.kind.kind),
             Cell::text(&self.key.name),
-            Cell::Health(self.health),
+            standing(self),
             Cell::text(&self.reason),
             Cell::text(self.created_at.map(|created| age(created, now)).unwrap_or_default()),
             Cell::text(&self.key.kind.group),
             Cell::text(self.id.as_str()),
             Cell::text(&self.message),
+            Cell::text(self.terminating_since.map(|since| age(since, now)).unwrap_or_default()),
         ]
     }
 
     fn name(&self) -> String {
         format!("{}/{}", self.key.kind.to_string().to_lowercase(), self.key.name)
     }
+}
+
+/// The health, with the word that matters more while the resource is being deleted.
+fn standing(resource: &Resource) -> Cell {
+    let text = match (resource.health, resource.terminating_since) {
+        (health, None) => return Cell::Health(health),
+        (Some(health), Some(_)) => format!("{health},Terminating"),
+        (None, Some(_)) => "Terminating".into(),
+    };
+    Cell::Standing(resource.health, text)
 }
 
 impl Listed for Version {
@@ -187,15 +200,20 @@ shop.db.production    Unknown    5d3h    production   <none>   6
     fn resources_are_listed_as_kubectl_would() {
         let mut pod = resource("Pod", "web-a", Some(Health::Degraded));
         pod.reason = "CrashLoopBackOff".into();
-        let items = [resource("Deployment", "web", None), pod];
+        let mut leaving = resource("Pod", "web-b", Some(Health::Progressing));
+        leaving.terminating_since = Some(NOON.minus(std::time::Duration::from_secs(7200)));
+        let items = [resource("Deployment", "web", None), pod, leaving];
         assert_eq!(
             table(&items, false, NOON).render(Paint(false), true),
             "\
-CLUSTER   NAMESPACE   KIND         NAME    HEALTH     REASON             AGE
-eu-west   shop        Deployment   web     <none>     <none>             5d3h
-eu-west   shop        Pod          web-a   Degraded   CrashLoopBackOff   5d3h
+CLUSTER   NAMESPACE   KIND         NAME    HEALTH                    REASON             AGE
+eu-west   shop        Deployment   web     <none>                    <none>             5d3h
+eu-west   shop        Pod          web-a   Degraded                  CrashLoopBackOff   5d3h
+eu-west   shop        Pod          web-b   Progressing,Terminating   <none>             5d3h
 "
         );
+        let wide = table(&items, true, NOON).render(Paint(false), true);
+        assert!(wide.ends_with("120m\n"), "for how long: {wide}");
         assert_eq!(items[0].name(), "deployment.apps/web");
     }
 

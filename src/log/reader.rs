@@ -41,6 +41,19 @@ pub struct LogReader {
     keyframes: Keyframes,
 }
 
+/// Where one watch of a cluster stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// What it follows.
+    pub kind: Kind,
+    /// The only namespace it follows; empty for all of them.
+    pub namespace: String,
+    /// From where it would resume; none until a list is complete.
+    pub resource_version: Option<ResourceVersion>,
+    /// When the cluster was last heard of, by our clock.
+    pub last_seen: Option<Timestamp>,
+}
+
 /// A row of the log before its body is unpacked.
 struct RawRow {
     offset: Offset,
@@ -335,18 +348,22 @@ impl LogReader {
         Ok(Record { offset: row.offset, observed_at: Timestamp::from_micros(row.observed_at), change })
     }
 
-    /// Where every watch of a cluster stands: its kind and the resource version it would resume from.
+    /// Where every watch of a cluster stands.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn cursors(&self, cluster: &str) -> Result<Vec<(Kind, Option<ResourceVersion>)>, LogError> {
+    pub fn cursors(&self, cluster: &str) -> Result<Vec<Cursor>, LogError> {
         let mut statement = self.connection.prepare_cached(
-            r#"SELECT k."group", k.kind, c.resource_version FROM cursor c JOIN kind k ON k.id = c.kind_id
-               WHERE k.cluster = ?1"#,
+            r#"SELECT k."group", k.kind, c.namespace, c.resource_version, c.seen_at
+               FROM cursor c JOIN kind k ON k.id = c.kind_id WHERE k.cluster = ?1"#,
         )?;
         let rows = statement.query_map([cluster], |row| {
-            let kind = Kind::new(row.get::<_, String>(0)?, row.get::<_, String>(1)?);
-            Ok((kind, row.get::<_, Option<String>>(2)?.map(ResourceVersion::new)))
+            Ok(Cursor {
+                kind: Kind::new(row.get::<_, String>(0)?, row.get::<_, String>(1)?),
+                namespace: row.get(2)?,
+                resource_version: row.get::<_, Option<String>>(3)?.map(ResourceVersion::new),
+                last_seen: row.get::<_, Option<i64>>(4)?.map(Timestamp::from_micros),
+            })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }

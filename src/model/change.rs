@@ -1,5 +1,8 @@
 //! What the log records: changes of resources, marks of coverage, and facts of the catalog.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -107,8 +110,8 @@ pub enum DeletionCause {
 /// Whether a kind of a cluster is being watched from here on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoverageMark {
-    /// What this speaks of; a kind with an empty name stands for discovery, of its group or, without one, of the
-    /// whole cluster.
+    /// What this speaks of; a kind with an empty name stands for the discovery of its API group or, where the
+    /// group is empty too, of the whole cluster.
     pub watch: WatchKey,
     /// Watched or not.
     pub state: CoverageState,
@@ -122,8 +125,8 @@ pub struct CoverageMark {
     pub message: String,
 }
 
-/// Watched, a gap, or not meant to be watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Watched, a gap, or left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CoverageState {
     /// Every change reaches the log.
@@ -132,6 +135,37 @@ pub enum CoverageState {
     Gap,
     /// Nobody is meant to watch this: by the configuration, by its nature, or as another watch sees it too.
     Excluded,
+}
+
+impl CoverageState {
+    /// All values.
+    pub const ALL: [CoverageState; 3] = [CoverageState::Watched, CoverageState::Gap, CoverageState::Excluded];
+
+    /// The word for it everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            CoverageState::Watched => "watched",
+            CoverageState::Gap => "gap",
+            CoverageState::Excluded => "excluded",
+        }
+    }
+}
+
+impl fmt::Display for CoverageState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for CoverageState {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = |state: &CoverageState| state.as_str().eq_ignore_ascii_case(text);
+        CoverageState::ALL.into_iter().find(named).ok_or_else(|| {
+            format!("`{text}` is not a state of coverage; it is one of watched, gap, excluded")
+        })
+    }
 }
 
 /// A fact of the catalog, declared as a whole under its name.

@@ -76,6 +76,13 @@ pub struct WatchKey {
     pub namespace: String,
 }
 
+impl WatchKey {
+    /// Whether this stands for the cluster's discovery, on which all its kinds hang, and not for one of them.
+    pub fn is_discovery(&self) -> bool {
+        self.kind.kind.is_empty() && self.kind.group.is_empty()
+    }
+}
+
 impl fmt::Display for WatchKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.cluster, self.kind)?;

@@ -11,6 +11,7 @@ pub use text::{clock_time, grouped, visible};
 pub use tree::{Item, Step, Tree};
 
 use crate::model::{Health, Kind};
+use crate::query::Gap;
 
 /// A sign for a health, told apart by shape and not only by colour; a dot for kinds that have none.
 pub const fn sign(health: Option<Health>) -> &'static str {
@@ -46,6 +47,30 @@ pub const fn attention(health: Option<Health>) -> u8 {
     }
 }
 
+/// What was not watched, where `count` gaps of a cluster are told by their oldest.
+pub fn unwatched(oldest: &Gap, count: usize) -> String {
+    match (oldest.group.as_str(), oldest.kind.as_str(), count) {
+        ("", "", _) => "its kinds".into(),
+        (group, "", 1) => format!("API group {group}"),
+        (_, kind, 1) => kind.to_owned(),
+        (.., count) => format!("{count} kinds"),
+    }
+}
+
+/// The name of what a watch follows; a star stands for all kinds that a cluster or an API group may have.
+pub fn kind_name(kind: &Kind) -> String {
+    match (kind.kind.as_str(), kind.group.as_str()) {
+        ("", "") => "*".into(),
+        ("", group) => format!("*.{group}"),
+        _ => kind.to_string(),
+    }
+}
+
+/// A number of things, such as `1 gap` or `2 gaps`.
+pub fn several(number: usize, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A kind and a number of it, such as `21 Pods`.
 pub fn count_of(number: usize, kind: &Kind) -> String {
     let name = &kind.kind;
@@ -61,9 +86,12 @@ pub fn count_of(number: usize, kind: &Kind) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::model::{EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Timestamp, Uid};
+    use crate::model::{
+        CoverageState, EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Timestamp, Uid,
+        WatchKey,
+    };
     use crate::query::{
-        Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, Resource, Snapshot,
+        Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, Resource, Snapshot, WatchCoverage,
     };
 
     /// A fixed moment, 2026-11-20T12:00:00Z.
@@ -91,6 +119,28 @@ pub(crate) mod tests {
             created_at: Some(NOON.minus(std::time::Duration::from_secs(442_800))),
             offset: Offset::new(1200),
             observed_at: NOON.minus(std::time::Duration::from_secs(300)),
+            terminating_since: None,
+        }
+    }
+
+    /// A kind that has been watched for an hour.
+    pub(crate) fn watch(kind: &str, state: CoverageState) -> WatchCoverage {
+        WatchCoverage {
+            watch: WatchKey {
+                cluster: "eu-west".into(),
+                kind: Kind::new("apps", kind),
+                namespace: String::new(),
+            },
+            state,
+            since: NOON.minus(std::time::Duration::from_secs(3600)),
+            reason: String::new(),
+            message: String::new(),
+            resources: 3,
+            last_change: None,
+            last_seen: None,
+            lag_ms: None,
+            last_error: None,
+            gaps: vec![],
         }
     }
 

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::context::{Apply, Touched};
 use super::ids::Ids;
 use super::resources::Standing;
-use super::{catalog, coverage, environment_health, kube_events, membership, resources};
+use super::{catalog, coverage, environment_health, kube_events, membership, resource_count, resources};
 use crate::model::{Change, Record};
 
 /// Applies a record within the caller's transaction and tells what it touched.
@@ -27,14 +27,16 @@ pub(super) fn apply(connection: &Connection, ids: &mut Ids, record: &Record) -> 
             let state = resources::judge(body);
             let applied = resources::applied(&mut at, *id, key, uid, &state)?;
             let after = Standing::Alive(state.verdict.health);
+            resource_count::changed(&mut at, key, applied.before, after)?;
             if applied.relinked {
                 membership::settle(&mut at, *id, applied.before, after)?;
             } else {
                 membership::recount(&mut at, *id, applied.before, after)?;
             }
         }
-        Change::Deleted { id, cause, .. } => {
+        Change::Deleted { id, key, cause, .. } => {
             let before = resources::deleted(&mut at, *id, cause)?;
+            resource_count::changed(&mut at, key, before, Standing::Absent)?;
             membership::settle(&mut at, *id, before, Standing::Absent)?;
         }
         Change::Coverage(mark) => coverage::mark(&mut at, mark)?,

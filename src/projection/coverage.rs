@@ -4,21 +4,24 @@ use rusqlite::params;
 
 use super::OPEN;
 use super::context::Apply;
-use crate::model::{CoverageMark, CoverageState};
+use super::coverage_to_i64;
+use crate::model::CoverageMark;
 
 /// Takes over a mark; the environments that it concerns are settled by the caller.
 pub(super) fn mark(at: &mut Apply<'_>, mark: &CoverageMark) -> rusqlite::Result<()> {
     let cluster = at.ids.cluster(at.connection, &mark.watch.cluster)?;
     let kind = at.ids.kind(at.connection, cluster, &mark.watch.kind)?;
-    let close = "UPDATE coverage SET to_offset = ?3 WHERE kind_id = ?1 AND namespace = ?2 AND to_offset = ?4";
+    let close = "UPDATE coverage SET to_offset = ?3, until = ?4
+        WHERE kind_id = ?1 AND namespace = ?2 AND to_offset = ?5";
     at.connection.prepare_cached(close)?.execute(params![
         kind,
         mark.watch.namespace,
         at.offset.as_i64(),
+        at.observed_at.as_micros(),
         OPEN
     ])?;
     let open = "INSERT INTO coverage
-        (kind_id, namespace, from_offset, to_offset, cluster_id, gap, since, reason, message)
+        (kind_id, namespace, from_offset, to_offset, cluster_id, state, since, reason, message)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     at.connection.prepare_cached(open)?.execute(params![
         kind,
@@ -26,16 +29,17 @@ pub(super) fn mark(at: &mut Apply<'_>, mark: &CoverageMark) -> rusqlite::Result<
         at.offset.as_i64(),
         OPEN,
         cluster,
-        mark.state == CoverageState::Gap,
+        coverage_to_i64(mark.state),
         mark.since.as_micros(),
         mark.reason,
         mark.message
     ])?;
+    // Discovery concerns all that a cluster holds; a group's own discovery concerns nothing by itself, for the
+    // watches of its known kinds speak for themselves.
     let concerned = "SELECT DISTINCT t.environment_id FROM target t WHERE t.cluster_id = ?1 AND (?3 OR EXISTS (
         SELECT 1 FROM member_count c WHERE c.environment_id = t.environment_id AND c.kind_id = ?2 AND c.total > 0))";
     let mut statement = at.connection.prepare_cached(concerned)?;
-    let everything = mark.watch.kind.kind.is_empty();
-    let rows = statement.query_map(params![cluster, kind, everything], |row| row.get(0))?;
+    let rows = statement.query_map(params![cluster, kind, mark.watch.is_discovery()], |row| row.get(0))?;
     for environment in rows {
         at.touched.environments.insert(environment?);
     }

@@ -16,6 +16,7 @@ mod ids;
 mod kube_events;
 mod membership;
 mod projector;
+mod resource_count;
 mod resources;
 mod status;
 
@@ -28,8 +29,25 @@ pub use file::{is_current, open_reader, path};
 pub use projector::{Projector, ProjectorError};
 pub use status::ViewStatus;
 
+use crate::model::CoverageState;
+
 /// The end of an interval that still holds.
 pub const OPEN: i64 = i64::MAX;
+
+/// How a state of coverage is kept in a column.
+pub fn coverage_to_i64(state: CoverageState) -> i64 {
+    match state {
+        CoverageState::Watched => 0,
+        CoverageState::Gap => 1,
+        CoverageState::Excluded => 2,
+    }
+}
+
+/// The state of coverage a column holds; an unknown number reads as a gap, never as something better.
+pub fn coverage_from_i64(value: i64) -> CoverageState {
+    let held = |state: &CoverageState| coverage_to_i64(*state) == value;
+    CoverageState::ALL.into_iter().find(held).unwrap_or(CoverageState::Gap)
+}
 
 /// How a health is kept in a column: its place in the order of worsening.
 pub fn health_to_i64(health: crate::model::Health) -> i64 {

@@ -33,6 +33,7 @@ pub(super) struct State {
     labels: BTreeMap<String, String>,
     edges: Vec<EdgeRef>,
     created_at: Option<Timestamp>,
+    terminating: Option<Timestamp>,
 }
 
 /// Reads an object; one that cannot be read is Unknown and has no links, but is there all the same.
@@ -44,6 +45,7 @@ pub(super) fn judge(body: &str) -> State {
             labels: labels.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
             edges: crate::edges::edges(&object),
             created_at: object.metadata.creation_timestamp,
+            terminating: object.metadata.deletion_timestamp,
         }
     })
 }
@@ -55,7 +57,7 @@ fn unreadable(error: ObjectError) -> State {
         message: error.to_string(),
         rule: "unreadable".into(),
     };
-    State { verdict, labels: BTreeMap::new(), edges: Vec::new(), created_at: None }
+    State { verdict, labels: BTreeMap::new(), edges: Vec::new(), created_at: None, terminating: None }
 }
 
 /// Records a state of a resource.
@@ -70,7 +72,7 @@ pub(super) fn applied(
     if before == Standing::Absent {
         introduce(at, id, key, uid, state.created_at)?;
     }
-    open(at, id, false, &state.verdict)?;
+    open(at, id, false, &state.verdict, state.terminating)?;
     let relabelled = relabel(at, id, &state.labels)?;
     let relinked = edges::declare(at, id, &state.edges)? | relabelled | (before == Standing::Absent);
     at.touched.resources.insert(id);
@@ -92,7 +94,7 @@ pub(super) fn deleted(
     };
     let verdict =
         Verdict { health: None, reason: reason.into(), message: String::new(), rule: String::new() };
-    open(at, id, true, &verdict)?;
+    open(at, id, true, &verdict, None)?;
     edges::declare(at, id, &[])?;
     at.touched.resources.insert(id);
     Ok(before)
@@ -136,10 +138,16 @@ fn last(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<(i64, Standin
     row.optional()
 }
 
-fn open(at: &Apply<'_>, id: ResourceId, deleted: bool, verdict: &Verdict) -> rusqlite::Result<()> {
+fn open(
+    at: &Apply<'_>,
+    id: ResourceId,
+    deleted: bool,
+    verdict: &Verdict,
+    terminating: Option<Timestamp>,
+) -> rusqlite::Result<()> {
     let sql = "INSERT INTO version
-        (resource_id, from_offset, to_offset, observed_at, deleted, health, reason, message, rule)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        (resource_id, from_offset, to_offset, observed_at, deleted, health, reason, message, rule, terminating)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     at.connection.prepare_cached(sql)?.execute(params![
         id.0,
         at.offset.as_i64(),
@@ -149,7 +157,8 @@ fn open(at: &Apply<'_>, id: ResourceId, deleted: bool, verdict: &Verdict) -> rus
         verdict.health.map(health_to_i64),
         verdict.reason,
         verdict.message,
-        verdict.rule
+        verdict.rule,
+        terminating.map(Timestamp::as_micros)
     ])?;
     Ok(())
 }

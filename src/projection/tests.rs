@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod coverage;
 mod events;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +43,9 @@ enum Step {
     Watch {
         kind: usize,
     },
+    Exclude {
+        kind: usize,
+    },
     Declare {
         labels: bool,
         second: bool,
@@ -56,6 +60,11 @@ enum Step {
 
 const KINDS: [&str; 3] = ["Deployment", "ReplicaSet", "Pod"];
 const OBJECTS: usize = 9;
+/// Where the kinds with Events' two doors end.
+const EVENTS_END: usize = KINDS.len() + EVENT_DOORS.len();
+
+/// With them the discovery of a group, and that of the whole cluster.
+const WATCHES: usize = EVENTS_END + 2;
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let apply = (0..OBJECTS, prop::option::of(0..OBJECTS), any::<bool>(), 0..7_usize, 0..2_usize).prop_map(
@@ -65,8 +74,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => apply,
         2 => (0..OBJECTS).prop_map(|n| Step::Delete { n }),
         1 => prop::collection::btree_set(0..OBJECTS, 0..OBJECTS).prop_map(|kept| Step::Relist { kept }),
-        1 => (0..KINDS.len()).prop_map(|kind| Step::Gap { kind }),
-        1 => (0..KINDS.len()).prop_map(|kind| Step::Watch { kind }),
+        1 => (0..WATCHES).prop_map(|kind| Step::Gap { kind }),
+        1 => (0..WATCHES).prop_map(|kind| Step::Watch { kind }),
+        1 => (0..KINDS.len()).prop_map(|kind| Step::Exclude { kind }),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(labels, second)| Step::Declare { labels, second }),
         4 => events::sayings().prop_map(Step::Say),
         1 => (0..events::EVENTS).prop_map(|event| Step::Forget { event }),
@@ -76,12 +86,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// The watch of a kind; those of Events by either door stand after the others.
 fn watch(kind: usize) -> WatchKey {
-    let event = || Kind::new(EVENT_DOORS[kind - KINDS.len()], "Event");
-    let kind = KINDS.get(kind).map_or_else(event, |kind| Kind::new("", *kind));
+    let kind = match KINDS.get(kind) {
+        Some(name) => Kind::new("", *name),
+        None if kind < EVENTS_END => Kind::new(EVENT_DOORS[kind - KINDS.len()], "Event"),
+        None if kind == EVENTS_END => Kind::new("apps", ""),
+        None => Kind::new("", ""),
+    };
     WatchKey { cluster: "one".into(), kind, namespace: String::new() }
 }
-
-const WATCHES: usize = KINDS.len() + EVENT_DOORS.len();
 
 fn uid(n: usize, incarnation: usize) -> String {
     format!("uid-{n}-{incarnation}")
@@ -117,7 +129,7 @@ fn environment(name: &str, labels: bool) -> CatalogFact {
 
 async fn play(appender: &Appender, steps: &[Step]) {
     let mut epochs = Vec::new();
-    for kind in 0..WATCHES {
+    for kind in 0..EVENTS_END {
         epochs.push(appender.begin(Begin::new(&watch(kind), true)).await.unwrap().epoch);
     }
     for (version, step) in (1..).zip(steps) {
@@ -143,7 +155,7 @@ async fn play(appender: &Appender, steps: &[Step]) {
                 appender.append(batch(n % 3, Phase::Watch, vec![gone(0), gone(1)], &epochs)).await.unwrap();
             }
             Step::Relist { kept } => {
-                for kind in 0..WATCHES {
+                for kind in 0..EVENTS_END {
                     epochs[kind] = appender.begin(Begin::new(&watch(kind), true)).await.unwrap().epoch;
                     let apply = |n: &usize| {
                         let n = *n;
@@ -161,7 +173,7 @@ async fn play(appender: &Appender, steps: &[Step]) {
             }
             Step::Forget { event } => {
                 let (name, uid) = events::name(*event);
-                for kind in KINDS.len()..WATCHES {
+                for kind in KINDS.len()..EVENTS_END {
                     let gone = Observed::Deleted {
                         namespace: "shop".into(),
                         name: name.clone(),
@@ -173,8 +185,10 @@ async fn play(appender: &Appender, steps: &[Step]) {
             }
             Step::Gap { kind } => mark(appender, *kind, CoverageState::Gap).await,
             Step::Watch { kind } => mark(appender, *kind, CoverageState::Watched).await,
+            Step::Exclude { kind } => mark(appender, *kind, CoverageState::Excluded).await,
             Step::Declare { labels, second } => {
-                let mut facts = vec![environment("one", *labels)];
+                let cluster = ClusterSpec { name: "one".into(), region: "eu".into() };
+                let mut facts = vec![environment("one", *labels), CatalogFact::Cluster(cluster)];
                 facts.extend(second.then(|| environment("two", !labels)));
                 appender.declare(facts).await.unwrap();
             }
@@ -309,7 +323,8 @@ fn fold(records: &[Record], name: &str) -> Option<Told> {
     let roots =
         inside.iter().filter(|(_, object, _)| !owners(object).iter().any(|owner| members.contains(owner)));
     let known = roots.filter_map(|(_, _, health)| *health).max();
-    let unwatched = inside.iter().any(|(key, ..)| world.gaps.contains(&key.kind));
+    let blind = world.gaps.contains(&Kind::new("", ""));
+    let unwatched = blind || inside.iter().any(|(key, ..)| world.gaps.contains(&key.kind));
     Some(Told {
         members: inside.iter().map(|(_, object, health)| (uid_of(object), *health)).collect(),
         state: if unwatched { Some(Health::Unknown) } else { known },
@@ -376,7 +391,7 @@ fn a_gap_makes_unknown_and_what_was_known_goes_on_after_it() {
             queries.environment(&scope, At::Offset(Offset::new(offset)), &id).await.unwrap().value.health
         })
     };
-    let (before, during, after) = (health(2), health(3), health(4));
+    let (before, during, after) = (health(3), health(4), health(5));
     assert_eq!((before.state, before.last_known), (Some(Health::Healthy), None));
     assert_eq!((during.state, during.last_known), (Some(Health::Unknown), Some(Health::Healthy)));
     assert_eq!(during.since, Timestamp::from_micros(1), "since the moment that the mark tells");
@@ -429,6 +444,8 @@ proptest! {
                     assert_eq!(told(&queries, offset, name).await, expected[n], "{name} at {offset}");
                 }
                 history.agrees(&queries, n).await;
+                let offset = Offset::new(n as u64);
+                assert_eq!(coverage::told(&queries, offset).await, coverage::fold(&records[..n]), "at {offset}");
             }
             let list = queries
                 .environments(&Scope::everything(), At::Now, &EnvironmentFilter::default(), &PageRequest::default())

@@ -17,7 +17,7 @@ pub(super) fn list(
 ) -> Result<Page<Cluster>> {
     let sql = "SELECT c.name, s.region,
             (SELECT count(DISTINCT g.kind_id) FROM coverage g JOIN kind k ON k.id = g.kind_id
-             WHERE g.cluster_id = c.id AND g.gap = 0 AND k.kind <> '' AND g.from_offset <= :at AND g.to_offset > :at
+             WHERE g.cluster_id = c.id AND g.state = 0 AND k.kind <> '' AND g.from_offset <= :at AND g.to_offset > :at
                AND (:scope IS NULL OR g.namespace = '' OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
                    WHERE e.from_offset <= :at AND e.to_offset > :at AND t.value ->> '$.cluster' = c.name
                      AND t.value ->> '$.namespace' = g.namespace

@@ -11,10 +11,26 @@ use crate::log::LogReader;
 use crate::model::{Change, Offset, ResourceVersion, Timestamp, Uid};
 use crate::projection::health_from_i64;
 
-/// A page of versions up to the moment, newest first.
+/// SQL that holds for a version `v` that `:scope` is told of at `:at`.
 ///
 /// A scope sees the versions that held while the resource belonged to one of its environments, and the end if the
 /// resource had last belonged there: nothing of what it was before it came or after it left for another project.
+macro_rules! told {
+    () => {
+        "(:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
+            WHERE m.resource_id = v.resource_id AND e.project IN (SELECT value FROM json_each(:scope))
+              AND max(m.from_offset, e.from_offset) <= :at
+              AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
+              AND CASE v.deleted WHEN 0
+                  THEN max(m.from_offset, e.from_offset, v.from_offset) < min(m.to_offset, e.to_offset, v.to_offset)
+                  ELSE e.to_offset >= m.to_offset AND m.to_offset = (SELECT max(last.to_offset) FROM membership last
+                      WHERE last.resource_id = v.resource_id AND last.from_offset < last.to_offset
+                          AND last.to_offset <= v.from_offset) END))"
+    };
+}
+pub(super) use told;
+
+/// A page of versions up to the moment, newest first.
 #[expect(clippy::too_many_arguments, reason = "each is a part of the question and none belongs to another")]
 pub(super) fn list(
     view: &Connection,
@@ -27,18 +43,12 @@ pub(super) fn list(
     start: &Start,
 ) -> Result<Page<Version>> {
     let held = resources::find(view, moment.offset, scope, uid, cluster, false)?;
-    let sql = "SELECT v.from_offset, v.observed_at, v.deleted, v.health, v.reason, v.message FROM version v
-        WHERE v.resource_id = :id AND v.from_offset <= :at AND v.from_offset < :before
-          AND (:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
-              WHERE m.resource_id = v.resource_id AND e.project IN (SELECT value FROM json_each(:scope))
-                AND max(m.from_offset, e.from_offset) <= :at
-                AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
-                AND CASE v.deleted WHEN 0
-                    THEN max(m.from_offset, e.from_offset, v.from_offset) < min(m.to_offset, e.to_offset, v.to_offset)
-                    ELSE e.to_offset >= m.to_offset AND m.to_offset = (SELECT max(last.to_offset) FROM membership last
-                        WHERE last.resource_id = v.resource_id AND last.from_offset < last.to_offset
-                            AND last.to_offset <= v.from_offset) END))
-        ORDER BY v.from_offset DESC LIMIT :limit";
+    let sql = concat!(
+        "SELECT v.from_offset, v.observed_at, v.deleted, v.health, v.reason, v.message FROM version v
+        WHERE v.resource_id = :id AND v.from_offset <= :at AND v.from_offset < :before AND ",
+        told!(),
+        " ORDER BY v.from_offset DESC LIMIT :limit"
+    );
     let mut items = {
         let mut statement = view.prepare_cached(sql)?;
         let before = start.after(0).parse().unwrap_or(i64::MAX);

@@ -3,6 +3,7 @@
 //! A file per question. Each takes the view in one unchanging state, the moment, and a [`Scope`].
 
 mod clusters;
+mod coverage;
 mod environments;
 mod events;
 mod graph;
@@ -18,11 +19,12 @@ pub(crate) mod testing;
 mod tests;
 mod types;
 
+pub use coverage::CoverageFilter;
 pub use events::EventFilter;
 pub use scope::Scope;
 pub use types::{
-    Answer, Cluster, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Gap, Graph, Page,
-    PageMetadata, Resource, ResourceDetail, Snapshot, Version, VersionChange,
+    Answer, Cluster, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Gap, Graph, LastChange,
+    Page, PageMetadata, Resource, ResourceDetail, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
 };
 
 use std::fmt::Debug;

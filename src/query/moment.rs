@@ -24,6 +24,10 @@ pub(super) struct Moment {
     asked: Option<Timestamp>,
     head: Offset,
     checkpoint: Offset,
+    /// Our clock.
+    pub(super) now: Timestamp,
+    /// Whether nothing else than now was asked for; of a later page only its token can tell.
+    pub(super) asked_for_now: bool,
 }
 
 /// Of which clusters an answer names the gaps.
@@ -75,7 +79,13 @@ impl Moment {
         if offset > checkpoint {
             return Err(QueryError::Building { checkpoint, head });
         }
-        Ok(Moment { offset, time: log.observed_at(offset)?, asked, head, checkpoint })
+        let (time, asked_for_now) = (log.observed_at(offset)?, pinned.is_none() && at == At::Now);
+        Ok(Moment { offset, time, asked, head, checkpoint, now, asked_for_now })
+    }
+
+    /// Whether nothing has been projected after it, so that what the view keeps of now only holds for it.
+    pub(super) fn is_newest(&self) -> bool {
+        self.offset == self.checkpoint
     }
 
     /// What an answer says of its moment.
@@ -110,7 +120,7 @@ pub(super) fn gaps(
     };
     let sql = r#"SELECT c.name, k."group", k.kind, g.namespace, g.since, g.reason, g.message
         FROM coverage g JOIN kind k ON k.id = g.kind_id JOIN cluster c ON c.id = g.cluster_id
-        WHERE g.gap = 1 AND g.from_offset <= :at AND g.to_offset > :at
+        WHERE g.state = 1 AND g.from_offset <= :at AND g.to_offset > :at
           AND (:cluster IS NULL OR c.name = :cluster)
           AND (:environment IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
               WHERE e.id = :environment AND e.from_offset <= :at AND e.to_offset > :at

@@ -15,7 +15,7 @@ macro_rules! select_resources {
     ($gone:literal, $from:literal, $tail:literal) => {
         concat!(
             r#"SELECT r.id, r.uid, c.name, k."group", k.kind, r.namespace, r.name, v.health, v.reason, v.message,
-                r.created_at, v.from_offset, v.observed_at, v.rule, "#,
+                r.created_at, v.from_offset, v.observed_at, v.rule, v.terminating, "#,
             $gone,
             " FROM ",
             $from,
@@ -52,8 +52,9 @@ impl Held {
             created_at: row.get::<_, Option<i64>>(10)?.map(Timestamp::from_micros),
             offset: Offset::from_i64(row.get(11)?),
             observed_at: Timestamp::from_micros(row.get(12)?),
+            terminating_since: row.get::<_, Option<i64>>(14)?.map(Timestamp::from_micros),
         };
-        Ok(Held { id: ResourceId(row.get(0)?), resource, rule: row.get(13)?, gone: row.get(14)? })
+        Ok(Held { id: ResourceId(row.get(0)?), resource, rule: row.get(13)?, gone: row.get(15)? })
     }
 }
 
@@ -176,15 +177,23 @@ pub(super) fn get(
         return Err(QueryError::Storage(format!("the change at offset {offset} is not a state")));
     };
     let metadata = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
+    let object = object(&body);
     let value = ResourceDetail {
         environments: environments_of(view, moment.offset, scope, held.id)?,
+        waiting_for: held.resource.terminating_since.map(|_| finalizers(&object)).unwrap_or_default(),
         resource: held.resource,
         resource_version,
         changed_by,
         rule: held.rule,
-        object: object(&body),
+        object,
     };
     Ok(Answer { value, metadata })
+}
+
+/// What has to be done before an object goes, as far as it is told as it should be.
+fn finalizers(object: &serde_json::Value) -> Vec<String> {
+    let finalizers = object.pointer("/metadata/finalizers").and_then(serde_json::Value::as_array);
+    finalizers.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
 /// A recorded body as JSON; one that is not JSON is shown as the text it is.

@@ -20,6 +20,11 @@ impl Scope {
         Scope { projects: Some(paths.into_iter().collect()) }
     }
 
+    /// Whether nothing is hidden from it.
+    pub(super) fn is_everything(&self) -> bool {
+        self.projects.is_none()
+    }
+
     /// The allowed projects as a JSON array for `json_each`, or NULL for all.
     pub(super) fn as_sql(&self) -> Option<String> {
         self.projects.as_ref().map(|paths| serde_json::json!(paths).to_string())

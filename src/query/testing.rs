@@ -107,6 +107,8 @@ pub(crate) struct Thing {
     pub(crate) owner: String,
     /// See [`judged_fields`].
     pub(crate) health: usize,
+    /// The finalizer that holds it back while it is being deleted; empty while it is meant to stay.
+    pub(crate) waits_for: String,
 }
 
 impl Thing {
@@ -122,6 +124,7 @@ impl Thing {
             app: String::new(),
             owner: String::new(),
             health: 0,
+            waits_for: String::new(),
         }
     }
 
@@ -145,6 +148,10 @@ impl Thing {
             "creationTimestamp": "2026-11-20T00:00:00Z",
             "labels": label.into_iter().collect::<Map<_, _>>(), "ownerReferences": owners,
         }});
+        if !self.waits_for.is_empty() {
+            body["metadata"]["finalizers"] = json!([self.waits_for]);
+            body["metadata"]["deletionTimestamp"] = json!(World::time(0));
+        }
         if let Some(body) = body.as_object_mut() {
             body.extend(judged_fields(self.health));
         }
@@ -205,6 +212,12 @@ pub(crate) enum Event {
         kind: String,
         namespace: String,
         gap: bool,
+    },
+    /// A kind of a cluster is covered like this from here on.
+    Cover {
+        cluster: String,
+        kind: Kind,
+        state: CoverageState,
     },
 }
 
@@ -317,6 +330,11 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
             let mark =
                 CoverageMark { watch, state, since: World::time(step), reason, message: String::new() };
             appender.mark(mark).await
+        }
+        Event::Cover { cluster, kind, state } => {
+            let watch = WatchKey { cluster: cluster.clone(), kind: kind.clone(), namespace: String::new() };
+            let (since, reason) = (World::time(step), state.as_str().to_owned());
+            appender.mark(CoverageMark { watch, state: *state, since, reason, message: String::new() }).await
         }
     };
     Some(appended.expect("the log takes it").head)

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ChangedBy, DeletionCause, EnvironmentId, Health, HealthCounts, Offset, ResourceKey, ResourceVersion,
-    Target, Tier, Timestamp, Uid,
+    ChangedBy, CoverageState, DeletionCause, EnvironmentId, Health, HealthCounts, Offset, ResourceKey,
+    ResourceVersion, Target, Tier, Timestamp, Uid, WatchKey,
 };
 
 /// The moment an answer holds for, and how much of it was being watched.
@@ -39,7 +39,7 @@ pub struct Gap {
     pub cluster: String,
     /// API group.
     pub group: String,
-    /// Kind; empty when the cluster could not be asked for its kinds.
+    /// Kind; empty when the cluster, or with a group that group alone, could not be asked for its kinds.
     pub kind: String,
     /// The only namespace concerned; empty for all.
     pub namespace: String,
@@ -135,6 +135,9 @@ pub struct Resource {
     pub offset: Offset,
     /// When that change was observed.
     pub observed_at: Timestamp,
+    /// While it is being deleted: its deletionTimestamp, which with a period of grace may lie ahead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminating_since: Option<Timestamp>,
 }
 
 /// An environment's resources and the edges between them.
@@ -180,6 +183,9 @@ pub struct ResourceDetail {
     pub rule: String,
     /// The environments it belongs to.
     pub environments: Vec<EnvironmentId>,
+    /// While it is being deleted: the finalizers that hold it back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting_for: Vec<String>,
     /// The object, redacted and without managedFields.
     pub object: serde_json::Value,
 }
@@ -265,4 +271,59 @@ pub struct Cluster {
     pub kinds_watched: u64,
     /// Gaps, the oldest first.
     pub gaps: Vec<Gap>,
+}
+
+/// How one kind of a cluster was followed at a moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WatchCoverage {
+    /// What this speaks of; a kind with an empty name is the discovery of its group or of the whole cluster.
+    #[serde(flatten)]
+    pub watch: WatchKey,
+    /// Watched, a gap, or left out.
+    pub state: CoverageState,
+    /// Since when it has been so.
+    pub since: Timestamp,
+    /// Stable word; empty while watched.
+    pub reason: String,
+    /// Sentence for people; may be empty.
+    pub message: String,
+    /// Resources of the kind that were there.
+    pub resources: u64,
+    /// The newest change of one of its resources.
+    pub last_change: Option<LastChange>,
+    /// When the cluster was last heard of for this watch; known only now.
+    pub last_seen: Option<Timestamp>,
+    /// How long ago that is; only while watched.
+    pub lag_ms: Option<u64>,
+    /// The newest gap.
+    pub last_error: Option<WatchGap>,
+    /// The newest gaps, the newest first; at most [`WatchCoverage::GAPS`].
+    pub gaps: Vec<WatchGap>,
+}
+
+impl WatchCoverage {
+    /// The most gaps that are told of one watch.
+    pub const GAPS: usize = 10;
+}
+
+/// Where in the log something changed last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastChange {
+    /// The change's offset.
+    pub offset: Offset,
+    /// When it was observed.
+    pub observed_at: Timestamp,
+}
+
+/// A time in which one watch saw nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchGap {
+    /// The last moment of which it knows.
+    pub since: Timestamp,
+    /// When it ended; none while it lasted.
+    pub until: Option<Timestamp>,
+    /// Stable word.
+    pub reason: String,
+    /// Sentence for people.
+    pub message: String,
 }

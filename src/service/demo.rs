@@ -232,8 +232,8 @@ async fn follow(fleet: &Fleet, log: &LogReader) -> Result<(), ServiceError> {
         loop {
             let cursors = log.cursors(&cluster)?;
             let reached = |kind: &Kind, wanted: u64| {
-                let cursor = cursors.iter().find(|(of, _)| of == kind);
-                let version = cursor.and_then(|(_, version)| version.as_ref());
+                let cursor = cursors.iter().find(|cursor| cursor.kind == *kind);
+                let version = cursor.and_then(|cursor| cursor.resource_version.as_ref());
                 version.is_some_and(|version| version.as_str().parse::<u64>().is_ok_and(|at| at >= wanted))
             };
             let behind = server.kinds().into_iter().map(|served| served.kind).any(|kind| {

@@ -31,6 +31,8 @@ struct Node {
     reason: String,
     message: String,
     created: Option<Time>,
+    /// Since when it is being deleted.
+    terminating: Option<Time>,
     further_owners: usize,
 }
 
@@ -38,7 +40,7 @@ struct Node {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     /// Begins a resource.
-    Node(Node),
+    Node(Box<Node>),
     /// Begins a list of what lies below.
     Open,
     /// Ends that list.
@@ -129,7 +131,7 @@ fn pieces(shell: &Shell, graph: &Graph, now: Timestamp) -> Vec<Piece> {
             let said = places.say(&graph.nodes[*place].key, above);
             node.place = said.map(|place| visible(&place).into_owned());
             node.further_owners = tree.further_owners(*place);
-            pieces.push(Piece::Node(node));
+            pieces.push(Piece::Node(Box::new(node)));
             let nested = tree.has_children(*place) && depth < DEPTH_MAX;
             // Beyond the last level the line is ended at once, and what lies below follows beside it.
             if nested {
@@ -163,6 +165,7 @@ fn node(shell: &Shell, resource: &Resource, now: Timestamp) -> Node {
         reason: shown(&resource.reason),
         message: shown(&resource.message),
         created: resource.created_at.map(|time| Time::new(time, now)),
+        terminating: resource.terminating_since.map(|time| Time::new(time, now)),
         further_owners: 0,
     }
 }

@@ -2,6 +2,7 @@
 //! wrote as text only.
 
 mod assets;
+mod coverage;
 mod environment;
 mod events;
 mod overview;
@@ -40,6 +41,11 @@ pub const ROUTES: &[Route<ApiState>] = &[
         path: "/",
         parameters: &[AT, TIER, REGION, HEALTH, PROJECT],
         handler: |state, request| Box::pin(overview::page(state, request)),
+    },
+    Route {
+        path: "/coverage",
+        parameters: &[AT],
+        handler: |state, request| Box::pin(coverage::page(state, request)),
     },
     Route {
         path: "/environments/{id}",

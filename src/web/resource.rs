@@ -51,6 +51,10 @@ struct Facts {
     message: String,
     rule: String,
     created: Option<Time>,
+    /// Since when it is being deleted.
+    terminating: Option<Time>,
+    /// What has to be done before it goes.
+    waiting_for: Vec<String>,
     observed: Time,
     by: String,
     resource_version: String,
@@ -187,6 +191,8 @@ fn facts(shell: &Shell, detail: ResourceDetail, now: Timestamp) -> Facts {
         message: shown(&resource.message),
         rule: shown(&detail.rule),
         created: resource.created_at.map(|time| Time::new(time, now)),
+        terminating: resource.terminating_since.map(|time| Time::new(time, now)),
+        waiting_for: detail.waiting_for.iter().map(|name| shown(name)).collect(),
         observed: Time::new(resource.observed_at, now),
         by: detail.changed_by.as_ref().map(by).unwrap_or_default(),
         resource_version: shown(detail.resource_version.as_str()),
@@ -297,6 +303,7 @@ pub(super) fn rendered(
         changed_by: Some(by.clone()),
         rule: "builtin/Pod".into(),
         environments: vec![EnvironmentId::new("shop.web.production")],
+        waiting_for: resource.terminating_since.map(|_| resource.key.name.clone()).into_iter().collect(),
         object,
         resource: resource.clone(),
     };

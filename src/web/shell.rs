@@ -149,11 +149,7 @@ fn blind(gaps: &[Gap], now: Timestamp) -> Vec<Blind> {
     let line = |(gap, count): (&Gap, usize)| Blind {
         cluster: present::visible(&gap.cluster).into_owned(),
         since: Time::new(gap.since, now),
-        what: match (gap.kind.as_str(), count) {
-            ("", _) => "its kinds".into(),
-            (kind, 1) => present::visible(kind).into_owned(),
-            (_, count) => format!("{count} kinds"),
-        },
+        what: present::visible(&present::unwatched(gap, count)).into_owned(),
         why: present::visible(if gap.message.is_empty() { &gap.reason } else { &gap.message }).into_owned(),
     };
     lines.into_iter().map(line).collect()
@@ -175,6 +171,9 @@ mod tests {
             reason: "unreachable".into(),
             message: String::new(),
         };
+        let group = Gap { group: "metrics.k8s.io".into(), ..gap("eu", "", 5) };
+        let lines = blind(&[group], NOON);
+        assert_eq!(lines[0].what, "API group metrics.k8s.io");
         let lines = blind(&[gap("eu", "Pod", 60), gap("us", "", 30), gap("eu", "Service", 90)], NOON);
         let told: Vec<_> = lines.iter().map(|b| (&*b.cluster, &*b.what, &*b.since.age, &*b.why)).collect();
         assert_eq!(

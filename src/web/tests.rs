@@ -7,8 +7,8 @@ use super::{ROUTES, failure};
 use crate::api::params::Query;
 use crate::api::problem::{Code, ParameterError, Problem};
 use crate::api::request::{Context, Request, TraceId};
-use crate::model::{Health, Uid};
-use crate::present::tests::{NOON, environment, folded_event, graph, owns, resource, snapshot};
+use crate::model::{CoverageState, Health, Uid};
+use crate::present::tests::{NOON, environment, folded_event, graph, owns, resource, snapshot, watch};
 use crate::query::{Answer, Gap, Snapshot};
 
 /// A name that tries everything.
@@ -105,6 +105,7 @@ fn nothing_that_clusters_wrote_is_more_than_text() {
     bad.targets[0].namespace = HOSTILE.into();
     sound(&super::overview::rendered(&request("/", ""), vec![bad.clone()], snapshot()));
     let mut node = resource(HOSTILE, HOSTILE, Some(Health::Degraded));
+    node.terminating_since = Some(NOON);
     (node.reason, node.message) = (HOSTILE.into(), HOSTILE.repeat(200));
     let mut drawn = graph(vec![node.clone(), resource("Pod", "p", None)], vec![owns(HOSTILE, "p")]);
     drawn.environment = bad;
@@ -141,6 +142,43 @@ fn events_are_marked_by_word_and_sign_and_lead_to_their_object() {
     }
     let page = super::environment::rendered(&request("/environments/{id}", ""), &answer, &[]);
     assert!(!page.contains("Newest events"), "no heading above nothing");
+}
+
+#[test]
+fn the_coverage_shows_gaps_first_and_a_table_for_each_cluster() {
+    let mut gap = watch("StatefulSet", CoverageState::Gap);
+    (gap.reason, gap.message) = ("forbidden".into(), HOSTILE.into());
+    let mut elsewhere = watch(HOSTILE, CoverageState::Excluded);
+    elsewhere.watch.cluster = HOSTILE.into();
+    let mut heard = watch("Deployment", CoverageState::Watched);
+    (heard.last_seen, heard.lag_ms) = (Some(NOON.minus(std::time::Duration::from_secs(4))), Some(4000));
+    let page = super::coverage::rendered(&request("/coverage", ""), vec![heard, gap, elsewhere], snapshot());
+    sound(&page);
+    let position = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in\n{page}"));
+    assert!(position("StatefulSet.apps") < position("Deployment.apps"));
+    assert!(position("<title>Coverage: 1 gap") < position("4s ago"));
+    assert!(position("eu-west <small>1 kind watched") < position("0 kinds watched, 1 left out"));
+    let past = super::coverage::rendered(&request("/coverage", "at=1234"), vec![], blind_snapshot());
+    sound(&past);
+    for text in ["href=\"/coverage?at=1234\"", "href=\"/coverage\">Back to now", "Nothing was being watched"]
+    {
+        assert!(past.contains(text), "{text} in\n{past}");
+    }
+}
+
+#[test]
+fn what_is_being_deleted_says_so_and_what_holds_it_back() {
+    let mut pod = resource("Pod", "held", Some(Health::Progressing));
+    pod.terminating_since = Some(NOON.minus(std::time::Duration::from_secs(300)));
+    let answer = Answer { value: graph(vec![pod.clone()], vec![]), metadata: snapshot() };
+    let tree = super::environment::rendered(&request("/environments/{id}", ""), &answer, &[]);
+    let page = super::resource::rendered(&request("/resources/{uid}", ""), pod, snapshot(), Vec::new());
+    for (page, text) in
+        [(&tree, ">Terminating</span>"), (&page, ">Terminating</span>"), (&page, ">held</code>")]
+    {
+        sound(page);
+        assert!(page.contains(text), "{text} in\n{page}");
+    }
 }
 
 #[tokio::test]
@@ -187,6 +225,8 @@ async fn pages_and_the_api_stand_side_by_side() {
         ("/?tier=all,production", 400, "text/html; charset=utf-8"),
         ("/environments/%00", 400, "text/html; charset=utf-8"),
         ("/resources/x?y=1", 400, "text/html; charset=utf-8"),
+        ("/coverage", 200, "text/html; charset=utf-8"),
+        ("/coverage?at=yesterday", 400, "text/html; charset=utf-8"),
         ("/assets/style.css", 200, "text/css; charset=utf-8"),
         ("/assets/icon.svg", 200, "image/svg+xml"),
         ("/api/nothing", 404, "application/problem+json"),

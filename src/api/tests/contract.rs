@@ -11,10 +11,13 @@ use crate::api::problem::{Code, ParameterError, Problem};
 use crate::api::request::{Context, TraceId};
 use crate::api::routes::ROUTES;
 use crate::kube_event::EventType;
-use crate::model::{ChangedBy, DeletionCause, EnvironmentId, Health, Offset, ResourceVersion, Tier, Uid};
-use crate::present::tests::{NOON, environment, folded_event, graph, owns, resource, snapshot};
+use crate::model::{
+    ChangedBy, CoverageState, DeletionCause, EnvironmentId, Health, Offset, ResourceVersion, Tier, Uid,
+};
+use crate::present::tests::{NOON, environment, folded_event, graph, owns, resource, snapshot, watch};
 use crate::query::{
-    Answer, Cluster, FoldedEvent, Gap, Page, PageMetadata, ResourceDetail, Snapshot, Version, VersionChange,
+    Answer, Cluster, FoldedEvent, Gap, LastChange, Page, PageMetadata, ResourceDetail, Snapshot, Version,
+    VersionChange, WatchCoverage, WatchGap,
 };
 
 fn document() -> &'static Value {
@@ -198,7 +201,8 @@ fn environments_have_the_documented_shape() {
 fn resources_have_the_documented_shape() {
     let mut bare = resource("Node", "n1", None);
     bare.created_at = None;
-    let pod = resource("Pod", "web", Some(Health::Degraded));
+    let mut pod = resource("Pod", "web", Some(Health::Degraded));
+    pod.terminating_since = Some(NOON);
     holds("ResourcePage", &page(vec![pod.clone(), bare.clone()]));
     let drawn = graph(vec![pod.clone(), bare.clone()], vec![owns("web", "n1")]);
     holds("GraphAnswer", &Answer { value: drawn, metadata: snapshot() });
@@ -209,6 +213,7 @@ fn resources_have_the_documented_shape() {
             changed_by,
             rule: "builtin/Pod".into(),
             environments: vec![EnvironmentId::new("shop.web.production")],
+            waiting_for: vec!["shop/backup".into()],
             object: json!({ "kind": "Pod", "metadata": { "name": "web" } }),
         };
         holds("ResourceAnswer", &Answer { value: detail, metadata: full_snapshot() });
@@ -267,6 +272,21 @@ fn clusters_have_the_documented_shape() {
         gaps: if watched { vec![] } else { vec![gap()] },
     };
     holds("ClusterPage", &page(vec![cluster(true), cluster(false)]));
+}
+
+#[test]
+fn coverage_has_the_documented_shape() {
+    let gap = |until| WatchGap { since: NOON, until, reason: "forbidden".into(), message: String::new() };
+    let whole = WatchCoverage {
+        last_change: Some(LastChange { offset: Offset::new(7), observed_at: NOON }),
+        last_seen: Some(NOON),
+        lag_ms: Some(1500),
+        last_error: Some(gap(None)),
+        gaps: vec![gap(None), gap(Some(NOON))],
+        ..watch("Deployment", CoverageState::Watched)
+    };
+    let bare = CoverageState::ALL.map(|state| watch("Deployment", state));
+    holds("CoveragePage", &page(bare.into_iter().chain([whole]).collect()));
 }
 
 #[tokio::test]

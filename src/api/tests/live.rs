@@ -128,6 +128,7 @@ fn good(path: &str) -> Vec<Ask> {
         "type" => vec!["type=Warning", "type=normal,warning"],
         "reason" => vec!["reason=BackOff&reason=unhealthy"],
         "cluster" => vec!["cluster=west"],
+        "state" => vec!["state=gap", "state=Watched,excluded"],
         "bodies" => vec!["bodies=true", "bodies=false"],
         "verbose" => vec!["verbose"],
         "at" => vec!["at=now", "at=40", "at=0s", "at=2026-09-21T14:50:00Z"],
@@ -164,6 +165,7 @@ fn wrong(path: &str) -> Vec<(Ask, &'static str)> {
         ("continue", "continue=1.0123456789abcdef.5b5d", "bad_page_token"),
         ("tier", "tier=prod", "invalid_parameter"),
         ("health", "health=fine", "invalid_parameter"),
+        ("state", "state=blind", "invalid_parameter"),
         ("bodies", "bodies=1", "invalid_parameter"),
         ("type", "type=Warnings", "invalid_parameter"),
     ];

@@ -126,6 +126,29 @@ fn a_deleted_resource_is_gone_but_its_history_is_told() {
 }
 
 #[test]
+fn what_is_held_back_by_a_finalizer_is_alive_then_terminating_then_gone() {
+    let pod = Thing { app: "web".into(), ..Thing::pod("east", "shop", "held") };
+    let leaving = Thing { waits_for: "shop/backup".into(), ..pod.clone() };
+    let declared = Event::Declare(environments());
+    let world =
+        World::new([declared, Event::Apply(pod), Event::Apply(leaving.clone()), Event::Delete(leaving)]);
+    let (scope, uid) = (Scope::everything(), Uid::new("shop-held"));
+    let (id, every) = (EnvironmentId::of("shop/web", "production"), ResourceFilter::default());
+    block_on(async {
+        for (step, since, waiting_for) in [(2, None, &[][..]), (3, Some(World::time(0)), &["shop/backup"])] {
+            let at = At::Offset(world.heads[step]);
+            let detail = world.queries.resource(&scope, at, &uid, None).await.unwrap().value;
+            assert_eq!(detail.resource.terminating_since, since, "step {step}");
+            assert_eq!(detail.waiting_for, waiting_for, "step {step}");
+            let list = world.queries.environment_resources(&scope, at, &id, &every, &whole()).await.unwrap();
+            assert_eq!(list.items, [detail.resource], "a list says the same");
+        }
+        let gone = world.queries.resource(&scope, At::Now, &uid, None).await;
+        assert!(matches!(gone, Err(QueryError::NotFound { .. })), "{gone:?}");
+    });
+}
+
+#[test]
 fn a_uid_of_two_clusters_asks_for_one() {
     let (all, uid, world) = (Scope::everything(), Uid::new("twin"), World::new(small_history()));
     block_on(async {

@@ -14,6 +14,7 @@ enum List {
     Events(EnvironmentId, EventFilter),
     EventsOf(Uid, EventFilter),
     Clusters,
+    Coverage(CoverageFilter),
 }
 
 /// What the tests want to know of a page.
@@ -25,7 +26,13 @@ struct Part {
 }
 
 fn part<T: serde::Serialize>(page: Page<T>) -> Part {
-    let items = page.items.iter().map(|item| serde_json::to_value(item).unwrap()).collect();
+    // When a cluster was last heard of is not of the moment to which pages are pinned.
+    let pinned = |item: &T| {
+        let mut item = serde_json::to_value(item).unwrap();
+        item.as_object_mut().unwrap().retain(|name, _| name != "last_seen" && name != "lag_ms");
+        item
+    };
+    let items = page.items.iter().map(pinned).collect();
     Part { items, offset: page.metadata.snapshot.offset, next: page.metadata.next }
 }
 
@@ -47,6 +54,7 @@ impl List {
                 queries.resource_events(scope, at, uid, None, filter, page).await.map(part)
             }
             List::Clusters => queries.clusters(scope, at, page).await.map(part),
+            List::Coverage(filter) => queries.coverage(scope, at, filter, page).await.map(part),
         }
     }
 }
@@ -60,6 +68,7 @@ fn lists() -> Vec<List> {
         List::Events(id, EventFilter::default()),
         List::EventsOf(Uid::new("shop-mover"), EventFilter::default()),
         List::Clusters,
+        List::Coverage(CoverageFilter::default()),
     ]
 }
 
@@ -122,6 +131,7 @@ fn a_token_is_refused_wherever_it_does_not_belong() {
         List::Events(id("shop/web", "production"), EventFilter::default()),
         List::Events(id("shop/db", "production"), warnings.clone()),
         List::EventsOf(Uid::new("shop-mover"), warnings),
+        List::Coverage(CoverageFilter { clusters: vec!["east".into()], ..CoverageFilter::default() }),
     ]);
     block_on(async {
         for (n, list) in lists().iter().enumerate() {

@@ -1,0 +1,162 @@
+//! What is watched of every cluster, and what is not.
+
+use std::collections::BTreeSet;
+
+use super::args::{CoverageArgs, OutputFormat};
+use super::client::Client;
+use super::error::CliError;
+use super::output::{document, write};
+use super::read::{Add, listing, parameters, reference, tell_moment, typed};
+use super::table::Cell;
+use super::views::Listed;
+use crate::model::{CoverageState, Health, Timestamp};
+use crate::present::{age, kind_name, several};
+use crate::query::{Page, WatchCoverage, WatchGap};
+
+/// Lists the gaps, then all else, and sums it up on standard error.
+pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
+    let (what, list) = ("reading coverage", &args.list);
+    let query = parameters(&list.server)
+        .add("cluster", &args.cluster)
+        .add("kind", &args.kind)
+        .add("state", &args.state);
+    let value = Client::new(&list.server.server)?.list(what, "/api/v1/coverage", query, list.limit).await?;
+    if let Some(text) = document(list.output.output, &value) {
+        return write(&text?);
+    }
+    let mut page: Page<WatchCoverage> = typed(what, value)?;
+    let now = reference(&list.server, &page.metadata.snapshot);
+    tell_moment(list, &page.metadata.snapshot);
+    // Hundreds of kinds are watched; what is not must not be lost among them.
+    page.items.sort_by_key(|item| item.state != CoverageState::Gap);
+    if !page.items.is_empty() {
+        write(&listing(&page.items, &list.output, now))?;
+    }
+    if list.output.output != OutputFormat::Name {
+        eprintln!("{}", summary(&page.items));
+    }
+    Ok(())
+}
+
+/// How much is watched, in one line.
+fn summary(items: &[WatchCoverage]) -> String {
+    let of = |state| items.iter().filter(move |item| item.state == state).map(|item| &item.watch);
+    let kinds = |state| -> BTreeSet<_> {
+        of(state).filter(|key| !key.kind.kind.is_empty()).map(|key| (&key.cluster, &key.kind)).collect()
+    };
+    let (watched, excluded) = (kinds(CoverageState::Watched), kinds(CoverageState::Excluded));
+    let clusters: BTreeSet<_> = watched.iter().map(|(cluster, _)| cluster).collect();
+    format!(
+        "{}; {} of {} watched, {} excluded",
+        several(of(CoverageState::Gap).count(), "gap"),
+        several(watched.len(), "kind"),
+        several(clusters.len(), "cluster"),
+        excluded.len()
+    )
+}
+
+impl Listed for WatchCoverage {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
+        &["CLUSTER", "KIND", "NAMESPACE", "STATE", "SINCE", "RESOURCES", "LAST-CHANGE", "LAG", "REASON"],
+        &["MESSAGE", "LAST-ERROR"],
+    );
+
+    fn cells(&self, now: Timestamp) -> Vec<Cell> {
+        let state = match self.state {
+            CoverageState::Gap => Cell::Standing(Some(Health::Unknown), self.state.to_string()),
+            state => Cell::text(state.as_str()),
+        };
+        let namespace = if self.watch.namespace.is_empty() { "<all>" } else { &self.watch.namespace };
+        let last_change = self.last_change.map(|change| age(change.observed_at, now));
+        let lag = self.last_seen.filter(|_| self.lag_ms.is_some()).map(|seen| age(seen, now));
+        vec![
+            Cell::text(&self.watch.cluster),
+            Cell::text(kind_name(&self.watch.kind)),
+            Cell::text(namespace),
+            state,
+            Cell::text(age(self.since, now)),
+            Cell::text(self.resources.to_string()),
+            Cell::text(last_change.unwrap_or_default()),
+            Cell::text(lag.unwrap_or_default()),
+            Cell::text(&self.reason),
+            Cell::text(&self.message),
+            Cell::text(self.last_error.as_ref().map(|gap| told(gap, now)).unwrap_or_default()),
+        ]
+    }
+
+    fn name(&self) -> String {
+        let namespace = Some(&self.watch.namespace).filter(|namespace| !namespace.is_empty());
+        let place = namespace.map(|namespace| format!("/{namespace}")).unwrap_or_default();
+        format!("coverage/{}/{}{place}", self.watch.cluster, kind_name(&self.watch.kind))
+    }
+}
+
+/// A gap in a few words.
+fn told(gap: &WatchGap, now: Timestamp) -> String {
+    match gap.until {
+        None => format!("{} for {}", gap.reason, age(gap.since, now)),
+        Some(until) => format!("{} for {}, {} ago", gap.reason, age(gap.since, until), age(until, now)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::cli::output::Paint;
+    use crate::cli::views::table;
+    use crate::model::{Kind, Offset};
+    use crate::present::tests::{NOON, watch};
+    use crate::query::LastChange;
+
+    fn ago(seconds: u64) -> Timestamp {
+        NOON.minus(Duration::from_secs(seconds))
+    }
+
+    fn sample() -> [WatchCoverage; 3] {
+        let mut gap = watch("Deployment", CoverageState::Gap);
+        (gap.reason, gap.message) = ("forbidden".into(), "not allowed".into());
+        let of =
+            |until| WatchGap { since: ago(300), until, reason: "forbidden".into(), message: String::new() };
+        gap.last_error = Some(of(None));
+        let mut watched = watch("ReplicaSet", CoverageState::Watched);
+        watched.last_change = Some(LastChange { offset: Offset::new(7), observed_at: ago(60) });
+        (watched.last_seen, watched.lag_ms) = (Some(ago(2)), Some(2000));
+        watched.last_error = Some(of(Some(ago(180))));
+        watched.watch.namespace = "shop".into();
+        let mut excluded = watch("", CoverageState::Excluded);
+        excluded.watch.kind = Kind::new("", "Lease");
+        excluded.reason = "excluded".into();
+        [gap, watched, excluded]
+    }
+
+    #[test]
+    fn watches_are_listed_as_kubectl_would() {
+        let items = sample();
+        assert_eq!(
+            table(&items, false, NOON).render(Paint(false), true),
+            "\
+CLUSTER   KIND              NAMESPACE   STATE      SINCE   RESOURCES   LAST-CHANGE   LAG      REASON
+eu-west   Deployment.apps   <all>       gap        60m     3           <none>        <none>   forbidden
+eu-west   ReplicaSet.apps   shop        watched    60m     3           60s           2s       <none>
+eu-west   Lease             <all>       excluded   60m     3           <none>        <none>   excluded
+"
+        );
+        let wide = table(&items, true, NOON).render(Paint(false), false);
+        let ends = ["not allowed   forbidden for 5m", "<none>        forbidden for 2m, 3m ago"];
+        for (line, end) in wide.lines().zip(ends) {
+            assert!(line.ends_with(end), "{line}");
+        }
+        let names = items.each_ref().map(Listed::name);
+        assert_eq!(names[..2], ["coverage/eu-west/Deployment.apps", "coverage/eu-west/ReplicaSet.apps/shop"]);
+    }
+
+    #[test]
+    fn the_last_line_sums_up_what_is_listed() {
+        assert_eq!(summary(&sample()), "1 gap; 1 kind of 1 cluster watched, 1 excluded");
+        let mut discovery = watch("", CoverageState::Watched);
+        discovery.watch.kind = Kind::new("", "");
+        assert_eq!(summary(&[discovery]), "0 gaps; 0 kinds of 0 clusters watched, 0 excluded");
+    }
+}

@@ -1,0 +1,213 @@
+//! How every kind of every cluster was followed: what the watches saw, and when they saw nothing.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Row, named_params};
+
+use super::history::told;
+use super::moment::{Concerns, Moment};
+use super::page::Start;
+use super::scope::{Scope, one_of};
+use super::types::{LastChange, Page, PageMetadata, WatchCoverage, WatchGap};
+use super::{PageRequest, Queries, Question, Result};
+use crate::log::{Cursor, LogReader};
+use crate::model::{At, CoverageState, Kind, Offset, Timestamp, WatchKey};
+use crate::projection::{coverage_from_i64, coverage_to_i64};
+
+/// Which watches a list of coverage holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CoverageFilter {
+    /// Only these clusters; empty for all.
+    pub clusters: Vec<String>,
+    /// Only these kinds, such as `Deployment` or `Deployment.apps`; empty for all.
+    pub kinds: Vec<String>,
+    /// Only these states; empty for all.
+    pub states: Vec<CoverageState>,
+}
+
+impl Queries {
+    /// How every kind of every cluster was followed, by cluster, group, kind and namespace.
+    ///
+    /// # Errors
+    /// See [`super::QueryError`].
+    pub async fn coverage(
+        &self,
+        scope: &Scope,
+        at: At,
+        filter: &CoverageFilter,
+        page: &PageRequest,
+    ) -> Result<Page<WatchCoverage>> {
+        let wanted = filter.clone();
+        let answer = move |q: Question<'_>| list(q.view, q.log, &q.moment, q.scope, &wanted, &q.start);
+        self.ask(scope, at, "coverage", filter, page, answer).await
+    }
+}
+
+/// In a page's token: that the list was asked for as it is now.
+const NOW: &str = "now";
+
+/// A page of watches.
+fn list(
+    view: &Connection,
+    log: &LogReader,
+    moment: &Moment,
+    scope: &Scope,
+    filter: &CoverageFilter,
+    start: &Start,
+) -> Result<Page<WatchCoverage>> {
+    let now = moment.asked_for_now || start.after(4) == NOW;
+    let mut items = watches(view, moment.offset, scope, filter, start)?;
+    let next = start.finish(moment.offset, &mut items, |(_, item)| {
+        let WatchKey { cluster, kind, namespace } = &item.watch;
+        let mark = if now { NOW } else { "" };
+        [cluster, &kind.group, &kind.kind, namespace, mark].map(str::to_owned).into()
+    });
+    for (kind, item) in &mut items {
+        item.gaps = gaps(view, moment.offset, *kind, &item.watch.namespace)?;
+        item.last_error = item.gaps.first().cloned();
+        let held = held(view, moment, scope, *kind, &item.watch.namespace)?;
+        item.resources = held.total;
+        item.last_change = match held.last {
+            Some(offset) => log.observed_at(offset)?.map(|observed_at| LastChange { offset, observed_at }),
+            None => None,
+        };
+    }
+    let mut items: Vec<_> = items.into_iter().map(|(_, item)| item).collect();
+    if now {
+        hear(log, moment.now, &mut items)?;
+    }
+    let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
+    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+}
+
+/// What was marked of each watch, with the view's number of its kind.
+fn watches(
+    view: &Connection,
+    at: Offset,
+    scope: &Scope,
+    filter: &CoverageFilter,
+    start: &Start,
+) -> Result<Vec<(i64, WatchCoverage)>> {
+    let sql = r#"SELECT g.kind_id, c.name, k."group", k.kind, g.namespace, g.state, g.since, g.reason, g.message
+        FROM coverage g INDEXED BY coverage_by_end
+            JOIN kind k ON k.id = g.kind_id JOIN cluster c ON c.id = g.cluster_id
+            JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
+        WHERE g.to_offset > :at AND g.from_offset <= :at
+          AND (:clusters IS NULL OR c.name IN (SELECT value FROM json_each(:clusters)))
+          AND (:kinds IS NULL OR lower(k.kind) IN (SELECT lower(value) FROM json_each(:kinds))
+              OR lower(k.kind || '.' || k."group") IN (SELECT lower(value) FROM json_each(:kinds)))
+          AND (:states IS NULL OR g.state IN (SELECT value FROM json_each(:states)))
+          AND (:scope IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
+              WHERE e.from_offset <= :at AND e.to_offset > :at AND t.value ->> '$.cluster' = c.name
+                AND g.namespace IN ('', t.value ->> '$.namespace')
+                AND e.project IN (SELECT value FROM json_each(:scope))))
+          AND (c.name, k."group", k.kind, g.namespace) > (:cluster, :group, :kind, :namespace)
+        ORDER BY c.name, k."group", k.kind, g.namespace LIMIT :limit"#;
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! {
+        ":at": at.as_i64(), ":scope": scope.as_sql(),
+        ":clusters": one_of(&filter.clusters, String::as_str),
+        ":kinds": one_of(&filter.kinds, String::as_str),
+        ":states": one_of(&filter.states, |state| coverage_to_i64(*state)),
+        ":cluster": start.after(0), ":group": start.after(1), ":kind": start.after(2),
+        ":namespace": start.after(3), ":limit": start.rows(),
+    };
+    let rows = statement.query_map(params, |row| Ok((row.get(0)?, watch(row)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn watch(row: &Row<'_>) -> rusqlite::Result<WatchCoverage> {
+    let kind = Kind::new(row.get::<_, String>(2)?, row.get::<_, String>(3)?);
+    Ok(WatchCoverage {
+        watch: WatchKey { cluster: row.get(1)?, kind, namespace: row.get(4)? },
+        state: coverage_from_i64(row.get(5)?),
+        since: Timestamp::from_micros(row.get(6)?),
+        reason: row.get(7)?,
+        message: row.get(8)?,
+        resources: 0,
+        last_change: None,
+        last_seen: None,
+        lag_ms: None,
+        last_error: None,
+        gaps: Vec::new(),
+    })
+}
+
+/// The newest gaps of a watch up to a moment, the newest first.
+fn gaps(view: &Connection, at: Offset, kind: i64, namespace: &str) -> Result<Vec<WatchGap>> {
+    let sql = "SELECT since, CASE WHEN to_offset <= :at THEN until END, reason, message FROM coverage
+        WHERE kind_id = :kind AND namespace = :namespace AND state = 1 AND from_offset <= :at
+        ORDER BY from_offset DESC LIMIT :limit";
+    let mut statement = view.prepare_cached(sql)?;
+    let limit = WatchCoverage::GAPS as i64;
+    let params =
+        named_params! { ":at": at.as_i64(), ":kind": kind, ":namespace": namespace, ":limit": limit };
+    let rows = statement.query_map(params, |row| {
+        Ok(WatchGap {
+            since: Timestamp::from_micros(row.get(0)?),
+            until: row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros),
+            reason: row.get(2)?,
+            message: row.get(3)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What there is of a kind.
+struct Held {
+    total: u64,
+    /// The newest change.
+    last: Option<Offset>,
+}
+
+impl Held {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let total = u64::try_from(row.get::<_, i64>(0)?).unwrap_or(0);
+        Ok(Held { total, last: row.get::<_, Option<i64>>(1)?.map(Offset::from_i64) })
+    }
+}
+
+/// The resources of a kind that were there, and their newest change, as far as the scope may see them.
+fn held(view: &Connection, moment: &Moment, scope: &Scope, kind: i64, namespace: &str) -> Result<Held> {
+    if moment.is_newest() && scope.is_everything() {
+        let sql = "SELECT coalesce(sum(total), 0), max(last_offset) FROM resource_count
+            WHERE kind_id = :kind AND (:namespace = '' OR namespace = :namespace)";
+        let params = named_params! { ":kind": kind, ":namespace": namespace };
+        return Ok(view.prepare_cached(sql)?.query_row(params, Held::from_row)?);
+    }
+    let sql = concat!(
+        "SELECT coalesce(sum(there), 0), max(last) FROM (SELECT
+            (SELECT v.from_offset FROM version v WHERE v.resource_id = r.id AND v.from_offset <= :at AND ",
+        told!(),
+        "   ORDER BY v.from_offset DESC LIMIT 1) AS last,
+            (SELECT v.deleted = 0 FROM version v WHERE v.resource_id = r.id AND v.from_offset <= :at
+                ORDER BY v.from_offset DESC LIMIT 1)
+            AND (:scope IS NULL OR EXISTS (
+                SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
+                WHERE m.resource_id = r.id AND m.from_offset <= :at AND m.to_offset > :at
+                    AND e.from_offset <= :at AND e.to_offset > :at
+                    AND e.project IN (SELECT value FROM json_each(:scope)))) AS there
+            FROM resource r WHERE r.kind_id = :kind AND (:namespace = '' OR r.namespace = :namespace))"
+    );
+    let params = named_params! {
+        ":kind": kind, ":namespace": namespace, ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
+    };
+    Ok(view.prepare_cached(sql)?.query_row(params, Held::from_row)?)
+}
+
+/// Adds when each watch last heard of its cluster, which only the log's cursors know and only for now.
+fn hear(log: &LogReader, now: Timestamp, items: &mut [WatchCoverage]) -> Result<()> {
+    let mut heard: HashMap<String, HashMap<(Kind, String), Timestamp>> = HashMap::new();
+    for item in items {
+        let WatchKey { cluster, kind, namespace } = &item.watch;
+        if !heard.contains_key(cluster) {
+            let seen = |cursor: Cursor| Some(((cursor.kind, cursor.namespace), cursor.last_seen?));
+            heard.insert(cluster.clone(), log.cursors(cluster)?.into_iter().filter_map(seen).collect());
+        }
+        let of = (kind.clone(), namespace.clone());
+        item.last_seen = heard.get(cluster).and_then(|heard| heard.get(&of)).copied();
+        let watched = item.last_seen.filter(|_| item.state == CoverageState::Watched);
+        item.lag_ms = watched.map(|seen| u64::try_from(now.since(seen).as_millis()).unwrap_or(u64::MAX));
+    }
+    Ok(())
+}

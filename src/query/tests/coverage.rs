@@ -1,0 +1,203 @@
+//! Coverage: states and their reach, now and the past, filters, and what a scope is told. Whether it is right at every
+//! offset for who sees everything is a property test of the projection.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::model::{CoverageState, Kind, Offset, WatchKey};
+
+/// Covers a kind of a cluster like this from here on.
+fn cover(cluster: &str, group: &str, kind: &str, state: CoverageState) -> Event {
+    Event::Cover { cluster: cluster.into(), kind: Kind::new(group, kind), state }
+}
+
+async fn all(world: &World, scope: &Scope, at: At) -> Vec<WatchCoverage> {
+    world.queries.coverage(scope, at, &CoverageFilter::default(), &whole()).await.unwrap().items
+}
+
+#[test]
+fn only_what_concerns_an_environment_makes_it_unknown() {
+    use CoverageState::{Excluded, Gap, Watched};
+    let pod = Thing { app: "web".into(), ..Thing::pod("east", "shop", "web") };
+    let (id, scope) = (EnvironmentId::of("shop/web", "production"), Scope::everything());
+    // What is covered how; whether the environment is Unknown then; and which gaps its answer names.
+    let cases: [(Event, bool, &[&str]); 6] = [
+        (cover("east", "", "Pod", Watched), false, &[]),
+        (cover("east", "", "Pod", Excluded), false, &[]),
+        (cover("east", "metrics.k8s.io", "", Gap), false, &["metrics.k8s.io/"]),
+        (cover("east", "", "Secret", Gap), false, &["/Secret"]),
+        (cover("east", "", "Pod", Gap), true, &["/Pod"]),
+        (cover("east", "", "", Gap), true, &["/"]),
+    ];
+    for (covered, unknown, named) in cases {
+        let told = format!("{covered:?}");
+        let world = World::new([Event::Declare(environments()), Event::Apply(pod.clone()), covered]);
+        let answer = block_on(world.queries.environment(&scope, At::Now, &id)).unwrap();
+        assert_eq!(answer.value.health.state == Some(Health::Unknown), unknown, "{told}");
+        let coverage = answer.metadata.coverage;
+        let gaps: Vec<_> = coverage.gaps.iter().map(|gap| format!("{}/{}", gap.group, gap.kind)).collect();
+        assert_eq!(gaps, named, "{told}");
+        assert_eq!(coverage.complete, named.is_empty(), "{told}");
+    }
+}
+
+#[test]
+fn only_now_tells_when_the_cluster_was_last_heard_of() {
+    use CoverageState::{Gap, Watched};
+    let pod = Thing::pod("east", "shop", "web");
+    let watched = [Event::Declare(environments()), cover("east", "", "Pod", Watched), Event::Apply(pod)];
+    let mut world = World::new(watched.into_iter().chain([Event::Nothing, Event::Nothing]));
+    let scope = Scope::everything();
+    let heard = |world: &World, at| {
+        let items = block_on(all(world, &scope, at));
+        items.iter().map(|item| (item.last_seen, item.lag_ms)).collect::<Vec<_>>()
+    };
+    assert_eq!(heard(&world, At::Now), [(Some(World::time(3)), Some(120_000))]);
+    assert_eq!(heard(&world, At::Offset(world.heads[5])), [(None, None)], "the same offset, but not as now");
+    world.go_on([cover("east", "", "Pod", Gap)]);
+    assert_eq!(heard(&world, At::Now), [(Some(World::time(3)), None)], "what is not watched has no lag");
+}
+
+#[test]
+fn later_pages_are_of_now_where_the_first_was() {
+    let (world, scope, filter) =
+        (World::new(small_history()), Scope::everything(), CoverageFilter::default());
+    let second = |at| {
+        let mut page = PageRequest { limit: 1, after: None };
+        block_on(async {
+            page.after = world.queries.coverage(&scope, at, &filter, &page).await.unwrap().metadata.next;
+            page.limit = PageRequest::MAX;
+            world.queries.coverage(&scope, At::Now, &filter, &page).await.unwrap().items
+        })
+    };
+    assert!(second(At::Now).iter().any(|item| item.last_seen.is_some()));
+    let past = second(At::Offset(world.heads[world.last()]));
+    assert!(!past.is_empty() && past.iter().all(|item| item.last_seen.is_none()), "{past:?}");
+}
+
+#[test]
+fn a_gap_lasts_until_the_next_mark() {
+    use CoverageState::{Gap, Watched};
+    let marks = [Watched, Gap, Watched].map(|state| cover("east", "apps", "Deployment", state));
+    let world = World::new([Event::Declare(environments())].into_iter().chain(marks));
+    let gap = |step: usize| {
+        let items = block_on(all(&world, &Scope::everything(), At::Offset(world.heads[step])));
+        let item = items.first().unwrap().clone();
+        (item.state, item.since, item.last_error.map(|gap| (gap.since, gap.until)))
+    };
+    let [_, _, watched, broken, mended] = [0, 1, 2, 3, 4].map(World::time);
+    assert_eq!(gap(2), (Watched, watched, None));
+    assert_eq!(gap(3), (Gap, broken, Some((broken, None))));
+    assert_eq!(gap(4), (Watched, mended, Some((broken, Some(mended)))));
+}
+
+#[test]
+fn coverage_is_filtered_as_in_memory() {
+    use CoverageState::{Excluded, Gap, Watched};
+    let more = [
+        cover("east", "apps", "Deployment", Excluded),
+        cover("west", "apps", "Deployment", Watched),
+        cover("west", "metrics.k8s.io", "", Gap),
+    ];
+    let (world, scope) = (World::new(small_history().into_iter().chain(more)), Scope::everything());
+    let everything = block_on(all(&world, &scope, At::Now));
+    assert!(CoverageState::ALL.iter().all(|state| everything.iter().any(|item| item.state == *state)));
+    let passes = |wanted: &[&str], said: &[String]| {
+        wanted.is_empty() || wanted.iter().any(|w| said.contains(&w.to_lowercase()))
+    };
+    let kinds: [&[&str]; 5] =
+        [&[], &["pod"], &["Deployment"], &["deployment.APPS", "Secret"], &["Deployment.batch"]];
+    for clusters in [&[][..], &["east"], &["east", "west"], &["north"]] {
+        for kinds in kinds {
+            for states in [&[][..], &[Gap], &[Watched, Excluded]] {
+                let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+                let filter = CoverageFilter {
+                    clusters: owned(clusters),
+                    kinds: owned(kinds),
+                    states: states.to_vec(),
+                };
+                let page = block_on(world.queries.coverage(&scope, At::Now, &filter, &whole())).unwrap();
+                let naive = everything.iter().filter(|item| {
+                    let kind = &item.watch.kind;
+                    let names = [kind.kind.to_lowercase(), kind.to_string().to_lowercase()];
+                    passes(clusters, std::slice::from_ref(&item.watch.cluster))
+                        && passes(kinds, &names)
+                        && (states.is_empty() || states.contains(&item.state))
+                });
+                assert_eq!(page.items, naive.cloned().collect::<Vec<_>>(), "{filter:?}");
+            }
+        }
+    }
+}
+
+/// Kind, namespace and the newest change of all that a scope is told of, by cluster and uid; and which is there.
+#[derive(Default)]
+struct Sight {
+    changed: BTreeMap<(String, String), (Kind, String, Offset)>,
+    there: BTreeSet<(String, String)>,
+}
+
+impl Sight {
+    /// Asks every other question there is.
+    async fn of(world: &World, scope: &Scope, at: At) -> Self {
+        let (queries, mut sight) = (&world.queries, Sight::default());
+        let environments = queries.environments(scope, at, &EnvironmentFilter::default(), &whole()).await;
+        for environment in environments.unwrap().items {
+            let every = ResourceFilter::default();
+            let held = queries.environment_resources(scope, at, &environment.id, &every, &whole()).await;
+            let names =
+                held.unwrap().items.into_iter().map(|item| (item.key.cluster, item.id.as_str().into()));
+            sight.there.extend(names);
+        }
+        let things = small_history().into_iter().filter_map(|event| match event {
+            Event::Apply(thing) => Some(thing),
+            _ => None,
+        });
+        for thing in things {
+            let (uid, cluster) = (Uid::new(thing.uid.as_str()), Some(thing.cluster.as_str()));
+            let history = queries.resource_history(scope, at, &uid, cluster, false, &whole()).await;
+            let newest = history.ok().and_then(|page| Some(page.items.first()?.offset));
+            let kind = Kind::from_api_version(&thing.api_version, &thing.kind);
+            if let Some(newest) = newest {
+                sight.changed.insert((thing.cluster, thing.uid), (kind, thing.namespace, newest));
+            }
+        }
+        sight
+    }
+
+    /// How many are there of what a watch follows, and when one of them changed last.
+    fn told(&self, watch: &WatchKey) -> (u64, Option<Offset>) {
+        let followed = self.changed.iter().filter(|((cluster, _), (kind, namespace, _))| {
+            (cluster, kind) == (&watch.cluster, &watch.kind)
+                && (watch.namespace.is_empty() || *namespace == watch.namespace)
+        });
+        let there = followed.clone().filter(|(name, _)| self.there.contains(*name)).count();
+        (there as u64, followed.map(|(_, (.., offset))| *offset).max())
+    }
+}
+
+#[test]
+fn a_scope_is_told_only_of_its_places_and_counts_only_what_it_sees() {
+    let world = World::new(small_history());
+    let places = [("shop/web", vec!["east/ConfigMap", "east/Pod", "west/Pod"]), ("nobody", vec![])];
+    for (project, expected) in places {
+        let items = block_on(all(&world, &Scope::projects([project.to_owned()]), At::Now));
+        let keys: Vec<_> = items.iter().map(|item| item.watch.to_string()).collect();
+        assert_eq!(keys, expected, "{project}: neither Secret nor Event, which are watched in tools only");
+    }
+    let mut counts = BTreeSet::new();
+    for project in ["shop/web", "shop/db", "ops/tools"] {
+        let scope = Scope::projects([project.to_owned()]);
+        for step in world.last() - 16..=world.last() {
+            let at = At::Offset(world.heads[step]);
+            let (items, sight) =
+                block_on(async { (all(&world, &scope, at).await, Sight::of(&world, &scope, at).await) });
+            for item in items {
+                let told = (item.resources, item.last_change.map(|change| change.offset));
+                assert_eq!(told, sight.told(&item.watch), "{project} after step {step}: {}", item.watch);
+                counts.insert(item.resources);
+            }
+        }
+    }
+    assert!(counts.len() > 3, "the world holds several counts: {counts:?}");
+}

@@ -1,0 +1,165 @@
+//! `/coverage`: what is watched of every cluster, the gaps first.
+
+use askama::Template;
+use http::StatusCode;
+
+use super::html;
+use super::shell::{Shell, Time, reference};
+use crate::api::problem::Problem;
+use crate::api::request::Request;
+use crate::api::respond::Response;
+use crate::api::{ApiState, auth};
+use crate::model::{At, CoverageState, Timestamp};
+use crate::present::{age, grouped, kind_name, several, visible};
+use crate::query::{CoverageFilter, PageRequest, Scope, Snapshot, WatchCoverage, WatchGap};
+
+/// The most watches one page shows; the rest is in the API's list.
+const WATCHES_MAX: usize = 5000;
+
+/// A line of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    cluster: String,
+    kind: String,
+    namespace: String,
+    state: &'static str,
+    since: Time,
+    reason: String,
+    message: String,
+    resources: String,
+    last_change: Option<Time>,
+    lag: Option<String>,
+    /// The newest gap, where it is over.
+    past_gap: String,
+}
+
+/// What is watched of a cluster, or left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cluster {
+    name: String,
+    watched: String,
+    excluded: usize,
+    rows: Vec<Row>,
+}
+
+#[derive(Template)]
+#[template(path = "coverage.html")]
+struct CoveragePage {
+    shell: Shell,
+    heading: String,
+    gaps: Vec<Row>,
+    clusters: Vec<Cluster>,
+    cut: bool,
+}
+
+/// What was found.
+struct Found {
+    watches: Vec<WatchCoverage>,
+    gaps: Vec<WatchCoverage>,
+    snapshot: Snapshot,
+    cut: bool,
+}
+
+/// The page.
+pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let at = read.at();
+    read.finish()?;
+    let found = find(&state, &auth::scope(&request)?, at).await?;
+    html(&request, StatusCode::OK, &view(&request, &found, state.clock.now()))
+}
+
+async fn find(state: &ApiState, scope: &Scope, at: At) -> Result<Found, Problem> {
+    let (mut watches, snapshot, cut) = walk(state, scope, at, &CoverageFilter::default()).await?;
+    // Where not all can be shown, no gap may be among what is left out.
+    let gaps = if cut {
+        let only = CoverageFilter { states: vec![CoverageState::Gap], ..CoverageFilter::default() };
+        walk(state, scope, At::Offset(snapshot.offset), &only).await?.0
+    } else {
+        watches.iter().filter(|watch| watch.state == CoverageState::Gap).cloned().collect()
+    };
+    watches.retain(|watch| watch.state != CoverageState::Gap);
+    Ok(Found { watches, gaps, snapshot, cut })
+}
+
+/// A list from its first page on, and whether it is longer than what a page of ours shows.
+async fn walk(
+    state: &ApiState,
+    scope: &Scope,
+    at: At,
+    filter: &CoverageFilter,
+) -> Result<(Vec<WatchCoverage>, Snapshot, bool), Problem> {
+    let mut request = PageRequest { limit: PageRequest::MAX, after: None };
+    let mut page = state.queries.coverage(scope, at, filter, &request).await?;
+    let mut watches = page.items;
+    while let Some(token) = page.metadata.next.take() {
+        if watches.len() >= WATCHES_MAX {
+            return Ok((watches, page.metadata.snapshot, true));
+        }
+        request.after = Some(token);
+        // The token pins the moment, which a relative one would have left by now.
+        page = state.queries.coverage(scope, At::Now, filter, &request).await?;
+        watches.append(&mut page.items);
+    }
+    Ok((watches, page.metadata.snapshot, false))
+}
+
+fn view(request: &Request, found: &Found, now: Timestamp) -> CoveragePage {
+    let heading = match found.gaps.len() {
+        0 => "Coverage".to_owned(),
+        gaps => format!("Coverage: {}", several(gaps, "gap")),
+    };
+    let shell = Shell::new(&heading, request, &found.snapshot, now);
+    let now = reference(request, &found.snapshot, now);
+    let of_cluster = |run: &[WatchCoverage]| {
+        let count = |state| run.iter().filter(|watch| watch.state == state).count();
+        Cluster {
+            name: run.first().map(|watch| shown(&watch.watch.cluster)).unwrap_or_default(),
+            watched: several(count(CoverageState::Watched), "kind"),
+            excluded: count(CoverageState::Excluded),
+            rows: run.iter().map(|watch| row(watch, now)).collect(),
+        }
+    };
+    let same = |a: &WatchCoverage, b: &WatchCoverage| a.watch.cluster == b.watch.cluster;
+    CoveragePage {
+        shell,
+        heading,
+        gaps: found.gaps.iter().map(|watch| row(watch, now)).collect(),
+        clusters: found.watches.chunk_by(same).map(of_cluster).collect(),
+        cut: found.cut,
+    }
+}
+
+fn shown(text: &str) -> String {
+    visible(text).into_owned()
+}
+
+fn row(item: &WatchCoverage, now: Timestamp) -> Row {
+    let past = item.last_error.as_ref().and_then(|gap| Some((gap, gap.until?)));
+    Row {
+        cluster: shown(&item.watch.cluster),
+        kind: shown(&kind_name(&item.watch.kind)),
+        namespace: shown(&item.watch.namespace),
+        state: item.state.as_str(),
+        since: Time::new(item.since, now),
+        reason: shown(&item.reason),
+        message: shown(&item.message),
+        resources: grouped(item.resources),
+        last_change: item.last_change.map(|change| Time::new(change.observed_at, now)),
+        lag: item.last_seen.filter(|_| item.lag_ms.is_some()).map(|seen| age(seen, now)),
+        past_gap: past.map(|(gap, until)| shown(&told(gap, until, now))).unwrap_or_default(),
+    }
+}
+
+/// A gap that is over.
+fn told(gap: &WatchGap, until: Timestamp, now: Timestamp) -> String {
+    format!("{} for {} until {} ago", gap.reason, age(gap.since, until), age(until, now))
+}
+
+/// The page of fixed watches at noon, for tests.
+#[cfg(test)]
+pub(super) fn rendered(request: &Request, items: Vec<WatchCoverage>, snapshot: Snapshot) -> String {
+    let (gaps, watches) = items.into_iter().partition(|watch| watch.state == CoverageState::Gap);
+    let found = Found { watches, gaps, snapshot, cut: false };
+    super::tests::text(&view(request, &found, crate::present::tests::NOON))
+}
