@@ -27,5 +27,6 @@ pub use crate::redact::Observation;
 pub use append::{AppendError, Appended, Batch, Epoch, Observed, Phase, Session};
 pub use appender::Appender;
 pub use error::LogError;
+pub use open::{LogState, inspect};
 pub use reader::LogReader;
 pub use writer::{LogWriter, WriterHealth};
