@@ -26,6 +26,11 @@ pub enum Command {
     Demo(DemoArgs),
     /// Build the view anew from the log
     Rebuild(RebuildArgs),
+    /// List the kinds that are followed, and why others are not
+    #[command(after_help = "Examples:
+  strandline kinds                                       what is not followed unless included
+  strandline kinds --config strandline.yaml -o wide      what each cluster has")]
+    Kinds(KindsArgs),
     /// Reads.
     #[command(flatten)]
     Read(ReadCommand),
@@ -248,6 +253,20 @@ pub struct RebuildArgs {
     pub data: PathBuf,
 }
 
+/// Whose kinds to list.
+#[derive(Clone, Debug, Args)]
+pub struct KindsArgs {
+    /// Ask the clusters of this configuration; without it the defaults are listed
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Only this cluster
+    #[arg(long, value_name = "NAME", requires = "config")]
+    pub cluster: Option<String>,
+    /// How to print.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
 /// Checks a moment here, so that a slip of the finger costs no round trip; the server reads it again.
 fn moment(text: &str) -> Result<String, String> {
     text.parse::<At>().map(|_| text.to_owned())
@@ -286,6 +305,8 @@ mod tests {
             "strandline history some-uid --bodies -o yaml",
             "strandline serve --config c.yaml --listen [::1]:80 --data d",
             "strandline demo --seed 7",
+            "strandline kinds",
+            "strandline kinds --config c.yaml --cluster one -o name",
             "strandline version -o json",
         ] {
             assert!(parse(line).is_ok(), "{line}");
@@ -299,6 +320,7 @@ mod tests {
             "strandline get resources",
             "strandline tree",
             "strandline get env -o xml",
+            "strandline kinds --cluster one",
         ] {
             assert_eq!(parse(line).err(), Some(2), "{line}");
         }

@@ -115,7 +115,8 @@ async fn print_list<T: Listed + DeserializeOwned>(
     write(&listing(&page.items, &list.output, now))
 }
 
-fn listing<T: Listed>(items: &[T], output: &OutputArgs, now: Timestamp) -> String {
+/// A list in one of the forms made for people.
+pub(super) fn listing<T: Listed>(items: &[T], output: &OutputArgs, now: Timestamp) -> String {
     match output.output {
         OutputFormat::Name => items.iter().map(|item| visible(&item.name()).into_owned() + "\n").collect(),
         format => {

@@ -5,8 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 
+mod listing;
+
+pub(super) use listing::list_kinds;
+pub use listing::{KindList, ListedKind, Unfollowed};
+
 use super::Limits;
 use super::request::{Failure, collect, get, get_text};
+use crate::config::ClusterConfig;
 use crate::model::{Kind, KindPattern};
 
 /// A kind as a cluster serves it.
@@ -88,11 +94,25 @@ pub struct Selection {
 impl Selection {
     /// Whether a kind is followed.
     pub fn follows(&self, kind: &Kind) -> bool {
-        let by_default = !DEFAULT_EXCLUDES
-            .iter()
-            .any(|exclude| exclude.group == kind.group && (exclude.kind == "*" || exclude.kind == kind.kind));
+        self.hindrance(kind).is_none()
+    }
+
+    /// Why a kind is not followed, if so.
+    fn hindrance(&self, kind: &Kind) -> Option<Unfollowed> {
         let names = |patterns: &[KindPattern]| patterns.iter().any(|pattern| pattern.matches(kind));
-        (by_default || names(&self.include)) && !names(&self.exclude)
+        if names(&self.exclude) {
+            return Some(Unfollowed::Excluded);
+        }
+        let means =
+            |exclude: &&Exclude| exclude.group == kind.group && ["*", &kind.kind].contains(&exclude.kind);
+        let by_default = DEFAULT_EXCLUDES.iter().find(means).filter(|_| !names(&self.include));
+        by_default.map(|exclude| Unfollowed::ByDefault(exclude.reason))
+    }
+}
+
+impl From<&ClusterConfig> for Selection {
+    fn from(cluster: &ClusterConfig) -> Self {
+        Selection { include: cluster.include.clone(), exclude: cluster.exclude.clone() }
     }
 }
 
@@ -115,7 +135,7 @@ pub struct FailedGroup {
 }
 
 /// A group version with its resources, from either form of the documents, in the cluster's order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct GroupVersion {
     group: String,
     version: String,
@@ -132,6 +152,17 @@ struct Resource {
     verbs: Vec<String>,
 }
 
+impl Resource {
+    /// Whether it is only a part of another, such as a scale.
+    fn is_part(&self) -> bool {
+        self.plural.contains('/')
+    }
+
+    fn is_watchable(&self) -> bool {
+        ["list", "watch"].iter().all(|wanted| self.verbs.iter().any(|verb| verb == wanted))
+    }
+}
+
 /// Asks a cluster for its kinds; `known` are those of the last time.
 pub(super) async fn discover(
     client: &kube::Client,
@@ -139,12 +170,16 @@ pub(super) async fn discover(
     limits: &Limits,
     known: &Discovered,
 ) -> Result<Discovered, Failure> {
+    Ok(choose(all_versions(client, limits).await?, selection, known))
+}
+
+async fn all_versions(client: &kube::Client, limits: &Limits) -> Result<Vec<GroupVersion>, Failure> {
     let mut versions = group_versions(client, "/api", limits).await?;
     if versions.is_empty() {
         return Err(Failure::Invalid("discovery shows no core group".to_owned()));
     }
     versions.extend(group_versions(client, "/apis", limits).await?);
-    Ok(choose(versions, selection, known))
+    Ok(versions)
 }
 
 /// Decides from all that was told which kinds are followed, and in which version.
@@ -161,8 +196,7 @@ fn choose(versions: Vec<GroupVersion>, selection: &Selection, known: &Discovered
             }
         }
         for resource in version.resources {
-            let verb = |name: &str| resource.verbs.iter().any(|verb| verb == name);
-            if resource.plural.contains('/') || !verb("list") || !verb("watch") {
+            if resource.is_part() || !resource.is_watchable() {
                 continue;
             }
             // Versions come in the order of preference, so the first that serves a kind is the one.
@@ -175,13 +209,14 @@ fn choose(versions: Vec<GroupVersion>, selection: &Selection, known: &Discovered
         }
     }
     let all: BTreeSet<Kind> = discovered.kinds.keys().cloned().collect();
-    discovered.kinds.retain(|kind, _| selection.follows(kind) && !moved(kind, &all));
+    discovered.kinds.retain(|kind, _| selection.follows(kind) && moved_to(kind, &all).is_none());
     discovered
 }
 
-fn moved(kind: &Kind, all: &BTreeSet<Kind>) -> bool {
+/// The group to which a kind has moved within this cluster.
+fn moved_to(kind: &Kind, all: &BTreeSet<Kind>) -> Option<&'static str> {
     let to = MOVED.iter().find(|(from, _)| *from == kind.group).map(|(_, to)| *to);
-    to.unwrap_or_default().iter().any(|group| all.contains(&Kind::new(*group, &kind.kind)))
+    to.unwrap_or_default().iter().copied().find(|group| all.contains(&Kind::new(*group, &kind.kind)))
 }
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
