@@ -51,4 +51,6 @@ pub mod demo;
 
 pub mod service;
 
+pub mod doctor;
+
 pub mod cli;

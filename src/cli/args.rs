@@ -31,6 +31,11 @@ pub enum Command {
   strandline kinds                                       what is not followed unless included
   strandline kinds --config strandline.yaml -o wide      what each cluster has")]
     Kinds(KindsArgs),
+    /// Check whether a configuration can be carried out, without changing anything
+    #[command(after_help = "Examples:
+  strandline doctor --config strandline.yaml
+  strandline doctor --config strandline.yaml -o json | jq -r '.missing[].yaml'")]
+    Doctor(DoctorArgs),
     /// Reads.
     #[command(flatten)]
     Read(ReadCommand),
@@ -267,6 +272,34 @@ pub struct KindsArgs {
     pub output: OutputArgs,
 }
 
+/// What to check.
+#[derive(Clone, Debug, Args)]
+pub struct DoctorArgs {
+    /// The configuration
+    #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG")]
+    pub config: PathBuf,
+    /// The data directory; goes before what the configuration says
+    #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
+    pub data: Option<PathBuf>,
+    /// Of the clusters only this one
+    #[arg(long, value_name = "NAME")]
+    pub cluster: Option<String>,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
+    pub output: ReportFormat,
+}
+
+/// Form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// A line for each check, then the YAML of missing permissions.
+    Text,
+    /// One document.
+    Json,
+    /// The same as YAML.
+    Yaml,
+}
+
 /// Checks a moment here, so that a slip of the finger costs no round trip; the server reads it again.
 fn moment(text: &str) -> Result<String, String> {
     text.parse::<At>().map(|_| text.to_owned())
@@ -307,6 +340,7 @@ mod tests {
             "strandline demo --seed 7",
             "strandline kinds",
             "strandline kinds --config c.yaml --cluster one -o name",
+            "strandline doctor --config c.yaml --data d --cluster one -o yaml",
             "strandline version -o json",
         ] {
             assert!(parse(line).is_ok(), "{line}");
@@ -321,6 +355,7 @@ mod tests {
             "strandline tree",
             "strandline get env -o xml",
             "strandline kinds --cluster one",
+            "strandline doctor --config c.yaml -o wide",
         ] {
             assert_eq!(parse(line).err(), Some(2), "{line}");
         }
