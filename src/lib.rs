@@ -52,4 +52,6 @@ pub mod demo;
 
 pub mod service;
 
+pub mod doctor;
+
 pub mod cli;

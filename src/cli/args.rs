@@ -27,6 +27,16 @@ pub enum Command {
     Demo(DemoArgs),
     /// Build the view anew from the log
     Rebuild(RebuildArgs),
+    /// List the kinds that are followed, and why others are not
+    #[command(after_help = "Examples:
+  strandline kinds                                       what is not followed unless included
+  strandline kinds --config strandline.yaml -o wide      what each cluster has")]
+    Kinds(KindsArgs),
+    /// Check whether a configuration can be carried out, without changing anything
+    #[command(after_help = "Examples:
+  strandline doctor --config strandline.yaml
+  strandline doctor --config strandline.yaml -o json | jq -r '.missing[].yaml'")]
+    Doctor(DoctorArgs),
     /// Reads.
     #[command(flatten)]
     Read(ReadCommand),
@@ -299,6 +309,48 @@ pub struct RebuildArgs {
     pub data: PathBuf,
 }
 
+/// Whose kinds to list.
+#[derive(Clone, Debug, Args)]
+pub struct KindsArgs {
+    /// Ask the clusters of this configuration; without it the defaults are listed
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Only this cluster
+    #[arg(long, value_name = "NAME", requires = "config")]
+    pub cluster: Option<String>,
+    /// How to print.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What to check.
+#[derive(Clone, Debug, Args)]
+pub struct DoctorArgs {
+    /// The configuration
+    #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG")]
+    pub config: PathBuf,
+    /// The data directory; goes before what the configuration says
+    #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
+    pub data: Option<PathBuf>,
+    /// Of the clusters only this one
+    #[arg(long, value_name = "NAME")]
+    pub cluster: Option<String>,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
+    pub output: ReportFormat,
+}
+
+/// Form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// A line for each check, then the YAML of missing permissions.
+    Text,
+    /// One document.
+    Json,
+    /// The same as YAML.
+    Yaml,
+}
+
 /// Checks a moment here, so that a slip of the finger costs no round trip; the server reads it again.
 fn moment(text: &str) -> Result<String, String> {
     text.parse::<At>().map(|_| text.to_owned())
@@ -340,6 +392,9 @@ mod tests {
             "strandline serve --config c.yaml --listen [::1]:80 --data d",
             "strandline demo --seed 7",
             "strandline coverage --cluster a,b --kind Deployment.apps --state gap,Excluded --at 2h -o wide",
+            "strandline kinds",
+            "strandline kinds --config c.yaml --cluster one -o name",
+            "strandline doctor --config c.yaml --data d --cluster one -o yaml",
             "strandline version -o json",
         ] {
             assert!(parse(line).is_ok(), "{line}");
@@ -358,6 +413,8 @@ mod tests {
             "strandline events shop.web.production --type warnings",
             "strandline get env -o xml",
             "strandline coverage --state blind",
+            "strandline kinds --cluster one",
+            "strandline doctor --config c.yaml -o wide",
         ] {
             assert_eq!(parse(line).err(), Some(2), "{line}");
         }

@@ -1,12 +1,14 @@
 //! The command line: what it understands, and the commands that read from a server.
 //!
 //! Commands that read are clients of a running server and print like kubectl. Commands that serve are only
-//! understood here; [`crate::service`] runs them.
+//! understood here; [`crate::service`] runs them. `kinds` and `doctor` ask the clusters themselves.
 
 mod args;
 mod client;
 mod coverage;
+mod doctor;
 mod error;
+mod kinds;
 mod output;
 mod read;
 mod serve;
@@ -15,8 +17,9 @@ mod tree;
 mod views;
 
 pub use args::{
-    Cli, ColorChoice, Command, CoverageArgs, DemoArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs,
-    OutputFormat, ReadCommand, RebuildArgs, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
+    Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EventsArgs, GetCommand, HistoryArgs,
+    KindsArgs, ListArgs, OutputArgs, OutputFormat, ReadCommand, RebuildArgs, ReportFormat, ServeArgs,
+    ServerArgs, TreeArgs, VersionArgs,
 };
 pub use error::{CliError, Exit};
 
@@ -29,6 +32,8 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Serve(args) => serve::serve(args),
         Command::Demo(args) => serve::demo(args),
         Command::Rebuild(args) => serve::rebuild(args),
+        Command::Kinds(args) => kinds::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Read(command) => read::run(command),
     }
 }

@@ -1,17 +1,18 @@
 //! Commands that run the service in this process.
 
 use std::io::IsTerminal;
+use std::path::Path;
 
 use tracing_subscriber::EnvFilter;
 
 use super::{CliError, DemoArgs, Exit, RebuildArgs, ServeArgs};
+use crate::config::Config;
 use crate::service::{self, DemoOptions, ServiceError};
 
 /// `strandline serve`.
 pub(super) fn serve(args: &ServeArgs) -> Result<(), CliError> {
     log_to_stderr("info");
-    let config = crate::config::load(&args.config)
-        .map_err(|error| failure("reading the configuration")(error.into()))?;
+    let config = load(&args.config)?;
     service::serve(&config, args.listen, args.data.as_deref()).map_err(failure("serving"))
 }
 
@@ -28,6 +29,11 @@ pub(super) fn rebuild(args: &RebuildArgs) -> Result<(), CliError> {
     let offset = service::rebuild(&args.data).map_err(failure("rebuilding the view"))?;
     println!("the view holds all {offset} changes of the log");
     Ok(())
+}
+
+/// Reads the configuration.
+pub(super) fn load(path: &Path) -> Result<Config, CliError> {
+    crate::config::load(path).map_err(|error| failure("reading the configuration")(error.into()))
 }
 
 fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {

@@ -1,6 +1,7 @@
 //! Which kinds a cluster has that can be listed and watched.
 
 mod documents;
+mod listing;
 mod selection;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,8 @@ use super::request::Failure;
 use crate::model::Kind;
 
 use self::documents::group_versions;
+pub(super) use self::listing::list_kinds;
+pub use self::listing::{KindList, ListedKind, Unfollowed};
 pub use self::selection::{DEFAULT_EXCLUDES, Exclude, Selection};
 
 /// A kind as a cluster serves it.
@@ -69,19 +72,6 @@ pub struct Discovered {
     pub failed: Vec<FailedGroup>,
 }
 
-/// Why a kind is not followed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfollowed {
-    /// The version the cluster prefers for it.
-    pub version: String,
-    /// Whether its objects live in namespaces.
-    pub namespaced: bool,
-    /// Stable word: `excluded` or `not_watchable`.
-    pub reason: &'static str,
-    /// The reason in a sentence for people.
-    pub message: String,
-}
-
 /// A group about which the cluster could not tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedGroup {
@@ -92,7 +82,7 @@ pub struct FailedGroup {
 }
 
 /// A group version with its resources, from either form of the documents, in the cluster's order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct GroupVersion {
     group: String,
     version: String,
@@ -109,6 +99,21 @@ struct Resource {
     verbs: Vec<String>,
 }
 
+impl Resource {
+    /// Whether it is only a part of another, such as a scale.
+    fn is_part(&self) -> bool {
+        self.plural.contains('/')
+    }
+
+    fn has(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|has| has == verb)
+    }
+
+    fn is_watchable(&self) -> bool {
+        self.has("list") && self.has("watch")
+    }
+}
+
 /// Asks a cluster for its kinds; `known` are those of the last time.
 pub(super) async fn discover(
     client: &kube::Client,
@@ -116,12 +121,16 @@ pub(super) async fn discover(
     limits: &Limits,
     known: &Discovered,
 ) -> Result<Discovered, Failure> {
+    Ok(choose(all_versions(client, limits).await?, selection, known))
+}
+
+async fn all_versions(client: &kube::Client, limits: &Limits) -> Result<Vec<GroupVersion>, Failure> {
     let mut versions = group_versions(client, "/api", limits).await?;
     if versions.is_empty() {
         return Err(Failure::Invalid("discovery shows no core group".to_owned()));
     }
     versions.extend(group_versions(client, "/apis", limits).await?);
-    Ok(choose(versions, selection, known))
+    Ok(versions)
 }
 
 /// Decides from all that was told which kinds are followed, and in which version.
@@ -137,36 +146,23 @@ fn choose(versions: Vec<GroupVersion>, selection: &Selection, known: &Discovered
                 discovered.failed.push(FailedGroup { group, message });
             }
         }
-        for resource in version.resources {
-            let verb = |name: &str| resource.verbs.iter().any(|verb| verb == name);
-            // What cannot be listed is no object: reviews and other questions, subresources.
-            if resource.plural.contains('/') || !verb("list") {
+        // What cannot be listed is no object: reviews and other questions.
+        for resource in version.resources.into_iter().filter(|told| !told.is_part() && told.has("list")) {
+            if !resource.is_watchable() {
+                discovered.unfollowed.entry(resource.kind).or_insert(Unfollowed::Unwatchable);
                 continue;
             }
-            let served = ServedKind {
-                kind: resource.kind.clone(),
-                version: version.version.clone(),
-                plural: resource.plural.clone(),
-                namespaced: resource.namespaced,
-            };
             // Versions come in the order of preference, so the first that serves a kind is the one.
-            if verb("watch") {
-                discovered.kinds.entry(resource.kind).or_insert(served);
-            } else {
-                let message = "the cluster lists it and does not let it be watched".to_owned();
-                let unfollowed = served.unfollowed("not_watchable", message);
-                discovered.unfollowed.entry(resource.kind).or_insert(unfollowed);
-            }
+            discovered.kinds.entry(resource.kind.clone()).or_insert(ServedKind {
+                kind: resource.kind,
+                version: version.version.clone(),
+                plural: resource.plural,
+                namespaced: resource.namespaced,
+            });
         }
     }
     discovered.select(selection);
     discovered
-}
-
-impl ServedKind {
-    fn unfollowed(&self, reason: &'static str, message: String) -> Unfollowed {
-        Unfollowed { version: self.version.clone(), namespaced: self.namespaced, reason, message }
-    }
 }
 
 impl Discovered {
@@ -175,19 +171,17 @@ impl Discovered {
         let all: BTreeSet<Kind> = self.kinds.keys().cloned().collect();
         let Discovered { kinds, unfollowed, .. } = self;
         unfollowed.retain(|kind, _| !all.contains(kind));
-        kinds.retain(|kind, served| {
-            let why_not = moved(kind, &all)
-                .map(|group| format!("it is followed as {}", Kind::new(group, &kind.kind)))
-                .or_else(|| selection.why_not(kind));
-            let Some(message) = why_not else { return true };
-            unfollowed.insert(kind.clone(), served.unfollowed("excluded", message));
+        kinds.retain(|kind, _| {
+            let moved = || moved_to(kind, &all).map(Unfollowed::Moved);
+            let Some(why_not) = selection.hindrance(kind).or_else(moved) else { return true };
+            unfollowed.insert(kind.clone(), why_not);
             false
         });
     }
 }
 
 /// The group in which a kind is followed instead.
-fn moved(kind: &Kind, all: &BTreeSet<Kind>) -> Option<&'static str> {
+fn moved_to(kind: &Kind, all: &BTreeSet<Kind>) -> Option<&'static str> {
     let to = MOVED.iter().find(|(from, _)| *from == kind.group).map(|(_, to)| *to);
     to.unwrap_or_default().iter().copied().find(|group| all.contains(&Kind::new(*group, &kind.kind)))
 }

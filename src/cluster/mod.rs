@@ -17,6 +17,7 @@ mod connect;
 mod coverage;
 mod discovery;
 mod document;
+mod examine;
 mod lines;
 mod list_watch;
 mod outcome;
@@ -30,7 +31,11 @@ mod supervise;
 mod tests;
 
 pub use connect::{Access, ClusterConnection, ConnectError, ConnectSettings, connect};
-pub use discovery::{DEFAULT_EXCLUDES, Discovered, Exclude, FailedGroup, Selection, ServedKind, Unfollowed};
+pub use discovery::{
+    DEFAULT_EXCLUDES, Discovered, Exclude, FailedGroup, KindList, ListedKind, Selection, ServedKind,
+    Unfollowed,
+};
+pub use examine::{Examination, ExamineSettings, Refusal, Server, Trouble, examine, kinds};
 pub use settings::{ClusterSettings, Limits, Watcher};
 pub use sink::Sink;
 pub use stats::{ClusterCounts, ClusterStats};

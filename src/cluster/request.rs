@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use http::{Request, StatusCode, header};
+use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use kube::client::Body;
 
@@ -96,6 +96,16 @@ pub(super) async fn get(
     accept: &'static str,
     limits: &Limits,
 ) -> Result<Pieces, Failure> {
+    get_with_head(client, path, accept, limits).await.map(|(_, body)| body)
+}
+
+/// As [`get`], with the headers of the answer.
+pub(super) async fn get_with_head(
+    client: &kube::Client,
+    path: &str,
+    accept: &'static str,
+    limits: &Limits,
+) -> Result<(HeaderMap, Pieces), Failure> {
     let request = Request::get(path)
         .header(header::ACCEPT, accept)
         // Newer servers compress watches line by line, which costs both sides more than it saves.
@@ -111,10 +121,10 @@ pub(super) async fn get(
     let json = content.is_none_or(|content| content.contains("json"));
     let after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
     let after = after.and_then(|text| text.parse().ok()).map(Duration::from_secs);
-    let body: Pieces =
-        response.into_body().into_data_stream().map(|piece| piece.map_err(|e| chain(&e))).boxed();
+    let (head, body) = response.into_parts();
+    let body: Pieces = body.into_data_stream().map(|piece| piece.map_err(|e| chain(&e))).boxed();
     if status == StatusCode::OK && json {
-        return Ok(body);
+        return Ok((head.headers, body));
     }
     if status == StatusCode::OK {
         // Proxies and login pages answer everything with success.

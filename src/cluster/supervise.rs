@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use self::plan::{Farewell, Plan, Planned, Refused, farewell, plan};
 use super::backoff::Backoff;
 use super::coverage::{Coverage, Standing, Standings, reason};
-use super::discovery::{Discovered, discover};
+use super::discovery::{Discovered, Unfollowed, discover};
 use super::list_watch::{End, Ended, ListWatch, Shared};
 use super::outcome::{Activity, decide};
 use super::request::Failure;
@@ -81,7 +81,7 @@ struct Supervisor<S> {
     /// What the log is still to be told of watches that ended.
     farewells: BTreeMap<WatchKey, (Farewell, Timestamp)>,
     /// Kinds that are not followed, as far as the log was told.
-    told: BTreeMap<Kind, String>,
+    told: BTreeMap<Kind, Unfollowed>,
     /// Soon after a change of what tells the kinds the cluster is asked again and again, as it may not know yet.
     hurry: u32,
 }

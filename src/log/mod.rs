@@ -29,5 +29,6 @@ pub use crate::redact::Observation;
 pub use append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Observed, Phase, Session};
 pub use appender::Appender;
 pub use error::LogError;
+pub use open::{LogState, inspect};
 pub use reader::{Cursor, LogReader};
 pub use writer::{LogWriter, WriterHealth};

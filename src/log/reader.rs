@@ -136,12 +136,17 @@ impl LogReader {
     /// # Errors
     /// When the file cannot be opened or is not a log.
     pub fn open(directory: &Path) -> Result<Self, LogError> {
-        Ok(LogReader {
-            connection: file::open_reader(directory)?,
+        Ok(LogReader::over(file::open_reader(directory)?))
+    }
+
+    /// Reads over a connection that is open already.
+    pub(super) fn over(connection: Connection) -> Self {
+        LogReader {
+            connection,
             codec: Codec::default(),
             dictionaries: HashMap::new(),
             keyframes: Keyframes::new(KEYFRAME_BYTES),
-        })
+        }
     }
 
     /// The newest offset.

@@ -306,12 +306,32 @@ async fn damage_is_found_and_refused() {
 }
 
 #[tokio::test]
+async fn a_log_is_looked_at_while_it_is_written_and_after() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(inspect(dir.path()).unwrap(), None);
+    let running = start(dir.path());
+    let written = running.appender.declare(Vec::new()).await;
+    assert!(written.is_ok());
+    assert_eq!(inspect(dir.path()).unwrap(), Some(LogState { schema: 1, head: Offset::ZERO }));
+    running.stop();
+    filled(dir.path()).await;
+    let before = std::fs::read_dir(dir.path()).unwrap().count();
+    assert_eq!(inspect(dir.path()).unwrap(), Some(LogState { schema: 1, head: Offset::new(40) }));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), before, "a look leaves nothing behind");
+    std::fs::remove_file(dir.path().join("log.db")).unwrap();
+    let lost = inspect(dir.path()).unwrap_err();
+    assert!(matches!(lost, LogError::Truncated { found: Offset::ZERO, .. }), "{lost}");
+}
+
+#[tokio::test]
 async fn a_log_that_lost_its_end_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     filled(dir.path()).await;
     let connection = rusqlite::Connection::open(dir.path().join("log.db")).unwrap();
     connection.execute_batch("DELETE FROM change WHERE \"offset\" > 35").unwrap();
     drop(connection);
+    let seen = inspect(dir.path()).unwrap_err();
+    assert!(matches!(seen, LogError::Truncated { .. }), "{seen}");
     let refused = LogWriter::open(dir.path(), Arc::new(SystemClock)).unwrap_err();
     assert!(matches!(refused, LogError::Truncated { .. }), "{refused}");
 }

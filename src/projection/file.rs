@@ -45,16 +45,40 @@ fn fingerprint() -> i32 {
 
 /// Whether the view of a data directory is whole and made by this program's rules.
 pub fn is_current(directory: &Path) -> bool {
+    matches!(look(directory, Role::Reader), ViewState::Current(_))
+}
+
+/// How a view stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewState {
+    /// There is none yet.
+    Missing,
+    /// It is whole, made by this program's rules, and holds the log up to this offset.
+    Current(Offset),
+    /// It is damaged or made by other rules, and will be built anew.
+    Outdated,
+}
+
+/// Looks at the view of a data directory and changes nothing.
+pub fn inspect(directory: &Path) -> ViewState {
+    look(directory, Role::Inspector)
+}
+
+fn look(directory: &Path, role: Role) -> ViewState {
     let path = path(directory);
-    let usable = || -> Option<bool> {
-        let connection = store::open(&path, Role::Reader, APPLICATION_ID).ok()?;
+    if !path.exists() {
+        return ViewState::Missing;
+    }
+    let usable = || -> Option<Offset> {
+        let connection = store::open(&path, role, APPLICATION_ID).ok()?;
         let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).ok()?;
         let small = fs::metadata(&path).is_ok_and(|file| file.len() <= FULL_CHECK_BYTES_MAX);
         let whole = !small
             || connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)).ok()? == "ok";
-        Some(found == fingerprint() && whole && checkpoint(&connection).is_ok())
+        let checkpoint = checkpoint(&connection).ok()?.map_or(Offset::ZERO, |(offset, _)| offset);
+        (found == fingerprint() && whole).then_some(checkpoint)
     };
-    path.exists() && usable().unwrap_or(false)
+    usable().map_or(ViewState::Outdated, ViewState::Current)
 }
 
 /// Opens the view for its writer.

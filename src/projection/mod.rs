@@ -25,7 +25,7 @@ mod tests;
 
 pub use build::build;
 pub use context::Touched;
-pub use file::{is_current, open_reader, path};
+pub use file::{ViewState, inspect, is_current, open_reader, path};
 pub use projector::{Projector, ProjectorError};
 pub use status::ViewStatus;
 

@@ -266,12 +266,7 @@ async fn watched(cluster: &ClusterConfig) -> Result<Watched, ServiceError> {
             .map_err(|source| ServiceError::Connect { cluster: cluster.name.clone(), source })?;
         watchers.push(Watcher { connection, namespaces: watcher.namespaces.clone() });
     }
-    let selection = Selection {
-        include: cluster.include.clone(),
-        exclude: cluster.exclude.clone(),
-        exclude_namespaces: cluster.exclude_namespaces.clone(),
-        labels: cluster.labels.to_string(),
-    };
+    let selection = Selection::from(cluster);
     Ok(Watched { name: cluster.name.clone(), watchers, selection })
 }
 

@@ -1,7 +1,7 @@
 //! Keeps a second process from writing into the same data directory.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -52,12 +52,52 @@ impl DirectoryLock {
                 Ok(DirectoryLock { _file: file })
             }
             Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let known = file.read_to_string(&mut holder).is_ok() && !holder.trim().is_empty();
-                let holder = if known { holder.trim().to_owned() } else { "(unknown)".to_owned() };
-                Err(LockError::Held { directory: directory.to_owned(), holder })
+                Err(LockError::Held { directory: directory.to_owned(), holder: holder(&mut file) })
             }
             Err(TryLockError::Error(source)) => Err(io(source)),
         }
+    }
+
+    /// Which process holds a directory, as it wrote itself down; changes nothing.
+    ///
+    /// # Errors
+    /// When the lock file is there and cannot be read.
+    pub fn holder(directory: &Path) -> std::io::Result<Option<String>> {
+        let mut file = match File::open(directory.join("lock")) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        // A shared lock tells the same, and of two who look at once neither takes the other for the holder.
+        match file.try_lock_shared() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => Ok(Some(holder(&mut file))),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+fn holder(file: &mut File) -> String {
+    let mut holder = String::new();
+    let known = file.read_to_string(&mut holder).is_ok() && !holder.trim().is_empty();
+    if known { holder.trim().to_owned() } else { "(unknown)".to_owned() }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_holder_is_told_and_not_disturbed() {
+        let dir = tempfile::tempdir().unwrap();
+        let holder = || DirectoryLock::holder(dir.path()).unwrap();
+        assert_eq!(holder(), None);
+        assert!(!dir.path().join("lock").exists(), "looking makes no file");
+        let lock = DirectoryLock::acquire(dir.path()).unwrap();
+        assert_eq!(holder(), Some(std::process::id().to_string()));
+        assert!(matches!(DirectoryLock::acquire(dir.path()), Err(LockError::Held { .. })));
+        drop(lock);
+        assert_eq!(holder(), None);
+        assert!(DirectoryLock::acquire(dir.path()).is_ok());
     }
 }

@@ -8,6 +8,6 @@ mod pool;
 mod watermark;
 
 pub use lock::{DirectoryLock, LockError};
-pub use open::{OpenError, Role, is_corrupt, is_disk_full, open};
+pub use open::{OpenError, Role, is_corrupt, is_disk_full, open, sqlite_version};
 pub use pool::{Pool, PoolError};
 pub use watermark::Watermark;

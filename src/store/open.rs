@@ -1,5 +1,7 @@
 //! Opens a database file for one of its roles.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +17,8 @@ pub enum Role {
     ViewWriter,
     /// One of many that only read.
     Reader,
+    /// A look from outside, by a program that serves nothing; leaves no trace, not even of a lock.
+    Inspector,
 }
 
 /// Why a database could not be opened.
@@ -46,17 +50,36 @@ pub enum OpenError {
 /// When SQLite refuses, or when the file belongs to another program.
 pub fn open(path: &Path, role: Role, application_id: i32) -> Result<Connection, OpenError> {
     let sqlite = |source| OpenError::Sqlite { path: path.to_owned(), source };
-    let access = match role {
-        Role::Reader => OpenFlags::SQLITE_OPEN_READ_ONLY,
+    let (name, access) = match role {
+        Role::Reader => (path.to_owned(), OpenFlags::SQLITE_OPEN_READ_ONLY),
+        Role::Inspector => (inspected(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI),
         Role::LogWriter | Role::ViewWriter => {
-            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
+            (path.to_owned(), OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
         }
     };
     let connection =
-        Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sqlite)?;
+        Connection::open_with_flags(name, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sqlite)?;
     prepare(&connection, role).map_err(sqlite)?;
     claim(&connection, path, role, application_id)?;
     Ok(connection)
+}
+
+/// The name under which a file is opened to be inspected.
+///
+/// Without a WAL nobody has it open and it is whole as it stands; a plain reader would then leave a WAL behind,
+/// which, made by another user, would keep the owner out.
+fn inspected(path: &Path) -> PathBuf {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    let mut name = b"file:".to_vec();
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'%' | b'?' | b'#' => name.extend(format!("%{byte:02x}").into_bytes()),
+            _ => name.push(byte),
+        }
+    }
+    name.extend(if Path::new(&wal).exists() { &b"?mode=ro"[..] } else { &b"?immutable=1"[..] });
+    PathBuf::from(OsString::from_vec(name))
 }
 
 fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
@@ -69,7 +92,7 @@ fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     match role {
-        Role::Reader => {
+        Role::Reader | Role::Inspector => {
             connection.pragma_update(None, "query_only", true)?;
             // 16 MiB a reader keeps the inner pages of the indexes at hand.
             connection.pragma_update(None, "cache_size", -16_384)?;
@@ -88,7 +111,7 @@ fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
         Role::LogWriter => connection.pragma_update(None, "synchronous", "full"),
         // The view can be rebuilt, so its last commits need not survive one.
         Role::ViewWriter => connection.pragma_update(None, "synchronous", "normal"),
-        Role::Reader => Ok(()),
+        Role::Reader | Role::Inspector => Ok(()),
     }
 }
 
@@ -98,13 +121,20 @@ fn claim(connection: &Connection, path: &Path, role: Role, wanted: i32) -> Resul
         connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(sqlite)?;
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(sqlite)?;
-    if found == wanted || (tables == 0 && role == Role::Reader) {
+    if found == wanted || (tables == 0 && matches!(role, Role::Reader | Role::Inspector)) {
         Ok(())
     } else if tables == 0 && found == 0 {
         connection.pragma_update(None, "application_id", wanted).map_err(sqlite)
     } else {
         Err(OpenError::Foreign { path: path.to_owned(), found, wanted })
     }
+}
+
+/// The version of SQLite in this program, and whether two connections of it can safely checkpoint at once.
+///
+/// Versions before 3.51.3 can damage a database when they do (sqlite.org/wal.html#walresetbug).
+pub fn sqlite_version() -> (&'static str, bool) {
+    (rusqlite::version(), rusqlite::version_number() >= 3_051_003)
 }
 
 /// Whether an error says that the database file itself is damaged.
@@ -143,6 +173,35 @@ mod tests {
     }
 
     #[test]
+    fn an_inspection_sees_everything_and_leaves_no_trace() {
+        let dir = tempfile::tempdir().unwrap();
+        let odd = dir.path().join("what?#%20 é");
+        std::fs::create_dir(&odd).unwrap();
+        let path = odd.join("x.db");
+        let files = || {
+            let mut names: Vec<_> =
+                std::fs::read_dir(&odd).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        let count =
+            |c: &Connection| c.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)).unwrap();
+        let writer = open(&path, Role::LogWriter, 7).unwrap();
+        writer.execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (1)").unwrap();
+        let running = files();
+        assert_eq!(count(&open(&path, Role::Inspector, 7).unwrap()), 1, "what is only in the WAL is seen");
+        assert_eq!(files(), running);
+        drop(writer);
+        let stopped = files();
+        assert_eq!(stopped, ["x.db"]);
+        let inspector = open(&path, Role::Inspector, 7).unwrap();
+        assert_eq!(count(&inspector), 1);
+        assert!(inspector.execute_batch("DELETE FROM t").is_err());
+        drop(inspector);
+        assert_eq!(files(), stopped);
+    }
+
+    #[test]
     fn a_foreign_database_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.db");
@@ -153,8 +212,7 @@ mod tests {
 
     #[test]
     fn bundled_sqlite_has_the_wal_reset_fix() {
-        // Versions before 3.51.3 can damage a database when two connections checkpoint at once
-        // (sqlite.org/wal.html#walresetbug).
-        assert!(rusqlite::version_number() >= 3_051_003, "{}", rusqlite::version());
+        let (version, safe) = sqlite_version();
+        assert!(safe, "{version}");
     }
 }

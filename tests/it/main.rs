@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod control_plane;
+mod doctor;
 mod fleet;
 mod server;
 mod simulation;

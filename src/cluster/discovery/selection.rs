@@ -1,7 +1,8 @@
 //! Which kinds and which objects are followed.
 
-use super::ServedKind;
+use super::{ServedKind, Unfollowed};
 use crate::cluster::request::encode;
+use crate::config::ClusterConfig;
 use crate::model::{EVENT_DOORS, Kind, KindPattern};
 
 /// Kinds that are not followed unless asked for, each with its reason.
@@ -57,20 +58,20 @@ pub struct Selection {
 impl Selection {
     /// Whether a kind is followed.
     pub fn follows(&self, kind: &Kind) -> bool {
-        self.why_not(kind).is_none()
+        self.hindrance(kind).is_none()
     }
 
-    /// Why a kind is not followed, for people; none where it is.
-    pub fn why_not(&self, kind: &Kind) -> Option<String> {
+    /// Why a kind is not followed, if so.
+    pub(super) fn hindrance(&self, kind: &Kind) -> Option<Unfollowed> {
         let names = |patterns: &[KindPattern]| patterns.iter().any(|pattern| pattern.matches(kind));
         // Who excludes Events by one of their doors means the other too.
         let events = || EVENT_DOORS.map(|group| Kind::new(group, "Event"));
         let excludes = |kind: &Kind| self.exclude.iter().any(|pattern| pattern.matches(kind));
         if names(&self.exclude) || (kind.is_event() && events().iter().any(excludes)) {
-            return Some("the configuration excludes it".to_owned());
+            return Some(Unfollowed::Excluded);
         }
         let default = DEFAULT_EXCLUDES.iter().find(|exclude| exclude.matches(kind));
-        default.filter(|_| !names(&self.include)).map(|exclude| format!("by default: {}", exclude.reason))
+        default.filter(|_| !names(&self.include)).map(|exclude| Unfollowed::ByDefault(exclude.reason))
     }
 
     /// The selectors that a list or watch of a kind is sent with, as they stand in a query; empty for none. They speak
@@ -89,5 +90,16 @@ impl Selection {
             query.push_str(&format!("&fieldSelector={}", encode(&others.collect::<Vec<_>>().join(","))));
         }
         query
+    }
+}
+
+impl From<&ClusterConfig> for Selection {
+    fn from(cluster: &ClusterConfig) -> Self {
+        Selection {
+            include: cluster.include.clone(),
+            exclude: cluster.exclude.clone(),
+            exclude_namespaces: cluster.exclude_namespaces.clone(),
+            labels: cluster.labels.to_string(),
+        }
     }
 }

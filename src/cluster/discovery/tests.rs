@@ -5,11 +5,11 @@ use serde_json::json;
 use super::documents::{Root, parse_root, resources};
 use super::*;
 
-fn resource(plural: &str, kind: &str, verbs: &[&str]) -> serde_json::Value {
+pub(super) fn resource(plural: &str, kind: &str, verbs: &[&str]) -> serde_json::Value {
     json!({"resource": plural, "responseKind": {"group": "", "version": "", "kind": kind}, "scope": "Namespaced", "verbs": verbs})
 }
 
-fn told(items: serde_json::Value) -> Vec<GroupVersion> {
+pub(super) fn told(items: serde_json::Value) -> Vec<GroupVersion> {
     match parse_root(&json!({"kind": "APIGroupDiscoveryList", "items": items}).to_string()).unwrap() {
         Root::Aggregated(versions) => versions,
         Root::Legacy(_) => panic!("aggregated was given"),
@@ -20,9 +20,9 @@ fn names(discovered: &Discovered) -> Vec<String> {
     discovered.kinds.values().map(|served| format!("{} {}", served.kind, served.version)).collect()
 }
 
-const ALL: [&str; 3] = ["get", "list", "watch"];
+pub(super) const ALL: [&str; 3] = ["get", "list", "watch"];
 
-fn cluster() -> Vec<GroupVersion> {
+pub(super) fn cluster() -> Vec<GroupVersion> {
     told(json!([
         {"metadata": {}, "versions": [{"version": "v1", "resources": [
             resource("pods", "Pod", &ALL), resource("events", "Event", &ALL), resource("endpoints", "Endpoints", &ALL),

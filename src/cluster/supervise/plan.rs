@@ -90,7 +90,7 @@ pub(super) fn farewell(
         unfollow,
     };
     if let Some(unfollowed) = discovered.unfollowed.get(&watch.kind) {
-        return excluded(unfollowed.reason, &unfollowed.message, true);
+        return excluded(unfollowed.code(), &unfollowed.to_string(), true);
     }
     if !discovered.kinds.contains_key(&watch.kind) {
         return Farewell::Vanished;

@@ -44,18 +44,18 @@ impl<S: Sink> Supervisor<S> {
 
     pub(super) async fn tell_unfollowed(&mut self, discovered: &Discovered) -> Result<(), AppendError> {
         for (kind, unfollowed) in &discovered.unfollowed {
-            if self.told.get(kind) == Some(&unfollowed.message) {
+            if self.told.get(kind) == Some(unfollowed) {
                 continue;
             }
             let mark = CoverageMark {
                 watch: WatchKey { kind: kind.clone(), ..discovery_of(&self.settings.name, "") },
                 state: CoverageState::Excluded,
                 since: self.clock.now(),
-                reason: unfollowed.reason.to_owned(),
-                message: unfollowed.message.clone(),
+                reason: unfollowed.code().to_owned(),
+                message: unfollowed.to_string(),
             };
             self.sink.mark(mark).await?;
-            self.told.insert(kind.clone(), unfollowed.message.clone());
+            self.told.insert(kind.clone(), unfollowed.clone());
         }
         self.told.retain(|kind, _| discovered.unfollowed.contains_key(kind));
         Ok(())

@@ -25,12 +25,7 @@ fn discovered() -> Discovered {
         namespaced,
     };
     let kinds = [served("Pod", true), served("Node", false)].map(|served| (served.kind.clone(), served));
-    let lease = Unfollowed {
-        version: "v1".into(),
-        namespaced: true,
-        reason: "excluded",
-        message: "by default".into(),
-    };
+    let lease = Unfollowed::ByDefault("someone lives");
     Discovered {
         kinds: kinds.into(),
         unfollowed: [(Kind::new("", "Lease"), lease)].into(),

@@ -1,0 +1,50 @@
+//! Whether SQLite, the log and the view are as they should be.
+
+use std::path::Path;
+
+use super::{Check, with_hint};
+use crate::log::{self, LogState};
+use crate::projection::{self, ViewState};
+use crate::service::ServiceError;
+use crate::store;
+
+/// Checks the program's SQLite and the files of a data directory.
+pub(super) fn check(directory: &Path) -> Vec<Check> {
+    let (version, safe) = store::sqlite_version();
+    let sqlite = if safe {
+        Check::ok("SQLite", format!("version {version}"))
+    } else {
+        Check::problem("SQLite", format!("version {version} can damage a log while it is read"))
+            .hint("build this program with SQLite 3.51.3 or newer")
+    };
+    let mut checks = vec![sqlite];
+    match log::inspect(directory) {
+        Ok(None) => checks.push(Check::ok("log", "there is none yet")),
+        Ok(Some(state)) => {
+            checks.push(log_found(state));
+            checks.push(view_found(projection::inspect(directory)));
+        }
+        Err(error) => {
+            let error = ServiceError::from(error);
+            checks.push(with_hint(Check::problem("log", error.to_string()), error.hint()));
+        }
+    }
+    checks
+}
+
+fn log_found(LogState { schema, head }: LogState) -> Check {
+    Check::ok("log", format!("schema {schema}, {head} changes; its end is the one that was acknowledged"))
+}
+
+fn view_found(state: ViewState) -> Check {
+    match state {
+        ViewState::Current(checkpoint) => {
+            Check::ok("view", format!("holds the log up to offset {checkpoint}"))
+        }
+        ViewState::Missing => {
+            Check::ok("view", "there is none yet; it is built from the log at the next start")
+        }
+        ViewState::Outdated => Check::warning("view", "is damaged or of another version")
+            .hint("nothing need be done: it is built anew from the log at the next start"),
+    }
+}

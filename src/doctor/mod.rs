@@ -1,0 +1,167 @@
+//! Says before anything is started whether a configuration can be carried out, and what to do where it cannot.
+//!
+//! Nothing is changed, neither on this machine nor in the clusters. Each file judges one thing; what clusters
+//! answered comes from [`crate::cluster::examine`].
+
+mod clusters;
+mod directory;
+mod files;
+mod mounts;
+mod rbac;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use futures_util::future::join_all;
+use serde::Serialize;
+
+use crate::clock::Clock;
+use crate::cluster::{ExamineSettings, examine};
+use crate::config::{ClusterConfig, Config, ConfigError};
+
+/// What was checked, and what clusters have to be told so that everything can be seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// In the order of what depends on what.
+    pub checks: Vec<Check>,
+    /// Permissions that are missing.
+    pub missing: Vec<Manifest>,
+}
+
+/// One thing that was checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// How it turned out.
+    pub result: CheckResult,
+    /// What it is about, such as `data directory` or `cluster eu-1`.
+    pub subject: String,
+    /// What was found.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// How a check turned out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckResult {
+    /// As it should be.
+    Ok,
+    /// It will work, though not as well as it could.
+    Warning,
+    /// It will not work, or not all of it.
+    Problem,
+}
+
+impl CheckResult {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            CheckResult::Ok => "ok",
+            CheckResult::Warning => "warning",
+            CheckResult::Problem => "problem",
+        }
+    }
+}
+
+/// What has to be applied to a cluster by someone who may.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Manifest {
+    /// The cluster.
+    pub cluster: String,
+    /// Ready for `kubectl apply`.
+    pub yaml: String,
+}
+
+impl Report {
+    /// How many problems there are.
+    pub fn problems(&self) -> usize {
+        self.checks.iter().filter(|check| check.result == CheckResult::Problem).count()
+    }
+}
+
+impl Check {
+    fn ok(subject: &str, message: impl Into<String>) -> Self {
+        Check::new(CheckResult::Ok, subject, message)
+    }
+
+    fn warning(subject: &str, message: impl Into<String>) -> Self {
+        Check::new(CheckResult::Warning, subject, message)
+    }
+
+    fn problem(subject: &str, message: impl Into<String>) -> Self {
+        Check::new(CheckResult::Problem, subject, message)
+    }
+
+    fn new(result: CheckResult, subject: &str, message: impl Into<String>) -> Self {
+        Check { result, subject: subject.to_owned(), message: message.into(), hint: None }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Check { hint: Some(hint.into()), ..self }
+    }
+}
+
+const CONFIGURATION: &str = "configuration";
+
+/// The report on a configuration that cannot be used; without it nothing else can be checked.
+pub fn of_mistakes(error: &ConfigError) -> Report {
+    let checks = match error {
+        ConfigError::Unreadable { .. } => {
+            vec![with_hint(Check::problem(CONFIGURATION, error.to_string()), error.hint())]
+        }
+        ConfigError::Mistakes { path, mistakes } => mistakes
+            .iter()
+            .map(|mistake| {
+                let check = Check::problem(CONFIGURATION, format!("{}:{mistake}", path.display()));
+                with_hint(check, mistake.hint.clone())
+            })
+            .collect(),
+    };
+    Report { checks, missing: Vec::new() }
+}
+
+fn with_hint(check: Check, hint: Option<String>) -> Check {
+    Check { hint, ..check }
+}
+
+/// Checks a sound configuration with the data directory and these of its clusters.
+pub async fn check(config: &Config, data: &Path, clusters: &[&ClusterConfig], clock: &dyn Clock) -> Report {
+    let mut report = Report::default();
+    report.checks.push(configuration(config));
+    report.checks.extend(directory::check(data));
+    report.checks.extend(files::check(data));
+    // Each cluster has its own time, so one that does not answer keeps nobody waiting but the reader.
+    let answers = join_all(clusters.iter().map(|cluster| watchers(cluster, clock)));
+    for found in answers.await {
+        report.checks.extend(found.checks);
+        report.missing.extend(found.missing);
+    }
+    report
+}
+
+fn configuration(config: &Config) -> Check {
+    let (clusters, environments) = (config.clusters.len(), config.environments.len());
+    let message = format!("clusters: {clusters}, environments: {environments}");
+    if clusters == 0 {
+        return Check::warning(CONFIGURATION, format!("{message}; nothing is watched"))
+            .hint("name what to watch under `clusters`");
+    }
+    Check::ok(CONFIGURATION, message)
+}
+
+/// Examines a cluster through each of its watchers.
+async fn watchers(cluster: &ClusterConfig, clock: &dyn Clock) -> Report {
+    let settings = ExamineSettings::new(cluster.into());
+    let answers = cluster.watchers.iter().map(|watcher| examine(watcher, &settings, clock));
+    let mut report = Report::default();
+    for (watcher, answer) in cluster.watchers.iter().zip(join_all(answers).await) {
+        let subject = clusters::subject(cluster, watcher);
+        let found = clusters::judge(&subject, &cluster.name, answer);
+        report.checks.extend(found.checks);
+        report.missing.extend(found.missing);
+    }
+    report
+}
