@@ -26,6 +26,11 @@ pub enum Command {
     Demo(DemoArgs),
     /// Build the view anew from the log
     Rebuild(RebuildArgs),
+    /// Judge objects of a file by their state, without a server
+    #[command(after_help = "Examples:
+  kubectl get pods -o json | strandline health -f -
+  strandline health -f objects.yaml -o json")]
+    Health(HealthArgs),
     /// Reads.
     #[command(flatten)]
     Read(ReadCommand),
@@ -248,6 +253,32 @@ pub struct RebuildArgs {
     pub data: PathBuf,
 }
 
+/// What to judge.
+#[derive(Clone, Debug, Args)]
+pub struct HealthArgs {
+    /// The objects, in YAML or JSON, as documents, lists or one a line; `-` reads standard input
+    #[arg(short, long = "filename", value_name = "FILE")]
+    pub file: PathBuf,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = HealthFormat::Table)]
+    pub output: HealthFormat,
+    /// Leave the headers of tables out
+    #[arg(long)]
+    pub no_headers: bool,
+    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are heeded
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]
+    pub color: ColorChoice,
+}
+
+/// Form of verdicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HealthFormat {
+    /// Columns for people.
+    Table,
+    /// A JSON object on each line.
+    Json,
+}
+
 /// Checks a moment here, so that a slip of the finger costs no round trip; the server reads it again.
 fn moment(text: &str) -> Result<String, String> {
     text.parse::<At>().map(|_| text.to_owned())
@@ -287,6 +318,8 @@ mod tests {
             "strandline serve --config c.yaml --listen [::1]:80 --data d",
             "strandline demo --seed 7",
             "strandline version -o json",
+            "strandline health -f objects.yaml",
+            "strandline health --filename - -o json",
         ] {
             assert!(parse(line).is_ok(), "{line}");
         }
@@ -298,6 +331,8 @@ mod tests {
             "strandline get env --limit 0",
             "strandline get resources",
             "strandline tree",
+            "strandline health",
+            "strandline health -f a -o yaml",
             "strandline get env -o xml",
         ] {
             assert_eq!(parse(line).err(), Some(2), "{line}");

@@ -5,7 +5,9 @@
 
 mod args;
 mod client;
+mod documents;
 mod error;
+mod health;
 mod output;
 mod read;
 mod serve;
@@ -14,8 +16,8 @@ mod tree;
 mod views;
 
 pub use args::{
-    Cli, ColorChoice, Command, DemoArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,
-    ReadCommand, RebuildArgs, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
+    Cli, ColorChoice, Command, DemoArgs, GetCommand, HealthArgs, HealthFormat, HistoryArgs, ListArgs,
+    OutputArgs, OutputFormat, ReadCommand, RebuildArgs, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
 };
 pub use error::{CliError, Exit};
 
@@ -28,6 +30,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Serve(args) => serve::serve(args),
         Command::Demo(args) => serve::demo(args),
         Command::Rebuild(args) => serve::rebuild(args),
+        Command::Health(args) => health::health(args),
         Command::Read(command) => read::run(command),
     }
 }
