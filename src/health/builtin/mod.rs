@@ -26,6 +26,7 @@ mod silent;
 mod stateful_set;
 mod volume_attachment;
 mod volume_snapshot;
+mod workflow;
 
 pub(super) use silent::has_no_health;
 
@@ -48,6 +49,8 @@ pub(super) fn rule(group: &str, kind: &str) -> Option<(&'static str, Rule)> {
         }
         ("apiregistration.k8s.io", "APIService") => ("builtin/APIService", api_service::judge),
         ("apps" | "extensions", kind) => return workload(kind).or_else(|| ingress(group, kind)),
+        // The one kind that is not Kubernetes' own and yet has a rule of its own in Argo CD's engine.
+        ("argoproj.io", "Workflow") => ("builtin/Workflow", workflow::judge),
         ("autoscaling", "HorizontalPodAutoscaler") => ("builtin/HorizontalPodAutoscaler", autoscaler::judge),
         ("batch", "CronJob") => ("builtin/CronJob", cron_job::judge),
         ("batch", "Job") => ("builtin/Job", job::judge),

@@ -139,20 +139,23 @@ impl<'a> Condition<'a> {
                 self.opinion(Health::Healthy, false)
             }
             (None, _) => None,
-            (_, Some(Meaning::Waiting)) => self.opinion(Health::Progressing, true),
-            (_, Some(Meaning::Good)) => None,
+            (Some(Meaning::Lacking), Some(Meaning::Waiting)) => self.opinion(Health::Progressing, true),
             (_, _) => self.opinion(Health::Degraded, true),
         }
     }
 
     fn judge_unmet(&self, whole: bool) -> Option<Opinion> {
+        // A summary covers its parts, such as `TestSuccess`, but not what stands beside it, such as `Synced`.
+        if whole && (self.meaning.is_none() || self.words.len() > 1) {
+            return None;
+        }
         match (self.meaning, self.why()) {
             (Some(Meaning::Good), Some(Meaning::Bad)) => self.opinion(Health::Degraded, true),
             (Some(Meaning::Good), Some(Meaning::Missing)) => self.opinion(Health::Degraded, false),
             (Some(Meaning::Good), _) if whole => None,
             (Some(Meaning::Good), why) => self.missed(why),
-            (Some(Meaning::Waiting) | None, Some(Meaning::Bad)) => self.opinion(Health::Degraded, true),
-            (None, _) => self.opinion(Health::Progressing, false),
+            (Some(Meaning::Waiting), Some(Meaning::Bad)) => self.opinion(Health::Degraded, true),
+            (None, Some(Meaning::Bad)) => self.opinion(Health::Degraded, false),
             (Some(Meaning::Bad | Meaning::Lacking | Meaning::Missing), _) => {
                 self.opinion(Health::Healthy, false)
             }
@@ -177,11 +180,17 @@ impl<'a> Condition<'a> {
 }
 
 /// What the conditions of a status say together; none where there are none that mean anything.
-pub(super) fn judge(status: Section<'_>, generation: i64) -> Result<Option<Opinion>, Malformed> {
+///
+/// `settled` where a word beside them says that all is well: then conditions on the way to it are left over.
+pub(super) fn judge(
+    status: Section<'_>,
+    generation: i64,
+    settled: bool,
+) -> Result<Option<Opinion>, Malformed> {
     let list = status.list("conditions", "status.conditions")?;
     let conditions =
         list.map(|condition| Condition::read(condition, generation)).collect::<Result<Vec<_>, _>>()?;
-    Ok(together(&conditions))
+    Ok(together(&conditions, settled))
 }
 
 /// What the conditions of the parts say, the worst of them; a part stands up to two objects below the status.
@@ -191,15 +200,17 @@ pub(super) fn of_parts(status: &Map<String, Value>, generation: i64) -> Option<O
     let opinions = parts.into_iter().chain(deeper).filter_map(|part| {
         let list = part.get("conditions")?.as_array()?.iter();
         let read = list.map(|one| Condition::read(Section::of(one, "conditions"), generation));
-        together(&read.filter_map(Result::ok).collect::<Vec<_>>())
+        together(&read.filter_map(Result::ok).collect::<Vec<_>>(), false)
     });
     Some(Opinion { summary: false, ..opinions.reduce(graver)? })
 }
 
-fn together(conditions: &[Condition<'_>]) -> Option<Opinion> {
+fn together(conditions: &[Condition<'_>], settled: bool) -> Option<Opinion> {
     let summary = |status| conditions.iter().any(|one| one.is_summary() && one.status == status);
     let whole = summary(Status::True) && !summary(Status::False);
-    conditions.iter().filter_map(|condition| condition.judge(whole)).reduce(graver)
+    let left_over = |one: &Opinion| whole && settled && one.health == Health::Progressing;
+    let opinions = conditions.iter().filter_map(|condition| condition.judge(whole));
+    opinions.filter(|one| !left_over(one)).reduce(graver)
 }
 
 fn graver(one: Opinion, other: Opinion) -> Opinion {

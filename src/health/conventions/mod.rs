@@ -1,7 +1,8 @@
 //! Kinds without a rule of their own, by the conventions that most controllers keep.
 //!
-//! In the order of trust: a wish to pause, whether the newest spec was seen, conditions, words such as `phase`,
-//! errors, counts of replicas, flags. An object that nobody reports on is plain configuration and has no health.
+//! In the order of trust: a wish to pause, whether the newest spec was seen, conditions, words such as
+//! `phase`, errors, counts of replicas, flags. An object that nobody reports on is configuration and has no
+//! health.
 
 mod conditions;
 mod replicas;
@@ -87,7 +88,7 @@ fn paused(spec: &Value) -> Option<Opinion> {
     Some(Opinion::new(Health::Suspended, name, "Suspended", ""))
 }
 
-/// An object without a status: awaited where a controller has laid its hand on it or must, else configuration.
+/// An object without a status: awaited where a controller holds it or must answer, else configuration.
 fn unreported(object: &Object<'_>, spec: &Value) -> Option<Opinion> {
     let asks = WORKLOADS.iter().any(|name| spec.get(name).is_some());
     let claimed = !object.metadata.finalizers().is_empty();
@@ -104,11 +105,13 @@ fn by_status(object: &Object<'_>, spec: &Value, status: &Map<String, Value>) -> 
         let message = "Waiting for the newest spec to be seen";
         return Ok(Opinion::progressing("observedGeneration", NOT_OBSERVED, message));
     }
-    let conditions = conditions::judge(section, generation)?;
+    let state = states::of_whole(status);
+    let settled = state.as_ref().is_some_and(|one| one.health == Health::Healthy);
+    let conditions = conditions::judge(section, generation, settled)?;
     let parts = conditions::of_parts(status, generation).or_else(|| states::of_parts(status));
     let said = Said {
         conditions,
-        state: states::of_whole(status),
+        state,
         error: states::of_error(status),
         counts: replicas::judge(spec, status),
         parts,
@@ -152,7 +155,7 @@ impl Said {
         if unwell(&&conditions) || (whole && sure) {
             return conditions;
         }
-        // Of a whole that is well, a part can only tell that it is not yet or no longer so; `health` has the last word.
+        // Of a whole that is well, a part can only tell that it is not so everywhere; of `health` not even that.
         let known = state.is_some() || counts.is_some() || conditions.is_some();
         let last = state.as_ref().is_some_and(|one| one.rule == "conventions/health");
         let tells = |part: &Opinion| matches!(part.health, Health::Progressing | Health::Degraded) && !last;

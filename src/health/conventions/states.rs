@@ -7,7 +7,7 @@ use super::words::{self, Meaning};
 use crate::model::Health;
 
 /// Names under which controllers tell the state of the whole.
-const STATES: [&str; 12] = [
+const STATES: [&str; 14] = [
     "phase",
     "state",
     "status",
@@ -20,6 +20,8 @@ const STATES: [&str; 12] = [
     "summary",
     "compliant",
     "conditionStatus",
+    "robustness",
+    "lifecycle",
 ];
 /// Last words of names under which they tell the state of a part.
 const ENDINGS: [&str; 4] = ["phase", "state", "status", "health"];
@@ -61,7 +63,7 @@ pub(super) fn of_whole(status: &Members) -> Option<Opinion> {
 pub(super) fn strange(status: &Members) -> Option<Opinion> {
     STATES.iter().find_map(|name| {
         let text = status.get(*name)?.as_str().filter(|text| !text.is_empty())?;
-        Some(Opinion::new(Health::Unknown, name, text, beside(status)))
+        Some(worded(Health::Unknown, name, text, status))
     })
 }
 
@@ -130,7 +132,16 @@ fn told(name: &str, value: &Value, beside_in: &Members) -> Option<Opinion> {
         Meaning::Missing => Health::Missing,
         Meaning::Bad => Health::Degraded,
     };
-    Some(Opinion::new(health, name, text, beside(beside_in)))
+    Some(worded(health, name, text, beside_in))
+}
+
+/// A word is a reason; a sentence is a message, unless another stands beside it.
+fn worded(health: Health, name: &str, text: &str, beside_in: &Members) -> Opinion {
+    match (beside(beside_in), text.contains(char::is_whitespace)) {
+        (message, false) => Opinion::new(health, name, text, message),
+        (message, true) if message.is_empty() => Opinion::new(health, name, "", text),
+        (message, true) => Opinion::new(health, name, "", format!("{text}: {message}")),
+    }
 }
 
 fn is_of_another_time(words: &[String]) -> bool {

@@ -59,6 +59,10 @@ fn of_several_conditions_trouble_counts_and_a_summary_covers_its_parts() {
     let ready = ("Ready", "True", "Up");
     for (list, expected) in [
         (vec![ready, ("Synced", "False", "ReconcileError")], "Synced: Degraded [ReconcileError]"),
+        (vec![ready, ("TestSuccess", "False", "TestFailed")], "Ready: Healthy [Up]"),
+        (vec![ready, ("LiveMigratable", "False", "CannotMigrate")], "Ready: Healthy [Up]"),
+        (vec![ready, ("Fallback", "False", "NoFallbackFound")], "Ready: Healthy [Up]"),
+        (vec![("Available", "True", ""), ("Degraded", "True", "Sync")], "Degraded: Degraded [Sync]"),
         (vec![ready, ("Synced", "False", "Peculiar")], "Ready: Healthy [Up]"),
         (vec![ready, ("PartiallyReady", "True", "")], "Ready: Healthy [Up]"),
         (vec![ready, ("Progressing", "True", "NewReplicaSetAvailable")], "Ready: Healthy [Up]"),
@@ -111,6 +115,7 @@ fn a_word_for_the_state_counts_wherever_it_stands() {
             json!({"health": {"status": "Healthy"}, "sync": {"status": "OutOfSync"}}),
             "health: Healthy [Healthy]",
         ),
+        (json!({"state": "Cluster in healthy state"}), "state: Healthy [] Cluster in healthy state"),
         (json!({"state": {"phase": "Pending"}}), "state: Progressing [Pending]"),
         (json!({"ready": false}), "ready: Progressing []"),
         (json!({"ready": true}), "ready: Healthy []"),
@@ -129,6 +134,12 @@ fn conditions_and_states_are_weighed_against_each_other() {
         ("Starting", ready("False", "Peculiar"), "phase: Progressing [Starting]"),
         ("Starting", ready("False", "BadImage"), "Ready: Degraded [BadImage]"),
         ("Scaling", ready("True", ""), "Ready: Healthy []"),
+        (
+            "Ready",
+            json!([{"type": "Ready", "status": "True"}, {"type": "Initializing", "status": "True"}]),
+            "Ready: Healthy []",
+        ),
+        ("Attached", json!([{"type": "Restore", "status": "False"}]), "phase: Healthy [Attached]"),
         ("Failed", ready("True", ""), "phase: Degraded [Failed]"),
         ("Stopped", ready("False", "Peculiar"), "phase: Suspended [Stopped]"),
         ("Running", ready("False", "Peculiar"), "Ready: Degraded [Peculiar]"),

@@ -1,4 +1,4 @@
-//! What the words mean by which controllers tell a state: `InProgress`, `PENDING_RERUN`, `Ready`, `not found`.
+//! What the words mean by which controllers tell a state: `InProgress`, `PENDING_RERUN`, `not found`.
 //!
 //! Words are told apart by their meaning, never by who says them.
 
@@ -47,7 +47,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The meaning of a name, such as a condition's type or reason: explicit words first, then the form of the verb.
+/// The meaning of a name, such as a condition's type: explicit words first, then the form of the verb.
 pub(super) fn of_name(text: &str) -> Option<Meaning> {
     let words = words(text);
     phrase(&words).or_else(|| words.iter().any(|word| is_under_way(word)).then_some(Meaning::Waiting))
@@ -93,7 +93,7 @@ fn is_denial(word: &str) -> bool {
     matches!(word, "not" | "no" | "non" | "never" | "without" | "out" | "isn't" | "doesn't" | "0")
 }
 
-/// What remains of a word that is denied: `not ready` lacks something, `not found` is missing, `no error` is good.
+/// What remains of a word that is denied: `not ready` lacks, `not found` is missing, `no error` is good.
 fn denial_of(word: &str) -> Option<Meaning> {
     match of_word(word) {
         _ if matches!(word, "found" | "find" | "exist" | "exists" | "existing" | "present") => {
@@ -109,8 +109,8 @@ fn denial_of(word: &str) -> Option<Meaning> {
 }
 
 /// Words that end like activities and are none.
-const THINGS: &str = "string thing nothing setting binding mapping rating routing matching during using billing \
-    monitoring logging networking scheduling peering";
+const THINGS: &str = "string thing nothing setting binding mapping rating routing matching during using \
+    billing monitoring logging networking scheduling peering";
 
 /// Whether a word is an activity by its form.
 fn is_under_way(word: &str) -> bool {
@@ -121,37 +121,39 @@ fn is_under_way(word: &str) -> bool {
 const VOCABULARY: [(Meaning, &str); 6] = [
     (
         Meaning::Good,
-        "ready running healthy available active succeeded success successful successfully complete completed \
-         completion done finished bound ok okay green normal online up valid accepted approved synced sync \
-         synchronized synchronised deployed installed established programmed reconciled registered promoted \
-         applied enabled connected created provisioned configured exists found initialized initialised resolved \
-         verified validated compliant passed passing stable steady optimal operational serving listening \
-         streaming working latest current updated issued attached alive live sufficient bootstrapped fresh \
-         uptodate allocated joined formed adopted published loaded started idle satisfied reachable imported \
-         granted ensured met provided",
+        "ready running healthy available active succeeded success successful successfully complete \
+         completed completion done finished bound ok okay green normal online up valid accepted approved \
+         synced sync synchronized synchronised deployed installed established programmed reconciled \
+         registered promoted applied enabled connected created provisioned configured exists found \
+         initialized initialised resolved verified validated compliant passed passing stable steady \
+         optimal operational serving listening streaming working latest current updated issued attached \
+         alive live sufficient bootstrapped fresh uptodate allocated joined formed adopted published \
+         loaded started idle satisfied reachable imported granted ensured met provided admitted \
+         generated discovered delivered released upgraded",
     ),
     (
         Meaning::Waiting,
-        "pending progress progressing inprogress queued scheduled waiting wait requested submitted retry retries \
-         rerun requeued init initial partial partially yellow backoff reconciling creating updating deleting \
-         terminating provisioning initializing initialising installing upgrading restarting deploying scaling \
-         starting stopping syncing recovering rebuilding restoring uninstalling importing unpacking rolling \
-         awaiting await incomplete unfinished yet soon",
+        "pending progress progressing inprogress queued scheduled waiting wait requested submitted retry \
+         retries rerun requeued init initial partial partially yellow backoff reconciling creating \
+         updating deleting terminating provisioning initializing initialising installing upgrading \
+         restarting deploying scaling starting stopping syncing recovering rebuilding restoring \
+         uninstalling importing unpacking rolling awaiting await incomplete unfinished yet soon",
     ),
     (
         Meaning::Halted,
-        "suspended suspend paused pause stopped halted disabled hibernated hibernating hibernation inactive \
-         sleeping asleep parked dormant ignored cordoned shelved maintenance archived",
+        "suspended suspend paused pause stopped halted disabled hibernated hibernating hibernation \
+         inactive sleeping asleep parked dormant ignored cordoned shelved maintenance archived",
     ),
     (Meaning::Unknown, "unknown undetermined indeterminate unspecified"),
     (Meaning::Missing, "missing absent notfound vanished"),
     (
         Meaning::Bad,
-        "err unhealthy unreachable unresolved unusable unsupported unauthorized unauthorised unschedulable \
-         unsatisfiable unsatisfied denied refused lost broken red critical fatal dead evicted insufficient \
-         forbidden unable cannot couldn't can't warning warn disconnected offline down noncompliant problem bad \
-         wrong incompatible inaccessible duplicate duplicated dangling dropped oomkilled killed pressure exception \
-         illegal impossible unprocessable undefined unrecognized timedout blocked revoked compromised terminal faulted faulty",
+        "err unhealthy unreachable unresolved unusable unsupported unauthorized unauthorised \
+         unschedulable unsatisfiable unsatisfied denied refused lost broken red critical fatal dead \
+         evicted insufficient forbidden unable cannot couldn't can't warning warn disconnected offline \
+         down noncompliant problem bad wrong incompatible inaccessible duplicate duplicated dangling \
+         dropped oomkilled killed pressure exception illegal impossible unprocessable undefined \
+         unrecognized timedout blocked revoked compromised terminal faulted faulty",
     ),
 ];
 

@@ -1,4 +1,5 @@
-//! Objects with wrong types in any place, members left out, and deep nesting: always a verdict, never a better one.
+//! Objects with wrong types in any place, members left out, and deep nesting: always a verdict, never a better
+//! one.
 
 use std::sync::LazyLock;
 
@@ -109,7 +110,7 @@ fn another(old: &Value, choice: usize) -> Value {
     let nested =
         (0..20).fold(json!(7), |inner, at| if at % 2 == 0 { json!([inner]) } else { json!({"a": inner}) });
     let others =
-        [json!("Odd"), json!(7), json!(-1.5), json!(true), json!([7]), json!({"a": 7}), json!([[]]), nested];
+        [json!("Odd"), json!(7), json!(-1.5), json!(false), json!([7]), json!({"a": 7}), json!([[]]), nested];
     let same = |value: &&Value| std::mem::discriminant(*value) == std::mem::discriminant(old);
     let others: Vec<_> = others.iter().filter(|value| !same(value)).collect();
     others.get(choice % others.len()).map_or(Value::Null, |value| (*value).clone())
@@ -135,12 +136,16 @@ proptest! {
         let verdict = assessed(&object);
         prop_assert_ne!(verdict.health, Some(Health::Healthy), "{} in {}: {:?}", place, object, verdict);
         prop_assert!(verdict.health.is_some(), "{} in {}: {:?}", place, object, verdict);
-        prop_assert!(!verdict.reason.is_empty() || !verdict.message.is_empty() || verdict.health != Some(Health::Unknown));
+        let silent = verdict.reason.is_empty() && verdict.message.is_empty();
+        prop_assert!(!silent || verdict.health != Some(Health::Unknown), "{:?}", verdict);
     }
 
     /// However many members are wrong or gone, there is a verdict that says by which rule.
     #[test]
-    fn there_is_always_a_verdict(sample: Index, changes in prop::collection::vec((any::<Index>(), any::<usize>(), any::<bool>()), 1..6)) {
+    fn there_is_always_a_verdict(
+        sample: Index,
+        changes in prop::collection::vec((any::<Index>(), any::<usize>(), any::<bool>()), 1..6),
+    ) {
         let mut object = sample.get(&SAMPLES).clone();
         for (place, choice, drop) in changes {
             let mut found = Vec::new();
@@ -159,7 +164,7 @@ fn what_nests_deeper_than_anyone_reads_is_not_taken_for_health() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for (api_version, kind) in [("v1", "Pod"), ("v1", "Node"), ("example.org/v1", "Thing")] {
         let text = format!(
-            r#"{{"apiVersion": "{api_version}", "kind": "{kind}", "spec": {deep}, "status": {{"conditions": {deep}}}}}"#
+            r#"{{"apiVersion": "{api_version}", "kind": "{kind}", "status": {{"conditions": {deep}}}}}"#
         );
         let verdict = assess(&Object::parse(&text).unwrap());
         assert!(!matches!(verdict.health, None | Some(Health::Healthy)), "{kind}: {verdict:?}");
