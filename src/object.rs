@@ -46,6 +46,8 @@ pub struct Metadata<'a> {
     pub deletion_timestamp: Option<Timestamp>,
     /// Counts what was asked of it; zero when the kind does not count.
     pub generation: i64,
+    /// Finalizers as they stand in the text; read them with [`Metadata::finalizers`].
+    pub finalizers: Option<&'a str>,
     /// Annotations as they stand in the text; read one with [`Metadata::annotation`].
     pub annotations: Option<&'a str>,
 }
@@ -112,6 +114,13 @@ impl<'a> Object<'a> {
         self.status.get_or_init(|| self.parsed("status"))
     }
 
+    /// Whether it has a name and nothing else.
+    pub fn is_bare(&self) -> bool {
+        let named = ["apiVersion", "kind", "metadata"];
+        let empty = |text: &str| matches!(text, "{}" | "[]" | "null" | "\"\"");
+        self.members.0.iter().all(|(name, value)| named.contains(&name.as_ref()) || empty(value))
+    }
+
     /// A top-level field as it stands in the text.
     pub fn field(&self, name: &str) -> Option<&'a str> {
         self.members.get(name)
@@ -133,6 +142,11 @@ impl<'a> Metadata<'a> {
         Members::parse(self.annotations?).ok()?.text(name)
     }
 
+    /// Who holds the object back from its deletion; empty where the list is none of texts.
+    pub fn finalizers(&self) -> Vec<Cow<'a, str>> {
+        self.finalizers.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    }
+
     fn read(members: Members<'a>) -> Self {
         let text = |name| members.text(name).unwrap_or_default();
         let labels: Members<'a> = members.read("labels").unwrap_or_default();
@@ -146,6 +160,7 @@ impl<'a> Metadata<'a> {
             creation_timestamp: text("creationTimestamp").parse().ok(),
             deletion_timestamp: text("deletionTimestamp").parse().ok(),
             generation: members.read("generation").unwrap_or_default(),
+            finalizers: members.get("finalizers"),
             annotations: members.get("annotations"),
         }
     }
@@ -182,6 +197,7 @@ mod tests {
         "metadata": {
             "name": "web-0", "namespace": "shop", "uid": "u-1", "generation": 3,
             "creationTimestamp": "2026-11-20T14:05:00Z", "deletionTimestamp": null,
+            "finalizers": ["example.org/keep"],
             "labels": {"app": "web", "odd": 7, "none": null, "quo\"ted": "a\nb"},
             "annotations": {"note": "a \"word\"", "n": 1},
             "ownerReferences": [
@@ -203,6 +219,7 @@ mod tests {
         assert_eq!(metadata.generation, 3);
         assert_eq!(metadata.creation_timestamp, "2026-11-20T14:05:00Z".parse().ok());
         assert_eq!(metadata.deletion_timestamp, None);
+        assert_eq!(metadata.finalizers(), ["example.org/keep"]);
         assert_eq!(metadata.label("app"), Some("web"));
         assert_eq!(metadata.label("quo\"ted"), Some("a\nb"));
         assert_eq!(metadata.labels.len(), 2, "labels that are not text are left out");
@@ -230,7 +247,7 @@ mod tests {
             "[]",
             "null",
             r#""text""#,
-            r#"{"name": 1, "uid": {}, "generation": "2", "labels": [], "annotations": 4}"#,
+            r#"{"name": 1, "uid": {}, "generation": "2", "labels": [], "annotations": 4, "finalizers": {}}"#,
             r#"{"ownerReferences": {}, "creationTimestamp": "yesterday", "deletionTimestamp": 12}"#,
         ];
         for metadata in metadata {
@@ -240,6 +257,7 @@ mod tests {
             assert_eq!(object.metadata.generation, 0);
             assert_eq!(object.metadata.deletion_timestamp, None);
             assert_eq!(object.metadata.annotation("a"), None);
+            assert!(object.metadata.finalizers().is_empty());
             assert!(object.metadata.owner_references.is_empty());
         }
     }

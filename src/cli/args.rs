@@ -37,6 +37,11 @@ pub enum Command {
   strandline doctor --config strandline.yaml
   strandline doctor --config strandline.yaml -o json | jq -r '.missing[].yaml'")]
     Doctor(DoctorArgs),
+    /// Judge objects of a file by their state, without a server
+    #[command(after_help = "Examples:
+  kubectl get pods -o json | strandline health -f -
+  strandline health -f objects.yaml -o json")]
+    Health(HealthArgs),
     /// Reads.
     #[command(flatten)]
     Read(ReadCommand),
@@ -351,6 +356,32 @@ pub enum ReportFormat {
     Yaml,
 }
 
+/// What to judge.
+#[derive(Clone, Debug, Args)]
+pub struct HealthArgs {
+    /// The objects, in YAML or JSON, as documents, lists or one a line; `-` reads standard input
+    #[arg(short, long = "filename", value_name = "FILE")]
+    pub file: PathBuf,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = HealthFormat::Table)]
+    pub output: HealthFormat,
+    /// Leave the headers of tables out
+    #[arg(long)]
+    pub no_headers: bool,
+    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are heeded
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]
+    pub color: ColorChoice,
+}
+
+/// Form of verdicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HealthFormat {
+    /// Columns for people.
+    Table,
+    /// A JSON object on each line.
+    Json,
+}
+
 /// Checks a moment here, so that a slip of the finger costs no round trip; the server reads it again.
 fn moment(text: &str) -> Result<String, String> {
     text.parse::<At>().map(|_| text.to_owned())
@@ -369,54 +400,4 @@ fn uid(text: &str) -> Result<Uid, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_definitions_hold_together() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn commands_read_like_kubectl() {
-        let parse = |line: &str| Cli::try_parse_from(line.split(' ')).map_err(|error| error.exit_code());
-        for line in [
-            "strandline get env --tier production,staging --health degraded -o wide --at 2h",
-            "strandline get clusters --no-headers",
-            "strandline get resources -e shop.web.production --kind Pod --limit 5",
-            "strandline tree shop.web.production --all --color never",
-            "strandline history some-uid --bodies -o yaml",
-            "strandline events shop.web.production --type warning --reason BackOff,Unhealthy --at 2h",
-            "strandline events --resource some-uid --cluster eu-west -o wide",
-            "strandline serve --config c.yaml --listen [::1]:80 --data d",
-            "strandline demo --seed 7",
-            "strandline coverage --cluster a,b --kind Deployment.apps --state gap,Excluded --at 2h -o wide",
-            "strandline kinds",
-            "strandline kinds --config c.yaml --cluster one -o name",
-            "strandline doctor --config c.yaml --data d --cluster one -o yaml",
-            "strandline version -o json",
-        ] {
-            assert!(parse(line).is_ok(), "{line}");
-        }
-        for line in [
-            "strandline",
-            "strandline get",
-            "strandline get env --tier prod",
-            "strandline get env --at yesterday",
-            "strandline get env --limit 0",
-            "strandline get resources",
-            "strandline tree",
-            "strandline events",
-            "strandline events shop.web.production --resource some-uid",
-            "strandline events shop.web.production --cluster eu-west",
-            "strandline events shop.web.production --type warnings",
-            "strandline get env -o xml",
-            "strandline coverage --state blind",
-            "strandline kinds --cluster one",
-            "strandline doctor --config c.yaml -o wide",
-        ] {
-            assert_eq!(parse(line).err(), Some(2), "{line}");
-        }
-    }
-}
+mod tests;

@@ -7,7 +7,9 @@ mod args;
 mod client;
 mod coverage;
 mod doctor;
+mod documents;
 mod error;
+mod health;
 mod kinds;
 mod output;
 mod read;
@@ -17,9 +19,9 @@ mod tree;
 mod views;
 
 pub use args::{
-    Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EventsArgs, GetCommand, HistoryArgs,
-    KindsArgs, ListArgs, OutputArgs, OutputFormat, ReadCommand, RebuildArgs, ReportFormat, ServeArgs,
-    ServerArgs, TreeArgs, VersionArgs,
+    Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EventsArgs, GetCommand, HealthArgs,
+    HealthFormat, HistoryArgs, KindsArgs, ListArgs, OutputArgs, OutputFormat, ReadCommand, RebuildArgs,
+    ReportFormat, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
 };
 pub use error::{CliError, Exit};
 
@@ -34,6 +36,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Rebuild(args) => serve::rebuild(args),
         Command::Kinds(args) => kinds::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Health(args) => health::health(args),
         Command::Read(command) => read::run(command),
     }
 }

@@ -31,13 +31,18 @@ impl<'a> Section<'a> {
         Section { name: "status", value: object.status() }
     }
 
+    /// Whether there is nothing at all.
+    pub(super) fn is_absent(self) -> bool {
+        self.value.is_null()
+    }
+
     /// A part read elsewhere.
     pub(super) fn of(value: &'a Value, name: &'static str) -> Self {
         Section { name, value }
     }
 
     /// The value at a dotted path; none where it or anything above it is absent or null.
-    fn at(self, path: &str) -> Result<Option<&'a Value>, Malformed> {
+    pub(super) fn at(self, path: &str) -> Result<Option<&'a Value>, Malformed> {
         let mut value = self.value;
         let mut walked = 0;
         for name in path.split('.') {
@@ -51,7 +56,8 @@ impl<'a> Section<'a> {
         Ok(Some(value).filter(|value| !value.is_null()))
     }
 
-    fn malformed(self, path: &str, expected: &'static str) -> Malformed {
+    /// Says that a field below this section is not what it should be.
+    pub(super) fn malformed(self, path: &str, expected: &'static str) -> Malformed {
         let dot = if path.is_empty() { "" } else { "." };
         Malformed { field: format!("{}{dot}{path}", self.name), expected }
     }

@@ -12,7 +12,9 @@ pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     for (condition, health) in outcomes {
         let Some(met) = status.condition(condition)? else { continue };
         if met.text("status")? == "True" {
-            return Ok(Finding::new(health, condition, met.text("message")?));
+            // Argo CD says nothing of a suspended job, and of a resumed one that it is Healthy; ours still runs.
+            let message = if health == Health::Suspended { "" } else { met.text("message")? };
+            return Ok(Finding::new(health, condition, message));
         }
     }
     Ok(Finding::progressing("Running", ""))
@@ -29,7 +31,8 @@ mod tests {
         for (condition, status, expected) in [
             ("Failed", "True", "Degraded [Failed] why"),
             ("Complete", "True", "Healthy [Complete] why"),
-            ("Suspended", "True", "Suspended [Suspended] why"),
+            ("Suspended", "True", "Suspended [Suspended]"),
+            ("Suspended", "False", "Progressing [Running]"),
             ("Failed", "False", "Progressing [Running]"),
         ] {
             let conditions = json!([{"type": condition, "status": status, "message": "why"}]);

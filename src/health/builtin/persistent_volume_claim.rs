@@ -10,7 +10,7 @@ pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
         "Bound" => Finding::healthy(),
         "Pending" => Finding::progressing("Pending", ""),
         "Lost" => Finding::new(Health::Degraded, "Lost", ""),
-        phase => Finding::new(Health::Unknown, phase, ""),
+        phase => Finding::unknown(phase, ""),
     })
 }
 
@@ -26,7 +26,7 @@ mod tests {
             ("Bound", "Healthy []"),
             ("Pending", "Progressing [Pending]"),
             ("Lost", "Degraded [Lost]"),
-            ("", "Unknown []"),
+            ("", "Unknown [NotReported]"),
         ] {
             let claim =
                 json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": phase}});

@@ -7,6 +7,8 @@ use crate::object::Object;
 
 /// Argo CD's mark on pods that run on although their restart policy says they come to an end.
 const IGNORE_RESTART_POLICY: &str = "argocd.argoproj.io/ignore-restart-policy";
+/// Marks of pods that a deployment waits for: these do come to an end.
+const HOOKS: [(&str, &str); 2] = [("argocd.argoproj.io/hook", "Skip"), ("helm.sh/hook", "crd-install")];
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     let spec = object.spec_part(&["restartPolicy"]);
@@ -15,9 +17,8 @@ pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
         "" => "Always",
         policy => policy,
     };
-    if restart_policy == "Always"
-        && let Some(finding) = stuck(status)?
-    {
+    let stays = restart_policy == "Always" || runs_on(object);
+    if stays && let Some(finding) = stuck(status)? {
         return Ok(finding);
     }
     let message = status.text("message")?;
@@ -25,14 +26,18 @@ pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
         ("Pending", _) => Ok(Finding::progressing(pending_reason(status)?, message)),
         ("Succeeded", _) => Ok(Finding::new(Health::Healthy, status.text("reason")?, message)),
         ("Failed", _) => failed(status, message),
-        ("Running", "Always") => running(status, message),
+        ("Running", _) if stays => running(status, message),
         // A pod that comes to an end is on its way there, however well it runs.
-        ("Running", "OnFailure" | "Never") => match object.metadata.annotation(IGNORE_RESTART_POLICY) {
-            Some(_) => running(status, message),
-            None => Ok(Finding::progressing("RunsToCompletion", message)),
-        },
-        _ => Ok(Finding::new(Health::Unknown, status.text("reason")?, message)),
+        ("Running", "OnFailure" | "Never") => Ok(Finding::progressing("RunsToCompletion", message)),
+        _ => Ok(Finding::unknown(status.text("reason")?, message)),
     }
+}
+
+/// Whether the pod is marked as one that stays and is no hook.
+fn runs_on(object: &Object<'_>) -> bool {
+    let annotation = |name| object.metadata.annotation(name);
+    let hook = || HOOKS.iter().any(|(name, none)| annotation(name).is_some_and(|value| value != *none));
+    annotation(IGNORE_RESTART_POLICY).is_some_and(|value| value == "true") && !hook()
 }
 
 fn containers<'a>(status: Section<'a>) -> Result<impl Iterator<Item = Section<'a>> + use<'a>, Malformed> {
@@ -168,10 +173,18 @@ mod tests {
         assert_eq!(pod("Always", unready(json!({}))), "Progressing [ContainersNotReady]");
         let killed = unready(json!({"terminated": {"reason": "OOMKilled", "exitCode": 137}}));
         assert_eq!(pod("Always", killed), "Degraded [OOMKilled]");
-        assert_eq!(pod("Sometimes", ready.clone()), "Unknown []");
+        assert_eq!(pod("Sometimes", ready.clone()), "Unknown [NotReported]");
         let kept = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"restartPolicy": "Never"}, "status": ready,
             "metadata": {"annotations": {"argocd.argoproj.io/ignore-restart-policy": "true"}}});
         assert_eq!(line(&kept), "builtin/Pod: Healthy []");
+        for (annotation, value) in [("argocd.argoproj.io/hook", "PreSync"), ("helm.sh/hook", "test")] {
+            let mut hook = kept.clone();
+            hook["metadata"]["annotations"][annotation] = json!(value);
+            assert_eq!(line(&hook), "builtin/Pod: Progressing [RunsToCompletion]");
+        }
+        let mut unmarked = kept;
+        unmarked["metadata"]["annotations"][super::IGNORE_RESTART_POLICY] = json!("false");
+        assert_eq!(line(&unmarked), "builtin/Pod: Progressing [RunsToCompletion]");
     }
 
     #[test]
@@ -217,6 +230,6 @@ mod tests {
     fn other_phases() {
         assert_eq!(pod("Never", json!({"phase": "Succeeded"})), "Healthy []");
         assert_eq!(pod("Always", json!({"phase": "Unknown", "reason": "NodeLost"})), "Unknown [NodeLost]");
-        assert_eq!(pod("Always", Value::Null), "Unknown []");
+        assert_eq!(pod("Always", Value::Null), "Unknown [NotReported]");
     }
 }

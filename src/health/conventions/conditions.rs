@@ -1,0 +1,235 @@
+//! What conditions say together: each by the meaning of its type, its status and its reason.
+
+use serde_json::{Map, Value};
+
+use super::Opinion;
+use super::states::below;
+use super::words::{self, Meaning};
+use crate::health::NOT_OBSERVED;
+use crate::health::fields::{Malformed, Section};
+use crate::model::Health;
+
+/// Types that speak for the whole object.
+const SUMMARIES: [&str; 7] =
+    ["ready", "available", "healthy", "succeeded", "complete", "completed", "programmed"];
+
+/// A condition as controllers write it, and as some write it who do not know better.
+struct Condition<'a> {
+    of_type: &'a str,
+    status: Status,
+    reason: &'a str,
+    message: &'a str,
+    /// Info, Warning or Error, where the controller says how bad it is.
+    severity: &'a str,
+    words: Vec<String>,
+    meaning: Option<Meaning>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    True,
+    False,
+    Unknown,
+    /// It speaks of an earlier wish.
+    Stale,
+}
+
+impl<'a> Condition<'a> {
+    fn read(section: Section<'a>, generation: i64) -> Result<Self, Malformed> {
+        let of_type = section.text("type")?;
+        let stale = section.integer("observedGeneration")?.is_some_and(|seen| seen < generation);
+        let status = match section.at("status")? {
+            _ if stale => Status::Stale,
+            Some(Value::Bool(true)) => Status::True,
+            Some(Value::Bool(false)) => Status::False,
+            Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => Status::True,
+            Some(Value::String(text)) if text.eq_ignore_ascii_case("false") => Status::False,
+            None | Some(Value::String(_)) => Status::Unknown,
+            Some(_) => return Err(section.malformed("status", "text")),
+        };
+        let words = words::words(of_type);
+        let meaning = match words.last().map(String::as_str) {
+            // As a phase this waits for its turn; as a condition it has had it.
+            Some("scheduled") => Some(Meaning::Good),
+            _ => words::of_name(of_type),
+        };
+        let (reason, message) = (section.text("reason")?, section.text("message")?);
+        Ok(Condition {
+            of_type,
+            status,
+            reason,
+            message,
+            severity: section.text("severity")?,
+            words,
+            meaning,
+        })
+    }
+
+    /// Whether it speaks for the whole object.
+    fn is_summary(&self) -> bool {
+        matches!(&self.words[..], [word] if SUMMARIES.contains(&word.as_str()))
+    }
+
+    /// Whether it only warns, which says nothing of health: `Warning`, `NoWarnings`.
+    fn only_warns(&self) -> bool {
+        self.words.last().is_some_and(|word| word.starts_with("warning"))
+    }
+
+    /// Whether it says of the same thing as a summary that it is not, or not wholly, so.
+    fn restricts_a_summary(&self) -> bool {
+        self.words.len() > 1
+            && self.words.last().is_some_and(|word| SUMMARIES.contains(&word.as_str()))
+            && matches!(self.meaning, Some(Meaning::Lacking | Meaning::Waiting))
+    }
+
+    /// What its reason means, or else its message.
+    fn why(&self) -> Option<Meaning> {
+        match words::of_name(self.reason) {
+            Some(Meaning::Lacking | Meaning::Good) | None => match words::of_sentence(self.message) {
+                Some(said @ (Meaning::Bad | Meaning::Missing)) => Some(said),
+                said => words::of_name(self.reason).or(said),
+            },
+            meaning => meaning,
+        }
+    }
+
+    fn opinion(&self, health: Health, sure: bool) -> Option<Opinion> {
+        let (reason, summary) = (self.reason, self.is_summary());
+        let rule = format!("conventions/{}", self.of_type);
+        let reason = if reason.is_empty() && health != Health::Healthy { self.of_type } else { reason };
+        Some(Opinion {
+            health,
+            sure,
+            summary,
+            rule,
+            reason: reason.to_owned(),
+            message: self.message.to_owned(),
+        })
+    }
+
+    /// What it says; `whole` where a summary says that the object is as it should be.
+    fn judge(&self, whole: bool) -> Option<Opinion> {
+        match self.status {
+            _ if self.only_warns() => None,
+            Status::True => self.judge_met(whole),
+            Status::False => self.judge_unmet(whole),
+            Status::Unknown if self.meaning == Some(Meaning::Good) && !whole => {
+                self.opinion(Health::Progressing, self.is_summary())
+            }
+            Status::Stale if !whole => {
+                let opinion = self.opinion(Health::Progressing, self.is_summary())?;
+                Some(Opinion { reason: NOT_OBSERVED.to_owned(), ..opinion })
+            }
+            Status::Unknown | Status::Stale => None,
+        }
+    }
+
+    fn judge_met(&self, whole: bool) -> Option<Opinion> {
+        if whole && self.restricts_a_summary() {
+            return None;
+        }
+        match (self.meaning, self.why()) {
+            (Some(Meaning::Good), _) => self.opinion(Health::Healthy, self.is_summary()),
+            (Some(Meaning::Halted), _) => self.opinion(Health::Suspended, true),
+            (Some(Meaning::Waiting), Some(Meaning::Bad)) => self.opinion(Health::Degraded, true),
+            // `Progressing` with a good reason is how a rollout says that it has come to its end.
+            (Some(Meaning::Waiting), Some(Meaning::Good)) if whole => None,
+            (Some(Meaning::Waiting), _) => self.opinion(Health::Progressing, true),
+            (None, _) if words::of_name(self.reason) == Some(Meaning::Good) => {
+                self.opinion(Health::Healthy, false)
+            }
+            (None, _) => None,
+            (Some(Meaning::Lacking), Some(Meaning::Waiting)) => self.opinion(Health::Progressing, true),
+            (_, _) => self.opinion(Health::Degraded, true),
+        }
+    }
+
+    fn judge_unmet(&self, whole: bool) -> Option<Opinion> {
+        // A summary covers its parts, such as `TestSuccess`, but not what stands beside it, such as `Synced`.
+        if whole && (self.meaning.is_none() || self.words.len() > 1) {
+            return None;
+        }
+        match (self.meaning, self.why()) {
+            (Some(Meaning::Good), Some(Meaning::Bad)) => self.opinion(Health::Degraded, true),
+            (Some(Meaning::Good), Some(Meaning::Missing)) => self.opinion(Health::Degraded, false),
+            (Some(Meaning::Good), _) if whole => None,
+            (Some(Meaning::Good), why) => self.missed(why),
+            (Some(Meaning::Waiting), Some(Meaning::Bad)) => self.opinion(Health::Degraded, true),
+            (None, Some(Meaning::Bad)) => self.opinion(Health::Degraded, false),
+            (Some(Meaning::Bad | Meaning::Lacking | Meaning::Missing), _) => {
+                self.opinion(Health::Healthy, false)
+            }
+            _ => None,
+        }
+    }
+
+    /// Something wanted is not there, and nobody speaks of failure.
+    fn missed(&self, why: Option<Meaning>) -> Option<Opinion> {
+        match why {
+            _ if self.severity == "Info" => self.opinion(Health::Progressing, true),
+            Some(Meaning::Halted) => self.opinion(Health::Suspended, true),
+            Some(Meaning::Waiting) => self.opinion(Health::Progressing, true),
+            Some(Meaning::Lacking) => self.opinion(Health::Progressing, false),
+            // Nothing is said at all: nothing is known to have failed.
+            None if self.reason.is_empty() && self.message.is_empty() => {
+                self.opinion(Health::Progressing, false)
+            }
+            _ => self.opinion(Health::Degraded, false),
+        }
+    }
+}
+
+/// What the conditions of a status say together; none where there are none that mean anything.
+///
+/// `settled` where a word beside them says that all is well: then conditions on the way to it are left over.
+pub(super) fn judge(
+    status: Section<'_>,
+    generation: i64,
+    settled: bool,
+) -> Result<Option<Opinion>, Malformed> {
+    let list = status.list("conditions", "status.conditions")?;
+    let conditions =
+        list.map(|condition| Condition::read(condition, generation)).collect::<Result<Vec<_>, _>>()?;
+    Ok(together(&conditions, settled))
+}
+
+/// What the conditions of the parts say, the worst of them; a part stands up to two objects below the status.
+pub(super) fn of_parts(status: &Map<String, Value>, generation: i64) -> Option<Opinion> {
+    let parts: Vec<_> = status.iter().flat_map(below).collect();
+    let deeper: Vec<_> = parts.iter().flat_map(|part| part.iter().flat_map(below)).collect();
+    let opinions = parts.into_iter().chain(deeper).filter_map(|part| {
+        let list = part.get("conditions")?.as_array()?.iter();
+        let read = list.map(|one| Condition::read(Section::of(one, "conditions"), generation));
+        together(&read.filter_map(Result::ok).collect::<Vec<_>>(), false)
+    });
+    Some(Opinion { summary: false, ..opinions.reduce(graver)? })
+}
+
+fn together(conditions: &[Condition<'_>], settled: bool) -> Option<Opinion> {
+    let summary = |status| conditions.iter().any(|one| one.is_summary() && one.status == status);
+    let whole = summary(Status::True) && !summary(Status::False);
+    let left_over = |one: &Opinion| whole && settled && one.health == Health::Progressing;
+    let opinions = conditions.iter().filter_map(|condition| condition.judge(whole));
+    opinions.filter(|one| !left_over(one)).reduce(graver)
+}
+
+fn graver(one: Opinion, other: Opinion) -> Opinion {
+    if weight(&other) > weight(&one) { other } else { one }
+}
+
+/// A sure word comes before a guess, trouble before what is well, and the summary before its parts.
+fn weight(opinion: &Opinion) -> (u8, u8, bool) {
+    let trouble = match opinion.health {
+        Health::Healthy => 0,
+        Health::Progressing => 1,
+        Health::Suspended => 2,
+        Health::Missing | Health::Unknown => 3,
+        Health::Degraded => 4,
+    };
+    let certainty = match (trouble, opinion.sure) {
+        (0, _) => 0,
+        (_, false) => 1,
+        (_, true) => 2,
+    };
+    (certainty, trouble, opinion.summary)
+}

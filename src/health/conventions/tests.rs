@@ -1,0 +1,214 @@
+use serde_json::{Value, json};
+
+use crate::health::tests::line;
+
+/// The verdict on a custom resource with this spec and status.
+fn judged(spec: Value, status: Value) -> String {
+    line(&json!({"apiVersion": "example.dev/v1", "kind": "Database", "metadata": {"generation": 2},
+        "spec": spec, "status": status}))
+    .replace("conventions/", "")
+}
+
+/// The verdict on a status alone.
+fn told(status: Value) -> String {
+    judged(json!({"size": 3}), status)
+}
+
+/// The verdict on conditions alone, each a type, a status and a reason.
+fn conditions(list: &[(&str, &str, &str)]) -> String {
+    let list = list
+        .iter()
+        .map(|(of_type, status, reason)| json!({"type": of_type, "status": status, "reason": reason}));
+    told(json!({"conditions": list.collect::<Vec<_>>()}))
+}
+
+#[test]
+fn a_condition_is_judged_by_its_type_its_status_and_its_reason() {
+    for ((of_type, status, reason), expected) in [
+        (("Ready", "True", "Up"), "Ready: Healthy [Up]"),
+        (("Ready", "true", ""), "Ready: Healthy []"),
+        (("Ready", "False", "BadPassword"), "Ready: Degraded [BadPassword]"),
+        (("Ready", "False", "Peculiar"), "Ready: Degraded [Peculiar]"),
+        (("Ready", "False", "WaitingForVolume"), "Ready: Progressing [WaitingForVolume]"),
+        (("Ready", "False", "PodsNotReady"), "Ready: Progressing [PodsNotReady]"),
+        (("Ready", "False", ""), "Ready: Progressing [Ready]"),
+        (("Ready", "Unknown", "Reconciling"), "Ready: Progressing [Reconciling]"),
+        (("Established", "True", ""), "Established: Healthy []"),
+        (("DatabaseSynchronized", "False", "ApplyFailed"), "DatabaseSynchronized: Degraded [ApplyFailed]"),
+        (("Stalled", "True", "Peculiar"), "Stalled: Degraded [Peculiar]"),
+        (("Degraded", "False", ""), "Degraded: Healthy []"),
+        (("SpecError", "True", ""), "SpecError: Degraded [SpecError]"),
+        (("NotReady", "True", "Initializing"), "NotReady: Progressing [Initializing]"),
+        (("Progressing", "True", "Scaling"), "Progressing: Progressing [Scaling]"),
+        (
+            ("Progressing", "False", "ProgressDeadlineExceeded"),
+            "Progressing: Degraded [ProgressDeadlineExceeded]",
+        ),
+        (("Paused", "True", ""), "Paused: Suspended [Paused]"),
+        (
+            ("Peculiar", "True", ""),
+            "conditions: Progressing [NotReported] No condition tells of readiness yet",
+        ),
+    ] {
+        assert_eq!(conditions(&[(of_type, status, reason)]), expected, "{of_type} {status} {reason}");
+    }
+}
+
+#[test]
+fn of_several_conditions_trouble_counts_and_a_summary_covers_its_parts() {
+    let ready = ("Ready", "True", "Up");
+    for (list, expected) in [
+        (vec![ready, ("Synced", "False", "ReconcileError")], "Synced: Degraded [ReconcileError]"),
+        (vec![ready, ("TestSuccess", "False", "TestFailed")], "Ready: Healthy [Up]"),
+        (vec![ready, ("LiveMigratable", "False", "CannotMigrate")], "Ready: Healthy [Up]"),
+        (vec![ready, ("Fallback", "False", "NoFallbackFound")], "Ready: Healthy [Up]"),
+        (vec![("Available", "True", ""), ("Degraded", "True", "Sync")], "Degraded: Degraded [Sync]"),
+        (vec![ready, ("Synced", "False", "Peculiar")], "Ready: Healthy [Up]"),
+        (vec![ready, ("PartiallyReady", "True", "")], "Ready: Healthy [Up]"),
+        (vec![ready, ("Progressing", "True", "NewReplicaSetAvailable")], "Ready: Healthy [Up]"),
+        (vec![ready, ("Paused", "True", "ByUser")], "Paused: Suspended [ByUser]"),
+        (vec![ready, ("Warning", "True", "DeprecatedFields")], "Ready: Healthy [Up]"),
+        (
+            vec![("Ready", "False", "DoesNotExist"), ("Issuing", "True", "DoesNotExist")],
+            "Issuing: Progressing [DoesNotExist]",
+        ),
+        (vec![("Available", "True", ""), ("Degraded", "True", "Slow")], "Degraded: Degraded [Slow]"),
+        (
+            vec![("JobCreated", "True", ""), ("JobCompleted", "False", "Waiting")],
+            "JobCompleted: Progressing [Waiting]",
+        ),
+    ] {
+        assert_eq!(conditions(&list), expected, "{list:?}");
+    }
+}
+
+#[test]
+fn what_was_said_of_an_earlier_spec_does_not_hold() {
+    let ready = |seen: Value| json!([{"type": "Ready", "status": "True", "observedGeneration": seen}]);
+    assert_eq!(told(json!({"conditions": ready(json!(1))})), "Ready: Progressing [GenerationNotObserved]");
+    assert_eq!(told(json!({"conditions": ready(json!(2))})), "Ready: Healthy []");
+    for seen in [json!(1), json!("1"), json!(-1)] {
+        assert_eq!(
+            told(json!({"observedGeneration": seen, "conditions": ready(json!(2))})),
+            "observedGeneration: Progressing [GenerationNotObserved] Waiting for the newest spec to be seen"
+        );
+    }
+    assert_eq!(told(json!({"observedGeneration": 2})), "observedGeneration: Healthy []");
+}
+
+#[test]
+fn a_word_for_the_state_counts_wherever_it_stands() {
+    for (status, expected) in [
+        (json!({"phase": "Running"}), "phase: Healthy [Running]"),
+        (json!({"state": "FAILED", "message": "disk full"}), "state: Degraded [FAILED] disk full"),
+        (json!({"health": "yellow", "phase": "Ready"}), "health: Progressing [yellow]"),
+        (json!({"printableStatus": "Stopped"}), "printableStatus: Suspended [Stopped]"),
+        (json!({"state": "NotFound"}), "state: Missing [NotFound]"),
+        (json!({"phase": "Unknown"}), "phase: Unknown [Unknown]"),
+        (json!({"phase": "Peculiar"}), "phase: Unknown [Peculiar]"),
+        (json!({"applicationState": {"state": "SUBMITTED"}}), "state: Progressing [SUBMITTED]"),
+        (json!({"phase": "Running", "nodes": [{"state": "Failed"}]}), "state: Degraded [Failed]"),
+        (json!({"phase": "Running", "lastBackup": {"state": "Failed"}}), "phase: Healthy [Running]"),
+        (json!({"phase": "Running", "lastBackupState": "Failed"}), "phase: Healthy [Running]"),
+        (json!({"phase": "Running", "nodes": [{"state": "Disabled"}]}), "phase: Healthy [Running]"),
+        (
+            json!({"health": {"status": "Healthy"}, "sync": {"status": "OutOfSync"}}),
+            "health: Healthy [Healthy]",
+        ),
+        (json!({"state": "Cluster in healthy state"}), "state: Healthy [] Cluster in healthy state"),
+        (json!({"state": {"phase": "Pending"}}), "state: Progressing [Pending]"),
+        (json!({"ready": false}), "ready: Progressing []"),
+        (json!({"ready": true}), "ready: Healthy []"),
+        (json!({"error": {"message": "no disk"}}), "error: Degraded [Error] no disk"),
+        (json!({"reason": "the spec was rejected"}), "reason: Degraded [] the spec was rejected"),
+        (json!({"users": 3}), "status: Unknown [NotUnderstood] The status tells nothing of health"),
+    ] {
+        assert_eq!(told(status.clone()), expected, "{status}");
+    }
+}
+
+#[test]
+fn conditions_and_states_are_weighed_against_each_other() {
+    let ready = |status: &str, reason: &str| json!([{"type": "Ready", "status": status, "reason": reason}]);
+    for (phase, conditions, expected) in [
+        ("Starting", ready("False", "Peculiar"), "phase: Progressing [Starting]"),
+        ("Starting", ready("False", "BadImage"), "Ready: Degraded [BadImage]"),
+        ("Scaling", ready("True", ""), "Ready: Healthy []"),
+        (
+            "Ready",
+            json!([{"type": "Ready", "status": "True"}, {"type": "Initializing", "status": "True"}]),
+            "Ready: Healthy []",
+        ),
+        ("Attached", json!([{"type": "Restore", "status": "False"}]), "phase: Healthy [Attached]"),
+        ("Failed", ready("True", ""), "phase: Degraded [Failed]"),
+        ("Stopped", ready("False", "Peculiar"), "phase: Suspended [Stopped]"),
+        ("Running", ready("False", "Peculiar"), "Ready: Degraded [Peculiar]"),
+    ] {
+        assert_eq!(told(json!({"phase": phase, "conditions": conditions})), expected);
+    }
+}
+
+#[test]
+fn replicas_are_counted_unless_people_hold_a_rollout_back() {
+    let counted = |spec: Value, ready: i64, updated: i64| {
+        judged(spec, json!({"replicas": 3, "readyReplicas": ready, "updatedReplicas": updated}))
+    };
+    assert_eq!(counted(json!({"replicas": 3}), 3, 3), "readyReplicas: Healthy []");
+    assert_eq!(
+        counted(json!({"replicas": 3}), 1, 3),
+        "readyReplicas: Progressing [ReplicasNotReady] readyReplicas: 1 of 3"
+    );
+    let held = json!({"replicas": 3, "updateStrategy": {"rollingUpdate": {"partition": 2}}});
+    assert_eq!(
+        counted(held, 3, 1),
+        "updatedReplicas: Suspended [RolloutPartitioned] updatedReplicas: 1 of 3"
+    );
+    assert_eq!(
+        judged(json!({"replicas": 3}), json!({"replicas": 3})),
+        "readyReplicas: Progressing [ReplicasNotReady] readyReplicas: 0 of 3"
+    );
+}
+
+#[test]
+fn a_wish_to_pause_comes_first() {
+    let failed = || json!({"phase": "Failed"});
+    for spec in
+        [json!({"suspend": true}), json!({"paused": true}), json!({"updateStrategy": {"paused": true}})]
+    {
+        assert!(judged(spec.clone(), failed()).contains(": Suspended [Suspended]"), "{spec}");
+    }
+    assert_eq!(judged(json!({"suspend": false}), failed()), "phase: Degraded [Failed]");
+}
+
+#[test]
+fn what_nobody_reports_on_is_awaited_only_where_someone_must() {
+    let waiting = "conventions/status: Progressing [NotReported] Waiting for a status";
+    let thing = |members: Value| {
+        let mut object = json!({"apiVersion": "example.dev/v1", "kind": "Thing", "metadata": {"name": "it"}});
+        object
+            .as_object_mut()
+            .into_iter()
+            .for_each(|object| object.extend(members.as_object().cloned().unwrap_or_default()));
+        line(&object)
+    };
+    assert_eq!(thing(json!({"spec": {"rules": []}})), "none: none []", "plain configuration");
+    assert_eq!(thing(json!({"data": {"a": 1}, "status": null})), "none: none []");
+    assert_eq!(thing(json!({})), waiting, "nothing but a name");
+    assert_eq!(thing(json!({"spec": {"replicas": 1}})), waiting);
+    assert_eq!(thing(json!({"spec": {"rules": []}, "status": {}})), waiting);
+    let claimed = json!({"spec": {"rules": []}, "metadata": {"finalizers": ["example.dev/keep"]}});
+    assert_eq!(thing(claimed), waiting, "a controller holds it");
+}
+
+#[test]
+fn a_status_of_the_wrong_type_says_so() {
+    assert_eq!(told(json!(7)), "conventions: Unknown [Malformed] status is not an object");
+    assert_eq!(
+        told(json!({"conditions": {"type": "Ready"}})),
+        "conventions: Unknown [Malformed] status.conditions is not a list"
+    );
+    assert_eq!(
+        told(json!({"conditions": [{"type": "Ready", "status": 1}]})),
+        "conventions: Unknown [Malformed] status.conditions.status is not text"
+    );
+}
