@@ -312,11 +312,11 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     let running = start(dir.path());
     let written = running.appender.declare(Vec::new()).await;
     assert!(written.is_ok());
-    assert_eq!(inspect(dir.path()).unwrap(), Some(LogState { schema: 1, head: Offset::ZERO }));
+    assert_eq!(inspect(dir.path()).unwrap(), Some(LogState { schema: 2, head: Offset::ZERO }));
     running.stop();
     filled(dir.path()).await;
     let before = std::fs::read_dir(dir.path()).unwrap().count();
-    assert_eq!(inspect(dir.path()).unwrap(), Some(LogState { schema: 1, head: Offset::new(40) }));
+    assert_eq!(inspect(dir.path()).unwrap(), Some(LogState { schema: 2, head: Offset::new(40) }));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), before, "a look leaves nothing behind");
     std::fs::remove_file(dir.path().join("log.db")).unwrap();
     let lost = inspect(dir.path()).unwrap_err();

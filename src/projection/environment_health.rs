@@ -88,14 +88,17 @@ fn counts(at: &Apply<'_>, environment: i64) -> rusqlite::Result<(HealthCounts, O
     Ok((counts, worst))
 }
 
-/// Since when something that the environment holds has not been watched.
+/// Since when something that the environment holds has not been watched. Where the whole cluster may not be seen, a watch
+/// of the environment's own namespace will do.
 fn gap(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Timestamp>> {
     let sql = r#"SELECT min(g.since) FROM target t
         JOIN coverage g ON g.cluster_id = t.cluster_id AND g.state = 1 AND g.to_offset = ?2
             AND g.namespace IN ('', t.namespace)
         JOIN kind k ON k.id = g.kind_id
         WHERE t.environment_id = ?1 AND ((k.kind = '' AND k."group" = '') OR EXISTS (SELECT 1 FROM member_count c
-            WHERE c.environment_id = t.environment_id AND c.kind_id = g.kind_id AND c.total > 0))"#;
+            WHERE c.environment_id = t.environment_id AND c.kind_id = g.kind_id AND c.total > 0))
+          AND (g.namespace <> '' OR NOT EXISTS (SELECT 1 FROM coverage w WHERE w.kind_id = g.kind_id
+              AND w.namespace = t.namespace AND w.state = 0 AND w.to_offset = ?2))"#;
     let since: Option<i64> =
         at.connection.prepare_cached(sql)?.query_row(params![environment, OPEN], |row| row.get(0))?;
     Ok(since.map(Timestamp::from_micros))

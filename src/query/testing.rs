@@ -342,7 +342,7 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
 
 async fn batch(appender: &Appender, watch: WatchKey, seen: Observed) -> Batch {
     let epoch = appender.begin(Begin::new(&watch, false)).await.expect("a run").epoch;
-    Batch { watch, epoch, phase: Phase::Watch, observed: vec![seen], cursor: None }
+    Batch { watch, epoch, phase: Phase::UpToDate, observed: vec![seen], cursor: None }
 }
 
 /// The environments of [`small_history`].

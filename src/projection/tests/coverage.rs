@@ -20,6 +20,8 @@ pub(super) fn fold(records: &[Record]) -> Vec<WatchCoverage> {
     for Record { offset, observed_at, change } in records {
         let changed = LastChange { offset: *offset, observed_at: *observed_at };
         match change {
+            // Events are messages and no resources.
+            Change::Applied { key, .. } | Change::Deleted { key, .. } if key.kind.is_event() => {}
             Change::Applied { id, key, .. } => {
                 alive.insert(*id, key.clone());
                 last.insert((key.cluster.clone(), key.kind.clone()), changed);

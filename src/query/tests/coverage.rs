@@ -42,6 +42,30 @@ fn only_what_concerns_an_environment_makes_it_unknown() {
 }
 
 #[test]
+fn a_watch_of_its_namespace_stands_in_for_one_of_the_whole_cluster() {
+    let pod = Thing { app: "web".into(), ..Thing::pod("east", "shop", "web") };
+    let (id, scope) = (EnvironmentId::of("shop/web", "production"), Scope::everything());
+    let mut world = World::new([Event::Declare(environments()), Event::Apply(pod)]);
+    let state = |world: &World| {
+        let answer = block_on(world.queries.environment(&scope, At::Now, &id)).unwrap();
+        (answer.value.health.state == Some(Health::Unknown), answer.metadata.coverage.complete)
+    };
+    let steps = [
+        (mark("east", "Pod", "", true), (true, false)),
+        (mark("east", "Pod", "bank", false), (true, false)),
+        (mark("east", "Pod", "shop", false), (false, true)),
+        (mark("east", "Pod", "shop", true), (true, false)),
+        (mark("east", "Pod", "", false), (true, false)),
+        (mark("east", "Pod", "shop", false), (false, true)),
+    ];
+    for (step, expected) in steps {
+        let told = format!("{step:?}");
+        world.go_on([step]);
+        assert_eq!(state(&world), expected, "{told}");
+    }
+}
+
+#[test]
 fn only_now_tells_when_the_cluster_was_last_heard_of() {
     use CoverageState::{Gap, Watched};
     let pod = Thing::pod("east", "shop", "web");
