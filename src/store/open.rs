@@ -5,6 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use thiserror::Error;
 
@@ -86,6 +87,8 @@ fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
     // A reader may meet the moment in which a writer resets the WAL; both sides wait rather than fail.
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(128);
+    // Plans that look at bound values are made anew at each use of a cached statement, which clears them.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // A damaged page must be an error, not a wrong answer.
     connection.pragma_update(None, "cell_size_check", true)?;
     // Nothing in a database file may run code of its own.
@@ -151,6 +154,8 @@ pub fn is_disk_full(error: &rusqlite::Error) -> bool {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
+    use rusqlite::{OptionalExtension, StatementStatus};
+
     use super::*;
 
     #[test]
@@ -199,6 +204,24 @@ mod tests {
         assert!(inspector.execute_batch("DELETE FROM t").is_err());
         drop(inspector);
         assert_eq!(files(), stopped);
+    }
+
+    #[test]
+    fn a_cached_statement_is_prepared_once() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, role) in [("log.db", Role::LogWriter), ("view.db", Role::ViewWriter)] {
+            let path = dir.path().join(name);
+            let writer = open(&path, role, 7).unwrap();
+            writer.execute_batch("CREATE TABLE t (a INTEGER PRIMARY KEY, b)").unwrap();
+            for connection in [writer, open(&path, Role::Reader, 7).unwrap()] {
+                for n in 0..5 {
+                    let sql = "SELECT a FROM t WHERE a > ?1 AND b = ?2 LIMIT ?3";
+                    let mut statement = connection.prepare_cached(sql).unwrap();
+                    statement.query_row((n, n, 10), |_| Ok(())).optional().unwrap();
+                    assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "{role:?} at {n}");
+                }
+            }
+        }
     }
 
     #[test]
