@@ -18,6 +18,8 @@ use crate::model::{
     ResourceVersion, Timestamp, Uid, WatchKey,
 };
 
+mod order;
+
 /// A log with its writer's thread.
 struct Running {
     appender: Appender,

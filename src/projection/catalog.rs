@@ -1,7 +1,5 @@
 //! Clusters and environments as the catalog declares them.
 
-use std::collections::VecDeque;
-
 use rusqlite::params;
 
 use super::context::Apply;
@@ -86,7 +84,7 @@ fn retarget(at: &mut Apply<'_>, id: i64, spec: Option<&EnvironmentSpec>) -> rusq
             labels
         ])?;
     }
-    let concerned: VecDeque<ResourceId> = {
+    let concerned: Vec<ResourceId> = {
         let sql = "SELECT resource_id FROM membership WHERE environment_id = ?1 AND to_offset = ?2
             UNION SELECT r.id FROM target t
             JOIN resource r ON r.cluster_id = t.cluster_id AND r.namespace = t.namespace

@@ -3,8 +3,11 @@
 //! A resource belongs where a target matches it, and where one of its owners belongs. Whenever either may have
 //! changed, the resource is settled anew and, if its environments changed, so is what it owns: a walk with a
 //! queue, never a recursion, which ends because settling twice changes nothing.
+//!
+//! Owners can run in a circle, in which each would belong because the next does. So whoever may have lost what
+//! it belonged through looks for a match above itself; where there is none, all that it met on the way leaves.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rusqlite::params;
 
@@ -21,7 +24,23 @@ struct Belongs {
     root: bool,
 }
 
+impl Belongs {
+    /// By the group's own parameters, not only through an owner.
+    fn matches(&self) -> bool {
+        self.why == MATCHES
+    }
+}
+
+const MATCHES: &str = "matches";
+const OWNED: &str = "owned";
+
 type Belonging = BTreeMap<i64, Belongs>;
+
+/// Environments through which a resource may no longer belong by its owners.
+type Doubts = BTreeSet<i64>;
+
+/// Resources to be settled, each with what its owner lost.
+type Queue = VecDeque<(ResourceId, Doubts)>;
 
 /// Brings memberships and counts up to date after a resource went from one standing to another.
 pub(super) fn settle(
@@ -30,13 +49,16 @@ pub(super) fn settle(
     before: Standing,
     after: Standing,
 ) -> rusqlite::Result<()> {
-    let mut queue = VecDeque::new();
+    let mut queue = Queue::new();
+    // It may have lost an owner.
+    let doubts = held(at, id)?.into_keys().collect();
+    let moved = settle_one(at, id, (before, after), &doubts, &mut queue)?;
     // What it owns may be waiting for it to arrive, or lose it.
     let (came, went) = (before == Standing::Absent, after == Standing::Absent);
-    if settle_one(at, id, before, after)? || came || went {
-        queue.extend(edges::owned(at, id)?);
+    if (came || went) && !moved {
+        enqueue(at, id, &Doubts::new(), &mut queue)?;
     }
-    settle_all(at, queue)
+    drain(at, queue)
 }
 
 /// Moves the counts after a resource took another health and nothing else that matters here.
@@ -62,30 +84,67 @@ pub(super) fn recount(
 }
 
 /// Settles resources whose own state did not change, and what depends on them.
-pub(super) fn settle_all(at: &mut Apply<'_>, mut queue: VecDeque<ResourceId>) -> rusqlite::Result<()> {
-    while let Some(id) = queue.pop_front() {
+pub(super) fn settle_all(
+    at: &mut Apply<'_>,
+    resources: impl IntoIterator<Item = ResourceId>,
+) -> rusqlite::Result<()> {
+    drain(at, resources.into_iter().map(|id| (id, Doubts::new())).collect())
+}
+
+fn drain(at: &mut Apply<'_>, mut queue: Queue) -> rusqlite::Result<()> {
+    while let Some((id, doubts)) = queue.pop_front() {
         let standing = resources::standing(at, id)?;
-        if settle_one(at, id, standing, standing)? {
-            queue.extend(edges::owned(at, id)?);
-        }
+        settle_one(at, id, (standing, standing), &doubts, &mut queue)?;
     }
     Ok(())
 }
 
-/// Settles one resource; tells whether the set of its environments changed.
+fn enqueue(at: &Apply<'_>, owner: ResourceId, lost: &Doubts, queue: &mut Queue) -> rusqlite::Result<()> {
+    queue.extend(edges::owned(at, owner)?.into_iter().map(|id| (id, lost.clone())));
+    Ok(())
+}
+
+/// Settles one resource; if its environments changed, queues what it owns and tells so.
 fn settle_one(
     at: &mut Apply<'_>,
     id: ResourceId,
-    before: Standing,
-    after: Standing,
+    (before, after): (Standing, Standing),
+    doubts: &Doubts,
+    queue: &mut Queue,
 ) -> rusqlite::Result<bool> {
     let held = held(at, id)?;
-    let wanted = if after == Standing::Absent { Belonging::new() } else { wanted(at, id)? };
+    let mut wanted = if after == Standing::Absent { Belonging::new() } else { wanted(at, id)? };
     if held.is_empty() && wanted.is_empty() {
         return Ok(false);
     }
-    let kind = kind_of(at, id)?;
     for (&environment, belongs) in &held {
+        let by_owners = wanted.get(&environment).is_some_and(|wanted| !wanted.matches());
+        if by_owners && (belongs.matches() || doubts.contains(&environment)) {
+            let baseless = baseless(at, id, environment)?;
+            if !baseless.is_empty() {
+                wanted.remove(&environment);
+                leave(at, environment, baseless.into_iter().filter(|other| *other != id), queue)?;
+            }
+        }
+    }
+    exchange(at, id, (&held, before), (&wanted, after))?;
+    let lost: Doubts = held.keys().filter(|environment| !wanted.contains_key(environment)).copied().collect();
+    let moved = !held.keys().eq(wanted.keys());
+    if moved {
+        enqueue(at, id, &lost, queue)?;
+    }
+    Ok(moved)
+}
+
+/// Puts what a resource is to belong to in the place of what it belonged to.
+fn exchange(
+    at: &mut Apply<'_>,
+    id: ResourceId,
+    (held, before): (&Belonging, Standing),
+    (wanted, after): (&Belonging, Standing),
+) -> rusqlite::Result<()> {
+    let kind = kind_of(at, id)?;
+    for (&environment, belongs) in held {
         let kept = wanted.get(&environment);
         if kept != Some(belongs) {
             close(at, environment, id)?;
@@ -94,7 +153,7 @@ fn settle_one(
             count(at, environment, kind, before, belongs.root, -1)?;
         }
     }
-    for (&environment, belongs) in &wanted {
+    for (&environment, belongs) in wanted {
         let kept = held.get(&environment);
         if kept != Some(belongs) {
             open(at, environment, id, belongs)?;
@@ -103,7 +162,46 @@ fn settle_one(
             count(at, environment, kind, after, belongs.root, 1)?;
         }
     }
-    Ok(!held.keys().eq(wanted.keys()))
+    Ok(())
+}
+
+/// A resource and all above it that hold an environment, unless one of them matches it; then nothing.
+fn baseless(at: &Apply<'_>, id: ResourceId, environment: i64) -> rusqlite::Result<BTreeSet<ResourceId>> {
+    let mut met = BTreeSet::from([id]);
+    let mut waiting = vec![id];
+    while let Some(next) = waiting.pop() {
+        for owner in edges::owners(at, next)? {
+            if met.contains(&owner) {
+                continue;
+            }
+            match held(at, owner)?.get(&environment) {
+                Some(belongs) if belongs.matches() => return Ok(BTreeSet::new()),
+                Some(_) => {
+                    met.insert(owner);
+                    waiting.push(owner);
+                }
+                None => {}
+            }
+        }
+    }
+    Ok(met)
+}
+
+/// Takes resources out of an environment to which they belonged only by each other.
+fn leave(
+    at: &mut Apply<'_>,
+    environment: i64,
+    circle: impl Iterator<Item = ResourceId>,
+    queue: &mut Queue,
+) -> rusqlite::Result<()> {
+    for id in circle {
+        let Some(belongs) = held(at, id)?.remove(&environment) else { continue };
+        let (kind, standing) = (kind_of(at, id)?, resources::standing(at, id)?);
+        close(at, environment, id)?;
+        count(at, environment, kind, standing, belongs.root, -1)?;
+        enqueue(at, id, &Doubts::from([environment]), queue)?;
+    }
+    Ok(())
 }
 
 fn kind_of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<i64> {
@@ -123,11 +221,11 @@ fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belonging> {
 fn wanted(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belonging> {
     let mut wanted = Belonging::new();
     for environment in matching(at, id)? {
-        wanted.insert(environment, Belongs { why: "matches".into(), root: true });
+        wanted.insert(environment, Belongs { why: MATCHES.into(), root: true });
     }
     for owner in edges::owners(at, id)? {
         for environment in held(at, owner)?.into_keys() {
-            let belongs = wanted.entry(environment).or_insert(Belongs { why: "owned".into(), root: false });
+            let belongs = wanted.entry(environment).or_insert(Belongs { why: OWNED.into(), root: false });
             belongs.root = false;
         }
     }
