@@ -6,7 +6,7 @@ use super::*;
 async fn of_two_incarnations_the_older_is_stale_however_late_it_comes() {
     let dir = tempfile::tempdir().unwrap();
     let log = start(dir.path());
-    let session = log.appender.begin(&pods(), true).await.unwrap();
+    let session = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     let gone = |uid: &str| Observed::Deleted {
         namespace: "shop".into(),
         name: "a".into(),
@@ -31,7 +31,7 @@ async fn of_two_incarnations_the_older_is_stale_however_late_it_comes() {
 async fn a_life_told_again_ends_as_it_ended() {
     let dir = tempfile::tempdir().unwrap();
     let log = start(dir.path());
-    let session = log.appender.begin(&pods(), true).await.unwrap();
+    let session = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     let life = || {
         let gone = Observed::Deleted {
             namespace: "shop".into(),
@@ -81,7 +81,7 @@ proptest! {
         let mut sums = (0, 0, 0);
         runtime.block_on(async {
             let log = start(dir.path());
-            let session = log.appender.begin(&pods(), true).await.unwrap();
+            let session = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
             for chunk in seen.chunks(size) {
                 let state = |(object, version): &(usize, u64)| {
                     let body = format!("{{\"n\":{}}}", version / 2);
