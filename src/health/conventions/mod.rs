@@ -155,7 +155,7 @@ impl Said {
         if unwell(&&conditions) || (whole && sure) {
             return conditions;
         }
-        // Of a whole that is well, a part can only tell that it is not so everywhere; of `health` not even that.
+        // A part can only tell that a whole is not well everywhere, and of `health` not even that.
         let known = state.is_some() || counts.is_some() || conditions.is_some();
         let last = state.as_ref().is_some_and(|one| one.rule == "conventions/health");
         let tells = |part: &Opinion| matches!(part.health, Health::Progressing | Health::Degraded) && !last;

@@ -1,5 +1,4 @@
-//! Objects with wrong types in any place, members left out, and deep nesting: always a verdict, never a better
-//! one.
+//! Objects with wrong types in any place, members left out, deep nesting: always a verdict, never a better one.
 
 use std::sync::LazyLock;
 
