@@ -12,4 +12,5 @@ mod simulation;
 mod spine;
 mod storm;
 mod tidy;
+mod topologies;
 mod vanished;
