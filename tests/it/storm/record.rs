@@ -58,6 +58,8 @@ impl Record {
 
     fn apply(&mut self, change: Change) {
         match change {
+            // What was said stays said, so Events never equal what a cluster still holds.
+            Change::Applied { key, .. } if key.kind.is_event() => {}
             Change::Applied { key, uid, resource_version, body, .. } => {
                 self.ever.insert((key.kind.clone(), uid.clone()));
                 self.live.insert((key, uid), State { resource_version, body });

@@ -65,7 +65,7 @@ async fn served(plane: &ControlPlane) -> Result<BTreeMap<Kind, String>> {
         let (plural, mut rest) = (words.next().ok_or("an empty line")?, words.rev());
         let (kind, _, version) = (rest.next(), rest.next(), rest.next());
         let kind = Kind::from_api_version(version.ok_or("no version")?, kind.ok_or("no kind")?);
-        if selection.follows(&kind) {
+        if selection.follows(&kind) && !kind.is_event() {
             let name =
                 if kind.group.is_empty() { plural.to_owned() } else { format!("{plural}.{}", kind.group) };
             served.insert(kind, name);
