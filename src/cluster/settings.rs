@@ -73,6 +73,8 @@ pub struct Limits {
     pub batch_lines: usize,
     /// Bytes of lines appended together, more or less.
     pub batch_bytes: usize,
+    /// How long a line waits for others to be recorded with it.
+    pub linger: Duration,
     /// How long the server may leave a request unanswered.
     pub response: Duration,
     /// How long a connection may stay silent.
@@ -106,6 +108,7 @@ impl Default for Limits {
             line_bytes: 16 << 20,
             batch_lines: 500,
             batch_bytes: 4 << 20,
+            linger: Duration::from_millis(5),
             response: Duration::from_secs(65),
             idle: Duration::from_secs(120),
             streaming_silence: Duration::from_secs(10),

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::chain::{self, Hash};
 use super::error::LogError;
 use super::keyframes::Keyframes;
 use crate::delta::{Codec, Dictionary};
 use crate::model::Offset;
 
-/// Keyframes kept unpacked by the writer, in bytes.
-const KEYFRAME_BYTES: usize = 64 * 1024 * 1024;
+/// Keyframes kept unpacked by the writer, in bytes: those of what changes now. Others are read again.
+const KEYFRAME_BYTES: usize = 8 * 1024 * 1024;
 
 /// After this many deltas a resource gets a new keyframe, so that a delta never strays far from its base.
 const DELTAS_MAX: i64 = 15;
@@ -61,8 +62,8 @@ impl Bodies {
     /// Packs the state of a resource to be stored at `offset`; `keyframe` is its newest one and `deltas` how
     /// many changes were stored against it.
     ///
-    /// The delta needs the keyframe's text. Where that is no longer at hand a new keyframe is written: never a
-    /// delta against something else.
+    /// The delta needs the keyframe's text. Where that cannot be had a new keyframe is written: never a delta against
+    /// something else.
     pub(super) fn state(
         &mut self,
         connection: &Connection,
@@ -73,7 +74,7 @@ impl Bodies {
     ) -> Result<Packed, LogError> {
         if deltas < DELTAS_MAX
             && let Some(base) = keyframe
-            && let Some(text) = self.keyframes.get(base)
+            && let Some(text) = self.text_of(connection, base)?
         {
             let frame = self.codec.delta(body, &text)?;
             // A body that shares little with its base is better off as the base of those to come.
@@ -86,6 +87,29 @@ impl Bodies {
         let frame = self.codec.keyframe(body, dictionary.map(|(_, dictionary)| dictionary))?;
         self.keyframes.put(offset, Arc::from(body));
         Ok(Packed { frame, base: None, dictionary: self.dictionary.as_ref().map(|(id, _)| *id) })
+    }
+
+    /// The text of a keyframe: kept, or else read again.
+    fn text_of(&mut self, connection: &Connection, offset: Offset) -> Result<Option<Arc<str>>, LogError> {
+        if let Some(text) = self.keyframes.get(offset) {
+            return Ok(Some(text));
+        }
+        let sql = r#"SELECT body, body_hash, dictionary_id FROM change WHERE "offset" = ?1 AND base IS NULL"#;
+        let mut statement = connection.prepare_cached(sql)?;
+        let row = statement.query_row([offset.as_i64()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        let Some((frame, hash, trained)): Option<(Vec<u8>, Hash, Option<i64>)> = row.optional()? else {
+            return Ok(None);
+        };
+        let dictionary = self.dictionary.as_ref().filter(|(id, _)| Some(*id) == trained);
+        if trained.is_some() && dictionary.is_none() {
+            return Ok(None);
+        }
+        let read = self.codec.read_keyframe(&frame, dictionary.map(|(_, dictionary)| dictionary));
+        // A damaged keyframe is for whoever reads the log to tell; nothing more is built on it.
+        let Some(text) = read.ok().filter(|text| chain::body_hash(text) == hash) else { return Ok(None) };
+        let text: Arc<str> = Arc::from(text);
+        self.keyframes.put(offset, Arc::clone(&text));
+        Ok(Some(text))
     }
 
     /// Collects samples until a dictionary can be learnt, and stores it with the changes that will use it.

@@ -1,14 +1,13 @@
 //! Takes from a watch whatever lines are there.
 
 use std::fmt;
-use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{FutureExt, StreamExt};
-use tokio::time::timeout;
+use futures_util::StreamExt;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::cluster::Limits;
-use crate::cluster::lines::Lines;
+use crate::cluster::lines::{Lines, TooLong};
 use crate::cluster::request::Pieces;
 
 /// What a watch had.
@@ -47,10 +46,13 @@ impl fmt::Display for Ending {
 pub(super) struct Reader {
     body: Pieces,
     lines: Lines,
+    /// Lines that are there; kept here, so that whoever stops waiting loses none.
+    batch: Vec<Bytes>,
+    bytes: usize,
+    /// When the batch is handed over at the latest.
+    due: Option<Instant>,
     ended: Option<Ending>,
-    batch_lines: usize,
-    batch_bytes: usize,
-    idle: Duration,
+    limits: Limits,
 }
 
 impl Reader {
@@ -58,62 +60,70 @@ impl Reader {
         Reader {
             body,
             lines: Lines::new(limits.line_bytes),
+            batch: Vec::new(),
+            bytes: 0,
+            due: None,
             ended: None,
-            batch_lines: limits.batch_lines,
-            batch_bytes: limits.batch_bytes,
-            idle: limits.idle,
+            limits: limits.clone(),
         }
     }
 
-    /// Waits for a line and takes along those that are there already; may be dropped while it waits.
+    /// Waits for a line and takes along those that come within a moment: servers send line by line, and a commit for
+    /// each would be the slowest way to record a storm. May be dropped while it waits.
     pub(super) async fn next(&mut self) -> Read {
-        let mut batch = Vec::new();
-        let mut bytes = 0;
         loop {
-            while batch.len() < self.batch_lines && bytes < self.batch_bytes {
-                match self.lines.next() {
-                    Ok(Some(line)) => {
-                        bytes += line.len();
-                        batch.push(line);
+            let too_long = self.gather().is_err();
+            if !self.batch.is_empty() && (too_long || self.is_full() || self.ended.is_some()) {
+                return self.take();
+            }
+            match &self.ended {
+                _ if too_long => return Read::TooLong,
+                Some(why) => return Read::Ended(why.clone()),
+                None if self.batch.is_empty() => self.wait().await,
+                None => {
+                    let linger = self.limits.linger;
+                    let due = *self.due.get_or_insert_with(|| Instant::now() + linger);
+                    match timeout_at(due, self.body.next()).await {
+                        Ok(piece) => self.push(piece),
+                        Err(_) => return self.take(),
                     }
-                    Ok(None) => break,
-                    Err(_) if batch.is_empty() => return Read::TooLong,
-                    Err(_) => return Read::Lines(batch),
                 }
             }
-            if batch.len() >= self.batch_lines || bytes >= self.batch_bytes {
-                return Read::Lines(batch);
-            }
-            if let (Some(why), true) = (&self.ended, batch.is_empty()) {
-                return Read::Ended(why.clone());
-            }
-            if !self.more(!batch.is_empty()).await {
-                return Read::Lines(batch);
-            }
         }
     }
 
-    /// Takes in one more piece or the end; with `at_once` only when it is there, else false.
-    async fn more(&mut self, at_once: bool) -> bool {
-        if self.ended.is_some() {
-            return false;
+    /// Takes whole lines out of what has arrived.
+    fn gather(&mut self) -> Result<(), TooLong> {
+        while !self.is_full() {
+            let Some(line) = self.lines.next()? else { break };
+            self.bytes += line.len();
+            self.batch.push(line);
         }
-        let piece = if at_once {
-            match self.body.next().now_or_never() {
-                Some(piece) => piece,
-                None => return false,
-            }
-        } else if let Ok(piece) = timeout(self.idle, self.body.next()).await {
-            piece
-        } else {
-            self.ended = Some(Ending::Silence);
-            return true;
-        };
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.batch.len() >= self.limits.batch_lines || self.bytes >= self.limits.batch_bytes
+    }
+
+    fn take(&mut self) -> Read {
+        (self.bytes, self.due) = (0, None);
+        Read::Lines(std::mem::take(&mut self.batch))
+    }
+
+    /// Waits for one more piece or the end.
+    async fn wait(&mut self) {
+        match timeout(self.limits.idle, self.body.next()).await {
+            Ok(piece) => self.push(piece),
+            Err(_) => self.ended = Some(Ending::Silence),
+        }
+    }
+
+    fn push(&mut self, piece: Option<Result<Bytes, String>>) {
         match piece {
             Some(Ok(piece)) => self.lines.push(&piece),
             Some(Err(error)) => self.ended = Some(Ending::Broken(error)),
             None => self.ended = Some(Ending::Closed),
         }
-        true
     }
 }

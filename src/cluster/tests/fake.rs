@@ -293,6 +293,7 @@ pub(super) fn settings() -> ClusterSettings {
             backoff_least: milli(2),
             backoff_most: milli(20),
             pace: milli(2),
+            linger: milli(1),
             farewell: milli(30),
             gather: milli(5),
             streaming_silence: milli(200),

@@ -138,3 +138,23 @@ async fn a_dismissed_watch_leaves_a_mark_and_no_cursor() {
     let expected = ["+shop 1", "-shop unfollowed", "Excluded", "Excluded", "+bank 1", "Excluded", "Excluded"];
     assert_eq!(told(dir.path()), expected);
 }
+
+#[tokio::test]
+async fn a_keyframe_that_is_no_longer_at_hand_is_read_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let body = |n: u64| format!(r#"{{"filler":"{}","n":{n}}}"#, "x y z ".repeat(200));
+    for version in 1..4 {
+        // Each time another writer, which knows nothing but what is written.
+        let log = start(dir.path());
+        let epoch = log.appender.begin(Begin::new(&pods(), false)).await.unwrap().epoch;
+        let observed = vec![pod("a", "ua", version, &body(version))];
+        log.appender.append(batch(epoch, Phase::Watch, observed, &version.to_string())).await.unwrap();
+        log.stop();
+    }
+    let connection = rusqlite::Connection::open(dir.path().join("log.db")).unwrap();
+    let mut statement = connection.prepare("SELECT base FROM change ORDER BY \"offset\"").unwrap();
+    let bases: Vec<Option<i64>> =
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(bases, [None, Some(1), Some(1)]);
+    assert_eq!(told(dir.path()), [1, 2, 3].map(|n| format!("+a {}", body(n))));
+}
