@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod filters;
+mod hostile;
 mod moments;
 mod oracle;
 mod pages;
