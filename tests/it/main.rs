@@ -5,7 +5,10 @@
 
 mod bad_input;
 mod control_plane;
+mod faults;
 mod fleet;
+mod hostile;
+mod secrets;
 mod server;
 mod spine;
 mod tidy;
