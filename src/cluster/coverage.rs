@@ -18,6 +18,7 @@ pub(super) mod reason {
     pub(in crate::cluster) const RESTARTED: &str = "restarted";
     pub(in crate::cluster) const INVALID: &str = "invalid";
     pub(in crate::cluster) const UNAVAILABLE: &str = "unavailable";
+    pub(in crate::cluster) const LISTING: &str = "listing";
     pub(in crate::cluster) const REPLACED: &str = "replaced";
     pub(in crate::cluster) const COVERED: &str = "covered";
     pub(in crate::cluster) const EXCLUDED: &str = "excluded";
@@ -116,7 +117,7 @@ impl<S: Sink> Coverage<S> {
         // A cluster that is away is away for all its kinds at once, and that is told once.
         if self.is_discovery() {
             tracing::warn!(cluster = self.watch.cluster, reason, message, "not watched");
-        } else if matches!(reason, reason::RESTARTED | reason::UNREACHABLE) {
+        } else if matches!(reason, reason::RESTARTED | reason::LISTING | reason::UNREACHABLE) {
             tracing::debug!(watch = %self.watch, reason, message, "not watched");
         } else {
             tracing::warn!(watch = %self.watch, reason, message, "not watched");
@@ -139,6 +140,11 @@ impl<S: Sink> Coverage<S> {
     pub(super) async fn resumed(&mut self, last_seen: Timestamp) -> Result<(), AppendError> {
         self.last_heard = Some(last_seen);
         self.gap(reason::RESTARTED, "nobody followed this kind".to_owned()).await
+    }
+
+    /// Nobody ever watched this kind to the end of a list.
+    pub(super) async fn first(&mut self) -> Result<(), AppendError> {
+        self.gap(reason::LISTING, "its first list is not complete".to_owned()).await
     }
 
     async fn mark(

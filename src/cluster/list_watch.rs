@@ -254,10 +254,10 @@ impl<S: Sink> ListWatch<S> {
         let begin = Begin { watch: self.watch.clone(), selector: self.selector.clone(), fresh };
         let session = self.sink.begin(begin).await?;
         self.epoch = session.epoch;
-        if self.first_run
-            && let Some(last_seen) = session.last_seen
-        {
-            self.coverage.resumed(last_seen).await?;
+        match session.last_seen {
+            _ if !self.first_run => {}
+            Some(last_seen) => self.coverage.resumed(last_seen).await?,
+            None => self.coverage.first().await?,
         }
         self.first_run = false;
         self.cursor = session.cursor;

@@ -143,6 +143,16 @@ impl<S: Sink> Supervisor<S> {
         Err(last)
     }
 
+    /// Asks for the kinds; a cluster that leaves the question unanswered is not watched, even before it fails.
+    async fn kinds_or_gap(&mut self) -> Result<Result<Discovered, Failure>, AppendError> {
+        let patience = self.settings.limits.patience;
+        if let Ok(found) = tokio::time::timeout(patience, self.find_kinds()).await {
+            return Ok(found);
+        }
+        self.discovery.gap(reason::UNREACHABLE, "no answer yet".to_owned()).await?;
+        Ok(self.find_kinds().await)
+    }
+
     /// Discovers once, then attends to the watches until it is time to discover again.
     async fn round(&mut self) -> Result<(), AppendError> {
         let cancel = self.cancel.clone();
@@ -150,7 +160,7 @@ impl<S: Sink> Supervisor<S> {
         let found = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(()),
-            found = self.find_kinds() => found,
+            found = self.kinds_or_gap() => found?,
         };
         let wait = match found {
             Ok(discovered) => {

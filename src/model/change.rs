@@ -118,7 +118,7 @@ pub struct CoverageMark {
     /// Since when: for a gap the last moment of which we know, which may lie before the mark itself.
     pub since: Timestamp,
     /// Stable word for the reason: of a gap `unreachable`, `forbidden`, `unauthorized`, `not_served`, `unavailable`,
-    /// `restarted`, `invalid` or `replaced`; of what is not followed `excluded`, `not_watchable` or `covered`; empty
+    /// `listing`, `restarted`, `invalid` or `replaced`; of what is not followed `excluded`, `not_watchable` or `covered`; empty
     /// while watched.
     pub reason: String,
     /// The reason in a sentence for people; empty while watched.

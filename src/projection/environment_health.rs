@@ -28,8 +28,10 @@ pub(super) fn settle(at: &mut Apply<'_>) -> rusqlite::Result<()> {
         if held == wanted {
             continue;
         }
+        // The open row is the last; without saying so, every earlier one of the environment would be looked at.
         let close =
-            "UPDATE environment_health SET to_offset = ?2 WHERE environment_id = ?1 AND to_offset = ?3";
+            "UPDATE environment_health SET to_offset = ?2 WHERE environment_id = ?1 AND to_offset = ?3
+            AND from_offset = (SELECT max(from_offset) FROM environment_health WHERE environment_id = ?1)";
         at.connection.prepare_cached(close)?.execute(params![environment, at.offset.as_i64(), OPEN])?;
         if let Some(row) = wanted {
             open(at, environment, &row)?;

@@ -48,20 +48,30 @@ const HARMLESS_ENDINGS: [&str; 19] = [
 
 /// Names of members that hold a credential themselves, by their end. Narrower than for environment
 /// variables: `secretName`, `tokenSecretRef` and their like are references that the graph lives on.
-const MEMBER_ENDINGS: [&str; 9] = [
+const MEMBER_ENDINGS: [&str; 16] = [
     "password",
     "passwd",
     "passphrase",
     "apikey",
-    "accesstoken",
-    "bearertoken",
-    "authtoken",
+    "token",
     "clientsecret",
+    "sharedsecret",
+    "webhooksecret",
+    "appsecret",
+    "apisecret",
+    "secretaccesskey",
+    "privatekey",
+    "keydata",
     "connectionstring",
+    "authorization",
+    "dockerconfigjson",
 ];
 
-/// How tokens of GitHub, GitLab and Slack begin; ten characters or more follow.
-const TOKEN_PREFIXES: [&str; 17] = [
+/// Names of members that hold a credential only when they are the whole name: `secret`, but not `tlsSecret`.
+const MEMBER_NAMES: [&str; 2] = ["secret", "dockercfg"];
+
+/// How tokens begin whose issuers mark them, ten characters or more following.
+const TOKEN_PREFIXES: [&str; 30] = [
     "ghp_",
     "gho_",
     "ghu_",
@@ -74,19 +84,34 @@ const TOKEN_PREFIXES: [&str; 17] = [
     "glcbt-",
     "glptt-",
     "glagent-",
+    "gloas-",
+    "glimt-",
+    "glft-",
+    "glffct-",
+    "glsoat-",
     "xoxb-",
     "xoxp-",
     "xoxa-",
     "xoxs-",
     "xoxr-",
+    "xapp-",
+    "npm_",
+    "hvs.",
+    "dckr_pat_",
+    "pypi-",
+    "sk_live_",
+    "rk_live_",
+    "SG.",
 ];
 
-/// How private keys begin once they are in Base64, in their three usual forms.
-const PRIVATE_KEYS_IN_BASE64: [&str; 3] = [
-    "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVk",
-    "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS",
-    "LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFWS",
-];
+/// How PEM begins once it is in Base64.
+const PEM_IN_BASE64: &str = "LS0tLS1CRUdJTi";
+
+/// `PRIVATE KEY` in Base64, by where in a group of three bytes it begins.
+const PRIVATE_KEY_IN_BASE64: [&str; 3] = ["UFJJVkFURSBLRV", "BSSVZBVEUgS0VZ", "QUklWQVRFIEtFW"];
+
+/// How whatever was packed with gzip begins once it is in Base64.
+const GZIP_IN_BASE64: &str = "H4sI";
 
 /// Whether a variable, flag or parameter of this name holds a credential.
 pub(super) fn is_credential_name(name: &str) -> bool {
@@ -118,10 +143,15 @@ pub(super) fn is_credential_name(name: &str) -> bool {
 
 /// Whether a member of this name holds a credential, wherever in an object it stands.
 pub(super) fn is_credential_member(name: &str) -> bool {
-    MEMBER_ENDINGS.iter().any(|ending| {
+    let last = name.rsplit(['.', '/']).next().unwrap_or(name);
+    let ends_with = |name: &str, ending: &str, whole: bool| {
         let mut letters = name.bytes().rev().filter(u8::is_ascii_alphanumeric);
-        ending.bytes().rev().all(|b| letters.next().is_some_and(|letter| letter.eq_ignore_ascii_case(&b)))
-    })
+        let mut ending = ending.bytes().rev();
+        ending.all(|b| letters.next().is_some_and(|letter| letter.eq_ignore_ascii_case(&b)))
+            && !(whole && letters.next().is_some())
+    };
+    MEMBER_ENDINGS.iter().any(|ending| ends_with(name, ending, false))
+        || MEMBER_NAMES.iter().any(|whole| ends_with(last, whole, true))
 }
 
 /// Whether a value under a credential's name is none: nothing, a switch, a reference, or already hidden.
@@ -147,7 +177,16 @@ pub(super) fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let end = match byte {
-            b'-' | b'A' | b'e' | b'g' | b'x' | b'L' => token_at(text, at),
+            // After a scheme the token itself begins.
+            b'B' => match authorization_at(text, at) {
+                Some(token) => {
+                    at = token.start;
+                    Some(token.end)
+                }
+                None => None,
+            },
+            b'-' | b'A' | b'H' | b'L' | b'S' => token_at(text, at),
+            b'd' | b'e' | b'g' | b'h' | b'n' | b'p' | b'r' | b's' | b'x' => token_at(text, at),
             b':' if bytes[at..].starts_with(b"://") => match userinfo_at(text, at + 3) {
                 Some(end) => {
                     at += 3;
@@ -176,32 +215,60 @@ fn token_at(text: &str, at: usize) -> Option<usize> {
         from + rest.iter().position(|&b| !allowed(b)).unwrap_or(rest.len())
     };
     let starts = |prefix: &&str| bytes.starts_with(prefix.as_bytes());
+    // Or else a long text of one beginning after the other would be searched again and again.
+    let begins = |part: fn(u8) -> bool| !text[..at].bytes().next_back().is_some_and(part);
     // Most bytes begin nothing, so the first one decides what is looked for at all.
     let end = match bytes.first()? {
         b'A' if ["AKIA", "ASIA"].iter().any(starts) => {
             let end = run(4, |b| b.is_ascii_uppercase() || b.is_ascii_digit());
             (end >= 20).then_some(end)
         }
-        b'g' | b'x' => {
+        b'e' if starts(&"eyJ") && begins(is_word) => json_web_token(bytes, run),
+        b'-' if starts(&"-----BEGIN ") => private_key(text.get(at..)?),
+        b'L' if starts(&PEM_IN_BASE64) && begins(is_base64) => {
+            let end = run(0, is_base64);
+            let encoded = text.get(at..at + end)?;
+            PRIVATE_KEY_IN_BASE64.iter().any(|label| encoded.contains(label)).then_some(end)
+        }
+        // What is packed cannot be searched; Helm and others keep whole manifests so.
+        b'H' if starts(&GZIP_IN_BASE64) && begins(is_base64) => {
+            let end = run(0, is_base64);
+            (end >= 24).then_some(end)
+        }
+        b'A' if starts(&"AIza") && begins(is_word) => {
+            let end = run(0, is_word);
+            (end >= 39).then_some(end)
+        }
+        _ => {
             let prefix = TOKEN_PREFIXES.iter().find(|prefix| starts(prefix))?;
-            let end = run(prefix.len(), is_word);
+            let end = run(prefix.len(), |b| is_word(b) || b == b'.');
+            // A full stop behind it belongs to the sentence.
+            let end = text.get(at..at + end)?.trim_end_matches('.').len();
             (end >= prefix.len() + 10).then_some(end)
         }
-        // Only where a word begins, or else a long text of `eyJeyJ…` would be searched again and again.
-        b'e' if starts(&"eyJ") && !text[..at].bytes().next_back().is_some_and(is_word) => {
-            json_web_token(bytes, run)
-        }
-        b'-' if starts(&"-----BEGIN ") => private_key(text.get(at..)?),
-        b'L' if PRIVATE_KEYS_IN_BASE64.iter().any(starts) => {
-            Some(run(0, |b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')))
-        }
-        _ => None,
     };
     end.map(|end| at + end)
 }
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+}
+
+/// What follows `Authorization: Bearer` or `Authorization: Basic`, of which the scheme begins here.
+fn authorization_at(text: &str, at: usize) -> Option<Range<usize>> {
+    let (before, rest) = text.split_at_checked(at)?;
+    let scheme = ["Bearer ", "Basic "].into_iter().find(|scheme| rest.starts_with(scheme))?;
+    let header = before.trim_end_matches([' ', '\'', '"', '=']).strip_suffix(':')?;
+    let header = header.trim_end_matches(['"', '\'']).as_bytes();
+    let name = header.len().checked_sub("authorization".len()).and_then(|start| header.get(start..))?;
+    let start = at + scheme.len();
+    let token = text[start..].split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).next()?;
+    (name.eq_ignore_ascii_case(b"authorization") && !is_harmless_value(token))
+        .then_some(start..start + token.len())
 }
 
 /// Three parts with dots between them, the first two of which are JSON objects in Base64.

@@ -3,18 +3,23 @@
 //! The shapes looked for: pairs `{"name": …, "value": …}` as in a container's env or in parameters of
 //! custom resources; members named like a password; flags and assignments in commands; Secrets embedded in
 //! other objects; and any string that shows by itself what it is (a private key, a token, a URL with a
-//! password).
+//! password). A string that is JSON itself is walked in the same way.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::credential::{assignments, is_credential_member, is_credential_name, is_harmless_value, tokens};
+use super::lines::settings;
 use super::{Mask, secret};
 use crate::json::{Lexer, Token, quote, unquote};
 
 /// The object with every credential hidden; the same text where there is none.
 pub(super) fn credentials<'a>(body: &'a str, mask: Mask<'_>) -> Cow<'a, str> {
-    let mut walk = Walk { body, mask, frames: Vec::with_capacity(16), edits: Vec::new() };
+    walked(body, mask, Place::Top)
+}
+
+fn walked<'a>(body: &'a str, mask: Mask<'_>, outermost: Place) -> Cow<'a, str> {
+    let mut walk = Walk { body, mask, outermost, frames: Vec::with_capacity(16), edits: Vec::new() };
     for (token, at) in Lexer::new(body) {
         walk.step(token, at);
     }
@@ -46,6 +51,8 @@ enum Place {
     Metadata,
     /// A command with its arguments.
     Command,
+    /// Values of a member that holds credentials, such as `password: [a, b]`.
+    Credentials,
     /// Anything else.
     Other,
 }
@@ -71,6 +78,8 @@ struct Frame {
 struct Walk<'a, 'm> {
     body: &'a str,
     mask: Mask<'m>,
+    /// What the outermost container is.
+    outermost: Place,
     frames: Vec<Frame>,
     edits: Vec<(Range<usize>, String)>,
 }
@@ -97,13 +106,15 @@ impl Walk<'_, '_> {
 
     fn open(&mut self, object: bool, start: usize) {
         let place = match self.frames.last() {
-            None => Place::Top,
+            None => self.outermost,
             Some(parent) => match (parent.place, &*unquote(&self.body[parent.key.clone()])) {
                 (Place::Top, "metadata") => Place::Metadata,
                 (Place::Metadata, "annotations") => Place::Other,
                 (Place::Metadata, _) => Place::Metadata,
                 (Place::Command, _) if !parent.object => Place::Command,
                 (_, key) if parent.object && !object && is_command(key) => Place::Command,
+                (_, key) if parent.object && !object && is_credential_member(key) => Place::Credentials,
+                (Place::Credentials, _) if !parent.object => Place::Credentials,
                 _ => Place::Other,
             },
         };
@@ -134,12 +145,26 @@ impl Walk<'_, '_> {
                 self.edits.push((data.clone(), hidden));
             }
         }
-        if let Some(parent) = self.frames.last_mut()
-            && matches!(&*unquote(&self.body[parent.key.clone()]), "data" | "stringData")
-            && frame.object
-        {
-            parent.data.push(frame.start..end);
+        let Some(parent) = self.frames.last().filter(|_| frame.object) else { return };
+        match &*unquote(&self.body[parent.key.clone()]) {
+            "data" => {
+                if let Some(parent) = self.frames.last_mut() {
+                    parent.data.push(frame.start..end);
+                }
+            }
+            // No other kind than Secret calls anything so, be it said or not; but schemas tell of it.
+            "stringData" if !self.in_schema() => {
+                let hidden = secret::data(&self.body[frame.start..end], self.mask);
+                self.edits.push((frame.start..end, hidden));
+            }
+            _ => {}
         }
+    }
+
+    /// Whether the current object lists the members that a schema allows.
+    fn in_schema(&self) -> bool {
+        let above = self.frames.len().checked_sub(2).and_then(|at| self.frames.get(at));
+        above.is_some_and(|frame| &self.body[frame.key.clone()] == "\"properties\"")
     }
 
     fn text(&mut self, at: Range<usize>) {
@@ -162,6 +187,8 @@ impl Walk<'_, '_> {
                 return self.hide(at);
             }
             command |= is_command(&key);
+        } else if frame.place == Place::Credentials {
+            return self.hide(at);
         } else if command {
             let value_of_flag = std::mem::take(&mut frame.flag);
             let text = unquote(raw);
@@ -198,6 +225,14 @@ impl Walk<'_, '_> {
     /// Hides what in a string shows that it is a credential.
     fn search(&mut self, at: Range<usize>, command: bool) {
         let mut text = unquote(&self.body[at.clone()]);
+        if is_document(&text) {
+            // Each level of quoting doubles the backslashes, so documents in documents soon end.
+            let outermost = if command { Place::Command } else { Place::Other };
+            if let Cow::Owned(masked) = walked(&text, self.mask, outermost) {
+                self.edits.push((at, quote(&masked)));
+            }
+            return;
+        }
         // What is hidden may join its neighbours to a new credential (`://a` + token + `@`): repeated, so
         // that cleaning again would find nothing more.
         for _ in 0..MAX_ROUNDS {
@@ -220,10 +255,11 @@ const MAX_ROUNDS: usize = 8;
 /// The text with the credentials in it hidden; none where it has none.
 fn hide_parts(text: &str, command: bool, mask: Mask<'_>) -> Option<String> {
     let mut found = tokens(text);
+    found.extend(settings(text));
     if command {
         found.extend(assignments(text));
-        found.sort_by_key(|range| range.start);
     }
+    found.sort_by_key(|range| range.start);
     if found.is_empty() {
         return None;
     }
@@ -240,6 +276,11 @@ fn hide_parts(text: &str, command: bool, mask: Mask<'_>) -> Option<String> {
     }
     masked.push_str(&text[from..]);
     Some(masked)
+}
+
+/// Whether a text is a JSON object or array.
+fn is_document(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// Whether a member of this name holds a command or its arguments.

@@ -4,8 +4,18 @@
 //! the last applied configuration, the values of Secrets and whatever looks like a credential replaced by a
 //! keyed digest. Equal values have equal digests, so that a change of a secret is visible and the secret is
 //! not. Cleaning what is clean changes nothing.
+//!
+//! What looks like a credential: values given to names of credentials (in members, lists of variables,
+//! commands, JSON and configuration files inside of strings), texts that their issuers mark as tokens, private
+//! keys, passwords in URLs, and whatever is packed with gzip, which cannot be searched.
+//!
+//! What is kept, as hiding it would hide what people look for: free text such as an Event's message or a
+//! condition's, a ConfigMap's values, a password given by position (`mysql -phunter2`, `curl -u me:hunter2`),
+//! and text in Base64 other than the above, in all of which only marked tokens, keys and passwords in URLs are
+//! found; names of Secrets and of their keys; labels.
 
 mod credential;
+mod lines;
 mod mask;
 mod object;
 mod secret;

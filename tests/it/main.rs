@@ -6,7 +6,10 @@
 mod bad_input;
 mod control_plane;
 mod doctor;
+mod faults;
 mod fleet;
+mod hostile;
+mod secrets;
 mod server;
 mod simulation;
 mod spine;

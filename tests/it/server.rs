@@ -91,6 +91,14 @@ impl Server {
         }
     }
 
+    /// The most memory it has taken so far, in bytes.
+    pub(crate) fn peak_memory(&self) -> Result<u64> {
+        let pid = self.child.id().ok_or("the server has ended already")?;
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+        Ok(peak.trim().trim_end_matches("kB").trim().parse::<u64>()? * 1024)
+    }
+
     /// Its address, without a slash at the end.
     pub(crate) fn url(&self) -> &str {
         &self.url

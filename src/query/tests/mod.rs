@@ -5,6 +5,7 @@
 mod coverage;
 mod events;
 mod filters;
+mod hostile;
 mod moments;
 mod oracle;
 mod pages;
