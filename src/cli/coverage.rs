@@ -1,6 +1,7 @@
 //! What is watched of every cluster, and what is not.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::args::{CoverageArgs, OutputFormat};
 use super::client::Client;
@@ -68,14 +69,17 @@ impl Listed for WatchCoverage {
         };
         let namespace = if self.watch.namespace.is_empty() { "<all>" } else { &self.watch.namespace };
         let last_change = self.last_change.map(|change| age(change.observed_at, now));
-        let lag = self.last_seen.filter(|_| self.lag_ms.is_some()).map(|seen| age(seen, now));
+        // By the server's clock, which need not agree with the one here.
+        let lag = self.lag_ms.map(|lag| age(now.minus(Duration::from_millis(lag)), now));
+        let resources =
+            if self.watch.kind.kind.is_empty() { String::new() } else { self.resources.to_string() };
         vec![
             Cell::text(&self.watch.cluster),
             Cell::text(kind_name(&self.watch.kind)),
             Cell::text(namespace),
             state,
             Cell::text(age(self.since, now)),
-            Cell::text(self.resources.to_string()),
+            Cell::text(resources),
             Cell::text(last_change.unwrap_or_default()),
             Cell::text(lag.unwrap_or_default()),
             Cell::text(&self.reason),
@@ -101,8 +105,6 @@ fn told(gap: &WatchGap, now: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::cli::output::Paint;
     use crate::cli::views::table;
@@ -122,7 +124,7 @@ mod tests {
         gap.last_error = Some(of(None));
         let mut watched = watch("ReplicaSet", CoverageState::Watched);
         watched.last_change = Some(LastChange { offset: Offset::new(7), observed_at: ago(60) });
-        (watched.last_seen, watched.lag_ms) = (Some(ago(2)), Some(2000));
+        (watched.last_seen, watched.lag_ms) = (Some(ago(7000)), Some(2000));
         watched.last_error = Some(of(Some(ago(180))));
         watched.watch.namespace = "shop".into();
         let mut excluded = watch("", CoverageState::Excluded);

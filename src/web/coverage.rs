@@ -1,5 +1,7 @@
 //! `/coverage`: what is watched of every cluster, the gaps first.
 
+use std::time::Duration;
+
 use askama::Template;
 use http::StatusCode;
 
@@ -112,7 +114,7 @@ fn view(request: &Request, found: &Found, now: Timestamp) -> CoveragePage {
     let shell = Shell::new(&heading, request, &found.snapshot, now);
     let now = reference(request, &found.snapshot, now);
     let of_cluster = |run: &[WatchCoverage]| {
-        let count = |state| run.iter().filter(|watch| watch.state == state).count();
+        let count = |state| run.iter().filter(|watch| watch.state == state && of_a_kind(watch)).count();
         Cluster {
             name: run.first().map(|watch| shown(&watch.watch.cluster)).unwrap_or_default(),
             watched: several(count(CoverageState::Watched), "kind"),
@@ -130,6 +132,11 @@ fn view(request: &Request, found: &Found, now: Timestamp) -> CoveragePage {
     }
 }
 
+/// Whether it speaks of one kind, and not of where kinds are found.
+fn of_a_kind(item: &WatchCoverage) -> bool {
+    !item.watch.kind.kind.is_empty()
+}
+
 fn shown(text: &str) -> String {
     visible(text).into_owned()
 }
@@ -144,9 +151,9 @@ fn row(item: &WatchCoverage, now: Timestamp) -> Row {
         since: Time::new(item.since, now),
         reason: shown(&item.reason),
         message: shown(&item.message),
-        resources: grouped(item.resources),
+        resources: if of_a_kind(item) { grouped(item.resources) } else { String::new() },
         last_change: item.last_change.map(|change| Time::new(change.observed_at, now)),
-        lag: item.last_seen.filter(|_| item.lag_ms.is_some()).map(|seen| age(seen, now)),
+        lag: item.lag_ms.map(|lag| age(now.minus(Duration::from_millis(lag)), now)),
         past_gap: past.map(|(gap, until)| shown(&told(gap, until, now))).unwrap_or_default(),
     }
 }

@@ -7,7 +7,7 @@ use super::{ROUTES, failure};
 use crate::api::params::Query;
 use crate::api::problem::{Code, ParameterError, Problem};
 use crate::api::request::{Context, Request, TraceId};
-use crate::model::{CoverageState, Health, Uid};
+use crate::model::{CoverageState, Health, Kind, Uid};
 use crate::present::tests::{NOON, environment, folded_event, graph, owns, resource, snapshot, watch};
 use crate::query::{Answer, Gap, Snapshot};
 
@@ -152,7 +152,10 @@ fn the_coverage_shows_gaps_first_and_a_table_for_each_cluster() {
     elsewhere.watch.cluster = HOSTILE.into();
     let mut heard = watch("Deployment", CoverageState::Watched);
     (heard.last_seen, heard.lag_ms) = (Some(NOON.minus(std::time::Duration::from_secs(4))), Some(4000));
-    let page = super::coverage::rendered(&request("/coverage", ""), vec![heard, gap, elsewhere], snapshot());
+    let mut discovery = watch("", CoverageState::Watched);
+    discovery.watch.kind = Kind::new("", "");
+    let items = vec![discovery, heard, gap, elsewhere];
+    let page = super::coverage::rendered(&request("/coverage", ""), items, snapshot());
     sound(&page);
     let position = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in\n{page}"));
     assert!(position("StatefulSet.apps") < position("Deployment.apps"));
