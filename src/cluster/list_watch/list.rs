@@ -74,6 +74,10 @@ impl<S: Sink> ListWatch<S> {
                     self.take_lines(lines).await?;
                 }
                 Read::TooLong => return Err(self.line_too_long().into()),
+                // Whoever says nothing at all may not know streams; in pages it will show.
+                Read::Ended(why) if objects == 0 => {
+                    return Err(Failure::Invalid(format!("a list that says nothing: {why}")).into());
+                }
                 Read::Ended(why) => {
                     return Err(Failure::Unreachable(format!("the list ended before its end: {why}")).into());
                 }
