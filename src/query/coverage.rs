@@ -64,7 +64,8 @@ fn list(
     });
     for (kind, item) in &mut items {
         item.gaps = gaps(view, moment.offset, *kind, &item.watch.namespace)?;
-        item.last_error = item.gaps.first().cloned();
+        // That a first list took its time is no error.
+        item.last_error = item.gaps.iter().find(|gap| gap.reason != "listing").cloned();
         let held = held(view, moment, scope, *kind, &item.watch.namespace)?;
         item.resources = held.total;
         item.last_change = match held.last {
