@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use tokio::sync::mpsc;
 
-use super::list::too_many;
 use crate::cluster::ClusterSettings;
 use crate::cluster::document::PageMeta;
 use crate::cluster::request::{Failure, collect, encode, get};
@@ -74,6 +73,11 @@ impl Ahead {
             }
         }
     }
+}
+
+/// A list that is broken off before it fills everything.
+pub(super) fn too_many(most: usize) -> Failure {
+    Failure::TooLarge(format!("a list of more than {most} objects"))
 }
 
 /// The token of the next page, without reading the objects behind it.

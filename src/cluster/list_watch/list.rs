@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::ahead::Ahead;
+use super::ahead::{Ahead, too_many};
 use super::reader::{Read, Reader};
 use super::{ListWatch, State, Stop, TURN};
 use crate::cluster::Sink;
@@ -171,8 +171,4 @@ impl<S: Sink> ListWatch<S> {
         }
         self.append(Phase::ListPage, observed, shown.cloned()).await
     }
-}
-
-pub(super) fn too_many(most: usize) -> Failure {
-    Failure::TooLarge(format!("a list of more than {most} objects"))
 }
