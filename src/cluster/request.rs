@@ -140,6 +140,8 @@ const ERROR_BYTES: usize = 64 << 10;
 fn of_client(error: &kube::Error) -> Failure {
     match error {
         kube::Error::Auth(_) => Failure::Unauthorized(chain(error)),
+        // What went wrong on the way, without the name of the layer it went wrong in.
+        kube::Error::Service(cause) => Failure::Unreachable(chain(cause.as_ref())),
         _ => Failure::Unreachable(chain(error)),
     }
 }
