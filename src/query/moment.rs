@@ -106,7 +106,7 @@ impl Moment {
     }
 }
 
-/// The gaps after an offset, the oldest first.
+/// The gaps after an offset, the oldest first; a cluster that the catalog does not hold is nobody's gap.
 pub(super) fn gaps(
     view: &Connection,
     scope: &Scope,
@@ -120,6 +120,7 @@ pub(super) fn gaps(
     };
     let sql = r#"SELECT c.name, k."group", k.kind, g.namespace, g.since, g.reason, g.message
         FROM coverage g JOIN kind k ON k.id = g.kind_id JOIN cluster c ON c.id = g.cluster_id
+        JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
         WHERE g.state = 1 AND g.from_offset <= :at AND g.to_offset > :at
           AND (:cluster IS NULL OR c.name = :cluster)
           AND (:environment IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t

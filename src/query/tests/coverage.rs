@@ -42,6 +42,21 @@ fn only_what_concerns_an_environment_makes_it_unknown() {
 }
 
 #[test]
+fn a_cluster_that_is_withdrawn_is_nobodys_gap() {
+    let gap = cover("west", "", "Pod", CoverageState::Gap);
+    let mut world = World::new([Event::Declare(environments()), gap]);
+    let gaps = |world: &World, at| {
+        let clusters = block_on(world.queries.clusters(&Scope::everything(), at, &whole())).unwrap();
+        clusters.metadata.snapshot.coverage.gaps.len()
+    };
+    assert_eq!(gaps(&world, At::Now), 1);
+    let before = world.heads[2];
+    world.go_on([Event::Declare(Vec::new())]);
+    assert_eq!(gaps(&world, At::Now), 0);
+    assert_eq!(gaps(&world, At::Offset(before)), 1, "it was one then");
+}
+
+#[test]
 fn a_watch_of_its_namespace_stands_in_for_one_of_the_whole_cluster() {
     let pod = Thing { app: "web".into(), ..Thing::pod("east", "shop", "web") };
     let (id, scope) = (EnvironmentId::of("shop/web", "production"), Scope::everything());
