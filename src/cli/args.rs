@@ -1,5 +1,9 @@
 //! What the command line understands.
 
+mod objects;
+
+pub use objects::{HealthArgs, LineFormat, ObjectsArgs};
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -354,32 +358,6 @@ pub enum ReportFormat {
     Json,
     /// The same as YAML.
     Yaml,
-}
-
-/// What to judge.
-#[derive(Clone, Debug, Args)]
-pub struct HealthArgs {
-    /// The objects, in YAML or JSON, as documents, lists or one a line; `-` reads standard input
-    #[arg(short, long = "filename", value_name = "FILE")]
-    pub file: PathBuf,
-    /// Form of the output
-    #[arg(short, long, value_enum, default_value_t = HealthFormat::Table)]
-    pub output: HealthFormat,
-    /// Leave the headers of tables out
-    #[arg(long)]
-    pub no_headers: bool,
-    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are heeded
-    #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]
-    pub color: ColorChoice,
-}
-
-/// Form of verdicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum HealthFormat {
-    /// Columns for people.
-    Table,
-    /// A JSON object on each line.
-    Json,
 }
 
 /// Checks a moment here, so that a slip of the finger costs no round trip; the server reads it again.

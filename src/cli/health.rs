@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::args::{HealthArgs, HealthFormat};
+use super::args::{HealthArgs, LineFormat, ObjectsArgs};
 use super::documents::{self, Found, Unreadable};
 use super::error::CliError;
 use super::output::{Paint, write};
@@ -17,7 +17,7 @@ const MESSAGE_MAX: usize = 100;
 
 /// Judges the objects of a file; those that cannot be read are told, and the others judged all the same.
 pub(super) fn health(args: &HealthArgs) -> Result<(), CliError> {
-    let text = read(&args.file)?;
+    let text = read(&args.objects.file)?;
     let mut judged = Vec::new();
     let mut unreadable = Vec::new();
     for document in documents::read(&text) {
@@ -31,7 +31,7 @@ pub(super) fn health(args: &HealthArgs) -> Result<(), CliError> {
         return Ok(());
     }
     if !judged.is_empty() {
-        write(&shown(&judged, args)?)?;
+        write(&shown(&judged, &args.objects)?)?;
     }
     failures(&unreadable, judged.len())
 }
@@ -62,10 +62,10 @@ fn judge(found: &Found) -> Result<Judged, Unreadable> {
     })
 }
 
-fn shown(judged: &[Judged], args: &HealthArgs) -> Result<String, CliError> {
+fn shown(judged: &[Judged], args: &ObjectsArgs) -> Result<String, CliError> {
     match args.output {
-        HealthFormat::Table => Ok(table(judged).render(Paint::for_stdout(args.color), !args.no_headers)),
-        HealthFormat::Json => {
+        LineFormat::Table => Ok(table(judged).render(Paint::for_stdout(args.color), !args.no_headers)),
+        LineFormat::Json => {
             let line = |one: &Judged| serde_json::to_string(&one.verdict).map(|line| line + "\n");
             judged
                 .iter()
@@ -122,8 +122,8 @@ mod tests {
         documents::read(text).into_iter().filter_map(|document| judge(&document.ok()?).ok()).collect()
     }
 
-    fn args(output: HealthFormat) -> HealthArgs {
-        HealthArgs { file: "-".into(), output, no_headers: false, color: ColorChoice::Never }
+    fn args(output: LineFormat) -> ObjectsArgs {
+        ObjectsArgs { file: "-".into(), output, no_headers: false, color: ColorChoice::Never }
     }
 
     const OBJECTS: &str = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: db}, status: {phase: Lost}}\n---\n\
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn verdicts_are_lines_of_json() {
-        let lines = shown(&judged(OBJECTS), &args(HealthFormat::Json)).unwrap_or_default();
+        let lines = shown(&judged(OBJECTS), &args(LineFormat::Json)).unwrap_or_default();
         assert_eq!(
             lines,
             "{\"health\":\"Degraded\",\"reason\":\"Lost\",\"message\":\"\",\"rule\":\"builtin/PersistentVolumeClaim\"}\n\
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn verdicts_are_a_table_for_people() {
-        let table = shown(&judged(OBJECTS), &args(HealthFormat::Table)).unwrap_or_default();
+        let table = shown(&judged(OBJECTS), &args(LineFormat::Table)).unwrap_or_default();
         let words: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(words[0], ["NAME", "KIND", "HEALTH", "REASON", "MESSAGE", "RULE"]);
         assert_eq!(words[1][..4], ["db", "PersistentVolumeClaim", "Degraded", "Lost"]);

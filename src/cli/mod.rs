@@ -20,8 +20,8 @@ mod views;
 
 pub use args::{
     Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EventsArgs, GetCommand, HealthArgs,
-    HealthFormat, HistoryArgs, KindsArgs, ListArgs, OutputArgs, OutputFormat, ReadCommand, RebuildArgs,
-    ReportFormat, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
+    HistoryArgs, KindsArgs, LineFormat, ListArgs, ObjectsArgs, OutputArgs, OutputFormat, ReadCommand,
+    RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
 };
 pub use error::{CliError, Exit};
 

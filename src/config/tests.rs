@@ -177,7 +177,7 @@ environments:
     let texts = |patterns: &[KindPattern]| patterns.iter().map(KindPattern::to_string).collect::<Vec<_>>();
     assert_eq!(texts(&cluster.include), ["Lease.coordination.k8s.io"]);
     assert_eq!(texts(&cluster.exclude), ["*.metrics.k8s.io", "Secret"]);
-    assert_eq!(cluster.labels.as_str(), "app.gitlab.com/project_id,tier!=test");
+    assert_eq!(cluster.labels.to_string(), "app.gitlab.com/project_id,tier!=test");
     assert_eq!(cluster.exclude_namespaces, ["kube-system", "shared"]);
     let watched = ["team-a", "shared", "any", "kube-system"].map(|namespace| cluster.watches(namespace));
     assert_eq!(watched, [true, true, true, false]);

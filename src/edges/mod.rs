@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Kind, Uid};
+use crate::model::{Kind, LabelSelector, Uid};
 use crate::object::Object;
 
 /// The most edges one object may tell of; what goes beyond is left out, the owners being kept first.
@@ -107,6 +107,20 @@ pub enum Far {
         /// Name.
         name: String,
     },
+    /// Whatever carries labels that match, as long as it does.
+    Matching {
+        /// Group and kind.
+        kind: Kind,
+        /// Namespace; empty for all of them.
+        namespace: String,
+        /// What the labels have to be like.
+        selector: LabelSelector,
+    },
+    /// Everything of a kind in the object's cluster.
+    Every {
+        /// Group and kind.
+        kind: Kind,
+    },
 }
 
 /// An edge as one of its ends tells of it.
@@ -148,6 +162,10 @@ mod tests {
                 Far::Key { kind, namespace, name } => {
                     format!("{arrow} {} {kind} {namespace}/{name}", edge.kind)
                 }
+                Far::Matching { kind, namespace, selector } => {
+                    format!("{arrow} {} {kind} {namespace}/[{selector}]", edge.kind)
+                }
+                Far::Every { kind } => format!("{arrow} {} {kind} *", edge.kind),
             }
         };
         edges(&Object::parse(&text).unwrap()).iter().map(line).collect()

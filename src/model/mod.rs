@@ -24,6 +24,6 @@ pub use ids::{EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
 pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
 pub use kind_pattern::KindPattern;
 pub use name::is_dns_label;
-pub use selector::{LabelSelector, SelectorError};
+pub use selector::{Condition, LabelSelector, Requirement, SelectorError};
 pub use slug::slug;
 pub use time::{At, Timestamp};

@@ -1,29 +1,104 @@
 //! Label selectors, checked by Kubernetes' rules before a cluster sees them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use super::name::is_subdomain;
 
-/// A label selector that a cluster will understand; the default one selects everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LabelSelector(String);
+/// What labels have to be like; the default one selects everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LabelSelector {
+    requirements: BTreeSet<Requirement>,
+}
+
+/// One of the conditions of a selector, all of which have to hold.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Requirement {
+    /// The name of the label.
+    pub name: String,
+    /// What has to be true of it.
+    pub condition: Condition,
+}
+
+/// What a selector asks of one label.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// It is there with one of these values.
+    In(BTreeSet<String>),
+    /// It is not there, or with another value than these.
+    NotIn(BTreeSet<String>),
+    /// It is there.
+    Exists,
+    /// It is not there.
+    Absent,
+}
+
+impl Condition {
+    fn holds(&self, value: Option<&str>) -> bool {
+        match self {
+            Condition::In(values) => value.is_some_and(|value| values.contains(value)),
+            Condition::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
+            Condition::Exists => value.is_some(),
+            Condition::Absent => value.is_none(),
+        }
+    }
+}
 
 impl LabelSelector {
-    /// As it was written, fit for a request's `labelSelector`.
-    pub fn as_str(&self) -> &str {
-        &self.0
+    /// A selector of these requirements, whatever they are.
+    pub fn new(requirements: impl IntoIterator<Item = Requirement>) -> Self {
+        LabelSelector { requirements: requirements.into_iter().collect() }
     }
 
     /// Whether it selects everything.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.requirements.is_empty()
+    }
+
+    /// Whether it selects what carries these labels.
+    pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
+        self.requirements.iter().all(|requirement| requirement.condition.holds(label(&requirement.name)))
+    }
+
+    /// A label with its values of which whatever is selected carries one, by which to look it up; none where the
+    /// selector names no values.
+    pub fn anchor(&self) -> Option<(&str, &BTreeSet<String>)> {
+        let named = self.requirements.iter().filter_map(|requirement| match &requirement.condition {
+            Condition::In(values) => Some((requirement.name.as_str(), values)),
+            _ => None,
+        });
+        named.min_by_key(|(_, values)| values.len())
     }
 }
 
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Requirement { name, condition } = self;
+        let listed = |values: &BTreeSet<String>| values.iter().cloned().collect::<Vec<_>>().join(",");
+        match condition {
+            Condition::In(values) if values.len() == 1 => write!(f, "{name}={}", listed(values)),
+            Condition::In(values) => write!(f, "{name} in ({})", listed(values)),
+            Condition::NotIn(values) if values.len() == 1 => write!(f, "{name}!={}", listed(values)),
+            Condition::NotIn(values) => write!(f, "{name} notin ({})", listed(values)),
+            Condition::Exists => f.write_str(name),
+            Condition::Absent => write!(f, "!{name}"),
+        }
+    }
+}
+
+/// As a request's `labelSelector` has it.
 impl fmt::Display for LabelSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        for (position, requirement) in self.requirements.iter().enumerate() {
+            let comma = if position == 0 { "" } else { "," };
+            write!(f, "{comma}{requirement}")?;
+        }
+        Ok(())
     }
 }
 
@@ -42,10 +117,9 @@ impl FromStr for LabelSelector {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut reader = Reader { text, tokens: tokens(text), next: 0 };
-        if reader.peek() != Token::End {
-            reader.requirements()?;
-        }
-        Ok(LabelSelector(text.trim_matches(BLANKS).to_owned()))
+        let requirements =
+            if reader.peek() == Token::End { BTreeSet::new() } else { reader.requirements()? };
+        Ok(LabelSelector { requirements })
     }
 }
 
@@ -120,61 +194,60 @@ impl<'a> Reader<'a> {
         SelectorError { before: at, message }
     }
 
-    fn requirements(&mut self) -> Result<(), SelectorError> {
+    fn requirements(&mut self) -> Result<BTreeSet<Requirement>, SelectorError> {
+        let mut requirements = BTreeSet::new();
         loop {
-            self.requirement()?;
+            requirements.insert(self.requirement()?);
             match self.take() {
-                Token::End => return Ok(()),
+                Token::End => return Ok(requirements),
                 Token::Sign(",") => {}
                 other => return Err(self.wrong(format!("{other} stands where a comma or the end belongs"))),
             }
         }
     }
 
-    fn requirement(&mut self) -> Result<(), SelectorError> {
+    fn requirement(&mut self) -> Result<Requirement, SelectorError> {
         if self.peek() == Token::Sign("!") {
             self.take();
-            return self.name();
+            return Ok(Requirement { name: self.name()?, condition: Condition::Absent });
         }
-        self.name()?;
-        match self.peek() {
-            Token::End | Token::Sign(",") => Ok(()),
-            Token::Sign("=" | "==" | "!=") => {
-                self.take();
-                self.value()
-            }
-            Token::Word("in" | "notin") => {
-                self.take();
-                self.values()
-            }
-            other => {
-                self.take();
-                Err(self.wrong(format!("{other} is not one of =, ==, !=, in and notin")))
-            }
+        let name = self.name()?;
+        let operator = self.peek();
+        if matches!(operator, Token::End | Token::Sign(",")) {
+            return Ok(Requirement { name, condition: Condition::Exists });
         }
+        self.take();
+        let condition = match operator {
+            Token::Sign("=" | "==") => Condition::In(BTreeSet::from([self.value()?])),
+            Token::Sign("!=") => Condition::NotIn(BTreeSet::from([self.value()?])),
+            Token::Word("in") => Condition::In(self.values()?),
+            Token::Word("notin") => Condition::NotIn(self.values()?),
+            other => return Err(self.wrong(format!("{other} is not one of =, ==, !=, in and notin"))),
+        };
+        Ok(Requirement { name, condition })
     }
 
-    fn name(&mut self) -> Result<(), SelectorError> {
+    fn name(&mut self) -> Result<String, SelectorError> {
         match self.take() {
-            Token::Word(name) if is_name(name) => Ok(()),
+            Token::Word(name) if is_name(name) => Ok(name.to_owned()),
             Token::Word(name) => Err(self.wrong(format!("`{name}` is not the name of a label"))),
             other => Err(self.wrong(format!("{other} stands where the name of a label belongs"))),
         }
     }
 
     /// A value, which may be empty.
-    fn value(&mut self) -> Result<(), SelectorError> {
-        let Token::Word(value) = self.peek() else { return Ok(()) };
+    fn value(&mut self) -> Result<String, SelectorError> {
+        let Token::Word(value) = self.peek() else { return Ok(String::new()) };
         self.take();
         if is_value(value) {
-            Ok(())
+            Ok(value.to_owned())
         } else {
             Err(self.wrong(format!("`{value}` is not the value of a label")))
         }
     }
 
     /// Values in parentheses.
-    fn values(&mut self) -> Result<(), SelectorError> {
+    fn values(&mut self) -> Result<BTreeSet<String>, SelectorError> {
         match self.take() {
             Token::Sign("(") if self.peek() != Token::Sign(")") => {}
             Token::Sign("(") => {
@@ -183,10 +256,11 @@ impl<'a> Reader<'a> {
             }
             other => return Err(self.wrong(format!("{other} stands where values in parentheses belong"))),
         }
+        let mut values = BTreeSet::new();
         loop {
-            self.value()?;
+            values.insert(self.value()?);
             match self.take() {
-                Token::Sign(")") => return Ok(()),
+                Token::Sign(")") => return Ok(values),
                 Token::Sign(",") => {}
                 other => return Err(self.wrong(format!("{other} stands where a comma or `)` belongs"))),
             }
@@ -211,36 +285,73 @@ fn is_value(text: &str) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::expect_used, reason = "a test may fail loudly")]
 mod tests {
     use super::*;
 
     #[test]
     fn what_kubernetes_understands_is_taken() {
         let long = format!("{}=x", "n".repeat(63));
-        for text in [
-            "",
-            "  ",
-            "a",
-            "!a",
-            "! a",
-            "a=b",
-            "a==b",
-            "a!=b",
-            " a = b , c != d ",
-            "a=",
-            "a=,b",
-            "a in (b)",
-            "a in (b,c)",
-            "a in ( b , c ),d notin(e)",
-            "a in (,b)",
-            "in in (in,notin)",
-            "app.gitlab.com/project_id,tier!=test",
-            "A_b.c-d=0.9_Z",
-            &long,
+        for (text, canonical) in [
+            ("", ""),
+            ("  ", ""),
+            ("a", "a"),
+            ("!a", "!a"),
+            ("! a", "!a"),
+            ("a=b", "a=b"),
+            ("a==b", "a=b"),
+            ("a!=b", "a!=b"),
+            (" c != d , a = b ", "a=b,c!=d"),
+            ("a=", "a="),
+            ("a=,b", "a=,b"),
+            ("a in (b)", "a=b"),
+            ("a in (c,b)", "a in (b,c)"),
+            ("a in ( b , c ),d notin(e)", "a in (b,c),d!=e"),
+            ("a in (,b)", "a in (,b)"),
+            ("a notin (b,c)", "a notin (b,c)"),
+            ("in in (in,notin)", "in in (in,notin)"),
+            ("app.gitlab.com/project_id,tier!=test", "app.gitlab.com/project_id,tier!=test"),
+            ("A_b.c-d=0.9_Z", "A_b.c-d=0.9_Z"),
+            (&long, &long),
         ] {
             let parsed: Result<LabelSelector, _> = text.parse();
-            assert_eq!(parsed.map(|selector| selector.to_string()), Ok(text.trim().to_owned()), "{text}");
+            assert_eq!(parsed.as_ref().map(ToString::to_string).as_deref(), Ok(canonical), "{text}");
+            assert_eq!(canonical.parse(), parsed, "{text}");
         }
+    }
+
+    #[test]
+    fn a_selector_matches_as_in_kubernetes() {
+        let carried = [("app", "web"), ("tier", "")];
+        let label = |name: &str| carried.iter().find(|(of, _)| *of == name).map(|(_, value)| *value);
+        for (text, expected) in [
+            ("", true),
+            ("app=web", true),
+            ("app=api", false),
+            ("app!=api", true),
+            ("zone!=eu", true),
+            ("app in (api,web)", true),
+            ("app notin (api,web)", false),
+            ("tier", true),
+            ("tier=", true),
+            ("!tier", false),
+            ("!zone,app", true),
+            ("zone=", false),
+            ("app=web,zone=eu", false),
+        ] {
+            let selector: LabelSelector = text.parse().expect(text);
+            assert_eq!(selector.matches(label), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_anchor_is_the_narrowest_requirement_that_names_values() {
+        let anchor = |text: &str| {
+            let selector: LabelSelector = text.parse().expect(text);
+            selector.anchor().map(|(name, values)| format!("{name} {}", values.len()))
+        };
+        assert_eq!(anchor("a in (b,c),d=e,!f"), Some("d 1".to_owned()));
+        assert_eq!(anchor("a!=b,c,!d"), None);
     }
 
     #[test]

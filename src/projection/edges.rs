@@ -12,10 +12,10 @@ use crate::model::ResourceId;
 /// The columns of an edge, in their order.
 type Columns = (String, bool, String, String, String, String, String);
 
-fn columns(edge: &EdgeRef) -> Columns {
+fn columns(edge: &EdgeRef) -> Option<Columns> {
     let outward = edge.direction == Direction::ToFar;
     let kind = edge.kind.as_str().to_owned();
-    match &edge.far {
+    Some(match &edge.far {
         Far::Uid { uid, kind: far, name } => {
             let (group, far) = (far.group.clone(), far.kind.clone());
             (kind, outward, uid.as_str().to_owned(), group, far, String::new(), name.clone())
@@ -29,12 +29,13 @@ fn columns(edge: &EdgeRef) -> Columns {
             namespace.clone(),
             name.clone(),
         ),
-    }
+        Far::Matching { .. } | Far::Every { .. } => return None,
+    })
 }
 
 /// Makes a resource declare exactly these edges from here on; tells whether any changed.
 pub(super) fn declare(at: &mut Apply<'_>, id: ResourceId, edges: &[EdgeRef]) -> rusqlite::Result<bool> {
-    let mut wanted: BTreeSet<Columns> = edges.iter().map(columns).collect();
+    let mut wanted: BTreeSet<Columns> = edges.iter().filter_map(columns).collect();
     let held = {
         let sql = "SELECT rowid, kind, outward, far_uid, far_group, far_kind, far_namespace, far_name
             FROM edge WHERE declared_by = ?1 AND to_offset = ?2";
