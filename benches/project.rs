@@ -11,6 +11,7 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use rusqlite::Connection;
 use strandline::projection::Projector;
+use strandline::ruleset::RuleSet;
 
 use common::{BATCH, Log, observations};
 
@@ -32,7 +33,7 @@ fn recorded() -> tempfile::TempDir {
 #[divan::bench(sample_count = 7, sample_size = 1)]
 fn strandline(bencher: Bencher<'_, '_>) {
     bencher.counter(ItemsCount::new(COUNT)).with_inputs(recorded).bench_values(|directory| {
-        let mut projector = Projector::open(directory.path()).expect("the view opens");
+        let mut projector = Projector::open(directory.path(), RuleSet::default()).expect("the view opens");
         while projector.step().expect("the view is written").is_some() {}
         directory
     });

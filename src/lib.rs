@@ -31,6 +31,8 @@ pub mod health;
 pub mod kube_event;
 pub mod redact;
 
+pub mod ruleset;
+
 pub mod clock;
 pub mod config;
 pub mod store;

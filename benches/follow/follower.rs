@@ -16,6 +16,7 @@ use strandline::log::{LogError, LogWriter};
 use strandline::model::CatalogFact;
 use strandline::projection::{Projector, ProjectorError};
 use strandline::redact::Rules;
+use strandline::ruleset::RuleSet;
 use strandline::store::Watermark;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -108,7 +109,8 @@ fn project(
 ) -> JoinHandle<Result<(), ProjectorError>> {
     let (head, checkpoint, stopping) = (head.clone(), checkpoint.clone(), Arc::clone(stopping));
     std::thread::spawn(move || {
-        Projector::open(&directory)?.run(&head, &checkpoint, || stopping.load(Ordering::Relaxed))
+        Projector::open(&directory, RuleSet::default())?
+            .run(&head, &checkpoint, || stopping.load(Ordering::Relaxed))
     })
 }
 

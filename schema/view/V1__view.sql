@@ -38,19 +38,23 @@ CREATE TABLE resource (
     namespace  TEXT NOT NULL,
     name       TEXT NOT NULL,
     uid        TEXT NOT NULL,
-    created_at INTEGER                    -- by the cluster's clock
+    created_at INTEGER,                   -- by the cluster's clock
+    links      INTEGER                    -- digest of its labels and edges as they stand; NULL once it is gone
 ) STRICT;
 CREATE INDEX resource_by_uid ON resource (uid);
 CREATE INDEX resource_by_name ON resource (kind_id, namespace, name);
 CREATE INDEX resource_by_namespace ON resource (cluster_id, namespace);
 
--- The labels a resource carries or, once it is gone, carried last.
+-- The labels of what is there, and for each resource the empty label, which all carry. The place is a digest of
+-- kind, namespace, name and value: by it a selector finds what may match in the one place it looks at.
 CREATE TABLE label (
     resource_id INTEGER NOT NULL,
     name        TEXT NOT NULL,
     value       TEXT NOT NULL,
+    place       INTEGER NOT NULL,
     PRIMARY KEY (resource_id, name)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX label_by_place ON label (place);
 
 -- The states of a resource; from_offset is also where its body stands in the log.
 CREATE TABLE version (
@@ -63,26 +67,71 @@ CREATE TABLE version (
     reason      TEXT NOT NULL,
     message     TEXT NOT NULL,
     rule        TEXT NOT NULL,
+    rule_set_id INTEGER NOT NULL,         -- which rules judged it
+    health_since INTEGER NOT NULL,        -- observed_at of the state with which it came to be so
+    moved       INTEGER NOT NULL,         -- 1: the state before had another health, or there was none
     terminating INTEGER,                  -- its deletionTimestamp; NULL while it is meant to stay
     PRIMARY KEY (resource_id, from_offset)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX version_moves ON version (resource_id, from_offset) WHERE moved = 1;
+
+-- Which rules have judged: those of the program, and those that users added.
+CREATE TABLE rule_set (
+    id   INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+) STRICT;
 
 -- Links as one end declares them; the far end is found by uid or by address, whenever it arrives.
 CREATE TABLE edge (
     declared_by   INTEGER NOT NULL,
     kind          TEXT NOT NULL,
     outward       INTEGER NOT NULL,       -- 0: the far end is the cause; 1: the far end is the dependent
+    far_kind_id   INTEGER NOT NULL,       -- the kind as claimed, in the declarer's cluster
     far_uid       TEXT NOT NULL,          -- empty where the far end is given by address
-    far_group     TEXT NOT NULL,
-    far_kind      TEXT NOT NULL,
     far_namespace TEXT NOT NULL,
-    far_name      TEXT NOT NULL,
+    far_name      TEXT NOT NULL,          -- with far_uid as claimed; if both are empty, all of the kind
     from_offset   INTEGER NOT NULL,
     to_offset     INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX edge_by_declarer ON edge (declared_by, to_offset);
 CREATE INDEX edge_by_far_uid ON edge (far_uid, to_offset) WHERE far_uid <> '';
-CREATE INDEX edge_by_far_name ON edge (far_name, far_kind, far_namespace, to_offset) WHERE far_uid = '';
+CREATE INDEX edge_by_far_name ON edge (far_kind_id, far_name, far_namespace, to_offset) WHERE far_uid = '';
+-- Owners are asked for at every change, and most addresses are of something else.
+CREATE INDEX edge_owned_by_name ON edge (far_kind_id, far_name, far_namespace, to_offset)
+    WHERE far_uid = '' AND kind = 'owns';
+
+-- Links to whatever carries labels that match, as resources declare them at present.
+CREATE TABLE selector (
+    id            INTEGER PRIMARY KEY,
+    declared_by   INTEGER NOT NULL,
+    kind          TEXT NOT NULL,
+    outward       INTEGER NOT NULL,
+    far_kind_id   INTEGER NOT NULL,
+    far_namespace TEXT NOT NULL,          -- empty for all namespaces
+    requirements  TEXT NOT NULL           -- JSON
+) STRICT;
+CREATE INDEX selector_by_declarer ON selector (declared_by);
+CREATE INDEX selector_by_kind ON selector (far_kind_id);
+
+-- Under which labels to look for selectors: whatever a selector selects carries one of its anchors.
+CREATE TABLE selector_anchor (
+    place       INTEGER NOT NULL,
+    selector_id INTEGER NOT NULL,
+    PRIMARY KEY (place, selector_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX selector_anchor_by_selector ON selector_anchor (selector_id);
+
+-- What they selected, over time.
+CREATE TABLE selected (
+    declared_by INTEGER NOT NULL,
+    resource_id INTEGER NOT NULL,
+    kind        TEXT NOT NULL,
+    outward     INTEGER NOT NULL,
+    from_offset INTEGER NOT NULL,
+    to_offset   INTEGER NOT NULL,
+    PRIMARY KEY (declared_by, resource_id, kind, outward, from_offset)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX selected_by_resource ON selected (resource_id, to_offset);
 
 -- Environments with the log's number; name_id is the name in addresses.
 CREATE TABLE environment (
@@ -112,25 +161,29 @@ CREATE TABLE target (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX target_by_place ON target (cluster_id, namespace);
 
--- Which resources belong to an environment; a root has no owner in it.
+-- Which resources belong to an environment, with what lists and trees ask of all of them: a row holds as long as
+-- nothing of it changes.
 CREATE TABLE membership (
     environment_id INTEGER NOT NULL,
     resource_id    INTEGER NOT NULL,
     from_offset    INTEGER NOT NULL,
     to_offset      INTEGER NOT NULL,
+    kind_id        INTEGER NOT NULL,
+    owner_id       INTEGER,               -- its first owner in the environment; NULL for a root
+    health         INTEGER NOT NULL,      -- -1 for kinds that have none
     why            TEXT NOT NULL,         -- matches: by the group's parameters; owned: by its owner
-    root           INTEGER NOT NULL,
+    counted        INTEGER NOT NULL,      -- 1: a root whose health is the environment's
     PRIMARY KEY (environment_id, resource_id, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX membership_by_resource ON membership (resource_id, to_offset);
 
--- Present members of an environment, counted; health is -1 for kinds that have none.
+-- Present members of an environment, and those among them whose health counts.
 CREATE TABLE member_count (
     environment_id INTEGER NOT NULL,
     kind_id        INTEGER NOT NULL,
     health         INTEGER NOT NULL,
     total          INTEGER NOT NULL,
-    roots          INTEGER NOT NULL,
+    counted        INTEGER NOT NULL,
     PRIMARY KEY (environment_id, kind_id, health)
 ) STRICT, WITHOUT ROWID;
 
@@ -144,17 +197,25 @@ CREATE TABLE resource_count (
     PRIMARY KEY (kind_id, namespace)
 ) STRICT, WITHOUT ROWID;
 
+-- The health of environments. Until grace_until, a Progressing one shows as grace_state.
 CREATE TABLE environment_health (
     environment_id INTEGER NOT NULL,
     from_offset    INTEGER NOT NULL,
     to_offset      INTEGER NOT NULL,
+    observed_at    INTEGER NOT NULL,
     state          INTEGER,
     since          INTEGER NOT NULL,
     known          INTEGER,               -- what the resources say; the state, unless a gap makes that Unknown
     known_since    INTEGER NOT NULL,
+    grace_state    INTEGER,
+    grace_since    INTEGER,
+    grace_until    INTEGER,
+    moved          INTEGER NOT NULL,      -- 1: the row before shows another health, or there is none
+    rule_set_id    INTEGER NOT NULL,
     counts         TEXT NOT NULL,         -- JSON
     PRIMARY KEY (environment_id, from_offset)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX environment_health_moves ON environment_health (environment_id, from_offset) WHERE moved = 1;
 
 CREATE TABLE coverage (
     kind_id     INTEGER NOT NULL,

@@ -1,12 +1,14 @@
 //! `/api/v1/environments` and what stands below each of them.
 
-use super::params::{HEALTH, KIND, PROJECT, REGION, TIER};
+use super::params::{
+    CLUSTER, COLLAPSE, DEPTH, HEALTH, KIND, LIMIT, ORDER, OWNER, PROJECT, REGION, TIER, UNDER,
+};
 use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
-use crate::model::EnvironmentId;
-use crate::query::{EnvironmentFilter, ResourceFilter};
+use crate::model::{EnvironmentId, Uid};
+use crate::query::{EnvironmentFilter, Graph, GraphFilter, ResourceFilter, Why};
 
 /// Environments, filtered.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
@@ -38,19 +40,51 @@ pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, P
 pub(super) async fn resources(state: ApiState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
-    let filter = ResourceFilter { kinds: read.texts(KIND), healths: read.words(HEALTH) };
+    let filter = ResourceFilter {
+        kinds: read.texts(KIND),
+        healths: read.words(HEALTH),
+        owner: read.text(OWNER).map(Uid::new),
+        order: read.word(ORDER).unwrap_or_default(),
+    };
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
     let found = state.queries.environment_resources(&scope, at, &id, &filter, &page).await?;
     respond::page(&request, &found)
 }
 
-/// The graph of an environment.
+/// The graph of an environment, or a part of it.
 pub(super) async fn graph(state: ApiState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let at = read.at();
+    let filter = GraphFilter {
+        under: read.text(UNDER).map(Uid::new),
+        cluster: read.text(CLUSTER),
+        depth: read.number(DEPTH, 0, 1000),
+        collapse: read.word(COLLAPSE).unwrap_or_default(),
+        limit: read.number(LIMIT, 1, Graph::LIMIT).unwrap_or(Graph::DEFAULT),
+    };
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    let found = state.queries.environment_graph(&scope, at, &id).await?;
+    let found = state.queries.environment_graph(&scope, at, &id, &filter).await?;
+    respond::json(&request, &found)
+}
+
+/// Why an environment is in the state it is in.
+pub(super) async fn why(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, limit) = (read.at(), read.number(LIMIT, 1, Why::LIMIT));
+    read.finish()?;
+    let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
+    let found = state.queries.environment_why(&scope, at, &id, limit.unwrap_or(Why::DEFAULT)).await?;
+    respond::json(&request, &found)
+}
+
+/// The health of an environment over time.
+pub(super) async fn health(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, filter) = (read.at(), read.health());
+    read.finish()?;
+    let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
+    let found = state.queries.environment_health(&scope, at, &id, &filter).await?;
     respond::json(&request, &found)
 }

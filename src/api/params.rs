@@ -5,7 +5,7 @@ use std::str::FromStr;
 use super::problem::{ParameterError, Problem};
 use super::request::{decode, encode};
 use crate::model::At;
-use crate::query::PageRequest;
+use crate::query::{HealthFilter, HealthHistory, PageRequest};
 
 /// A parameter of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,18 @@ pub const PROJECT: Parameter = Parameter::many("project");
 pub const HEALTH: Parameter = Parameter::many("health");
 /// Only these kinds.
 pub const KIND: Parameter = Parameter::many("kind");
+/// Only what stands directly below this one.
+pub const OWNER: Parameter = Parameter::one("owner");
+/// In which order.
+pub const ORDER: Parameter = Parameter::one("order");
+/// Where to begin.
+pub const UNDER: Parameter = Parameter::one("under");
+/// Levels that are shown below the first.
+pub const DEPTH: Parameter = Parameter::one("depth");
+/// What stands together.
+pub const COLLAPSE: Parameter = Parameter::one("collapse");
+/// Where a span of time begins.
+pub const SINCE: Parameter = Parameter::one("since");
 /// Only these types of Events.
 pub const TYPE: Parameter = Parameter::many("type");
 /// Only these reasons.
@@ -152,15 +164,43 @@ impl Reader<'_> {
 
     /// The moment; now when nothing is said.
     pub fn at(&mut self) -> At {
-        let Some(text) = self.query.one(AT) else { return At::Now };
+        self.moment(AT).unwrap_or(At::Now)
+    }
+
+    fn moment(&mut self, parameter: Parameter) -> Option<At> {
         // A `+` before a zone's offset reads as a blank in a query; no moment holds a blank of its own.
-        match text.replace(' ', "+").parse() {
-            Ok(at) => at,
-            Err(detail) => {
-                self.refuse(AT, detail);
-                At::Now
-            }
+        let parsed = self.query.one(parameter)?.replace(' ', "+").parse();
+        parsed.map_err(|detail| self.refuse(parameter, detail)).ok()
+    }
+
+    /// Over which span health is told.
+    pub fn health(&mut self) -> HealthFilter {
+        let since = self.moment(SINCE);
+        let limit = self.number(LIMIT, 1, HealthHistory::LIMIT).unwrap_or(HealthHistory::DEFAULT);
+        HealthFilter { since, limit }
+    }
+
+    /// The value of a parameter.
+    pub fn text(&self, parameter: Parameter) -> Option<String> {
+        self.query.one(parameter).map(str::to_owned)
+    }
+
+    /// The value of a parameter as a word of some list.
+    pub fn word<T: FromStr<Err = String>>(&mut self, parameter: Parameter) -> Option<T> {
+        let parsed = self.query.one(parameter)?.parse();
+        parsed.map_err(|detail| self.refuse(parameter, detail)).ok()
+    }
+
+    /// The value of a parameter as a whole number.
+    pub fn number(&mut self, parameter: Parameter, least: usize, most: usize) -> Option<usize> {
+        let text = self.query.one(parameter)?;
+        let number: Option<usize> =
+            text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        let number = number.filter(|number| (least..=most).contains(number));
+        if number.is_none() {
+            self.refuse(parameter, format!("`{text}` is not a whole number from {least} to {most}"));
         }
+        number
     }
 
     /// All values of a parameter, be it repeated or parted by commas.
@@ -196,19 +236,8 @@ impl Reader<'_> {
 
     /// Which page.
     pub fn page(&mut self) -> PageRequest {
-        let after = self.query.one(CONTINUE).map(str::to_owned);
-        let Some(text) = self.query.one(LIMIT) else {
-            return PageRequest { after, ..PageRequest::default() };
-        };
-        let limit = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
-        match limit.filter(|limit| (1..=PageRequest::MAX).contains(limit)) {
-            Some(limit) => PageRequest { limit, after },
-            None => {
-                let detail = format!("`{text}` is not a whole number from 1 to {}", PageRequest::MAX);
-                self.refuse(LIMIT, detail);
-                PageRequest { after, ..PageRequest::default() }
-            }
-        }
+        let limit = self.number(LIMIT, 1, PageRequest::MAX).unwrap_or(PageRequest::DEFAULT);
+        PageRequest { limit, after: self.text(CONTINUE) }
     }
 
     /// Ends the reading: all that was wrong, if anything was.

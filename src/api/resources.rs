@@ -1,4 +1,4 @@
-//! `/api/v1/resources/{uid}` and its history.
+//! `/api/v1/resources/{uid}` and what stands below it.
 
 use super::params::{BODIES, CLUSTER};
 use super::problem::Problem;
@@ -26,4 +26,15 @@ pub(super) async fn history(state: ApiState, request: Request) -> Result<Respons
     let cluster = request.query.one(CLUSTER);
     let found = state.queries.resource_history(&scope, at, &uid, cluster, bodies, &page).await?;
     respond::page(&request, &found)
+}
+
+/// The health of a resource over time.
+pub(super) async fn health(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, filter) = (read.at(), read.health());
+    read.finish()?;
+    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
+    let cluster = request.query.one(CLUSTER);
+    let found = state.queries.resource_health(&scope, at, &uid, cluster, &filter).await?;
+    respond::json(&request, &found)
 }

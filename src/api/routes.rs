@@ -2,8 +2,8 @@
 
 use super::ApiState;
 use super::params::{
-    AT, BODIES, CLUSTER, CLUSTERS, CONTINUE, HEALTH, KIND, LIMIT, PROJECT, REASON, REGION, STATE, TIER, TYPE,
-    VERBOSE,
+    AT, BODIES, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, HEALTH, KIND, LIMIT, ORDER, OWNER, PROJECT,
+    REASON, REGION, SINCE, STATE, TIER, TYPE, UNDER, VERBOSE,
 };
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
@@ -24,13 +24,23 @@ pub const ROUTES: &[Route<ApiState>] = &[
     },
     Route {
         path: "/api/v1/environments/{id}/resources",
-        parameters: &[KIND, HEALTH, AT, LIMIT, CONTINUE],
+        parameters: &[KIND, HEALTH, OWNER, ORDER, AT, LIMIT, CONTINUE],
         handler: |state, request| Box::pin(environments::resources(state, request)),
     },
     Route {
         path: "/api/v1/environments/{id}/graph",
-        parameters: &[AT],
+        parameters: &[UNDER, CLUSTER, DEPTH, COLLAPSE, LIMIT, AT],
         handler: |state, request| Box::pin(environments::graph(state, request)),
+    },
+    Route {
+        path: "/api/v1/environments/{id}/why",
+        parameters: &[LIMIT, AT],
+        handler: |state, request| Box::pin(environments::why(state, request)),
+    },
+    Route {
+        path: "/api/v1/environments/{id}/health",
+        parameters: &[SINCE, LIMIT, AT],
+        handler: |state, request| Box::pin(environments::health(state, request)),
     },
     Route {
         path: "/api/v1/environments/{id}/events",
@@ -46,6 +56,11 @@ pub const ROUTES: &[Route<ApiState>] = &[
         path: "/api/v1/resources/{uid}/history",
         parameters: &[AT, CLUSTER, BODIES, LIMIT, CONTINUE],
         handler: |state, request| Box::pin(resources::history(state, request)),
+    },
+    Route {
+        path: "/api/v1/resources/{uid}/health",
+        parameters: &[SINCE, LIMIT, AT, CLUSTER],
+        handler: |state, request| Box::pin(resources::health(state, request)),
     },
     Route {
         path: "/api/v1/resources/{uid}/events",

@@ -313,9 +313,12 @@ pub struct DemoArgs {
 /// What to rebuild.
 #[derive(Clone, Debug, Args)]
 pub struct RebuildArgs {
-    /// Where the log and the view are kept
-    #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
-    pub data: PathBuf,
+    /// Where the log and the view are kept; goes before what the configuration says
+    #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA", required_unless_present = "config")]
+    pub data: Option<PathBuf>,
+    /// The configuration whose rules judge; without it the program's own do
+    #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG")]
+    pub config: Option<PathBuf>,
 }
 
 /// Whose kinds to list.

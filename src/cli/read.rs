@@ -91,7 +91,7 @@ async fn draw(args: &TreeArgs) -> Result<(), CliError> {
     let answer: Answer<Graph> = typed(&what, value)?;
     let now = reference(&args.server, &answer.metadata);
     if args.output.output == OutputFormat::Name {
-        let names = answer.value.nodes.iter().map(|node| visible(&node.name()).into_owned() + "\n");
+        let names = answer.value.nodes.iter().map(|node| visible(&node.resource.name()).into_owned() + "\n");
         return write(&names.collect::<String>());
     }
     write(&tree::draw(&answer, args.all, Paint::for_stdout(args.output.color), now))

@@ -26,8 +26,17 @@ pub(super) fn demo(args: &DemoArgs) -> Result<(), CliError> {
 /// `strandline rebuild`.
 pub(super) fn rebuild(args: &RebuildArgs) -> Result<(), CliError> {
     log_to_stderr("warn");
-    let offset = service::rebuild(&args.data).map_err(failure("rebuilding the view"))?;
-    println!("the view holds all {offset} changes of the log");
+    let config = args.config.as_deref().map(load).transpose()?;
+    let (data, rules) = match (&args.data, config) {
+        (Some(data), config) => (data.clone(), config.map(|config| config.rules).unwrap_or_default()),
+        (None, Some(config)) => (config.data, config.rules),
+        (None, None) => {
+            return Err(CliError::new("rebuilding the view", "neither --data nor --config is given"));
+        }
+    };
+    let name = rules.name();
+    let offset = service::rebuild(&data, rules).map_err(failure("rebuilding the view"))?;
+    println!("the view holds all {offset} changes of the log, judged by rules {name}");
     Ok(())
 }
 

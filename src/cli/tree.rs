@@ -2,8 +2,8 @@
 
 use super::output::Paint;
 use crate::model::{Health, Timestamp};
-use crate::present::{Item, Places, Step, Tree, age, clock_time, sign, unwatched, visible, word};
-use crate::query::{Answer, Gap, Graph, Resource, Snapshot};
+use crate::present::{Item, Places, Step, Tree, age, clock_time, count_of, sign, unwatched, visible, word};
+use crate::query::{Answer, Gap, Graph, Group, Resource, Snapshot};
 
 /// Levels that are indented; what lies deeper stays at the last one, so that long chains stay readable.
 const DEPTH_MAX: usize = 40;
@@ -12,7 +12,7 @@ const DEPTH_MAX: usize = 40;
 pub(super) fn draw(answer: &Answer<Graph>, all: bool, paint: Paint, now: Timestamp) -> String {
     let graph = &answer.value;
     let mut out = header(answer, paint, now);
-    let (tree, places) = (Tree::new(graph, !all), Places::of(&graph.nodes));
+    let (tree, places) = (Tree::new(graph, !all), Places::of(graph.nodes.iter().map(|node| &node.resource)));
     let mut gathered = false;
     // For each open item whether siblings follow it, which is what the lines to its left show.
     let mut open: Vec<Branch> = Vec::new();
@@ -22,10 +22,12 @@ pub(super) fn draw(answer: &Answer<Graph>, all: bool, paint: Paint, now: Timesta
             if !hidden {
                 let text = match item {
                     Item::Node(place) => {
-                        let node = &graph.nodes[*place];
-                        let said = places.say(&node.key, parent.map(|parent| &graph.nodes[parent].key));
+                        let node = &graph.nodes[*place].resource;
+                        let above = parent.map(|parent| &graph.nodes[parent].resource.key);
+                        let said = places.say(&node.key, above);
                         resource(node, said, tree.further_owners(*place), paint, now)
                     }
+                    Item::Counted(place) => counted(&graph.groups[*place], paint),
                     Item::Group { label, health, .. } => {
                         gathered = true;
                         format!("{}{}", visible(label), badge(*health, paint))
@@ -46,7 +48,27 @@ pub(super) fn draw(answer: &Answer<Graph>, all: bool, paint: Paint, now: Timesta
         out.push_str("No resources.\n");
     }
     if graph.truncated {
-        out.push_str("… there are more resources than one graph shows; `get resources` lists them all\n");
+        let list = format!("get resources -e {} --order health", environment_word(answer));
+        out.push_str(&format!("… not all resources are drawn one by one; `{list}` lists them\n"));
+    }
+    out
+}
+
+/// The environment as one would write it in a command.
+fn environment_word(answer: &Answer<Graph>) -> String {
+    visible(answer.value.environment.id.as_str()).into_owned()
+}
+
+/// Siblings that are only counted: how many, and how many of each health.
+fn counted(group: &Group, paint: Paint) -> String {
+    let many = count_of(usize::try_from(group.counts.total()).unwrap_or(usize::MAX), &group.kind);
+    let mut out = format!("… {}", visible(&many));
+    for health in Health::ALL.into_iter().rev() {
+        let number = *group.counts.clone().slot(Some(health));
+        if number > 0 {
+            let text = format!("{} {number} {health}", sign(Some(health)));
+            out.push_str(&format!("  {}", paint.health(Some(health), &text)));
+        }
     }
     out
 }
@@ -189,7 +211,7 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
         );
         assert_eq!(draw(&sample(), true, Paint(false), NOON).lines().count(), 17);
         let mut spread = sample();
-        spread.value.nodes[0].key.cluster = "us-east".into();
+        spread.value.nodes[0].resource.key.cluster = "us-east".into();
         let text = draw(&spread, false, Paint(false), NOON);
         assert!(
             text.contains("Deployment/web  in eu-west  ✖") && text.contains("settings  in us-east"),
@@ -201,7 +223,8 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
     #[test]
     fn what_is_being_deleted_says_so() {
         let mut answer = sample();
-        answer.value.nodes[0].terminating_since = Some(NOON.minus(std::time::Duration::from_secs(300)));
+        answer.value.nodes[0].resource.terminating_since =
+            Some(NOON.minus(std::time::Duration::from_secs(300)));
         let text = draw(&answer, false, Paint(false), NOON);
         assert!(text.contains("ConfigMap/settings  Terminating for 5m  5d3h"), "{text}");
     }

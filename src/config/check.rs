@@ -19,9 +19,10 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let listen = check.listen(file.listen.as_ref());
     let clusters = check.clusters(&file);
     let environments = check.environments(&file, &clusters);
+    let rules = check.rules(&file);
     if check.mistakes.is_empty() {
         let data = check.path(file.data.as_deref().unwrap_or(DATA));
-        Ok(Config { listen, hosts: file.hosts, data, clusters, environments })
+        Ok(Config { listen, hosts: file.hosts, data, clusters, environments, rules })
     } else {
         check.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
         Err(check.mistakes)

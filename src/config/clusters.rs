@@ -119,7 +119,7 @@ impl Check {
         ClusterAccess::Kubeconfig { path: path.map(|path| self.path(path)), context }
     }
 
-    fn patterns(&mut self, written: &[Spanned<String>]) -> Vec<KindPattern> {
+    pub(super) fn patterns(&mut self, written: &[Spanned<String>]) -> Vec<KindPattern> {
         let mut patterns = Vec::new();
         for text in written {
             match KindPattern::from_str(&text.value) {
@@ -149,7 +149,7 @@ impl Check {
         cluster.exclude_namespaces.iter().map(|namespace| namespace.value.clone()).collect()
     }
 
-    fn labels(&mut self, written: Option<&Spanned<String>>) -> LabelSelector {
+    pub(super) fn labels(&mut self, written: Option<&Spanned<String>>) -> LabelSelector {
         let Some(written) = written else { return LabelSelector::default() };
         LabelSelector::from_str(&written.value).unwrap_or_else(|error| {
             let mut mistake = Mistake::at(written.referenced, "bad_selector", error.message);

@@ -20,6 +20,25 @@ pub(super) struct File {
     pub(super) projects: Vec<Project>,
     #[serde(default)]
     pub(super) environments: Vec<Environment>,
+    #[serde(default)]
+    pub(super) health: Health,
+}
+
+/// How health is judged and counted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Health {
+    #[serde(default)]
+    pub(super) ignore: Vec<Spanned<Ignored>>,
+    pub(super) progressing_grace: Option<Spanned<String>>,
+}
+
+/// An entry of `ignore`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ignored {
+    pub(super) kind: Option<Spanned<String>>,
+    pub(super) labels: Option<Spanned<String>>,
 }
 
 /// An entry of `clusters`.

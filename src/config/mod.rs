@@ -7,6 +7,7 @@ mod check;
 mod clusters;
 mod error;
 mod file;
+mod rules;
 
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 pub use error::{ConfigError, Mistake};
 
 use crate::model::{ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector};
+use crate::ruleset::RuleSet;
 
 /// The address listened on when none is given: this machine only.
 pub const LISTEN: &str = "127.0.0.1:7979";
@@ -37,6 +39,8 @@ pub struct Config {
     pub clusters: Vec<ClusterConfig>,
     /// Environments.
     pub environments: Vec<EnvironmentSpec>,
+    /// How objects are judged and counted.
+    pub rules: RuleSet,
 }
 
 /// A cluster to watch.

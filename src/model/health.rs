@@ -64,6 +64,19 @@ impl FromStr for Health {
     }
 }
 
+/// How early people want to see this, 0 first: what has failed comes before what cannot be known.
+pub const fn attention(health: Option<Health>) -> u8 {
+    match health {
+        Some(Health::Degraded) => 0,
+        Some(Health::Unknown) => 1,
+        Some(Health::Missing) => 2,
+        Some(Health::Progressing) => 3,
+        Some(Health::Suspended) => 4,
+        Some(Health::Healthy) => 5,
+        None => 6,
+    }
+}
+
 /// What was found about one object, and by which rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -108,6 +121,23 @@ impl HealthCounts {
             Some(Health::Unknown) => &mut self.unknown,
             None => &mut self.none,
         }
+    }
+
+    /// Adds what was counted elsewhere.
+    pub const fn add(&mut self, other: HealthCounts) {
+        self.healthy += other.healthy;
+        self.suspended += other.suspended;
+        self.progressing += other.progressing;
+        self.missing += other.missing;
+        self.degraded += other.degraded;
+        self.unknown += other.unknown;
+        self.none += other.none;
+    }
+
+    /// What among them needs [`attention`] most; none where nothing has a health.
+    pub fn worst(mut self) -> Option<Health> {
+        let there = Health::ALL.into_iter().filter(|health| *self.slot(Some(*health)) > 0);
+        there.min_by_key(|health| attention(Some(*health)))
     }
 
     /// All resources counted.

@@ -19,11 +19,11 @@ pub use change::{
     CatalogFact, Change, ChangedBy, ClusterSpec, CoverageMark, CoverageState, DeletionCause, Record,
 };
 pub use environment::{EnvironmentSpec, Target, Tier};
-pub use health::{Health, HealthCounts, Verdict};
+pub use health::{Health, HealthCounts, Verdict, attention};
 pub use ids::{EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
 pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
 pub use kind_pattern::KindPattern;
 pub use name::is_dns_label;
 pub use selector::{Condition, LabelSelector, Requirement, SelectorError};
 pub use slug::slug;
-pub use time::{At, Timestamp};
+pub use time::{At, Timestamp, parse_duration};

@@ -122,8 +122,8 @@ impl FromStr for At {
     }
 }
 
-/// Reads durations as kubectl and Prometheus write them: `90s`, `15m`, `1h30m`, `2d`, `1w`.
-fn parse_duration(text: &str) -> Option<Duration> {
+/// Reads durations as kubectl and Prometheus write them: `90s`, `15m`, `1h30m`, `2d`, `1w`; none where the text is none.
+pub fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut total: u64 = 0;
     while !rest.is_empty() {

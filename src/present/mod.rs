@@ -34,19 +34,6 @@ pub const fn word(health: Option<Health>) -> &'static str {
     }
 }
 
-/// How early people want to see this; what has failed comes before what cannot be known.
-pub const fn attention(health: Option<Health>) -> u8 {
-    match health {
-        Some(Health::Degraded) => 0,
-        Some(Health::Unknown) => 1,
-        Some(Health::Missing) => 2,
-        Some(Health::Progressing) => 3,
-        Some(Health::Suspended) => 4,
-        Some(Health::Healthy) => 5,
-        None => 6,
-    }
-}
-
 /// What was not watched, where `count` gaps of a cluster are told by their oldest.
 pub fn unwatched(oldest: &Gap, count: usize) -> String {
     match (oldest.group.as_str(), oldest.kind.as_str(), count) {
@@ -88,10 +75,11 @@ pub(crate) mod tests {
     use super::*;
     use crate::model::{
         CoverageState, EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Timestamp, Uid,
-        WatchKey,
+        WatchKey, attention,
     };
     use crate::query::{
-        Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, Resource, Snapshot, WatchCoverage,
+        Below, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, GraphNode, Resource,
+        Snapshot, WatchCoverage,
     };
 
     /// A fixed moment, 2026-11-20T12:00:00Z.
@@ -114,6 +102,7 @@ pub(crate) mod tests {
                 name: name.into(),
             },
             health,
+            health_since: NOON.minus(std::time::Duration::from_secs(600)),
             reason: String::new(),
             message: String::new(),
             created_at: Some(NOON.minus(std::time::Duration::from_secs(442_800))),
@@ -161,7 +150,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn owns(from: &str, to: &str) -> Edge {
-        Edge { from: Uid::new(from), to: Uid::new(to), kind: "owns".into() }
+        Edge { from: from.into(), to: to.into(), kind: "owns".into(), count: 1 }
     }
 
     pub(crate) fn environment(project: &str, region: &str, state: Option<Health>) -> Environment {
@@ -183,13 +172,38 @@ pub(crate) mod tests {
                 since: NOON.minus(std::time::Duration::from_secs(442_800)),
                 last_known: None,
                 counts: HealthCounts { healthy: 3, degraded: 1, none: 2, ..HealthCounts::default() },
+                rule_set: "4".into(),
             },
         }
     }
 
+    /// A graph in which each node stands below the first that owns it.
     pub(crate) fn graph(nodes: Vec<Resource>, edges: Vec<Edge>) -> Graph {
         let environment = environment("shop/web", "eu", Some(Health::Degraded));
-        Graph { environment, nodes, edges, truncated: false }
+        let place = |uid: &str| nodes.iter().position(|node| node.id.as_str() == uid);
+        let parent = |node: &Resource| {
+            let mut owners = edges.iter().filter(|edge| edge.to == node.id.as_str() && edge.from != edge.to);
+            owners.find_map(|edge| place(&edge.from))
+        };
+        let parents: Vec<Option<usize>> = nodes.iter().map(parent).collect();
+        let mut below: Vec<Option<Below>> = vec![None; nodes.len()];
+        for (child, parent) in parents.iter().enumerate() {
+            // Longer ways up are of no use to tests, and can be circles.
+            let above = std::iter::successors(*parent, |next| parents[*next]).take(8);
+            for (way, owner) in above.enumerate() {
+                let none = Below { children: 0, total: 0, health: None, kinds: Vec::new() };
+                let below = below[owner].get_or_insert(none);
+                below.children += u64::from(way == 0);
+                below.total += 1;
+                let healths = [below.health, nodes[child].health];
+                below.health = healths.into_iter().min_by_key(|health| attention(*health)).flatten();
+            }
+        }
+        let uid = |parent: usize| nodes[parent].id.clone();
+        let uids: Vec<Option<Uid>> = parents.iter().map(|parent| parent.map(uid)).collect();
+        let joined = nodes.into_iter().zip(uids).zip(below);
+        let nodes = joined.map(|((resource, parent), below)| GraphNode { resource, parent, below }).collect();
+        Graph { environment, nodes, groups: Vec::new(), edges, truncated: false }
     }
 
     #[test]

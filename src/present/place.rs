@@ -12,17 +12,14 @@ pub struct Places {
 
 impl Places {
     /// Of these resources.
-    pub fn of(nodes: &[Resource]) -> Self {
-        let several = |mut names: Box<dyn Iterator<Item = &str> + '_>| {
+    pub fn of<'a>(nodes: impl Iterator<Item = &'a Resource> + Clone) -> Self {
+        fn several<'a>(mut names: impl Iterator<Item = &'a str>) -> bool {
             let first = names.next();
             names.any(|name| Some(name) != first)
-        };
-        let keys = || nodes.iter().map(|node| &node.key);
-        let namespaces = keys().map(|key| key.namespace.as_str()).filter(|name| !name.is_empty());
-        Places {
-            clusters: several(Box::new(keys().map(|key| key.cluster.as_str()))),
-            namespaces: several(Box::new(namespaces)),
         }
+        let keys = || nodes.clone().map(|node| &node.key);
+        let namespaces = keys().map(|key| key.namespace.as_str()).filter(|name| !name.is_empty());
+        Places { clusters: several(keys().map(|key| key.cluster.as_str())), namespaces: several(namespaces) }
     }
 
     /// The place of a resource, where what it is drawn below does not say it already.
@@ -50,7 +47,7 @@ mod tests {
             one
         };
         let said = |nodes: &[Resource], parent: bool| {
-            Places::of(nodes).say(&nodes[0].key, parent.then_some(&nodes[1].key)).unwrap_or_default()
+            Places::of(nodes.iter()).say(&nodes[0].key, parent.then_some(&nodes[1].key)).unwrap_or_default()
         };
         assert_eq!(said(&[at("eu", "shop"), at("eu", "shop")], false), "");
         assert_eq!(said(&[at("eu", "shop"), at("us", "shop")], false), "eu");

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{attention, count_of};
-use crate::model::{Health, Kind, Uid};
-use crate::query::{Graph, Resource};
+use super::count_of;
+use crate::model::{Health, Kind, Uid, attention};
+use crate::query::{Graph, GraphNode};
 
 /// More siblings than this of one kind and health are gathered.
 const SIBLINGS_MAX: usize = 10;
@@ -20,6 +20,8 @@ const HEALTHLESS_MAX: usize = 3;
 pub enum Item {
     /// A resource, by its place among the graph's nodes.
     Node(usize),
+    /// Siblings that the graph only counts, by their place among its groups.
+    Counted(usize),
     /// Siblings that say little one by one and whose worst health, with all below them, is the same.
     Group {
         /// What they are, such as `21 Pods`.
@@ -60,7 +62,8 @@ impl Tree {
     /// The tree of a graph; with `gather`, many siblings of a kind become one item.
     pub fn new(graph: &Graph, gather: bool) -> Self {
         let nodes = &graph.nodes;
-        let (parents, further_owners) = parents(graph);
+        let places = ByUid::of(nodes);
+        let (parents, further_owners) = parents(graph, &places);
         let mut below = vec![Vec::new(); nodes.len()];
         for (child, parent) in parents.iter().enumerate() {
             if let Some(parent) = parent {
@@ -68,16 +71,20 @@ impl Tree {
             }
         }
         let mut roots: Vec<usize> = (0..nodes.len()).filter(|&node| parents[node].is_none()).collect();
-        let order = cut_cycles(&mut roots, &mut below);
-        let mut worst: Vec<Option<Health>> = nodes.iter().map(|node| node.health).collect();
-        for &node in order.iter().rev() {
-            let lowest = below[node].iter().map(|&child| worst[child]).chain([worst[node]]);
-            worst[node] = lowest.min_by_key(|health| attention(*health)).flatten();
-        }
-        let childless: Vec<bool> = below.iter().map(Vec::is_empty).collect();
+        cut_cycles(&mut roots, &mut below);
+        let worst: Vec<Option<Health>> = nodes.iter().map(worst).collect();
+        let childless: Vec<bool> = nodes.iter().map(|node| node.below.is_none()).collect();
         let siblings = Siblings { nodes, worst: &worst, childless: &childless, gather };
-        let children = below.into_iter().map(|children| siblings.arrange(children, true)).collect();
-        Tree { children, roots: siblings.without_health_last(roots), further_owners }
+        let mut children: Vec<_> =
+            below.into_iter().map(|children| siblings.arrange(children, true)).collect();
+        let mut roots = siblings.without_health_last(roots);
+        // Those that are only counted need attention less than those that are shown.
+        for (place, group) in graph.groups.iter().enumerate() {
+            let parent = group.parent.as_ref().and_then(|uid| places.find(&group.cluster, uid));
+            let siblings = parent.and_then(|parent| children.get_mut(parent)).unwrap_or(&mut roots);
+            siblings.push(Item::Counted(place));
+        }
+        Tree { children, roots, further_owners }
     }
 
     /// How many owners a node has besides the one it is drawn under.
@@ -106,45 +113,71 @@ impl Tree {
             open.push(match item {
                 Item::Node(node) => (self.children[*node].iter(), Some(*node)),
                 Item::Group { members, .. } => (members.iter(), parent),
+                Item::Counted(_) => ([].iter(), parent),
             });
         }
     }
 }
 
-/// Under which node each is drawn, and how many owners it has besides.
-///
-/// Edges name uids, which several clusters may hold; an owner in the child's own cluster is meant first.
-fn parents(graph: &Graph) -> (Vec<Option<usize>>, Vec<usize>) {
-    let nodes = &graph.nodes;
-    let mut by_uid: HashMap<&Uid, Vec<usize>> = HashMap::new();
-    for (place, node) in nodes.iter().enumerate() {
-        by_uid.entry(&node.id).or_default().push(place);
+/// What needs attention most in a node and all below it, shown or not.
+fn worst(node: &GraphNode) -> Option<Health> {
+    let below = node.below.as_ref().and_then(|below| below.health);
+    [node.resource.health, below].into_iter().min_by_key(|health| attention(*health)).flatten()
+}
+
+/// Where nodes stand, by uid; several clusters may hold the same one.
+struct ByUid<'g> {
+    nodes: &'g [GraphNode],
+    by_uid: HashMap<&'g Uid, Vec<usize>>,
+}
+
+impl<'g> ByUid<'g> {
+    fn of(nodes: &'g [GraphNode]) -> Self {
+        let mut by_uid: HashMap<&Uid, Vec<usize>> = HashMap::new();
+        for (place, node) in nodes.iter().enumerate() {
+            by_uid.entry(&node.resource.id).or_default().push(place);
+        }
+        ByUid { nodes, by_uid }
     }
-    let (mut parents, mut further) = (vec![None; nodes.len()], vec![0; nodes.len()]);
+
+    fn all(&self, uid: &Uid) -> &[usize] {
+        self.by_uid.get(uid).map_or(&[], Vec::as_slice)
+    }
+
+    /// The node with this uid in a cluster.
+    fn find(&self, cluster: &str, uid: &Uid) -> Option<usize> {
+        self.all(uid).iter().copied().find(|&place| self.nodes[place].resource.key.cluster == cluster)
+    }
+}
+
+/// Under which node each is drawn, and how many owners it has besides.
+fn parents(graph: &Graph, places: &ByUid<'_>) -> (Vec<Option<usize>>, Vec<usize>) {
+    let parent = |(place, node): (usize, &GraphNode)| {
+        let parent = places.find(&node.resource.key.cluster, node.parent.as_ref()?);
+        parent.filter(|parent| *parent != place)
+    };
+    let parents: Vec<Option<usize>> = graph.nodes.iter().enumerate().map(parent).collect();
+    let mut further = vec![0; graph.nodes.len()];
     for edge in graph.edges.iter().filter(|edge| edge.kind == "owns") {
-        let (Some(owners), Some(children)) = (by_uid.get(&edge.from), by_uid.get(&edge.to)) else { continue };
-        for &child in children {
-            let near = owners.iter().find(|&&owner| nodes[owner].key.cluster == nodes[child].key.cluster);
-            match near.or(owners.first()) {
-                Some(&owner) if owner == child => {}
-                Some(&owner) if parents[child].is_none() => parents[child] = Some(owner),
-                _ => further[child] += 1,
+        let (from, to) = (Uid::new(edge.from.as_str()), Uid::new(edge.to.as_str()));
+        for &child in places.all(&to) {
+            let owner = places.find(&graph.nodes[child].resource.key.cluster, &from);
+            if owner.is_some_and(|owner| owner != child && parents[child] != Some(owner)) {
+                further[child] += 1;
             }
         }
     }
     (parents, further)
 }
 
-/// Makes a root of one node in every cycle and cuts the link that closes it; tells an order in which each
-/// node comes before those below it.
-fn cut_cycles(roots: &mut Vec<usize>, below: &mut [Vec<usize>]) -> Vec<usize> {
+/// Makes a root of one node in every cycle and cuts the link that closes it. Servers send none, but what comes over a
+/// network is not to be trusted with a walk without end.
+fn cut_cycles(roots: &mut Vec<usize>, below: &mut [Vec<usize>]) {
     let mut seen = vec![false; below.len()];
-    let mut order = Vec::with_capacity(below.len());
-    let mut start = 0;
-    let mut next = 0;
+    let (mut start, mut next) = (0, 0);
     loop {
         if start == roots.len() {
-            let Some(node) = (next..below.len()).find(|&node| !seen[node]) else { return order };
+            let Some(node) = (next..below.len()).find(|&node| !seen[node]) else { return };
             roots.push(node);
             next = node;
         }
@@ -152,7 +185,6 @@ fn cut_cycles(roots: &mut Vec<usize>, below: &mut [Vec<usize>]) -> Vec<usize> {
         seen[roots[start]] = true;
         start += 1;
         while let Some(node) = waiting.pop() {
-            order.push(node);
             below[node].retain(|&child| !std::mem::replace(&mut seen[child], true));
             waiting.extend(&below[node]);
         }
@@ -161,7 +193,7 @@ fn cut_cycles(roots: &mut Vec<usize>, below: &mut [Vec<usize>]) -> Vec<usize> {
 
 /// Puts siblings into the order in which they are drawn, and gathers those that say little one by one.
 struct Siblings<'g> {
-    nodes: &'g [Resource],
+    nodes: &'g [GraphNode],
     /// The worst health of each with all below it.
     worst: &'g [Option<Health>],
     childless: &'g [bool],
@@ -172,7 +204,7 @@ impl Siblings<'_> {
     /// What needs attention first, then as the graph has them; `owned` where they have an owner.
     fn arrange(&self, mut siblings: Vec<usize>, owned: bool) -> Vec<Item> {
         siblings.sort_by_key(|&node| (attention(self.worst[node]), node));
-        let kind = |node: usize| &self.nodes[node].key.kind;
+        let kind = |node: usize| &self.nodes[node].resource.key.kind;
         let alike = |a: &usize, b: &usize| self.worst[*a] == self.worst[*b] && kind(*a) == kind(*b);
         // Of an owner's revisions those in use own something; the others only show what once was.
         let in_use = siblings.iter().filter(|&&node| owned && !self.childless[node]);
@@ -195,7 +227,7 @@ impl Siblings<'_> {
         }
         let mut kinds: BTreeMap<&str, (usize, &Kind)> = BTreeMap::new();
         for &node in &without {
-            let kind = &self.nodes[node].key.kind;
+            let kind = &self.nodes[node].resource.key.kind;
             kinds.entry(&kind.kind).or_insert((0, kind)).0 += 1;
         }
         let counts: Vec<_> = kinds.into_values().map(|(count, kind)| count_of(count, kind)).collect();
@@ -208,7 +240,7 @@ impl Siblings<'_> {
     /// One item for siblings of one kind and health where there are more than `most`.
     fn gathered(&self, run: Vec<usize>, most: usize) -> Vec<Item> {
         let group = run.first().filter(|_| self.gather && run.len() > most).copied();
-        let label = group.map(|first| count_of(run.len(), &self.nodes[first].key.kind));
+        let label = group.map(|first| count_of(run.len(), &self.nodes[first].resource.key.kind));
         let members: Vec<_> = run.into_iter().map(Item::Node).collect();
         match (group, label) {
             (Some(first), Some(label)) => vec![Item::Group { label, health: self.worst[first], members }],
@@ -220,7 +252,9 @@ impl Siblings<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::HealthCounts;
     use crate::present::tests::{graph, owns, resource};
+    use crate::query::Group;
 
     /// The tree as one line per item, two blanks for each level.
     fn drawn(graph: &Graph, gather: bool) -> Vec<String> {
@@ -229,7 +263,8 @@ mod tests {
         tree.walk(|step| match step {
             Step::Enter { item, .. } => {
                 let name = match item {
-                    Item::Node(node) => graph.nodes[*node].key.name.clone(),
+                    Item::Node(node) => graph.nodes[*node].resource.key.name.clone(),
+                    Item::Counted(group) => format!("{} more", graph.groups[*group].counts.total()),
                     Item::Group { label, .. } => label.clone(),
                 };
                 lines.push(format!("{}{name}", "  ".repeat(depth)));
@@ -315,6 +350,25 @@ mod tests {
         assert_eq!(drawn(&graph, false).len(), 9, "each by itself where nothing is to be gathered");
         graph.nodes.drain(..5);
         assert_eq!(drawn(&graph, true), ["s1", "s2", "s3", "cfg"], "nothing else is there to drown");
+    }
+
+    #[test]
+    fn what_is_only_counted_stands_after_its_siblings() {
+        let nodes = vec![
+            resource("Deployment", "web", Some(Health::Healthy)),
+            resource("Pod", "web-a", Some(Health::Healthy)),
+        ];
+        let mut graph = graph(nodes, vec![owns("web", "web-a")]);
+        let group = |parent: Option<&str>, healthy| Group {
+            id: String::new(),
+            cluster: "eu-west".into(),
+            kind: Kind::new("", "Pod"),
+            parent: parent.map(Uid::new),
+            health: Some(Health::Healthy),
+            counts: HealthCounts { healthy, ..HealthCounts::default() },
+        };
+        graph.groups = vec![group(Some("web"), 100), group(None, 7), group(Some("elsewhere"), 8)];
+        assert_eq!(drawn(&graph, true), ["web", "  web-a", "  100 more", "7 more", "8 more"]);
     }
 
     #[test]

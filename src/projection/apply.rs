@@ -2,17 +2,23 @@
 
 use rusqlite::Connection;
 
-use super::context::{Apply, Touched};
+use super::context::{Apply, Judging, Touched};
 use super::ids::Ids;
-use super::resources::Standing;
+use super::resources::{Applied, Standing};
 use super::{catalog, coverage, environment_health, kube_events, membership, resource_count, resources};
 use crate::model::{Change, Record};
 
 /// Applies a record within the caller's transaction and tells what it touched.
-pub(super) fn apply(connection: &Connection, ids: &mut Ids, record: &Record) -> rusqlite::Result<Touched> {
+pub(super) fn apply(
+    connection: &Connection,
+    ids: &mut Ids,
+    rules: Judging<'_>,
+    record: &Record,
+) -> rusqlite::Result<Touched> {
     let mut at = Apply {
         connection,
         ids,
+        rules,
         offset: record.offset,
         observed_at: record.observed_at,
         touched: Touched::default(),
@@ -25,19 +31,22 @@ pub(super) fn apply(connection: &Connection, ids: &mut Ids, record: &Record) -> 
         Change::Deleted { key, .. } if key.kind.is_event() => {}
         Change::Applied { id, key, uid, body, .. } => {
             let state = resources::judge(body);
+            let health = state.verdict.health;
             let applied = resources::applied(&mut at, *id, key, uid, &state)?;
-            let after = Standing::Alive(state.verdict.health);
+            let after = Standing::Alive(health);
             resource_count::changed(&mut at, key, applied.before, after)?;
-            if applied.relinked {
-                membership::settle(&mut at, *id, applied.before, after)?;
-            } else {
-                membership::recount(&mut at, *id, applied.before, after)?;
+            match applied.relinked {
+                Some(relinked) => {
+                    membership::settle(&mut at, *id, (applied.before, after), relinked.owned)?;
+                }
+                None => membership::rejudge(&mut at, *id, health)?,
             }
         }
         Change::Deleted { id, key, cause, .. } => {
-            let before = resources::deleted(&mut at, *id, cause)?;
+            let Applied { before, relinked } = resources::deleted(&mut at, *id, cause)?;
             resource_count::changed(&mut at, key, before, Standing::Absent)?;
-            membership::settle(&mut at, *id, before, Standing::Absent)?;
+            let owned = relinked.unwrap_or_default().owned;
+            membership::settle(&mut at, *id, (before, Standing::Absent), owned)?;
         }
         Change::Coverage(mark) => coverage::mark(&mut at, mark)?,
         Change::Declared { id, fact } => catalog::declared(&mut at, *id, fact)?,

@@ -6,6 +6,7 @@ use std::{fs, io};
 use super::file;
 use super::projector::{Projector, ProjectorError};
 use crate::model::Offset;
+use crate::ruleset::RuleSet;
 use crate::store::Watermark;
 
 /// Builds the view anew from the log, beside the old one, and swaps it in; `progress` follows the checkpoint.
@@ -14,10 +15,10 @@ use crate::store::Watermark;
 ///
 /// # Errors
 /// When the log cannot be read or the new file cannot be written.
-pub fn build(directory: &Path, progress: &Watermark) -> Result<Offset, ProjectorError> {
+pub fn build(directory: &Path, rules: RuleSet, progress: &Watermark) -> Result<Offset, ProjectorError> {
     let beside = directory.join("view.building.db");
     remove(&beside)?;
-    let mut projector = Projector::open_file(directory, &beside)?;
+    let mut projector = Projector::open_file(directory, &beside, rules)?;
     progress.set(Offset::ZERO);
     while projector.step()?.is_some() {
         progress.set(projector.checkpoint());

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use super::ids::Ids;
 use crate::model::{Offset, ResourceId, Timestamp};
+use crate::ruleset::RuleSet;
 
 /// What a record touched, for whoever follows the view live.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,10 +25,18 @@ impl Touched {
     }
 }
 
+/// The rules by which a record is applied, with the view's number of them.
+#[derive(Clone, Copy)]
+pub(super) struct Judging<'a> {
+    pub(super) set: &'a RuleSet,
+    pub(super) id: i64,
+}
+
 /// The view at the moment a record is applied.
 pub(super) struct Apply<'a> {
     pub(super) connection: &'a Connection,
     pub(super) ids: &'a mut Ids,
+    pub(super) rules: Judging<'a>,
     pub(super) offset: Offset,
     pub(super) observed_at: Timestamp,
     pub(super) touched: Touched,

@@ -9,105 +9,121 @@ use super::context::Apply;
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
 use crate::model::ResourceId;
 
-/// The columns of an edge, in their order.
-type Columns = (String, bool, String, String, String, String, String);
-
-fn columns(edge: &EdgeRef) -> Option<Columns> {
-    let outward = edge.direction == Direction::ToFar;
-    let kind = edge.kind.as_str().to_owned();
-    Some(match &edge.far {
-        Far::Uid { uid, kind: far, name } => {
-            let (group, far) = (far.group.clone(), far.kind.clone());
-            (kind, outward, uid.as_str().to_owned(), group, far, String::new(), name.clone())
-        }
-        Far::Key { kind: far, namespace, name } => (
-            kind,
-            outward,
-            String::new(),
-            far.group.clone(),
-            far.kind.clone(),
-            namespace.clone(),
-            name.clone(),
-        ),
-        Far::Matching { .. } | Far::Every { .. } => return None,
-    })
+/// An edge's columns.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    kind: String,
+    outward: bool,
+    far_kind: i64,
+    far_uid: String,
+    far_namespace: String,
+    far_name: String,
 }
 
-/// Makes a resource declare exactly these edges from here on; tells whether any changed.
-pub(super) fn declare(at: &mut Apply<'_>, id: ResourceId, edges: &[EdgeRef]) -> rusqlite::Result<bool> {
-    let mut wanted: BTreeSet<Columns> = edges.iter().filter_map(columns).collect();
-    let held = {
-        let sql = "SELECT rowid, kind, outward, far_uid, far_group, far_kind, far_namespace, far_name
-            FROM edge WHERE declared_by = ?1 AND to_offset = ?2";
-        let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![id.0, OPEN], |row| {
-            let columns: Columns =
-                (row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?);
-            Ok((row.get::<_, i64>(0)?, columns))
-        })?;
-        rows.collect::<rusqlite::Result<Vec<_>>>()?
-    };
-    let mut changed = false;
-    for (rowid, columns) in held {
-        if !wanted.remove(&columns) {
-            changed = true;
+impl Row {
+    /// Of edges to selected resources there is none.
+    fn of(at: &mut Apply<'_>, cluster: i64, edge: &EdgeRef) -> rusqlite::Result<Option<Self>> {
+        let (far, uid, namespace, name) = match &edge.far {
+            Far::Uid { uid, kind, name } => (kind, uid.as_str(), "", name.as_str()),
+            Far::Key { kind, namespace, name } => (kind, "", namespace.as_str(), name.as_str()),
+            Far::Every { kind } => (kind, "", "", ""),
+            Far::Matching { .. } => return Ok(None),
+        };
+        Ok(Some(Row {
+            kind: edge.kind.as_str().to_owned(),
+            outward: edge.direction == Direction::ToFar,
+            far_kind: at.ids.kind(at.connection, cluster, far)?,
+            far_uid: uid.to_owned(),
+            far_namespace: namespace.to_owned(),
+            far_name: name.to_owned(),
+        }))
+    }
+
+    fn owns_far(&self) -> bool {
+        self.outward && self.kind == EdgeKind::Owns.as_str()
+    }
+}
+
+/// Makes a resource declare exactly these edges from here on; tells what it came to own, or owns no longer, by them.
+pub(super) fn declare(
+    at: &mut Apply<'_>,
+    id: ResourceId,
+    edges: &[EdgeRef],
+) -> rusqlite::Result<Vec<ResourceId>> {
+    let cluster = cluster_of(at, id)?;
+    let mut wanted = BTreeSet::new();
+    for edge in edges {
+        wanted.extend(Row::of(at, cluster, edge)?);
+    }
+    let mut owned = Vec::new();
+    for (rowid, row) in held(at, id)? {
+        if !wanted.remove(&row) {
             let sql = "UPDATE edge SET to_offset = ?2 WHERE rowid = ?1";
             at.connection.prepare_cached(sql)?.execute(params![rowid, at.offset.as_i64()])?;
+            owned.extend(far_owned(at, cluster, &row)?);
         }
     }
-    if wanted.is_empty() {
-        return Ok(changed);
-    }
-    let sql =
-        "INSERT INTO edge (declared_by, kind, outward, far_uid, far_group, far_kind, far_namespace, far_name,
-        from_offset, to_offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    let sql = "INSERT INTO edge (declared_by, kind, outward, far_kind_id, far_uid, far_namespace, far_name,
+        from_offset, to_offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     let mut insert = at.connection.prepare_cached(sql)?;
-    for (kind, outward, uid, group, far, namespace, name) in wanted {
+    for row in wanted {
+        let Row { kind, outward, far_kind, far_uid, far_namespace, far_name } = &row;
         let from = at.offset.as_i64();
-        insert.execute(params![id.0, kind, outward, uid, group, far, namespace, name, from, OPEN])?;
+        insert.execute(params![
+            id.0,
+            kind,
+            outward,
+            far_kind,
+            far_uid,
+            far_namespace,
+            far_name,
+            from,
+            OPEN
+        ])?;
+        owned.extend(far_owned(at, cluster, &row)?);
     }
-    Ok(true)
+    Ok(owned)
 }
 
-/// What owns a resource, as far as it has arrived; in the same cluster only.
-pub(super) fn owners(at: &Apply<'_>, of: ResourceId) -> rusqlite::Result<BTreeSet<ResourceId>> {
-    let by_uid = "SELECT far.id FROM edge e JOIN resource me ON me.id = e.declared_by
-        JOIN resource far ON far.uid = e.far_uid AND far.cluster_id = me.cluster_id
-        WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = ?3 AND e.outward = 0 AND e.far_uid <> ''";
-    let by_address = r#"SELECT far.id FROM edge e JOIN resource me ON me.id = e.declared_by
-        JOIN kind k ON k.cluster_id = me.cluster_id AND k."group" = e.far_group AND k.kind = e.far_kind
-        JOIN resource far ON far.kind_id = k.id AND far.namespace = e.far_namespace AND far.name = e.far_name
-        WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = ?3 AND e.outward = 0 AND e.far_uid = ''"#;
-    both(at, of, by_uid, by_address)
+/// The cluster of a resource.
+pub(super) fn cluster_of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<i64> {
+    let sql = "SELECT cluster_id FROM resource WHERE id = ?1";
+    at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))
 }
 
-/// What a resource owns.
-pub(super) fn owned(at: &Apply<'_>, by: ResourceId) -> rusqlite::Result<BTreeSet<ResourceId>> {
-    let by_uid = "SELECT it.id FROM resource me JOIN edge e ON e.far_uid = me.uid AND e.far_uid <> ''
-        JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
-        WHERE me.id = ?1 AND e.to_offset = ?2 AND e.kind = ?3 AND e.outward = 0";
-    let by_address = r#"SELECT it.id FROM resource me JOIN kind k ON k.id = me.kind_id
-        JOIN edge e ON e.far_uid = '' AND e.far_name = me.name AND e.far_kind = k.kind
-            AND e.far_namespace = me.namespace AND e.far_group = k."group"
-        JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
-        WHERE me.id = ?1 AND e.to_offset = ?2 AND e.kind = ?3 AND e.outward = 0"#;
-    both(at, by, by_uid, by_address)
+fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<(i64, Row)>> {
+    let sql = "SELECT rowid, kind, outward, far_kind_id, far_uid, far_namespace, far_name
+        FROM edge WHERE declared_by = ?1 AND to_offset = ?2";
+    let mut statement = at.connection.prepare_cached(sql)?;
+    let rows = statement.query_map(params![id.0, OPEN], |row| {
+        let columns = Row {
+            kind: row.get(1)?,
+            outward: row.get(2)?,
+            far_kind: row.get(3)?,
+            far_uid: row.get(4)?,
+            far_namespace: row.get(5)?,
+            far_name: row.get(6)?,
+        };
+        Ok((row.get(0)?, columns))
+    })?;
+    rows.collect()
 }
 
-/// Two statements instead of one with UNION, which would sort into a temporary table at every call.
-fn both(
-    at: &Apply<'_>,
-    of: ResourceId,
-    by_uid: &str,
-    by_address: &str,
-) -> rusqlite::Result<BTreeSet<ResourceId>> {
-    let mut found = BTreeSet::new();
-    for sql in [by_uid, by_address] {
-        let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![of.0, OPEN, EdgeKind::Owns.as_str()], |row| row.get(0))?;
-        for id in rows {
-            found.insert(ResourceId(id?));
-        }
+/// What stands at the far end of an edge by which the declarer owns it.
+fn far_owned(at: &Apply<'_>, cluster: i64, row: &Row) -> rusqlite::Result<Vec<ResourceId>> {
+    if !row.owns_far() {
+        return Ok(Vec::new());
     }
-    Ok(found)
+    let by_uid = "SELECT id FROM resource WHERE uid = ?1 AND cluster_id = ?2";
+    let by_address = "SELECT id FROM resource WHERE kind_id = ?1 AND namespace = ?2 AND name = ?3";
+    let id = |row: &rusqlite::Row<'_>| row.get(0).map(ResourceId);
+    if row.far_uid.is_empty() {
+        let mut statement = at.connection.prepare_cached(by_address)?;
+        let rows = statement.query_map(params![row.far_kind, row.far_namespace, row.far_name], id)?;
+        rows.collect()
+    } else {
+        let mut statement = at.connection.prepare_cached(by_uid)?;
+        let rows = statement.query_map(params![row.far_uid, cluster], id)?;
+        rows.collect()
+    }
 }

@@ -1,7 +1,9 @@
 //! The health of environments over time.
 //!
-//! An environment is as healthy as the worst of its roots that have a health. While a kind that it holds, or
-//! its cluster as a whole, is not watched it is Unknown, with what was last known kept beside it.
+//! An environment is as healthy as the worst of its roots that have a health and count. While a kind that it holds,
+//! or its cluster as a whole, is not watched it is Unknown, with what was last known kept beside it. Where users
+//! give Progressing a grace time, a row says how the environment shows until that has passed: whoever reads it knows
+//! the time it is read for, and this does not.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -16,7 +18,31 @@ struct Row {
     since: Timestamp,
     known: Option<Health>,
     known_since: Timestamp,
+    grace: Option<Grace>,
     counts: String,
+}
+
+/// How an environment shows that has not been Progressing for long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Grace {
+    state: Option<Health>,
+    since: Timestamp,
+    until: Timestamp,
+}
+
+impl Row {
+    /// What shows, from when on, and what will show later on by itself.
+    fn shown(&self) -> (Option<Health>, Timestamp, Option<Grace>) {
+        (self.state, self.since, self.grace)
+    }
+}
+
+/// What the counted members of an environment amount to.
+struct Members {
+    counts: HealthCounts,
+    worst: Option<Health>,
+    /// The worst without those that are Progressing.
+    settled: Option<Health>,
 }
 
 /// Brings the health of every touched environment up to date.
@@ -34,7 +60,8 @@ pub(super) fn settle(at: &mut Apply<'_>) -> rusqlite::Result<()> {
             AND from_offset = (SELECT max(from_offset) FROM environment_health WHERE environment_id = ?1)";
         at.connection.prepare_cached(close)?.execute(params![environment, at.offset.as_i64(), OPEN])?;
         if let Some(row) = wanted {
-            open(at, environment, &row)?;
+            let moved = held.is_none_or(|held| held.shown() != row.shown());
+            open(at, environment, &row, moved)?;
         }
     }
     Ok(())
@@ -46,14 +73,23 @@ fn exists(at: &Apply<'_>, environment: i64) -> rusqlite::Result<bool> {
 }
 
 fn held(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Row>> {
-    let sql = "SELECT state, since, known, known_since, counts FROM environment_health
-        WHERE environment_id = ?1 AND to_offset = ?2 ORDER BY from_offset DESC LIMIT 1";
+    let sql = "SELECT state, since, known, known_since, counts, grace_state, grace_since, grace_until
+        FROM environment_health WHERE environment_id = ?1 AND to_offset = ?2 ORDER BY from_offset DESC LIMIT 1";
     let row = at.connection.prepare_cached(sql)?.query_row(params![environment, OPEN], |row| {
+        let health =
+            |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(health_from_i64));
+        let time =
+            |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros));
+        let grace = match (time(6)?, time(7)?) {
+            (Some(since), Some(until)) => Some(Grace { state: health(5)?, since, until }),
+            _ => None,
+        };
         Ok(Row {
-            state: row.get::<_, Option<i64>>(0)?.map(health_from_i64),
+            state: health(0)?,
             since: Timestamp::from_micros(row.get(1)?),
-            known: row.get::<_, Option<i64>>(2)?.map(health_from_i64),
+            known: health(2)?,
             known_since: Timestamp::from_micros(row.get(3)?),
+            grace,
             counts: row.get(4)?,
         })
     });
@@ -61,33 +97,52 @@ fn held(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Row>> {
 }
 
 fn judge(at: &Apply<'_>, environment: i64, held: Option<&Row>) -> rusqlite::Result<Row> {
-    let (counts, known) = counts(at, environment)?;
-    let gap = gap(at, environment)?;
+    let members = members(at, environment)?;
+    let known = members.worst;
     // What is known goes on through a gap, so that a short one does not make an old trouble look new.
     let known_since = held.filter(|held| held.known == known).map_or(at.observed_at, |held| held.known_since);
-    let (state, since) = match gap {
-        Some(since) => (Some(Health::Unknown), since),
-        None => (known, known_since),
+    let grace = grace(at, held, &members, known_since);
+    let (state, since, grace) = match gap(at, environment)? {
+        Some(since) => (Some(Health::Unknown), since, None),
+        None => (known, known_since, grace),
     };
-    Ok(Row { state, since, known, known_since, counts: serde_json::json!(counts).to_string() })
+    let counts = serde_json::json!(members.counts).to_string();
+    Ok(Row { state, since, known, known_since, grace, counts })
 }
 
-/// The members by health, and the worst health among the roots.
-fn counts(at: &Apply<'_>, environment: i64) -> rusqlite::Result<(HealthCounts, Option<Health>)> {
+/// How the environment shows until it has been Progressing for long enough; where nothing else is known of it, it is
+/// Progressing from the start.
+fn grace(at: &Apply<'_>, held: Option<&Row>, members: &Members, since: Timestamp) -> Option<Grace> {
+    let until = since.plus(at.rules.set.progressing_grace);
+    let patient =
+        members.worst == Some(Health::Progressing) && members.settled.is_some() && until > at.observed_at;
+    patient.then(|| {
+        let shown = held.map(|held| match held.grace {
+            Some(grace) if grace.until > at.observed_at => (grace.state, grace.since),
+            _ => (held.state, held.since),
+        });
+        let kept = shown.filter(|(state, _)| *state == members.settled);
+        Grace { state: members.settled, since: kept.map_or(at.observed_at, |(_, since)| since), until }
+    })
+}
+
+/// The members by health, and the worst health among those that count.
+fn members(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Members> {
     let sql =
-        "SELECT health, sum(total), sum(roots) FROM member_count WHERE environment_id = ?1 GROUP BY health";
+        "SELECT health, sum(total), sum(counted) FROM member_count WHERE environment_id = ?1 GROUP BY health";
     let mut statement = at.connection.prepare_cached(sql)?;
     let mut rows = statement.query([environment])?;
-    let (mut counts, mut worst) = (HealthCounts::default(), None);
+    let mut members = Members { counts: HealthCounts::default(), worst: None, settled: None };
     while let Some(row) = rows.next()? {
-        let (health, total, roots): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let (health, total, counted): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let health = (health >= 0).then(|| health_from_i64(health));
-        *counts.slot(health) += u64::try_from(total).unwrap_or(0);
-        if roots > 0 {
-            worst = worst.max(health);
+        *members.counts.slot(health) += u64::try_from(total).unwrap_or(0);
+        if counted > 0 {
+            members.worst = members.worst.max(health);
+            members.settled = members.settled.max(health.filter(|health| *health != Health::Progressing));
         }
     }
-    Ok((counts, worst))
+    Ok(members)
 }
 
 /// Since when something that the environment holds has not been watched. Where the whole cluster may not be seen, a watch
@@ -106,18 +161,25 @@ fn gap(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Timestamp>> 
     Ok(since.map(Timestamp::from_micros))
 }
 
-fn open(at: &Apply<'_>, environment: i64, row: &Row) -> rusqlite::Result<()> {
-    let sql = "INSERT OR REPLACE INTO environment_health
-        (environment_id, from_offset, to_offset, state, since, known, known_since, counts)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+fn open(at: &Apply<'_>, environment: i64, row: &Row, moved: bool) -> rusqlite::Result<()> {
+    let sql =
+        "INSERT OR REPLACE INTO environment_health (environment_id, from_offset, to_offset, observed_at,
+        state, since, known, known_since, grace_state, grace_since, grace_until, moved, rule_set_id, counts)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
     at.connection.prepare_cached(sql)?.execute(params![
         environment,
         at.offset.as_i64(),
         OPEN,
+        at.observed_at.as_micros(),
         row.state.map(health_to_i64),
         row.since.as_micros(),
         row.known.map(health_to_i64),
         row.known_since.as_micros(),
+        row.grace.and_then(|grace| grace.state).map(health_to_i64),
+        row.grace.map(|grace| grace.since.as_micros()),
+        row.grace.map(|grace| grace.until.as_micros()),
+        moved,
+        at.rules.id,
         row.counts
     ])?;
     Ok(())

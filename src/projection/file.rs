@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::model::Offset;
+use crate::ruleset::RULES_VERSION;
 use crate::store::{self, OpenError, Role};
 
 /// Marks the file as a view of Strandline.
 const APPLICATION_ID: i32 = 0x7374_7677;
-
-/// Raise this when the same log is to give another view although the tables stay as they are.
-const RULES_VERSION: u32 = 3;
 
 const SCHEMA: &str = include_str!("../../schema/view/V1__view.sql");
 
@@ -32,7 +30,8 @@ pub fn open_reader(directory: &Path) -> Result<Connection, OpenError> {
     store::open(&path(directory), Role::Reader, APPLICATION_ID)
 }
 
-/// What tells one schema from another: the statements themselves and the version of the rules.
+/// What tells one schema from another: the statements themselves and the version of the program's rules. What users add
+/// is not part of it: a view judged by other additions is whole, and each verdict in it says by which.
 fn fingerprint() -> i32 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(SCHEMA.as_bytes());
@@ -98,4 +97,10 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
 pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<Option<(Offset, [u8; 16])>> {
     let sql = r#"SELECT "offset", hash FROM checkpoint"#;
     connection.query_row(sql, [], |row| Ok((Offset::from_i64(row.get(0)?), row.get(1)?))).optional()
+}
+
+/// The view's number for a set of rules.
+pub(super) fn rule_set(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+    connection.execute("INSERT OR IGNORE INTO rule_set (name) VALUES (?1)", [name])?;
+    connection.query_row("SELECT id FROM rule_set WHERE name = ?1", [name], |row| row.get(0))
 }

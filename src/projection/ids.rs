@@ -6,7 +6,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::model::Kind;
 
-/// Numbers already looked up; as few as there are kinds.
+/// The most kinds kept in memory. Objects can claim owners of any kind, so their number is not ours to trust.
+const KINDS_MAX: usize = 100_000;
+
+/// Numbers already looked up.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     clusters: HashMap<String, i64>,
@@ -45,6 +48,9 @@ impl Ids {
             Some(id) => id,
             None => connection.prepare_cached(insert)?.insert(key)?,
         };
+        if self.kinds.len() >= KINDS_MAX {
+            self.kinds.clear();
+        }
         self.kinds.insert((cluster, kind.clone()), id);
         Ok(id)
     }

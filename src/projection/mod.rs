@@ -14,10 +14,14 @@ mod environment_health;
 mod file;
 mod ids;
 mod kube_events;
+mod labels;
+mod links;
 mod membership;
+mod owners;
 mod projector;
 mod resource_count;
 mod resources;
+mod selectors;
 mod status;
 
 #[cfg(test)]

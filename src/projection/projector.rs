@@ -7,11 +7,12 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use thiserror::Error;
 
 use super::apply;
-use super::context::Touched;
+use super::context::{Judging, Touched};
 use super::file;
 use super::ids::Ids;
 use crate::log::{LogError, LogReader};
 use crate::model::{Offset, Record};
+use crate::ruleset::RuleSet;
 use crate::store::{OpenError, Watermark, is_corrupt};
 
 /// Records applied in one transaction.
@@ -65,6 +66,8 @@ impl ProjectorError {
 pub struct Projector {
     log: LogReader,
     view: Connection,
+    rules: RuleSet,
+    rule_set_id: i64,
     ids: Ids,
     checkpoint: Offset,
 }
@@ -76,15 +79,16 @@ impl std::fmt::Debug for Projector {
 }
 
 impl Projector {
-    /// Opens the log and the view of a data directory, making an empty view where there is none.
+    /// Opens the log and the view of a data directory, making an empty view where there is none. What changes from
+    /// here on is judged by these rules.
     ///
     /// # Errors
     /// When either cannot be opened, or the view was made from another log.
-    pub fn open(directory: &Path) -> Result<Self, ProjectorError> {
-        Self::open_file(directory, &file::path(directory))
+    pub fn open(directory: &Path, rules: RuleSet) -> Result<Self, ProjectorError> {
+        Self::open_file(directory, &file::path(directory), rules)
     }
 
-    pub(super) fn open_file(directory: &Path, view: &Path) -> Result<Self, ProjectorError> {
+    pub(super) fn open_file(directory: &Path, view: &Path, rules: RuleSet) -> Result<Self, ProjectorError> {
         let log = LogReader::open(directory)?;
         let view = file::open_writer(view)?;
         let checkpoint = match file::checkpoint(&view)? {
@@ -94,7 +98,8 @@ impl Projector {
             }
             Some((checkpoint, _)) => return Err(ProjectorError::Foreign { checkpoint }),
         };
-        Ok(Projector { log, view, ids: Ids::default(), checkpoint })
+        let rule_set_id = file::rule_set(&view, &rules.name())?;
+        Ok(Projector { log, view, rules, rule_set_id, ids: Ids::default(), checkpoint })
     }
 
     /// The last offset applied.
@@ -127,8 +132,9 @@ impl Projector {
     fn apply(&mut self, records: &[Record], last: Offset, hash: [u8; 16]) -> rusqlite::Result<Touched> {
         let transaction = self.view.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut touched = Touched::default();
+        let rules = Judging { set: &self.rules, id: self.rule_set_id };
         for record in records {
-            touched.extend(apply::apply(&transaction, &mut self.ids, record)?);
+            touched.extend(apply::apply(&transaction, &mut self.ids, rules, record)?);
         }
         let sql = r#"INSERT OR REPLACE INTO checkpoint (id, "offset", hash) VALUES (1, ?1, ?2)"#;
         transaction.prepare_cached(sql)?.execute(params![last.as_i64(), hash])?;

@@ -1,12 +1,10 @@
-//! Resources, their versions and labels.
-
-use std::collections::BTreeMap;
+//! Resources and their versions.
 
 use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
-use super::{OPEN, edges, health_from_i64, health_to_i64};
-use crate::edges::EdgeRef;
+use super::links::{self, Links, Relinked};
+use super::{OPEN, health_from_i64, health_to_i64};
 use crate::model::{DeletionCause, Health, ResourceId, ResourceKey, Timestamp, Uid, Verdict};
 use crate::object::{Object, ObjectError};
 
@@ -23,15 +21,14 @@ pub(super) enum Standing {
 pub(super) struct Applied {
     /// How the resource stood before.
     pub(super) before: Standing,
-    /// Whether it came into being or its labels or edges changed, so that it may belong elsewhere.
-    pub(super) relinked: bool,
+    /// What its labels and edges changed, where they did or it came or went.
+    pub(super) relinked: Option<Relinked>,
 }
 
 /// All that the view takes from an object.
 pub(super) struct State {
     pub(super) verdict: Verdict,
-    labels: BTreeMap<String, String>,
-    edges: Vec<EdgeRef>,
+    links: Links,
     created_at: Option<Timestamp>,
     terminating: Option<Timestamp>,
 }
@@ -42,8 +39,10 @@ pub(super) fn judge(body: &str) -> State {
         let labels = object.metadata.labels.iter();
         State {
             verdict: crate::health::assess(&object),
-            labels: labels.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
-            edges: crate::edges::edges(&object),
+            links: Links {
+                labels: labels.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+                edges: crate::edges::edges(&object),
+            },
             created_at: object.metadata.creation_timestamp,
             terminating: object.metadata.deletion_timestamp,
         }
@@ -57,7 +56,7 @@ fn unreadable(error: ObjectError) -> State {
         message: error.to_string(),
         rule: "unreadable".into(),
     };
-    State { verdict, labels: BTreeMap::new(), edges: Vec::new(), created_at: None, terminating: None }
+    State { verdict, links: Links::default(), created_at: None, terminating: None }
 }
 
 /// Records a state of a resource.
@@ -69,22 +68,21 @@ pub(super) fn applied(
     state: &State,
 ) -> rusqlite::Result<Applied> {
     let before = close(at, id)?;
-    if before == Standing::Absent {
+    if before.standing == Standing::Absent {
         introduce(at, id, key, uid, state.created_at)?;
     }
-    open(at, id, false, &state.verdict, state.terminating)?;
-    let relabelled = relabel(at, id, &state.labels)?;
-    let relinked = edges::declare(at, id, &state.edges)? | relabelled | (before == Standing::Absent);
+    open(at, id, &before, Some(state.verdict.health), &state.verdict, state.terminating)?;
+    let relinked = links::declare(at, id, &state.links)?;
     at.touched.resources.insert(id);
-    Ok(Applied { before, relinked })
+    Ok(Applied { before: before.standing, relinked })
 }
 
-/// Records the end of a resource; tells how it stood before.
+/// Records the end of a resource; tells how it stood before and what its links were to.
 pub(super) fn deleted(
     at: &mut Apply<'_>,
     id: ResourceId,
     cause: &DeletionCause,
-) -> rusqlite::Result<Standing> {
+) -> rusqlite::Result<Applied> {
     let before = close(at, id)?;
     let reason = match cause {
         DeletionCause::Watched => "Deleted",
@@ -94,10 +92,10 @@ pub(super) fn deleted(
     };
     let verdict =
         Verdict { health: None, reason: reason.into(), message: String::new(), rule: String::new() };
-    open(at, id, true, &verdict, None)?;
-    edges::declare(at, id, &[])?;
+    open(at, id, &before, None, &verdict, None)?;
+    let relinked = links::withdraw(at, id)?;
     at.touched.resources.insert(id);
-    Ok(before)
+    Ok(Applied { before: before.standing, relinked: Some(relinked) })
 }
 
 /// Adds a resource unless it was there in an earlier life.
@@ -118,73 +116,68 @@ fn introduce(
     Ok(())
 }
 
-fn close(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Standing> {
-    let Some((from, standing)) = last(at, id)? else { return Ok(Standing::Absent) };
+/// The last version of a resource.
+struct Last {
+    standing: Standing,
+    health_since: Timestamp,
+}
+
+fn close(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Last> {
+    let Some((from, last)) = last(at, id)? else {
+        return Ok(Last { standing: Standing::Absent, health_since: at.observed_at });
+    };
     let sql = "UPDATE version SET to_offset = ?3 WHERE resource_id = ?1 AND from_offset = ?2";
     at.connection.prepare_cached(sql)?.execute(params![id.0, from, at.offset.as_i64()])?;
-    Ok(standing)
+    Ok(last)
 }
 
 /// Where the last version of a resource begins, and how the resource stands since.
-fn last(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<(i64, Standing)>> {
-    let sql = "SELECT from_offset, deleted, health FROM version WHERE resource_id = ?1
+fn last(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<(i64, Last)>> {
+    let sql = "SELECT from_offset, deleted, health, health_since FROM version WHERE resource_id = ?1
         ORDER BY from_offset DESC LIMIT 1";
     let row = at.connection.prepare_cached(sql)?.query_row([id.0], |row| {
         let health: Option<i64> = row.get(2)?;
         let standing =
             if row.get(1)? { Standing::Absent } else { Standing::Alive(health.map(health_from_i64)) };
-        Ok((row.get(0)?, standing))
+        Ok((row.get(0)?, Last { standing, health_since: Timestamp::from_micros(row.get(3)?) }))
     });
     row.optional()
 }
 
+/// Adds a version; `alive` is none where it is the end.
 fn open(
     at: &Apply<'_>,
     id: ResourceId,
-    deleted: bool,
+    before: &Last,
+    alive: Option<Option<Health>>,
     verdict: &Verdict,
     terminating: Option<Timestamp>,
 ) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO version
-        (resource_id, from_offset, to_offset, observed_at, deleted, health, reason, message, rule, terminating)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    let moved = before.standing != alive.map_or(Standing::Absent, Standing::Alive);
+    let health_since = if moved { at.observed_at } else { before.health_since };
+    let sql =
+        "INSERT INTO version (resource_id, from_offset, to_offset, observed_at, deleted, health, reason,
+        message, rule, rule_set_id, health_since, moved, terminating)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
     at.connection.prepare_cached(sql)?.execute(params![
         id.0,
         at.offset.as_i64(),
         OPEN,
         at.observed_at.as_micros(),
-        deleted,
+        alive.is_none(),
         verdict.health.map(health_to_i64),
         verdict.reason,
         verdict.message,
         verdict.rule,
+        at.rules.id,
+        health_since.as_micros(),
+        moved,
         terminating.map(Timestamp::as_micros)
     ])?;
     Ok(())
 }
 
-/// Makes a resource carry exactly these labels; tells whether any changed.
-fn relabel(at: &Apply<'_>, id: ResourceId, labels: &BTreeMap<String, String>) -> rusqlite::Result<bool> {
-    if labels_of(at, id)? == *labels {
-        return Ok(false);
-    }
-    at.connection.prepare_cached("DELETE FROM label WHERE resource_id = ?1")?.execute([id.0])?;
-    let sql = "INSERT INTO label (resource_id, name, value) VALUES (?1, ?2, ?3)";
-    let mut insert = at.connection.prepare_cached(sql)?;
-    for (name, value) in labels {
-        insert.execute(params![id.0, name, value])?;
-    }
-    Ok(true)
-}
-
-fn labels_of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeMap<String, String>> {
-    let mut statement =
-        at.connection.prepare_cached("SELECT name, value FROM label WHERE resource_id = ?1")?;
-    let rows = statement.query_map([id.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    rows.collect()
-}
-
 /// How a resource stands in the view at this moment.
 pub(super) fn standing(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Standing> {
-    Ok(last(at, id)?.map_or(Standing::Absent, |(_, standing)| standing))
+    Ok(last(at, id)?.map_or(Standing::Absent, |(_, last)| last.standing))
 }

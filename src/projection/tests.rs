@@ -20,6 +20,7 @@ use crate::log::{Appender, Batch, Begin, LogReader, Observed, Phase};
 use crate::model::*;
 use crate::query::testing::{self, block_on, judged_fields, observation};
 use crate::query::{EnvironmentFilter, PageRequest, Queries, ResourceFilter, Scope};
+use crate::ruleset::RuleSet;
 use crate::store::Watermark;
 
 /// What happens to a small cluster, of few names so that they meet often.
@@ -240,7 +241,7 @@ fn dump(directory: &Path) -> BTreeMap<String, Vec<String>> {
 /// Projects in small bites, with a restart after each.
 fn project_in_bites(directory: &Path) {
     loop {
-        let mut projector = Projector::open(directory).unwrap();
+        let mut projector = Projector::open(directory, RuleSet::default()).unwrap();
         if projector.step().unwrap().is_none() {
             break;
         }
@@ -330,10 +331,10 @@ fn a_view_of_another_log_is_told_and_built_anew() {
     record(two.path(), &[apply(1), apply(2)]);
     project_in_bites(one.path());
     std::fs::copy(path(one.path()), path(two.path())).unwrap();
-    let refused = Projector::open(two.path()).unwrap_err();
+    let refused = Projector::open(two.path(), RuleSet::default()).unwrap_err();
     assert!(matches!(refused, ProjectorError::Foreign { .. }) && refused.is_mended_by_rebuild(), "{refused}");
-    build(two.path(), &Watermark::default()).unwrap();
-    assert_eq!(Projector::open(two.path()).unwrap().checkpoint(), Offset::new(2));
+    build(two.path(), RuleSet::default(), &Watermark::default()).unwrap();
+    assert_eq!(Projector::open(two.path(), RuleSet::default()).unwrap().checkpoint(), Offset::new(2));
 }
 
 proptest! {
@@ -348,7 +349,7 @@ proptest! {
         record(dir.path(), second);
         project_in_bites(dir.path());
         let incremental = dump(dir.path());
-        build(dir.path(), &Watermark::default()).unwrap();
+        build(dir.path(), RuleSet::default(), &Watermark::default()).unwrap();
         prop_assert!(is_current(dir.path()));
         prop_assert_eq!(dump(dir.path()), incremental);
     }

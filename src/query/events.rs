@@ -151,7 +151,7 @@ impl Queries {
     ) -> Result<Page<FoldedEvent>> {
         let (of, wanted) = (id.clone(), filter.clone());
         let answer = move |q: Question<'_>| {
-            let (number, _) = environments::find(q.view, q.moment.offset, q.scope, &of)?;
+            let (number, _) = environments::find(q.view, &q.moment, q.scope, &of)?;
             let whose = Whose::Environment(number);
             let (items, next) = self::page(q.view, &q.moment, q.scope, whose, &wanted, &q.start)?;
             let snapshot = q.moment.snapshot(q.view, q.scope, &Concerns::Environment(number))?;

@@ -44,7 +44,8 @@ pub(super) fn list(
 ) -> Result<Page<Version>> {
     let held = resources::find(view, moment.offset, scope, uid, cluster, false)?;
     let sql = concat!(
-        "SELECT v.from_offset, v.observed_at, v.deleted, v.health, v.reason, v.message FROM version v
+        "SELECT v.from_offset, v.observed_at, v.deleted, v.health, v.reason, v.message, v.rule, s.name
+        FROM version v JOIN rule_set s ON s.id = v.rule_set_id
         WHERE v.resource_id = :id AND v.from_offset <= :at AND v.from_offset < :before AND ",
         told!(),
         " ORDER BY v.from_offset DESC LIMIT :limit"
@@ -78,6 +79,8 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Version> {
         health: row.get::<_, Option<i64>>(3)?.map(health_from_i64),
         reason: row.get(4)?,
         message: row.get(5)?,
+        rule: row.get(6)?,
+        rule_set: row.get(7)?,
         changed_by: None,
         cause: None,
         object: None,

@@ -5,8 +5,11 @@
 mod clusters;
 mod coverage;
 mod environments;
+mod error;
 mod events;
+mod filters;
 mod graph;
+mod health;
 mod history;
 mod moment;
 mod page;
@@ -20,11 +23,15 @@ mod tests;
 mod types;
 
 pub use coverage::CoverageFilter;
+pub use error::QueryError;
 pub use events::EventFilter;
+pub use filters::{EnvironmentFilter, GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
 pub use scope::Scope;
 pub use types::{
-    Answer, Cluster, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Gap, Graph, LastChange,
+    Answer, Below, Cluster, Collapse, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Gap,
+    Graph, GraphNode, Group, HealthHistory, HealthInterval, HealthTime, KindBelow, LastChange, MissingEnd,
     Page, PageMetadata, Resource, ResourceDetail, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
+    Why, WhyPath,
 };
 
 use std::fmt::Debug;
@@ -32,115 +39,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::Connection;
-use thiserror::Error;
 
 use self::moment::Moment;
 use self::page::Start;
 use self::reader::Reader;
 use crate::clock::Clock;
-use crate::log::{LogError, LogReader};
+use crate::log::LogReader;
 use crate::projection::ViewStatus;
-use crate::store::{Pool, PoolError, is_corrupt};
+use crate::store::Pool;
 
-use crate::model::{At, EnvironmentId, Health, Offset, ResourceKey, Tier, Timestamp, Uid};
-
-/// Which environments a list holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EnvironmentFilter {
-    /// Only these tiers; empty for all.
-    pub tiers: Vec<Tier>,
-    /// Only these regions; empty for all.
-    pub regions: Vec<String>,
-    /// Only these projects; empty for all.
-    pub projects: Vec<String>,
-    /// Only these healths; empty for all.
-    pub healths: Vec<Health>,
-}
-
-/// Which resources of an environment a list holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ResourceFilter {
-    /// Only these kinds by name, such as `Pod`; empty for all.
-    pub kinds: Vec<String>,
-    /// Only these healths; empty for all.
-    pub healths: Vec<Health>,
-}
-
-/// Which page of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PageRequest {
-    /// Most items in it, 1 to [`PageRequest::MAX`].
-    pub limit: usize,
-    /// Token of an earlier page, which pins this one to the same moment; `at` then need not be said again.
-    pub after: Option<String>,
-}
-
-impl PageRequest {
-    /// The most items one page holds.
-    pub const MAX: usize = 500;
-    /// Items in a page when nothing is said.
-    pub const DEFAULT: usize = 100;
-}
-
-impl Default for PageRequest {
-    fn default() -> Self {
-        PageRequest { limit: Self::DEFAULT, after: None }
-    }
-}
-
-/// Why there is no answer.
-#[derive(Debug, Error)]
-pub enum QueryError {
-    /// No such thing at that moment, or the caller may not see it.
-    #[error("there is no {what} `{id}` at that moment")]
-    NotFound {
-        /// `environment` or `resource`.
-        what: &'static str,
-        /// What was asked for.
-        id: String,
-    },
-    /// Several resources share the uid.
-    #[error("the uid `{uid}` belongs to {} resources; say which with `cluster=`", keys.len())]
-    Ambiguous {
-        /// What was asked for.
-        uid: Uid,
-        /// The resources.
-        keys: Vec<ResourceKey>,
-    },
-    /// The moment lies after the newest change.
-    #[error("offset {asked} lies in the future; the newest is {newest}")]
-    FutureOffset {
-        /// What was asked for.
-        asked: Offset,
-        /// The newest there is.
-        newest: Offset,
-    },
-    /// The moment lies after now.
-    #[error("{asked} lies in the future; it is {now}")]
-    FutureTime {
-        /// What was asked for.
-        asked: Timestamp,
-        /// Now.
-        now: Timestamp,
-    },
-    /// The page token is not one of ours, or belongs to another list.
-    #[error("the page token is not valid for this list: {0}")]
-    BadToken(&'static str),
-    /// The view is being built anew.
-    #[error("the view is being built: {checkpoint} of {head} changes are done")]
-    Building {
-        /// Changes done.
-        checkpoint: Offset,
-        /// Changes to do.
-        head: Offset,
-    },
-    /// The view is damaged; it is built anew by itself.
-    #[error("the view is damaged: {0}")]
-    Damaged(String),
-    /// Storage failed.
-    #[error("reading failed: {0}")]
-    Storage(String),
-}
+use crate::model::{At, EnvironmentId, Offset, Uid};
 
 /// How far the view is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,28 +60,6 @@ pub struct Progress {
 }
 
 type Result<T> = std::result::Result<T, QueryError>;
-
-impl From<rusqlite::Error> for QueryError {
-    fn from(error: rusqlite::Error) -> Self {
-        if is_corrupt(&error) {
-            QueryError::Damaged(error.to_string())
-        } else {
-            QueryError::Storage(error.to_string())
-        }
-    }
-}
-
-impl From<LogError> for QueryError {
-    fn from(error: LogError) -> Self {
-        QueryError::Storage(error.to_string())
-    }
-}
-
-impl From<PoolError> for QueryError {
-    fn from(error: PoolError) -> Self {
-        QueryError::Storage(error.to_string())
-    }
-}
 
 /// Answers queries; clones share one pool of readers.
 #[derive(Clone)]
@@ -297,16 +183,71 @@ impl Queries {
     /// The graph of an environment.
     ///
     /// # Errors
-    /// [`QueryError::NotFound`] when the environment was not declared at that moment.
+    /// [`QueryError::NotFound`] when the environment was not declared at that moment, or the resource to begin with was
+    /// not in it.
     pub async fn environment_graph(
         &self,
         scope: &Scope,
         at: At,
         id: &EnvironmentId,
+        filter: &GraphFilter,
     ) -> Result<Answer<Graph>> {
-        let id = id.clone();
-        let answer = move |q: Question<'_>| graph::get(q.view, &q.moment, q.scope, &id);
+        let (id, filter) = (id.clone(), filter.clone());
+        let answer = move |q: Question<'_>| graph::get(q.view, &q.moment, q.scope, &id, &filter);
         self.ask(scope, at, "environment_graph", &(), &PageRequest::default(), answer).await
+    }
+
+    /// The ways from the roots of an environment that make it what it is down to what is wrong, at most `limit`.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] when the environment was not declared at that moment.
+    pub async fn environment_why(
+        &self,
+        scope: &Scope,
+        at: At,
+        id: &EnvironmentId,
+        limit: usize,
+    ) -> Result<Answer<Why>> {
+        let id = id.clone();
+        let answer = move |q: Question<'_>| graph::why(q.view, &q.moment, q.scope, &id, limit);
+        self.ask(scope, at, "environment_why", &(), &PageRequest::default(), answer).await
+    }
+
+    /// The health of an environment over a span of time that ends at the moment.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] when the environment was not declared at that moment.
+    pub async fn environment_health(
+        &self,
+        scope: &Scope,
+        at: At,
+        id: &EnvironmentId,
+        filter: &HealthFilter,
+    ) -> Result<Answer<HealthHistory>> {
+        let (id, filter) = (id.clone(), *filter);
+        let answer =
+            move |q: Question<'_>| health::of_environment(q.view, q.log, &q.moment, q.scope, &id, &filter);
+        self.ask(scope, at, "environment_health", &(), &PageRequest::default(), answer).await
+    }
+
+    /// The health of a resource over a span of time that ends at the moment.
+    ///
+    /// # Errors
+    /// As for [`Queries::resource`], save that the resource may be gone by then.
+    pub async fn resource_health(
+        &self,
+        scope: &Scope,
+        at: At,
+        uid: &Uid,
+        cluster: Option<&str>,
+        filter: &HealthFilter,
+    ) -> Result<Answer<HealthHistory>> {
+        let (uid, cluster, filter) = (uid.clone(), cluster.map(str::to_owned), *filter);
+        let answer = move |q: Question<'_>| {
+            let of = (&uid, cluster.as_deref());
+            health::of_resource(q.view, q.log, &q.moment, q.scope, of, &filter)
+        };
+        self.ask(scope, at, "resource_health", &(), &PageRequest::default(), answer).await
     }
 
     /// One resource with its object; `cluster` decides where several clusters hold the uid.

@@ -83,6 +83,15 @@ impl Moment {
         Ok(Moment { offset, time, asked, head, checkpoint, now, asked_for_now })
     }
 
+    /// The time it stands for: what was asked for, or else our clock for now, or else when its change was observed.
+    pub(super) fn clock(&self) -> Timestamp {
+        match (self.asked, self.time) {
+            (Some(asked), _) => asked,
+            (None, Some(time)) if !self.asked_for_now => time,
+            _ => self.now,
+        }
+    }
+
     /// Whether nothing has been projected after it, so that what the view keeps of now only holds for it.
     pub(super) fn is_newest(&self) -> bool {
         self.offset == self.checkpoint

@@ -46,11 +46,6 @@ impl Start {
         }
     }
 
-    /// A single page of up to `limit` items.
-    pub(super) fn whole(limit: usize) -> Self {
-        Start { pinned: None, after: Vec::new(), fingerprint: String::new(), limit }
-    }
-
     /// Rows to ask for: one more than the page holds tells whether there is another page.
     pub(super) fn rows(&self) -> i64 {
         i64::try_from(self.limit + 1).unwrap_or(i64::MAX)
@@ -59,6 +54,11 @@ impl Start {
     /// A part of the sort key to go on from; empty on the first page.
     pub(super) fn after(&self, part: usize) -> &str {
         self.after.get(part).map_or("", String::as_str)
+    }
+
+    /// A part of the sort key that is a number; -1, which is before all of ours, on the first page.
+    pub(super) fn number(&self, part: usize) -> i64 {
+        self.after(part).parse().unwrap_or(-1)
     }
 
     /// Cuts what was read to the page and makes the token of the next one.

@@ -1,27 +1,28 @@
 //! Resources: those of an environment, and one by its uid.
 
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Connection, Row, ToSql, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, one_of};
 use super::types::{Answer, Page, PageMetadata, Resource, ResourceDetail};
-use super::{QueryError, ResourceFilter, Result, environments};
+use super::{QueryError, ResourceFilter, ResourceOrder, Result, environments};
 use crate::log::LogReader;
-use crate::model::{Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Timestamp, Uid};
+use crate::model::{Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Timestamp, Uid, attention};
 use crate::projection::{health_from_i64, health_to_i64};
 
 macro_rules! select_resources {
-    ($gone:literal, $from:literal, $tail:literal) => {
+    ($gone:expr, $from:expr, $tail:expr) => {
         concat!(
             r#"SELECT r.id, r.uid, c.name, k."group", k.kind, r.namespace, r.name, v.health, v.reason, v.message,
-                r.created_at, v.from_offset, v.observed_at, v.rule, v.terminating, "#,
+                r.created_at, v.from_offset, v.observed_at, v.rule, v.terminating, v.health_since, s.name, "#,
             $gone,
             " FROM ",
             $from,
             " JOIN kind k ON k.id = r.kind_id JOIN cluster c ON c.id = r.cluster_id
             JOIN version v ON v.resource_id = r.id AND v.from_offset =
-                (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at) ",
+                (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at)
+            JOIN rule_set s ON s.id = v.rule_set_id ",
             $tail
         )
     };
@@ -32,6 +33,7 @@ pub(super) struct Held {
     pub(super) id: ResourceId,
     pub(super) resource: Resource,
     rule: String,
+    rule_set: String,
     /// Deleted by then, or no longer in the caller's sight.
     gone: bool,
 }
@@ -47,6 +49,7 @@ impl Held {
                 name: row.get(6)?,
             },
             health: row.get::<_, Option<i64>>(7)?.map(health_from_i64),
+            health_since: Timestamp::from_micros(row.get(15)?),
             reason: row.get(8)?,
             message: row.get(9)?,
             created_at: row.get::<_, Option<i64>>(10)?.map(Timestamp::from_micros),
@@ -54,39 +57,110 @@ impl Held {
             observed_at: Timestamp::from_micros(row.get(12)?),
             terminating_since: row.get::<_, Option<i64>>(14)?.map(Timestamp::from_micros),
         };
-        Ok(Held { id: ResourceId(row.get(0)?), resource, rule: row.get(13)?, gone: row.get(15)? })
+        let (rule, rule_set) = (row.get(13)?, row.get(16)?);
+        Ok(Held { id: ResourceId(row.get(0)?), resource, rule, rule_set, gone: row.get(17)? })
     }
 }
 
-/// Members of an environment by kind, namespace and name.
-pub(super) fn members(
+/// SQL that chooses members `m` of `:environment` as the filter says, with resource `r`, kind `k` and cluster `c`.
+macro_rules! choose_members {
+    ($tail:expr) => {
+        concat!(
+            "(SELECT m.resource_id AS number FROM membership m JOIN resource r ON r.id = m.resource_id
+                JOIN kind k ON k.id = m.kind_id JOIN cluster c ON c.id = k.cluster_id
+            WHERE m.environment_id = :environment AND m.from_offset <= :at AND m.to_offset > :at
+                AND (:kinds IS NULL OR lower(k.kind) IN (SELECT lower(value) FROM json_each(:kinds)))
+                AND (:healths IS NULL OR m.health IN (SELECT value FROM json_each(:healths)))
+                AND (:owner IS NULL OR m.owner_id IN (SELECT id FROM resource WHERE uid = :owner)) ",
+            $tail,
+            " LIMIT :limit) chosen JOIN resource r ON r.id = chosen.number"
+        )
+    };
+}
+
+/// How early people want to see a health in a column, 0 first: the order of [`attention`].
+macro_rules! rank {
+    ($health:literal) => {
+        concat!(
+            "CASE ",
+            $health,
+            " WHEN 4 THEN 0 WHEN 5 THEN 1 WHEN 3 THEN 2 WHEN 2 THEN 3 WHEN 1 THEN 4
+            WHEN 0 THEN 5 ELSE 6 END"
+        )
+    };
+}
+
+/// The position of a resource in a list in an order: what [`Start::after`] tells of it on the next page.
+fn position(order: ResourceOrder, held: &Held) -> Vec<String> {
+    let Resource { id, key, health, .. } = &held.resource;
+    match order {
+        ResourceOrder::Name => {
+            let parts = [&key.kind.kind, &key.kind.group, &key.namespace, &key.name, &key.cluster];
+            parts.into_iter().cloned().chain([id.as_str().to_owned()]).collect()
+        }
+        ResourceOrder::Health => vec![attention(*health).to_string(), held.id.0.to_string()],
+    }
+}
+
+/// Members of an environment that a filter lets through. What is sorted is chosen from narrow rows, and only what a page
+/// shows is read in full.
+fn members(
     view: &Connection,
     at: Offset,
     environment: i64,
     filter: &ResourceFilter,
     start: &Start,
 ) -> Result<Vec<Held>> {
-    let sql = select_resources!(
-        "v.deleted",
-        "membership m JOIN resource r ON r.id = m.resource_id",
-        r#"WHERE m.environment_id = :environment AND m.from_offset <= :at AND m.to_offset > :at AND v.deleted = 0
-            AND (:kinds IS NULL OR lower(k.kind) IN (SELECT lower(value) FROM json_each(:kinds)))
-            AND (:healths IS NULL OR v.health IN (SELECT value FROM json_each(:healths)))
-            AND (k.kind, k."group", r.namespace, r.name, c.name, r.uid)
-                > (:kind, :group, :namespace, :name, :cluster, :uid)
-        ORDER BY k.kind, k."group", r.namespace, r.name, c.name, r.uid LIMIT :limit"#
-    );
-    let mut statement = view.prepare_cached(sql)?;
-    let params = named_params! {
-        ":environment": environment, ":at": at.as_i64(),
-        ":kinds": one_of(&filter.kinds, String::as_str),
-        ":healths": one_of(&filter.healths, |health| health_to_i64(*health)),
-        ":kind": start.after(0), ":group": start.after(1), ":namespace": start.after(2),
-        ":name": start.after(3), ":cluster": start.after(4), ":uid": start.after(5), ":limit": start.rows(),
+    let kinds = one_of(&filter.kinds, String::as_str);
+    let healths = one_of(&filter.healths, |health| health_to_i64(*health));
+    let (at, owner, limit) = (at.as_i64(), filter.owner.as_ref().map(Uid::as_str), start.rows());
+    let after: Vec<&str> = (0..6).map(|part| start.after(part)).collect();
+    let rank = (start.number(0), start.number(1));
+    let mut params: Vec<(&str, &dyn ToSql)> = vec![
+        (":environment", &environment),
+        (":at", &at),
+        (":kinds", &kinds),
+        (":healths", &healths),
+        (":owner", &owner),
+        (":limit", &limit),
+    ];
+    let sql = match filter.order {
+        ResourceOrder::Name => {
+            let names = [":kind", ":group", ":namespace", ":name", ":cluster", ":uid"];
+            params.extend(names.into_iter().zip(&after).map(|(name, part)| (name, part as &dyn ToSql)));
+            BY_NAME
+        }
+        ResourceOrder::Health => {
+            params.extend([(":rank", &rank.0 as &dyn ToSql), (":number", &rank.1)]);
+            BY_HEALTH
+        }
     };
-    let rows = statement.query_map(params, Held::from_row)?;
+    let mut statement = view.prepare_cached(sql)?;
+    let rows = statement.query_map(params.as_slice(), Held::from_row)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
+
+const BY_NAME: &str = select_resources!(
+    "v.deleted",
+    choose_members!(
+        r#"AND (k.kind, k."group", r.namespace, r.name, c.name, r.uid)
+                > (:kind, :group, :namespace, :name, :cluster, :uid)
+        ORDER BY k.kind, k."group", r.namespace, r.name, c.name, r.uid"#
+    ),
+    r#"ORDER BY k.kind, k."group", r.namespace, r.name, c.name, r.uid"#
+);
+
+const BY_HEALTH: &str = select_resources!(
+    "v.deleted",
+    choose_members!(concat!(
+        "AND (",
+        rank!("m.health"),
+        ", m.resource_id) > (:rank, :number) ORDER BY ",
+        rank!("m.health"),
+        ", m.resource_id"
+    )),
+    concat!("ORDER BY ", rank!("v.health"), ", r.id")
+);
 
 /// A page of an environment's resources.
 pub(super) fn list(
@@ -97,16 +171,26 @@ pub(super) fn list(
     filter: &ResourceFilter,
     start: &Start,
 ) -> Result<Page<Resource>> {
-    let (number, _) = environments::find(view, moment.offset, scope, id)?;
-    let held = members(view, moment.offset, number, filter, start)?;
-    let mut items: Vec<Resource> = held.into_iter().map(|held| held.resource).collect();
-    let next = start.finish(moment.offset, &mut items, |item| {
-        let key = &item.key;
-        let parts = [&key.kind.kind, &key.kind.group, &key.namespace, &key.name, &key.cluster];
-        parts.into_iter().cloned().chain([item.id.as_str().to_owned()]).collect()
-    });
+    let (number, _) = environments::find(view, moment, scope, id)?;
+    let mut items = members(view, moment.offset, number, filter, start)?;
+    let next = start.finish(moment.offset, &mut items, |held| position(filter.order, held));
+    let items = items.into_iter().map(|held| held.resource).collect();
     let snapshot = moment.snapshot(view, scope, &Concerns::Environment(number))?;
     Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+}
+
+/// Resources by the view's numbers, ordered by kind, namespace and name.
+pub(super) fn with_numbers(view: &Connection, at: Offset, numbers: &[i64]) -> Result<Vec<Held>> {
+    let sql = select_resources!(
+        "v.deleted",
+        "json_each(:numbers) chosen JOIN resource r ON r.id = chosen.value",
+        r#"ORDER BY k.kind, k."group", r.namespace, r.name, c.name, r.uid"#
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let numbers = serde_json::json!(numbers).to_string();
+    let rows =
+        statement.query_map(named_params! { ":numbers": numbers, ":at": at.as_i64() }, Held::from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The resources that carry a uid and were there at or before a moment, the ones that still are first.
@@ -185,6 +269,7 @@ pub(super) fn get(
         resource_version,
         changed_by,
         rule: held.rule,
+        rule_set: held.rule_set,
         object,
     };
     Ok(Answer { value, metadata })

@@ -17,6 +17,7 @@ use crate::model::{
     Offset, ResourceVersion, Target, Tier, Timestamp, Uid, WatchKey,
 };
 use crate::projection::{Projector, ViewStatus};
+use crate::ruleset::RuleSet;
 use crate::store::Watermark;
 
 /// A clock that stands until it is set.
@@ -290,7 +291,8 @@ impl World {
             heads
         });
         self.heads.extend(&heads[1..]);
-        let mut projector = Projector::open(self.directory.path()).expect("the view opens");
+        let mut projector =
+            Projector::open(self.directory.path(), RuleSet::default()).expect("the view opens");
         while projector.step().expect("the view takes the log").is_some() {}
     }
 

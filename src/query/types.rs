@@ -1,5 +1,11 @@
 //! What queries answer, in the shapes the API serves.
 
+mod graph;
+mod health;
+
+pub use graph::{Below, Collapse, Edge, Graph, GraphNode, Group, KindBelow, MissingEnd, Why, WhyPath};
+pub use health::{HealthHistory, HealthInterval, HealthTime};
+
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
@@ -113,6 +119,8 @@ pub struct EnvironmentHealth {
     pub last_known: Option<Health>,
     /// Its resources by their own health.
     pub counts: HealthCounts,
+    /// The set of rules that counted, such as `4`.
+    pub rule_set: String,
 }
 
 /// A resource in a list or graph.
@@ -125,6 +133,8 @@ pub struct Resource {
     pub key: ResourceKey,
     /// Its health; none for kinds that have no health.
     pub health: Option<Health>,
+    /// When it came to be so, by the states that were seen of it.
+    pub health_since: Timestamp,
     /// One word.
     pub reason: String,
     /// A sentence.
@@ -140,35 +150,6 @@ pub struct Resource {
     pub terminating_since: Option<Timestamp>,
 }
 
-/// An environment's resources and the edges between them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Graph {
-    /// The environment.
-    pub environment: Environment,
-    /// Its resources, ordered by kind, namespace and name; at most [`Graph::LIMIT`].
-    pub nodes: Vec<Resource>,
-    /// Edges between them.
-    pub edges: Vec<Edge>,
-    /// Whether there are more resources than were drawn.
-    pub truncated: bool,
-}
-
-impl Graph {
-    /// The most resources one graph shows.
-    pub const LIMIT: usize = 5000;
-}
-
-/// A link from cause to dependent.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Edge {
-    /// Uid of the cause.
-    pub from: Uid,
-    /// Uid of the dependent.
-    pub to: Uid,
-    /// What the link is, such as `owns`.
-    pub kind: String,
-}
-
 /// Everything about one resource at a moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResourceDetail {
@@ -181,6 +162,8 @@ pub struct ResourceDetail {
     pub changed_by: Option<ChangedBy>,
     /// The rule that judged its health.
     pub rule: String,
+    /// The set of rules that judged, such as `4`, or `4+0c5f0d2a9b1e` where users added to the program's.
+    pub rule_set: String,
     /// The environments it belongs to.
     pub environments: Vec<EnvironmentId>,
     /// While it is being deleted: the finalizers that hold it back.
@@ -210,6 +193,10 @@ pub struct Version {
     pub reason: String,
     /// A sentence.
     pub message: String,
+    /// The rule that judged its health; empty for a deletion.
+    pub rule: String,
+    /// The set of rules that judged.
+    pub rule_set: String,
     /// Who made it.
     pub changed_by: Option<ChangedBy>,
     /// For a deletion, how we know.

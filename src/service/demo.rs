@@ -19,6 +19,7 @@ use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::log::{Appender, LogReader};
 use crate::model::{CatalogFact, Kind, Timestamp};
 use crate::projection::ViewStatus;
+use crate::ruleset::RuleSet;
 
 /// How far back the history begins.
 const HISTORY: Duration = Duration::from_secs(24 * 3600);
@@ -116,6 +117,7 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
             catalog: catalog(&fleet),
             hosts: Vec::new(),
             clusters: clusters(&fleet).await?,
+            rules: RuleSet::default(),
             preparing: recorded == 0,
         },
         Arc::clone(&clock) as Arc<dyn Clock>,

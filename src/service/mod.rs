@@ -34,6 +34,7 @@ use crate::model::CatalogFact;
 use crate::projection::{ProjectorError, ViewStatus};
 use crate::query::Queries;
 use crate::redact::Rules;
+use crate::ruleset::RuleSet;
 use crate::store::DirectoryLock;
 use crate::web;
 
@@ -67,6 +68,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Clusters to watch.
     pub clusters: Vec<Watched>,
+    /// How objects are judged and counted.
+    pub rules: RuleSet,
     /// Whether `/readyz` is to wait for a word that all is prepared.
     pub preparing: bool,
 }
@@ -150,7 +153,7 @@ impl Service {
         let stopping = CancellationToken::new();
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock));
         let writer = Ended::spawn("log-writer", move || writer.run())?;
-        let projector = projection::spawn(&options.data, &status, &queries, &stopping)?;
+        let projector = projection::spawn(&options.data, options.rules, &status, &queries, &stopping)?;
         let server = TaskTracker::new();
         let readiness = Arc::new(checks.clone());
         let settings = settings(options.clusters, &rules);
@@ -249,6 +252,7 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
             catalog: catalog(config),
             hosts: config.hosts.clone(),
             clusters,
+            rules: config.rules.clone(),
             preparing: false,
         };
         tracing::info!(data = %options.data.display(), "recording");
@@ -279,13 +283,13 @@ fn catalog(config: &Config) -> Vec<CatalogFact> {
 ///
 /// # Errors
 /// When another process holds the data directory, or the log cannot be read.
-pub fn rebuild(data: &Path) -> Result<crate::model::Offset, ServiceError> {
+pub fn rebuild(data: &Path, rules: RuleSet) -> Result<crate::model::Offset, ServiceError> {
     if !data.join("log.db").exists() {
         return Err(ServiceError::NoLog { data: data.to_owned() });
     }
     let _lock = DirectoryLock::acquire(data)?;
     let progress = crate::store::Watermark::default();
-    Ok(crate::projection::build(data, &progress)?)
+    Ok(crate::projection::build(data, rules, &progress)?)
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, ServiceError> {

@@ -8,16 +8,19 @@ use tokio_util::sync::CancellationToken;
 use super::{Ended, ServiceError};
 use crate::projection::{self, Projector, ProjectorError, ViewStatus};
 use crate::query::Queries;
+use crate::ruleset::RuleSet;
 
 /// Starts the projector.
 pub(super) fn spawn(
     data: &Path,
+    rules: RuleSet,
     status: &ViewStatus,
     queries: &Queries,
     stopping: &CancellationToken,
 ) -> Result<Ended<ProjectorError>, ServiceError> {
     let projection = Projection {
         data: data.to_owned(),
+        rules,
         status: status.clone(),
         queries: queries.clone(),
         stopping: stopping.clone(),
@@ -27,6 +30,7 @@ pub(super) fn spawn(
 
 struct Projection {
     data: PathBuf,
+    rules: RuleSet,
     status: ViewStatus,
     queries: Queries,
     stopping: CancellationToken,
@@ -54,7 +58,7 @@ impl Projection {
     fn build(&self) -> Result<(), ProjectorError> {
         self.status.set_usable(false);
         let started = Instant::now();
-        let offset = projection::build(&self.data, self.status.checkpoint())?;
+        let offset = projection::build(&self.data, self.rules.clone(), self.status.checkpoint())?;
         self.queries.reopen();
         if offset != crate::model::Offset::ZERO {
             tracing::info!(%offset, took_ms = started.elapsed().as_millis() as u64, "the view was built from the log");
@@ -64,7 +68,7 @@ impl Projection {
 
     /// Follows the log until asked to stop or until a reader meets damage.
     fn follow(&self) -> Result<(), ProjectorError> {
-        let mut projector = Projector::open(&self.data)?;
+        let mut projector = Projector::open(&self.data, self.rules.clone())?;
         self.status.checkpoint().set(projector.checkpoint());
         self.status.set_usable(true);
         let stop = || self.stopping.is_cancelled() || self.status.is_damaged();

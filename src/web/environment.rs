@@ -14,8 +14,8 @@ use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
 use crate::model::{At, EnvironmentId, Timestamp};
-use crate::present::{Item, Places, Step, Tree, visible};
-use crate::query::{Answer, EventFilter, FoldedEvent, Graph, Resource};
+use crate::present::{Item, Places, Step, Tree, count_of, visible};
+use crate::query::{Answer, EventFilter, FoldedEvent, Graph, GraphFilter, Group, Resource};
 
 /// Levels that are indented; what lies deeper stays at this level, so that no browser chokes on the nesting.
 const DEPTH_MAX: usize = 16;
@@ -51,6 +51,23 @@ enum Piece {
     GroupEnd,
     /// Ends a resource.
     End,
+    /// Siblings that are only counted.
+    Counted(Counted),
+}
+
+/// Siblings of one kind that the page does not show one by one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Counted {
+    label: String,
+    counts: Vec<(Badge, u64)>,
+}
+
+impl Counted {
+    fn new(group: &Group) -> Self {
+        let number = usize::try_from(group.counts.total()).unwrap_or(usize::MAX);
+        let label = visible(&count_of(number, &group.kind)).into_owned();
+        Counted { label, counts: counts(group.counts) }
+    }
 }
 
 #[derive(Template)]
@@ -80,7 +97,7 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     let at = read.at();
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    let found = state.queries.environment_graph(&scope, at, &id).await?;
+    let found = state.queries.environment_graph(&scope, at, &id, &GraphFilter::default()).await?;
     let (at, any) = (At::Offset(found.metadata.offset), &EventFilter::default());
     let said = state.queries.environment_events(&scope, at, &id, any, &events::newest()).await?.items;
     html(&request, StatusCode::OK, &view(&request, &found, &said, state.clock.now()))
@@ -115,7 +132,7 @@ fn view(request: &Request, found: &Answer<Graph>, said: &[FoldedEvent], now: Tim
 
 fn pieces(shell: &Shell, graph: &Graph, now: Timestamp) -> Vec<Piece> {
     let tree = Tree::new(graph, true);
-    let places = Places::of(&graph.nodes);
+    let places = Places::of(graph.nodes.iter().map(|node| &node.resource));
     let mut pieces = Vec::new();
     // What each open item needs to be closed with, the innermost last.
     let mut open: Vec<Vec<Piece>> = Vec::new();
@@ -125,10 +142,15 @@ fn pieces(shell: &Shell, graph: &Graph, now: Timestamp) -> Vec<Piece> {
             pieces.push(Piece::Group(visible(label).into_owned(), Badge::new(*health)));
             open.push(vec![Piece::GroupEnd]);
         }
+        Step::Enter { item: Item::Counted(place), .. } => {
+            pieces.push(Piece::Counted(Counted::new(&graph.groups[*place])));
+            open.push(Vec::new());
+        }
         Step::Enter { item: Item::Node(place), parent, .. } => {
-            let mut node = node(shell, &graph.nodes[*place], now);
-            let above = parent.map(|parent| &graph.nodes[parent].key);
-            let said = places.say(&graph.nodes[*place].key, above);
+            let resource = &graph.nodes[*place].resource;
+            let mut node = node(shell, resource, now);
+            let above = parent.map(|parent| &graph.nodes[parent].resource.key);
+            let said = places.say(&resource.key, above);
             node.place = said.map(|place| visible(&place).into_owned());
             node.further_owners = tree.further_owners(*place);
             pieces.push(Piece::Node(Box::new(node)));
@@ -191,6 +213,7 @@ mod tests {
             Piece::Group(count, badge) => format!("({count} {}:", badge.word),
             Piece::GroupEnd => ")".into(),
             Piece::End => ">".into(),
+            Piece::Counted(counted) => format!("+{}", counted.label),
         };
         pieces(&Shell::bare(""), graph, NOON).into_iter().map(text).collect()
     }

@@ -14,8 +14,8 @@ use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::model::{At, Health, HealthCounts, Tier, Timestamp};
-use crate::present::{self, attention, visible};
+use crate::model::{At, Health, HealthCounts, Tier, Timestamp, attention};
+use crate::present::visible;
 use crate::query::{Environment, EnvironmentFilter, PageRequest, Scope, Snapshot};
 
 /// The most environments one page shows; whoever has more narrows the selection.
@@ -327,7 +327,7 @@ fn row(shell: &Shell, environment: &Environment, now: Timestamp) -> Row {
 /// The states that occur, those that need attention first.
 pub(super) fn counts(mut counts: HealthCounts) -> Vec<(Badge, u64)> {
     let mut states: Vec<_> = Health::ALL.into_iter().map(Some).chain([None]).collect();
-    states.sort_by_key(|health| present::attention(*health));
+    states.sort_by_key(|health| attention(*health));
     let counted = states.into_iter().map(|health| (Badge::new(health), *counts.slot(health)));
     counted.filter(|(_, count)| *count > 0).collect()
 }

@@ -13,6 +13,7 @@ use crate::clock::SystemClock;
 use crate::log::LogWriter;
 use crate::projection::{Projector, ViewStatus};
 use crate::query::Queries;
+use crate::ruleset::RuleSet;
 
 /// Says of itself whether it is ready.
 struct Ready(bool);
@@ -38,7 +39,7 @@ pub(crate) fn state(ready: bool) -> ApiState {
     let data = DATA.get_or_init(|| {
         let data = tempfile::tempdir().expect("a temporary directory");
         LogWriter::open(data.path(), Arc::new(SystemClock)).expect("an empty log");
-        Projector::open(data.path()).expect("an empty view");
+        Projector::open(data.path(), RuleSet::default()).expect("an empty view");
         data
     });
     let status = ViewStatus::default();

@@ -61,7 +61,8 @@ fn resources_are_filtered_as_in_memory() {
             seen.extend(all.iter().map(|resource| resource.health));
             for kinds in choices(&kinds) {
                 for healths in choices(&Health::ALL) {
-                    let filter = ResourceFilter { kinds: kinds.clone(), healths };
+                    let filter =
+                        ResourceFilter { kinds: kinds.clone(), healths, ..ResourceFilter::default() };
                     let lower: Vec<_> = filter.kinds.iter().map(|kind| kind.to_lowercase()).collect();
                     let naive = all.iter().filter(|resource| {
                         passes(&lower, Some(&resource.key.kind.kind.to_lowercase()))

@@ -15,6 +15,7 @@ use crate::model::{CatalogFact, Health, Kind, Offset, ResourceVersion, Uid, Watc
 use crate::present::{Step, Tree};
 use crate::projection::Projector;
 use crate::redact::{Rules, TypeMeta, clean};
+use crate::ruleset::RuleSet;
 
 const CLUSTERS: [&str; 2] = ["east", "west"];
 
@@ -82,7 +83,7 @@ impl Hostile {
             });
         }
         record(self.directory.path(), self.clock.clone(), |appender| append(appender, watch, observed));
-        let mut projector = Projector::open(self.directory.path()).unwrap();
+        let mut projector = Projector::open(self.directory.path(), RuleSet::default()).unwrap();
         while projector.step().unwrap().is_some() {}
     }
 
@@ -93,7 +94,7 @@ impl Hostile {
 
     fn graph(&self) -> Graph {
         let (scope, id) = (Scope::everything(), EnvironmentId::of("shop/web", "production"));
-        block_on(self.queries.environment_graph(&scope, At::Now, &id)).unwrap().value
+        block_on(self.queries.environment_graph(&scope, At::Now, &id, &uncut())).unwrap().value
     }
 
     /// Uids of the members, in order, after checking that list, counts and tree agree with the graph.
@@ -103,10 +104,10 @@ impl Hostile {
         assert!(graph.truncated || counted == graph.nodes.len() as u64, "counts and graph agree");
         let mut drawn = 0;
         Tree::new(&graph, false).walk(|step| drawn += usize::from(matches!(step, Step::Enter { .. })));
-        assert_eq!(drawn, graph.nodes.len(), "each is drawn once");
+        assert_eq!(drawn, graph.nodes.len() + graph.groups.len(), "each is drawn once");
         let (status, page) = self.ask("/environments/shop.web.production");
         assert!(status == 200 && page.trim_end().ends_with("</html>"), "{status} {page}");
-        let mut uids: Vec<_> = graph.nodes.iter().map(|node| node.id.to_string()).collect();
+        let mut uids: Vec<_> = graph.nodes.iter().map(|node| node.resource.id.to_string()).collect();
         uids.sort();
         uids
     }
@@ -335,8 +336,9 @@ fn a_name_used_again_is_another_life() {
     assert_eq!(history("third"), [(6, false)]);
     let then = |offset: u64| {
         let (scope, id) = (Scope::everything(), EnvironmentId::of("shop/web", "production"));
-        let graph = block_on(world.queries.environment_graph(&scope, At::Offset(Offset::new(offset)), &id));
-        graph.unwrap().value.nodes.iter().map(|node| node.id.to_string()).collect::<Vec<_>>()
+        let graph =
+            block_on(world.queries.environment_graph(&scope, At::Offset(Offset::new(offset)), &id, &uncut()));
+        graph.unwrap().value.nodes.iter().map(|node| node.resource.id.to_string()).collect::<Vec<_>>()
     };
     assert_eq!([then(2), then(3), then(4)], [vec!["first".to_owned()], vec![], vec!["second".to_owned()]]);
 }

@@ -16,9 +16,14 @@ use super::testing::{
 };
 use super::*;
 use crate::kube_event::EventType;
-use crate::model::EnvironmentSpec;
+use crate::model::{EnvironmentSpec, Health, Tier};
 
 /// All of a list in one page.
 fn whole() -> PageRequest {
     PageRequest { limit: PageRequest::MAX, after: None }
+}
+
+/// A graph of which nothing is left out.
+fn uncut() -> GraphFilter {
+    GraphFilter { collapse: Collapse::None, limit: Graph::LIMIT, ..GraphFilter::default() }
 }

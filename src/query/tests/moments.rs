@@ -12,7 +12,7 @@ async fn told(world: &World, at: At) -> Value {
     let (queries, all) = (&world.queries, &Scope::everything());
     let environments = queries.environments(all, at, &EnvironmentFilter::default(), &whole()).await.unwrap();
     let id = EnvironmentId::of("shop/web", "production");
-    let graph = queries.environment_graph(all, at, &id).await.map_err(|error| error.to_string());
+    let graph = queries.environment_graph(all, at, &id, &uncut()).await.map_err(|error| error.to_string());
     let history = queries.resource_history(all, at, &Uid::new("shop-mover"), None, true, &whole()).await;
     let history = history.map_err(|error| error.to_string());
     let (clusters, any) = (queries.clusters(all, at, &whole()).await.unwrap(), &EventFilter::default());
@@ -80,7 +80,7 @@ fn before_the_first_change_there_is_nothing() {
                 queries.environment_events(all, at, &id, any, page).await.err(),
                 queries.resource_events(all, at, &uid, None, any, page).await.err(),
                 queries.environment(all, at, &id).await.err(),
-                queries.environment_graph(all, at, &id).await.err(),
+                queries.environment_graph(all, at, &id, &uncut()).await.err(),
                 queries.resource(all, at, &uid, None).await.err(),
                 queries.resource_history(all, at, &uid, None, false, &whole()).await.err(),
             ];

@@ -86,8 +86,8 @@ impl Two {
         for id in ids(&self.events) {
             let ours = plain(full.environment(scope, at, &id).await);
             same(step, reach, ours, plain(other.environment(all, reduced, &id).await));
-            let ours = plain(full.environment_graph(scope, at, &id).await);
-            same(step, reach, ours, plain(other.environment_graph(all, reduced, &id).await));
+            let ours = plain(full.environment_graph(scope, at, &id, &uncut()).await);
+            same(step, reach, ours, plain(other.environment_graph(all, reduced, &id, &uncut()).await));
         }
     }
 

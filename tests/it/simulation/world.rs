@@ -12,6 +12,7 @@ use strandline::log::{Appender, LogError, LogReader, LogWriter};
 use strandline::model::{Kind, Offset, Timestamp};
 use strandline::projection::Projector;
 use strandline::redact::Rules;
+use strandline::ruleset::RuleSet;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -296,7 +297,7 @@ impl World {
     /// Our process ends and is started again some time later.
     async fn restart(&mut self) -> Result<()> {
         self.stop().await?;
-        Projector::open(self.folder.path())?.step()?;
+        Projector::open(self.folder.path(), RuleSet::default())?.step()?;
         sleep(Duration::from_millis(self.random.below(60_000))).await;
         self.start()
     }
@@ -339,7 +340,7 @@ impl World {
         let prompt = self.scenario.fault.is_some();
         let history = History::read(&records)?;
         history.compare(&self.truth, prompt)?;
-        let mut projector = Projector::open(self.folder.path())?;
+        let mut projector = Projector::open(self.folder.path(), RuleSet::default())?;
         while projector.step()?.is_some() {}
         if projector.checkpoint() != log.head()? {
             return Err("the view did not keep up".into());

@@ -1,0 +1,191 @@
+//! Which resources belong to which environments, and how many of each health there are.
+//!
+//! A resource belongs where a target matches it, and where one of its owners belongs. Whenever either may have
+//! changed, the resource is settled anew and, if its environments changed, so is what it owns: a walk with a
+//! queue, never a recursion, which ends because settling twice changes nothing.
+//!
+//! Owners can run in a circle, in which each would belong because the next does. So whoever may have lost what
+//! it belonged through looks for a match above itself; where there is none, all that it met on the way leaves.
+
+mod rows;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use self::rows::{Belongs, Why};
+use super::context::Apply;
+use super::resources::Standing;
+use super::{labels, owners, resources};
+use crate::model::{Health, Kind, ResourceId};
+
+type Belonging = BTreeMap<i64, Belongs>;
+
+/// Environments through which a resource may no longer belong by its owners.
+type Doubts = BTreeSet<i64>;
+
+/// Resources to be settled, each with what its owner lost.
+type Queue = VecDeque<(ResourceId, Doubts)>;
+
+/// Brings memberships and counts up to date after a resource went from one standing to another, or was linked anew;
+/// `owned` are those of which its own word decides whether it owns them.
+pub(super) fn settle(
+    at: &mut Apply<'_>,
+    id: ResourceId,
+    (before, after): (Standing, Standing),
+    owned: Vec<ResourceId>,
+) -> rusqlite::Result<()> {
+    let mut queue = Queue::new();
+    // It may have lost an owner.
+    let doubts = rows::held(at, id)?.into_keys().collect();
+    let moved = settle_one(at, id, after, &doubts, &mut queue)?;
+    // What it owns may be waiting for it to arrive, or lose it.
+    let (came, went) = (before == Standing::Absent, after == Standing::Absent);
+    if (came || went) && !moved {
+        enqueue(at, id, &Doubts::new(), &mut queue)?;
+    }
+    for id in owned {
+        let doubts = rows::held(at, id)?.into_keys().collect();
+        queue.push_back((id, doubts));
+    }
+    drain(at, queue)
+}
+
+/// Takes over another health of a resource of which nothing else changed that matters here.
+pub(super) fn rejudge(at: &mut Apply<'_>, id: ResourceId, health: Option<Health>) -> rusqlite::Result<()> {
+    let held = rows::held(at, id)?;
+    if held.values().all(|belongs| belongs.health == health) {
+        return Ok(());
+    }
+    let wanted =
+        held.iter().map(|(environment, belongs)| (*environment, Belongs { health, ..belongs.clone() }));
+    let wanted = wanted.collect();
+    rows::exchange(at, id, &held, &wanted)
+}
+
+/// Settles resources whose own state did not change, and what depends on them.
+pub(super) fn settle_all(
+    at: &mut Apply<'_>,
+    resources: impl IntoIterator<Item = ResourceId>,
+) -> rusqlite::Result<()> {
+    drain(at, resources.into_iter().map(|id| (id, Doubts::new())).collect())
+}
+
+fn drain(at: &mut Apply<'_>, mut queue: Queue) -> rusqlite::Result<()> {
+    while let Some((id, doubts)) = queue.pop_front() {
+        let standing = resources::standing(at, id)?;
+        settle_one(at, id, standing, &doubts, &mut queue)?;
+    }
+    Ok(())
+}
+
+fn enqueue(at: &Apply<'_>, owner: ResourceId, lost: &Doubts, queue: &mut Queue) -> rusqlite::Result<()> {
+    queue.extend(owners::owned(at, owner)?.into_iter().map(|id| (id, lost.clone())));
+    Ok(())
+}
+
+/// Settles one resource; if its environments changed, queues what it owns and tells so.
+fn settle_one(
+    at: &mut Apply<'_>,
+    id: ResourceId,
+    standing: Standing,
+    doubts: &Doubts,
+    queue: &mut Queue,
+) -> rusqlite::Result<bool> {
+    let held = rows::held(at, id)?;
+    let mut wanted = match standing {
+        Standing::Absent => Belonging::new(),
+        Standing::Alive(health) => wanted(at, id, health)?,
+    };
+    if held.is_empty() && wanted.is_empty() {
+        return Ok(false);
+    }
+    for (&environment, belongs) in &held {
+        let by_owners = wanted.get(&environment).is_some_and(|wanted| wanted.why == Why::Owned);
+        if by_owners && (belongs.why == Why::Matches || doubts.contains(&environment)) {
+            let baseless = baseless(at, id, environment)?;
+            if !baseless.is_empty() {
+                wanted.remove(&environment);
+                leave(at, environment, baseless.into_iter().filter(|other| *other != id), queue)?;
+            }
+        }
+    }
+    rows::exchange(at, id, &held, &wanted)?;
+    let lost: Doubts = held.keys().filter(|environment| !wanted.contains_key(environment)).copied().collect();
+    let moved = !held.keys().eq(wanted.keys());
+    if moved {
+        enqueue(at, id, &lost, queue)?;
+    }
+    Ok(moved)
+}
+
+/// A resource and all above it that hold an environment, unless one of them matches it; then nothing.
+fn baseless(at: &Apply<'_>, id: ResourceId, environment: i64) -> rusqlite::Result<BTreeSet<ResourceId>> {
+    let mut met = BTreeSet::from([id]);
+    let mut waiting = vec![id];
+    while let Some(next) = waiting.pop() {
+        for owner in owners::owners(at, next)? {
+            if met.contains(&owner) {
+                continue;
+            }
+            match rows::held(at, owner)?.get(&environment) {
+                Some(belongs) if belongs.why == Why::Matches => return Ok(BTreeSet::new()),
+                Some(_) => {
+                    met.insert(owner);
+                    waiting.push(owner);
+                }
+                None => {}
+            }
+        }
+    }
+    Ok(met)
+}
+
+/// Takes resources out of an environment to which they belonged only by each other.
+fn leave(
+    at: &mut Apply<'_>,
+    environment: i64,
+    circle: impl Iterator<Item = ResourceId>,
+    queue: &mut Queue,
+) -> rusqlite::Result<()> {
+    for id in circle {
+        let held = rows::held(at, id)?;
+        let mut wanted = held.clone();
+        if wanted.remove(&environment).is_some() {
+            rows::exchange(at, id, &held, &wanted)?;
+            enqueue(at, id, &Doubts::from([environment]), queue)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a resource with this health is to belong to: where a target matches it, and where its owners belong.
+fn wanted(at: &Apply<'_>, id: ResourceId, health: Option<Health>) -> rusqlite::Result<Belonging> {
+    let mut wanted = Belonging::new();
+    for environment in rows::matching(at, id)? {
+        let belongs = Belongs { why: Why::Matches, owner: None, counted: false, health };
+        wanted.insert(environment, belongs);
+    }
+    for owner in owners::owners(at, id)? {
+        for environment in rows::held(at, owner)?.into_keys() {
+            let by_owner = Belongs { why: Why::Owned, owner: Some(owner), counted: false, health };
+            wanted.entry(environment).or_insert(by_owner).owner.get_or_insert(owner);
+        }
+    }
+    if wanted.values().any(|belongs| belongs.owner.is_none()) {
+        let counts = counts(at, id)?;
+        wanted.values_mut().for_each(|belongs| belongs.counted = counts && belongs.owner.is_none());
+    }
+    Ok(wanted)
+}
+
+/// Whether the rules count a resource's health.
+fn counts(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<bool> {
+    let rules = at.rules.set;
+    if rules.exceptions.is_empty() {
+        return Ok(true);
+    }
+    let sql = r#"SELECT k."group", k.kind FROM resource r JOIN kind k ON k.id = r.kind_id WHERE r.id = ?1"#;
+    let kind = |row: &rusqlite::Row<'_>| Ok(Kind::new(row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+    let kind = at.connection.prepare_cached(sql)?.query_row([id.0], kind)?;
+    let labels = labels::of(at, id)?.unwrap_or_default();
+    Ok(rules.counts(&kind, |name| labels.get(name).map(String::as_str)))
+}

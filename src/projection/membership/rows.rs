@@ -1,0 +1,151 @@
+//! The rows of membership, and the counts that follow them.
+
+use rusqlite::params;
+
+use super::super::context::Apply;
+use super::super::{OPEN, health_from_i64, health_to_i64};
+use super::Belonging;
+use crate::model::{Health, ResourceId};
+
+/// How a resource belongs to an environment; a row of membership holds as long as none of this changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Belongs {
+    pub(super) why: Why,
+    /// Its first owner in the environment; none for a root.
+    pub(super) owner: Option<ResourceId>,
+    /// Whether its health is the environment's.
+    pub(super) counted: bool,
+    pub(super) health: Option<Health>,
+}
+
+/// By what a resource belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// By the group's own parameters, not only through an owner.
+    Matches,
+    /// Through an owner.
+    Owned,
+}
+
+impl Why {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Why::Matches => "matches",
+            Why::Owned => "owned",
+        }
+    }
+}
+
+/// A health in a column that may not be NULL; -1 stands for none.
+fn health_column(health: Option<Health>) -> i64 {
+    health.map_or(-1, health_to_i64)
+}
+
+/// What a resource belongs to.
+pub(super) fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belonging> {
+    let sql = "SELECT environment_id, why, owner_id, counted, health FROM membership
+        WHERE resource_id = ?1 AND to_offset = ?2";
+    let mut statement = at.connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![id.0, OPEN])?;
+    let mut held = Belonging::new();
+    while let Some(row) = rows.next()? {
+        let matches = row.get_ref(1)?.as_str()? == Why::Matches.as_str();
+        let health: i64 = row.get(4)?;
+        let belongs = Belongs {
+            why: if matches { Why::Matches } else { Why::Owned },
+            owner: row.get::<_, Option<i64>>(2)?.map(ResourceId),
+            counted: row.get(3)?,
+            health: (health >= 0).then(|| health_from_i64(health)),
+        };
+        held.insert(row.get(0)?, belongs);
+    }
+    Ok(held)
+}
+
+/// Environments of which a target matches a resource.
+pub(super) fn matching(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<i64>> {
+    // A target matches when none of its labels is missing from the resource.
+    let sql = "SELECT DISTINCT t.environment_id FROM resource r
+        JOIN target t ON t.cluster_id = r.cluster_id AND t.namespace = r.namespace
+        WHERE r.id = ?1 AND NOT EXISTS (
+            SELECT 1 FROM json_each(t.labels) wanted LEFT JOIN label l ON l.resource_id = r.id AND l.name = wanted.key
+            WHERE l.value IS NOT wanted.value)";
+    let mut statement = at.connection.prepare_cached(sql)?;
+    let rows = statement.query_map([id.0], |row| row.get(0))?;
+    rows.collect()
+}
+
+/// Puts what a resource is to belong to in the place of what it belonged to.
+pub(super) fn exchange(
+    at: &mut Apply<'_>,
+    id: ResourceId,
+    held: &Belonging,
+    wanted: &Belonging,
+) -> rusqlite::Result<()> {
+    if held == wanted {
+        return Ok(());
+    }
+    let sql = "SELECT kind_id FROM resource WHERE id = ?1";
+    let kind = at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))?;
+    for (environment, belongs) in held {
+        if wanted.get(environment) != Some(belongs) {
+            close(at, *environment, id)?;
+            count(at, *environment, kind, belongs, -1)?;
+        }
+    }
+    for (environment, belongs) in wanted {
+        if held.get(environment) != Some(belongs) {
+            open(at, *environment, id, kind, belongs)?;
+            count(at, *environment, kind, belongs, 1)?;
+        }
+    }
+    Ok(())
+}
+
+fn close(at: &Apply<'_>, environment: i64, id: ResourceId) -> rusqlite::Result<()> {
+    let sql = "UPDATE membership SET to_offset = ?3 WHERE environment_id = ?1 AND resource_id = ?2 AND to_offset = ?4";
+    at.connection.prepare_cached(sql)?.execute(params![environment, id.0, at.offset.as_i64(), OPEN])?;
+    Ok(())
+}
+
+fn open(
+    at: &Apply<'_>,
+    environment: i64,
+    id: ResourceId,
+    kind: i64,
+    belongs: &Belongs,
+) -> rusqlite::Result<()> {
+    // A row of this very offset is overwritten: between two settlings of one change nothing was to be seen.
+    let sql = "INSERT OR REPLACE INTO membership
+        (environment_id, resource_id, from_offset, to_offset, kind_id, owner_id, health, why, counted)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    at.connection.prepare_cached(sql)?.execute(params![
+        environment,
+        id.0,
+        at.offset.as_i64(),
+        OPEN,
+        kind,
+        belongs.owner.map(|owner| owner.0),
+        health_column(belongs.health),
+        belongs.why.as_str(),
+        belongs.counted
+    ])?;
+    Ok(())
+}
+
+fn count(
+    at: &mut Apply<'_>,
+    environment: i64,
+    kind: i64,
+    belongs: &Belongs,
+    by: i64,
+) -> rusqlite::Result<()> {
+    let sql =
+        "INSERT INTO member_count (environment_id, kind_id, health, total, counted) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT DO UPDATE SET total = total + excluded.total, counted = counted + excluded.counted";
+    let counted = if belongs.counted { by } else { 0 };
+    let row = params![environment, kind, health_column(belongs.health), by, counted];
+    at.connection.prepare_cached(sql)?.execute(row)?;
+    at.touched.environments.insert(environment);
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! Links to whatever carries labels that match.
+//!
+//! A selector stands under the places of its anchor, the label by which all that it selects can be found, and every
+//! label under its own place: so whichever of the two changes finds the other without looking at the rest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::params;
+
+use super::OPEN;
+use super::context::Apply;
+use super::edges::cluster_of;
+use super::labels::{self, ANY, Ground};
+use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
+use crate::model::{LabelSelector, ResourceId};
+
+/// A selector's columns.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    kind: String,
+    outward: bool,
+    far_kind: i64,
+    far_namespace: String,
+    selector: LabelSelector,
+}
+
+/// One selected resource, as one of its two ends sees it: the other end, the kind of edge, and its direction.
+type Selected = (ResourceId, String, bool);
+
+/// Makes a resource declare exactly these selectors; tells what it came to own, or owns no longer, by them.
+pub(super) fn declare(
+    at: &mut Apply<'_>,
+    id: ResourceId,
+    edges: &[EdgeRef],
+) -> rusqlite::Result<Vec<ResourceId>> {
+    let mut wanted = BTreeSet::new();
+    for edge in edges {
+        wanted.extend(row(at, id, edge)?);
+    }
+    let held = declared_by(at, id)?;
+    if held.iter().map(|(_, row)| row).eq(&wanted) {
+        return Ok(Vec::new());
+    }
+    for (number, _) in &held {
+        at.connection.prepare_cached("DELETE FROM selector WHERE id = ?1")?.execute([number])?;
+        at.connection
+            .prepare_cached("DELETE FROM selector_anchor WHERE selector_id = ?1")?
+            .execute([number])?;
+    }
+    let mut selected = BTreeSet::new();
+    for row in &wanted {
+        insert(at, id, row)?;
+        selected.extend(matching(at, row)?.into_iter().map(|far| (far, row.kind.clone(), row.outward)));
+    }
+    // What does not link to itself does not select itself.
+    selected.retain(|(far, ..)| *far != id);
+    exchange(at, Side::Declarer(id), &selected)
+}
+
+fn row(at: &mut Apply<'_>, id: ResourceId, edge: &EdgeRef) -> rusqlite::Result<Option<Row>> {
+    let Far::Matching { kind, namespace, selector } = &edge.far else { return Ok(None) };
+    let cluster = cluster_of(at, id)?;
+    Ok(Some(Row {
+        kind: edge.kind.as_str().to_owned(),
+        outward: edge.direction == Direction::ToFar,
+        far_kind: at.ids.kind(at.connection, cluster, kind)?,
+        far_namespace: namespace.clone(),
+        selector: selector.clone(),
+    }))
+}
+
+/// The selectors a resource declares, in their order, each with its number.
+fn declared_by(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<(i64, Row)>> {
+    let sql = "SELECT id, kind, outward, far_kind_id, far_namespace, requirements FROM selector WHERE declared_by = ?1";
+    let mut statement = at.connection.prepare_cached(sql)?;
+    let rows = statement.query_map([id.0], |row| Ok((row.get(0)?, from_columns(row, 1)?)))?;
+    let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    rows.sort_by(|(_, a), (_, b)| a.cmp(b));
+    Ok(rows)
+}
+
+fn from_columns(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Row> {
+    let requirements: String = row.get(first + 4)?;
+    let unreadable = |error: serde_json::Error| {
+        rusqlite::Error::FromSqlConversionFailure(first + 4, rusqlite::types::Type::Text, error.into())
+    };
+    Ok(Row {
+        kind: row.get(first)?,
+        outward: row.get(first + 1)?,
+        far_kind: row.get(first + 2)?,
+        far_namespace: row.get(first + 3)?,
+        selector: serde_json::from_str(&requirements).map_err(unreadable)?,
+    })
+}
+
+fn insert(at: &Apply<'_>, id: ResourceId, row: &Row) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO selector (declared_by, kind, outward, far_kind_id, far_namespace, requirements)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let Row { kind, outward, far_kind, far_namespace, selector } = row;
+    let requirements = serde_json::json!(selector).to_string();
+    let columns = params![id.0, kind, outward, far_kind, far_namespace, requirements];
+    let number = at.connection.prepare_cached(sql)?.insert(columns)?;
+    let sql = "INSERT OR IGNORE INTO selector_anchor (place, selector_id) VALUES (?1, ?2)";
+    let mut insert = at.connection.prepare_cached(sql)?;
+    for place in places(*far_kind, far_namespace, selector) {
+        insert.execute(params![place, number])?;
+    }
+    Ok(())
+}
+
+/// Where a selector's anchor stands in one namespace, or under the empty one for selectors of all namespaces.
+fn places(kind: i64, namespace: &str, selector: &LabelSelector) -> Vec<i64> {
+    let ground = Ground { kind, namespace };
+    match selector.anchor() {
+        Some((name, values)) => values.iter().map(|value| ground.place((name, value))).collect(),
+        None => vec![ground.place(ANY)],
+    }
+}
+
+/// The resources that a selector selects.
+fn matching(at: &Apply<'_>, row: &Row) -> rusqlite::Result<BTreeSet<ResourceId>> {
+    let namespaces = match row.far_namespace.as_str() {
+        "" => labels::namespaces(at, row.far_kind)?,
+        one => vec![one.to_owned()],
+    };
+    let mut found = BTreeSet::new();
+    for namespace in &namespaces {
+        for place in places(row.far_kind, namespace, &row.selector) {
+            for id in labels::at_place(at, place)? {
+                let stands = labels::stands_on(at, id, row.far_kind, &row.far_namespace)?;
+                if stands && selects(&row.selector, labels::of(at, id)?.as_ref()) {
+                    found.insert(id);
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What is gone carries no labels, and is not selected.
+fn selects(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) -> bool {
+    labels.is_some_and(|labels| selector.matches(|name| labels.get(name).map(String::as_str)))
+}
+
+/// Brings up to date what selects a resource, after its labels changed.
+pub(super) fn settle(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<()> {
+    let (kind, namespace) = labels::ground(at, id)?;
+    let sought = "SELECT EXISTS (SELECT 1 FROM selector WHERE far_kind_id = ?1)";
+    if !at.connection.prepare_cached(sought)?.query_row([kind], |row| row.get(0))? {
+        return Ok(());
+    }
+    let labels = labels::of(at, id)?;
+    let mut selected = BTreeSet::new();
+    for (declarer, row) in candidates(at, kind, &namespace, labels.as_ref())? {
+        let reaches = row.far_kind == kind && ["", &namespace].contains(&row.far_namespace.as_str());
+        if reaches && declarer != id && selects(&row.selector, labels.as_ref()) {
+            selected.insert((declarer, row.kind, row.outward));
+        }
+    }
+    exchange(at, Side::Selected(id), &selected)?;
+    Ok(())
+}
+
+/// The selectors of which an anchor is among these labels.
+fn candidates(
+    at: &Apply<'_>,
+    kind: i64,
+    namespace: &str,
+    labels: Option<&BTreeMap<String, String>>,
+) -> rusqlite::Result<Vec<(ResourceId, Row)>> {
+    let Some(labels) = labels else { return Ok(Vec::new()) };
+    let mut places = BTreeSet::new();
+    for namespace in ["", namespace] {
+        let ground = Ground { kind, namespace };
+        places.insert(ground.place(ANY));
+        places.extend(labels.iter().map(|(name, value)| ground.place((name, value))));
+    }
+    let sql = "SELECT s.declared_by, s.kind, s.outward, s.far_kind_id, s.far_namespace, s.requirements
+        FROM json_each(?1) p JOIN selector_anchor a ON a.place = p.value JOIN selector s ON s.id = a.selector_id";
+    let mut statement = at.connection.prepare_cached(sql)?;
+    let places = serde_json::json!(places).to_string();
+    let rows = statement.query_map([places], |row| Ok((ResourceId(row.get(0)?), from_columns(row, 1)?)))?;
+    rows.collect()
+}
+
+/// From which end a selection is seen.
+#[derive(Clone, Copy)]
+enum Side {
+    Declarer(ResourceId),
+    Selected(ResourceId),
+}
+
+impl Side {
+    /// The open rows of this end: the other end first.
+    fn held(self, at: &Apply<'_>) -> rusqlite::Result<BTreeSet<Selected>> {
+        let (id, sql) = match self {
+            Side::Declarer(id) => (
+                id,
+                "SELECT resource_id, kind, outward FROM selected WHERE declared_by = ?1 AND to_offset = ?2",
+            ),
+            Side::Selected(id) => (
+                id,
+                "SELECT declared_by, kind, outward FROM selected WHERE resource_id = ?1 AND to_offset = ?2",
+            ),
+        };
+        let mut statement = at.connection.prepare_cached(sql)?;
+        let rows = statement
+            .query_map(params![id.0, OPEN], |row| Ok((ResourceId(row.get(0)?), row.get(1)?, row.get(2)?)))?;
+        rows.collect()
+    }
+
+    /// Declarer and selected, whichever of them this end is.
+    fn ends(self, other: ResourceId) -> (ResourceId, ResourceId) {
+        match self {
+            Side::Declarer(id) => (id, other),
+            Side::Selected(id) => (other, id),
+        }
+    }
+}
+
+/// Makes these the selections of one end; tells whose owners that changed.
+fn exchange(at: &Apply<'_>, side: Side, wanted: &BTreeSet<Selected>) -> rusqlite::Result<Vec<ResourceId>> {
+    let held = side.held(at)?;
+    let mut owned = Vec::new();
+    let now = at.offset.as_i64();
+    for (other, kind, outward) in held.symmetric_difference(wanted) {
+        let (declarer, resource) = side.ends(*other);
+        if held.contains(&(*other, kind.clone(), *outward)) {
+            let sql = "UPDATE selected SET to_offset = ?5 WHERE declared_by = ?1 AND resource_id = ?2
+                AND kind = ?3 AND outward = ?4 AND to_offset = ?6";
+            let row = params![declarer.0, resource.0, kind, outward, now, OPEN];
+            at.connection.prepare_cached(sql)?.execute(row)?;
+        } else {
+            // A row of this very offset is overwritten: what ended and began within one change did not end.
+            let sql = "INSERT OR REPLACE INTO selected (declared_by, resource_id, kind, outward, from_offset, to_offset)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+            let row = params![declarer.0, resource.0, kind, outward, now, OPEN];
+            at.connection.prepare_cached(sql)?.execute(row)?;
+        }
+        if kind == EdgeKind::Owns.as_str() && *outward {
+            owned.push(resource);
+        }
+    }
+    Ok(owned)
+}

@@ -1,0 +1,123 @@
+//! What narrows, orders and pages answers.
+
+use std::str::FromStr;
+
+use super::types::{Collapse, Graph, HealthHistory};
+use crate::model::{At, Health, Tier, Uid};
+
+/// Which environments a list holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EnvironmentFilter {
+    /// Only these tiers; empty for all.
+    pub tiers: Vec<Tier>,
+    /// Only these regions; empty for all.
+    pub regions: Vec<String>,
+    /// Only these projects; empty for all.
+    pub projects: Vec<String>,
+    /// Only these healths; empty for all.
+    pub healths: Vec<Health>,
+}
+
+/// Which resources of an environment a list holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourceFilter {
+    /// Only these kinds by name, such as `Pod`; empty for all.
+    pub kinds: Vec<String>,
+    /// Only these healths; empty for all.
+    pub healths: Vec<Health>,
+    /// Only what stands directly below the resource of this uid in the environment's tree.
+    pub owner: Option<Uid>,
+    /// In which order.
+    pub order: ResourceOrder,
+}
+
+/// In which order a list of resources is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResourceOrder {
+    /// By kind, namespace and name.
+    #[default]
+    Name,
+    /// What needs attention first, then as they came into being.
+    Health,
+}
+
+impl FromStr for ResourceOrder {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "name" => Ok(ResourceOrder::Name),
+            "health" => Ok(ResourceOrder::Health),
+            _ => Err(format!("`{text}` is not an order; it is one of name, health")),
+        }
+    }
+}
+
+/// What a graph shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GraphFilter {
+    /// Only the resource of this uid and what is below it.
+    pub under: Option<Uid>,
+    /// The cluster, where several hold the uid.
+    pub cluster: Option<String>,
+    /// Levels below the first that are shown; none for all.
+    pub depth: Option<usize>,
+    /// What stands together.
+    pub collapse: Collapse,
+    /// The most resources that are shown one by one, 1 to [`Graph::LIMIT`].
+    pub limit: usize,
+}
+
+impl Default for GraphFilter {
+    fn default() -> Self {
+        let collapse = Collapse::default();
+        GraphFilter { under: None, cluster: None, depth: None, collapse, limit: Graph::DEFAULT }
+    }
+}
+
+impl GraphFilter {
+    /// Levels below the first that are shown.
+    pub(super) fn depth(&self) -> usize {
+        match self.collapse {
+            Collapse::Owner => 0,
+            _ => self.depth.unwrap_or(usize::MAX),
+        }
+    }
+}
+
+/// Over which span health is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HealthFilter {
+    /// Where it begins, a duration being one before its end; a day before where nothing is said.
+    pub since: Option<At>,
+    /// The most intervals that are told, 1 to [`HealthHistory::LIMIT`].
+    pub limit: usize,
+}
+
+impl Default for HealthFilter {
+    fn default() -> Self {
+        HealthFilter { since: None, limit: HealthHistory::DEFAULT }
+    }
+}
+
+/// Which page of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// Most items in it, 1 to [`PageRequest::MAX`].
+    pub limit: usize,
+    /// Token of an earlier page, which pins this one to the same moment; `at` then need not be said again.
+    pub after: Option<String>,
+}
+
+impl PageRequest {
+    /// The most items one page holds.
+    pub const MAX: usize = 500;
+    /// Items in a page when nothing is said.
+    pub const DEFAULT: usize = 100;
+}
+
+impl Default for PageRequest {
+    fn default() -> Self {
+        PageRequest { limit: Self::DEFAULT, after: None }
+    }
+}

@@ -1,0 +1,124 @@
+//! Why an environment is in the state it is in: the way from its roots down to what is wrong.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, named_params};
+
+use super::super::moment::{Concerns, Moment};
+use super::super::resources::{self, Held};
+use super::super::scope::Scope;
+use super::super::types::{Answer, MissingEnd, Why, WhyPath};
+use super::super::{Result, environments};
+use super::forest::Forest;
+use crate::model::{EnvironmentId, Health, Kind, Offset, attention};
+
+/// The most steps of one path that are told; what lies between them is only counted.
+const STEPS_MAX: usize = 20;
+
+/// The most missing ends told of one resource.
+const MISSING_MAX: usize = 20;
+
+/// The paths from the roots that make an environment what it is to the worst below each.
+pub(in crate::query) fn why(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Scope,
+    id: &EnvironmentId,
+    limit: usize,
+) -> Result<Answer<Why>> {
+    let (number, environment) = environments::find(view, moment, scope, id)?;
+    let forest = Forest::load(view, moment.offset, number)?;
+    let known = environment.health.last_known.or(environment.health.state);
+    let roots = culprits(&forest, known);
+    let places: Vec<Vec<usize>> = roots.iter().take(limit).map(|&root| descend(&forest, root)).collect();
+    let numbers: Vec<i64> = places.iter().flatten().map(|&place| forest.members[place].id).collect();
+    let held = resources::with_numbers(view, moment.offset, &numbers)?;
+    let held: HashMap<i64, Held> = held.into_iter().map(|held| (held.id.0, held)).collect();
+    let mut paths = Vec::new();
+    for steps in places {
+        paths.push(path(view, moment.offset, &forest, &steps, &held)?);
+    }
+    let value = Why { environment, roots: roots.len() as u64, paths };
+    let metadata = moment.snapshot(view, scope, &Concerns::Environment(number))?;
+    Ok(Answer { value, metadata })
+}
+
+/// The roots that have the environment's health, those first below which something needs attention most; none where
+/// nothing is wrong.
+fn culprits(forest: &Forest, known: Option<Health>) -> Vec<usize> {
+    let wrong = known.filter(|known| *known > Health::Suspended);
+    let counts = |&&root: &&usize| {
+        let member = &forest.members[root];
+        member.counted && member.health == wrong && wrong.is_some()
+    };
+    let mut roots: Vec<usize> = forest.roots.iter().filter(counts).copied().collect();
+    forest.sort(&mut roots);
+    roots
+}
+
+/// From a root down, each time to the child below which something needs attention most, as long as something does.
+fn descend(forest: &Forest, root: usize) -> Vec<usize> {
+    let mut steps = vec![root];
+    let mut here = root;
+    loop {
+        let worst =
+            forest.children(here).iter().min_by_key(|&&child| (attention(forest.worst[child]), child));
+        match worst {
+            Some(&child) if forest.worst[child] > Some(Health::Suspended) => {
+                steps.push(child);
+                here = child;
+            }
+            _ => return steps,
+        }
+    }
+}
+
+fn path(
+    view: &Connection,
+    at: Offset,
+    forest: &Forest,
+    steps: &[usize],
+    held: &HashMap<i64, Held>,
+) -> Result<WhyPath> {
+    // Of a chain that is too long to be read, both ends tell most.
+    let (first, last) = if steps.len() > STEPS_MAX {
+        let half = STEPS_MAX / 2;
+        (&steps[..half], &steps[steps.len() - half..])
+    } else {
+        (steps, &[][..])
+    };
+    let resource = |place: &usize| held.get(&forest.members[*place].id).map(|held| held.resource.clone());
+    let told: Vec<_> = first.iter().chain(last).filter_map(resource).collect();
+    let missing = match steps.last() {
+        Some(&place) => missing(view, at, forest.members[place].id)?,
+        None => Vec::new(),
+    };
+    let skipped = (steps.len() - first.len() - last.len()) as u64;
+    Ok(WhyPath { steps: told, skipped, missing })
+}
+
+/// What a resource names and is not there, where it would be known if it were.
+fn missing(view: &Connection, at: Offset, number: i64) -> Result<Vec<MissingEnd>> {
+    let sql = r#"SELECT e.kind, k."group", k.kind, e.far_namespace, e.far_name
+        FROM edge e JOIN kind k ON k.id = e.far_kind_id
+        WHERE e.declared_by = :number AND e.from_offset <= :at AND e.to_offset > :at
+          AND e.far_uid = '' AND e.far_name <> ''
+          AND NOT EXISTS (SELECT 1 FROM resource r JOIN version v ON v.resource_id = r.id AND v.from_offset =
+                  (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at)
+              WHERE r.kind_id = e.far_kind_id AND r.namespace = e.far_namespace AND r.name = e.far_name
+                  AND v.deleted = 0)
+          AND EXISTS (SELECT 1 FROM coverage c WHERE c.kind_id = e.far_kind_id AND c.state = 0
+              AND c.namespace IN ('', e.far_namespace) AND c.from_offset <= :at AND c.to_offset > :at)
+        ORDER BY k.kind, e.far_namespace, e.far_name LIMIT :limit"#;
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! { ":number": number, ":at": at.as_i64(), ":limit": MISSING_MAX as i64 };
+    let rows = statement.query_map(params, |row| {
+        Ok(MissingEnd {
+            edge: row.get(0)?,
+            kind: Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?),
+            namespace: row.get(3)?,
+            name: row.get(4)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

@@ -1,0 +1,365 @@
+//! Health over time: since when, for how long, how often.
+
+use rusqlite::{Connection, named_params};
+
+use super::moment::{Concerns, Moment};
+use super::scope::Scope;
+use super::types::{Answer, HealthHistory, HealthInterval, HealthTime};
+use super::{HealthFilter, QueryError, Result, environments, resources};
+use crate::log::LogReader;
+use crate::model::{At, EnvironmentId, Health, Offset, Timestamp, Uid};
+use crate::projection::health_from_i64;
+
+/// The most moves of health that one answer looks at.
+const MOVES_MAX: usize = 10_000;
+
+/// The span when nothing is said.
+const SPAN: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+
+/// Worsening this often within an hour is flapping.
+const FLAPS: u64 = 3;
+const HOUR: std::time::Duration = std::time::Duration::from_secs(3600);
+
+/// A moment from which on health is as it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mark {
+    offset: i64,
+    time: Timestamp,
+    health: Option<Health>,
+    reason: String,
+    message: String,
+    rule_set: String,
+}
+
+/// Offsets between which something is in sight of the caller, the later one not among them.
+type Sight = (i64, i64);
+
+/// A span of time.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    since: Timestamp,
+    until: Timestamp,
+}
+
+/// The health of an environment over time.
+pub(super) fn of_environment(
+    view: &Connection,
+    log: &LogReader,
+    moment: &Moment,
+    scope: &Scope,
+    id: &EnvironmentId,
+    filter: &HealthFilter,
+) -> Result<Answer<HealthHistory>> {
+    let (number, _) = environments::find(view, moment, scope, id)?;
+    let span = span(log, moment, filter.since)?;
+    let sql = "SELECT from_offset, to_offset FROM environment WHERE id = :id AND from_offset <= :at
+        AND (:scope IS NULL OR project IN (SELECT value FROM json_each(:scope))) ORDER BY from_offset DESC LIMIT :limit";
+    let sight = sight(view, sql, number, moment.offset, scope)?;
+    let marks = environment_marks(view, moment.offset, number, span)?;
+    let value = told(log, marks, &sight, span, filter.limit)?;
+    let metadata = moment.snapshot(view, scope, &Concerns::Environment(number))?;
+    Ok(Answer { value, metadata })
+}
+
+/// The health of a resource over time, also after its end.
+pub(super) fn of_resource(
+    view: &Connection,
+    log: &LogReader,
+    moment: &Moment,
+    scope: &Scope,
+    (uid, cluster): (&Uid, Option<&str>),
+    filter: &HealthFilter,
+) -> Result<Answer<HealthHistory>> {
+    let held = resources::find(view, moment.offset, scope, uid, cluster, false)?;
+    let span = span(log, moment, filter.since)?;
+    let sql = "SELECT max(m.from_offset, e.from_offset), min(m.to_offset, e.to_offset)
+        FROM membership m JOIN environment e ON e.id = m.environment_id
+        WHERE m.resource_id = :id AND max(m.from_offset, e.from_offset) <= :at
+          AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
+          AND e.project IN (SELECT value FROM json_each(:scope)) ORDER BY 1 DESC LIMIT :limit";
+    let sight = if scope.is_everything() {
+        vec![(0, i64::MAX)]
+    } else {
+        sight(view, sql, held.id.0, moment.offset, scope)?
+    };
+    let marks = resource_marks(view, moment.offset, held.id.0, span)?;
+    let value = told(log, marks, &sight, span, filter.limit)?;
+    let metadata = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
+    Ok(Answer { value, metadata })
+}
+
+/// The span that was asked for, up to the moment.
+fn span(log: &LogReader, moment: &Moment, since: Option<At>) -> Result<Span> {
+    let until = moment.clock();
+    let since = match since {
+        None => until.minus(SPAN),
+        Some(At::Now) => until,
+        Some(At::Ago(duration)) => until.minus(duration),
+        Some(At::Time(time)) => time,
+        Some(At::Offset(offset)) if offset > moment.offset => {
+            return Err(QueryError::FutureOffset { asked: offset, newest: moment.offset });
+        }
+        Some(At::Offset(offset)) => log.observed_at(offset)?.unwrap_or(until),
+    };
+    Ok(Span { since: since.min(until), until })
+}
+
+/// When something was in sight, the earliest first, what touches joined.
+fn sight(view: &Connection, sql: &str, number: i64, at: Offset, scope: &Scope) -> Result<Vec<Sight>> {
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! {
+        ":id": number, ":at": at.as_i64(), ":scope": scope.as_sql(), ":limit": MOVES_MAX as i64,
+    };
+    let rows = statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut all = rows.collect::<rusqlite::Result<Vec<Sight>>>()?;
+    all.sort_unstable();
+    let mut joined: Vec<Sight> = Vec::new();
+    for (from, to) in all {
+        match joined.last_mut() {
+            Some((_, end)) if from <= *end => *end = to.max(*end),
+            _ => joined.push((from, to)),
+        }
+    }
+    Ok(joined)
+}
+
+/// The marks of an environment since the beginning of a span and the one before, the earliest first.
+fn environment_marks(view: &Connection, at: Offset, number: i64, span: Span) -> Result<Vec<Mark>> {
+    let sql = "SELECT h.from_offset, h.observed_at, h.state, s.name, h.grace_state, h.grace_until
+        FROM environment_health h JOIN rule_set s ON s.id = h.rule_set_id
+        WHERE h.environment_id = :id AND h.from_offset <= :at AND h.moved = 1 ORDER BY h.from_offset DESC LIMIT :limit";
+    let mut statement = view.prepare_cached(sql)?;
+    let mut rows =
+        statement.query(named_params! { ":id": number, ":at": at.as_i64(), ":limit": MOVES_MAX as i64 })?;
+    let mut marks = Vec::new();
+    // Until when the row that is read holds, which is what the one after it says.
+    let mut end = span.until;
+    while let Some(row) = rows.next()? {
+        let health =
+            |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(health_from_i64));
+        let time = Timestamp::from_micros(row.get(1)?);
+        let mark = |time, health| -> Result<Mark> {
+            let (reason, message) = (String::new(), String::new());
+            Ok(Mark { offset: row.get(0)?, time, health, reason, message, rule_set: row.get(3)? })
+        };
+        match row.get::<_, Option<i64>>(5)?.map(Timestamp::from_micros) {
+            Some(patience) => {
+                if patience < end {
+                    marks.push(mark(patience, health(2)?)?);
+                }
+                marks.push(mark(time, health(4)?)?);
+            }
+            None => marks.push(mark(time, health(2)?)?),
+        }
+        if time <= span.since {
+            break;
+        }
+        end = time;
+    }
+    marks.reverse();
+    Ok(marks)
+}
+
+/// The same of a resource; its end is a mark without health.
+fn resource_marks(view: &Connection, at: Offset, number: i64, span: Span) -> Result<Vec<Mark>> {
+    let sql = "SELECT v.from_offset, v.observed_at, v.health, v.reason, v.message, s.name
+        FROM version v JOIN rule_set s ON s.id = v.rule_set_id
+        WHERE v.resource_id = :id AND v.from_offset <= :at AND v.moved = 1 ORDER BY v.from_offset DESC LIMIT :limit";
+    let mut statement = view.prepare_cached(sql)?;
+    let mut rows =
+        statement.query(named_params! { ":id": number, ":at": at.as_i64(), ":limit": MOVES_MAX as i64 })?;
+    let mut marks = Vec::new();
+    while let Some(row) = rows.next()? {
+        let time = Timestamp::from_micros(row.get(1)?);
+        marks.push(Mark {
+            offset: row.get(0)?,
+            time,
+            health: row.get::<_, Option<i64>>(2)?.map(health_from_i64),
+            reason: row.get(3)?,
+            message: row.get(4)?,
+            rule_set: row.get(5)?,
+        });
+        if time <= span.since {
+            break;
+        }
+    }
+    marks.reverse();
+    Ok(marks)
+}
+
+/// What of the marks is in sight: as things stood when it came into sight, then as they changed, until it left.
+fn clipped(log: &LogReader, marks: &[Mark], sight: &[Sight]) -> Result<Vec<Mark>> {
+    let mut seen = Vec::new();
+    for &(from, to) in sight {
+        let first = marks.partition_point(|mark| mark.offset <= from);
+        let last = marks.partition_point(|mark| mark.offset < to);
+        // Several marks can stand at one offset, of which the last holds.
+        if let Some(before) = marks.get(..first).and_then(<[Mark]>::last) {
+            let time = if before.offset == from {
+                Some(before.time)
+            } else {
+                log.observed_at(Offset::from_i64(from))?
+            };
+            let time = time.map_or(before.time, |time| time.max(before.time));
+            seen.push(Mark { offset: before.offset.max(from), time, ..before.clone() });
+        }
+        seen.extend(marks.get(first..last).into_iter().flatten().cloned());
+        let Some(end) = seen.last().filter(|_| to != i64::MAX) else { continue };
+        if let Some(time) = log.observed_at(Offset::from_i64(to))? {
+            let rule_set = end.rule_set.clone();
+            let (reason, message) = (String::new(), String::new());
+            seen.push(Mark { offset: to, time, health: None, reason, message, rule_set });
+        }
+    }
+    Ok(seen)
+}
+
+fn told(
+    log: &LogReader,
+    marks: Vec<Mark>,
+    sight: &[Sight],
+    span: Span,
+    limit: usize,
+) -> Result<HealthHistory> {
+    let complete = marks.len() < MOVES_MAX;
+    let mut marks = clipped(log, &marks, sight)?;
+    marks.retain(|mark| mark.time <= span.until);
+    marks.dedup_by(|next, mark| next.health == mark.health);
+    let since = match marks.first() {
+        Some(first) if !complete => first.time.max(span.since),
+        _ => span.since,
+    };
+    Ok(summary(&marks, Span { since, ..span }, limit))
+}
+
+/// What the marks amount to within a span.
+fn summary(marks: &[Mark], span: Span, limit: usize) -> HealthHistory {
+    let mut history = HealthHistory {
+        since: span.since,
+        until: span.until,
+        intervals: Vec::new(),
+        truncated: false,
+        times: Vec::new(),
+        worsened: 0,
+        flapping: false,
+    };
+    let mut flaps = 0;
+    for (place, mark) in marks.iter().enumerate().rev() {
+        let until = marks.get(place + 1).map(|next| next.time);
+        let end = until.unwrap_or(span.until);
+        if end < span.since || (end == span.since && until.is_some()) {
+            break;
+        }
+        count(&mut history.times, mark.health, span, mark.time, end);
+        let before = place.checked_sub(1).and_then(|before| marks.get(before));
+        let worse = before.is_some_and(|before| before.health.is_some() && mark.health > before.health);
+        if worse && mark.time >= span.since {
+            history.worsened += 1;
+            flaps += u64::from(mark.time >= span.until.minus(HOUR));
+        }
+        if history.intervals.len() < limit {
+            history.intervals.push(interval(mark, until, end));
+        } else {
+            history.truncated = true;
+        }
+    }
+    history.flapping = flaps >= FLAPS;
+    history
+}
+
+fn interval(mark: &Mark, until: Option<Timestamp>, end: Timestamp) -> HealthInterval {
+    HealthInterval {
+        health: mark.health,
+        from: mark.time,
+        until,
+        lasted_ms: millis(mark.time, end),
+        offset: Offset::from_i64(mark.offset),
+        reason: mark.reason.clone(),
+        message: mark.message.clone(),
+        rule_set: mark.rule_set.clone(),
+    }
+}
+
+/// Adds the part of an interval that lies within the span to the time spent in its health.
+fn count(times: &mut Vec<HealthTime>, health: Option<Health>, span: Span, from: Timestamp, end: Timestamp) {
+    let lasted = millis(from.max(span.since), end);
+    match times.iter_mut().find(|time| time.health == health) {
+        Some(time) => {
+            time.total_ms += lasted;
+            time.intervals += 1;
+        }
+        None => times.push(HealthTime { health, total_ms: lasted, intervals: 1 }),
+    }
+}
+
+fn millis(from: Timestamp, until: Timestamp) -> u64 {
+    u64::try_from(until.since(from).as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Timestamp = Timestamp::from_micros(1_795_176_000_000_000);
+
+    fn minute(minute: u64) -> Timestamp {
+        START.plus(std::time::Duration::from_secs(60 * minute))
+    }
+
+    fn marks(healths: &[(u64, Option<Health>)]) -> Vec<Mark> {
+        let mark = |&(at, health): &(u64, Option<Health>)| Mark {
+            offset: at as i64 + 1,
+            time: minute(at),
+            health,
+            reason: String::new(),
+            message: String::new(),
+            rule_set: "4".into(),
+        };
+        healths.iter().map(mark).collect()
+    }
+
+    const GOOD: Option<Health> = Some(Health::Healthy);
+    const BUSY: Option<Health> = Some(Health::Progressing);
+    const BAD: Option<Health> = Some(Health::Degraded);
+
+    #[test]
+    fn intervals_are_told_newest_first_and_counted_within_the_span() {
+        let marks = marks(&[(0, GOOD), (10, BUSY), (12, BAD), (20, GOOD)]);
+        let told = summary(&marks, Span { since: minute(5), until: minute(30) }, 3);
+        let intervals: Vec<_> = told
+            .intervals
+            .iter()
+            .map(|one| (one.health, one.from, one.until, one.lasted_ms / 60_000))
+            .collect();
+        assert_eq!(
+            intervals,
+            [
+                (GOOD, minute(20), None, 10),
+                (BAD, minute(12), Some(minute(20)), 8),
+                (BUSY, minute(10), Some(minute(12)), 2),
+            ]
+        );
+        assert!(told.truncated && !told.flapping);
+        assert_eq!(told.worsened, 2);
+        let time =
+            |health, minutes: u64, intervals| HealthTime { health, total_ms: minutes * 60_000, intervals };
+        assert_eq!(told.times, [time(GOOD, 15, 2), time(BAD, 8, 1), time(BUSY, 2, 1)]);
+    }
+
+    #[test]
+    fn worsening_three_times_within_the_last_hour_is_flapping() {
+        let often = marks(&[(0, GOOD), (100, BAD), (101, GOOD), (110, BAD), (111, GOOD), (120, BAD)]);
+        let told = |until| summary(&often, Span { since: minute(0), until: minute(until) }, 10);
+        assert!(told(121).flapping && told(160).flapping);
+        assert!(!told(161).flapping, "the first was more than an hour ago");
+        assert_eq!(told(161).worsened, 3);
+    }
+
+    #[test]
+    fn what_ended_before_the_span_is_not_told() {
+        let marks = marks(&[(0, BAD), (5, GOOD)]);
+        let told = summary(&marks, Span { since: minute(5), until: minute(6) }, 10);
+        assert_eq!(told.intervals.len(), 1);
+        assert_eq!(summary(&[], Span { since: minute(5), until: minute(6) }, 10).intervals, []);
+    }
+}
