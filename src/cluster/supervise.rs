@@ -5,11 +5,12 @@ mod plan;
 mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
-use tokio::time::{Duration, Instant};
+use tokio::time::{Duration, Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::plan::{Farewell, Plan, Planned, Refused, farewell, plan};
@@ -123,34 +124,14 @@ impl<S: Sink> Supervisor<S> {
         }
     }
 
-    /// Asks for the kinds, through each way until one answers. Each is asked once more where a connection broke, for
-    /// one that lay idle may have been closed just then, and that is no reason to call the cluster unwatched.
-    async fn find_kinds(&self) -> Result<Discovered, Failure> {
-        let settings = &self.settings;
-        let mut last = Failure::Invalid("there is no way into the cluster".to_owned());
-        for watcher in &self.watchers {
-            let client = watcher.connection.client();
-            let ask = || discover(&client, &settings.selection, &settings.limits, &self.known);
-            let found = match ask().await {
-                Err(Failure::Unreachable(_)) => ask().await,
-                found => found,
-            };
-            match found {
-                Ok(discovered) => return Ok(discovered),
-                Err(failure) => last = failure,
-            }
-        }
-        Err(last)
-    }
-
     /// Asks for the kinds; a cluster that leaves the question unanswered is not watched, even before it fails.
     async fn kinds_or_gap(&mut self) -> Result<Result<Discovered, Failure>, AppendError> {
-        let patience = self.settings.limits.patience;
-        if let Ok(found) = tokio::time::timeout(patience, self.find_kinds()).await {
+        let mut asking = pin!(find_kinds(&self.watchers, &self.settings, &self.known));
+        if let Ok(found) = timeout(self.settings.limits.patience, &mut asking).await {
             return Ok(found);
         }
         self.discovery.gap(reason::UNREACHABLE, "no answer yet".to_owned()).await?;
-        Ok(self.find_kinds().await)
+        Ok(asking.await)
     }
 
     /// Discovers once, then attends to the watches until it is time to discover again.
@@ -367,6 +348,30 @@ impl<S: Sink> Supervisor<S> {
         self.end_all().await;
         self.settings.stats.set_watches(0);
     }
+}
+
+/// Asks for the kinds, through each way until one answers; `known` are those of the last time. Each way is asked once
+/// more where a connection broke, for one that lay idle may have been closed just then, and that is no reason to call
+/// the cluster unwatched.
+async fn find_kinds(
+    ways: &[Watcher],
+    settings: &ClusterSettings,
+    known: &Discovered,
+) -> Result<Discovered, Failure> {
+    let mut last = Failure::Invalid("there is no way into the cluster".to_owned());
+    for way in ways {
+        let client = way.connection.client();
+        let ask = || discover(&client, &settings.selection, &settings.limits, known);
+        let found = match ask().await {
+            Err(Failure::Unreachable(_)) => ask().await,
+            found => found,
+        };
+        match found {
+            Ok(discovered) => return Ok(discovered),
+            Err(failure) => last = failure,
+        }
+    }
+    Err(last)
 }
 
 /// The discovery of a group or, without one, of the whole cluster.

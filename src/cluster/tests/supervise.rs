@@ -20,7 +20,11 @@ fn group(name: &str, resources: &[(&str, &str, &str)]) -> Value {
 }
 
 fn discovery(groups: &[Value]) -> Reply {
-    Reply::Whole(200, json!({"kind": "APIGroupDiscoveryList", "items": groups}).to_string())
+    Reply::Whole(200, groups_text(groups))
+}
+
+fn groups_text(groups: &[Value]) -> String {
+    json!({"kind": "APIGroupDiscoveryList", "items": groups}).to_string()
 }
 
 /// A cluster with Pods and Nodes, and with Widgets while the switch is on.
@@ -115,6 +119,30 @@ async fn a_cluster_that_does_not_answer_is_a_gap_until_it_does() {
     up.store(true, Ordering::Relaxed);
     sink.until_told("watched").await;
     assert_eq!(sink.story()[..2], ["discovery gap unreachable", "discovery watched"]);
+    cancel.cancel();
+    task.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_slow_cluster_is_waited_for_and_not_asked_twice() {
+    let gate = CancellationToken::new();
+    let opened = gate.clone();
+    let server = Server::start(move |path, _| match path {
+        "/api" => Reply::Held(opened.clone(), groups_text(&[group("", &[("pods", "Pod", "Namespaced")])])),
+        "/apis" => discovery(&[]),
+        _ if path.contains("watch=1") => Reply::Open(vec![]),
+        _ => page(10, "", &["a"]),
+    })
+    .await;
+    let (sink, mut settings) = (Recorder::default(), settings());
+    settings.limits.patience = std::time::Duration::from_millis(20);
+    settings.rediscover = std::time::Duration::from_secs(3600);
+    let (task, cancel) = start(&server, settings, &sink);
+    sink.until_told("discovery gap unreachable").await;
+    gate.cancel();
+    sink.until_told("watched").await;
+    assert_eq!(sink.story()[..2], ["discovery gap unreachable", "discovery watched"]);
+    assert_eq!(server.requests().iter().filter(|path| *path == "/api").count(), 1);
     cancel.cancel();
     task.await.unwrap();
 }
