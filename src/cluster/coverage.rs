@@ -93,7 +93,7 @@ impl<S: Sink> Coverage<S> {
         if self.is_watched() {
             return Ok(());
         }
-        if self.is_discovery() {
+        if self.watch.is_discovery() {
             tracing::info!(cluster = self.watch.cluster, "watched");
         } else {
             tracing::debug!(watch = %self.watch, "watched");
@@ -104,18 +104,13 @@ impl<S: Sink> Coverage<S> {
         Ok(())
     }
 
-    /// Whether this is about the cluster as a whole.
-    fn is_discovery(&self) -> bool {
-        self.watch.kind.kind.is_empty() && self.watch.kind.group.is_empty()
-    }
-
     /// Nobody watched since the server was last heard.
     pub(super) async fn gap(&mut self, reason: &'static str, message: String) -> Result<(), AppendError> {
         if self.told == Some(Some(reason)) {
             return Ok(());
         }
         // A cluster that is away is away for all its kinds at once, and that is told once.
-        if self.is_discovery() {
+        if self.watch.is_discovery() {
             tracing::warn!(cluster = self.watch.cluster, reason, message, "not watched");
         } else if matches!(reason, reason::RESTARTED | reason::LISTING | reason::UNREACHABLE) {
             tracing::debug!(watch = %self.watch, reason, message, "not watched");

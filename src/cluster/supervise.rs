@@ -98,7 +98,7 @@ impl<S: Sink> Supervisor<S> {
         clock: Arc<dyn Clock>,
         cancel: CancellationToken,
     ) -> Self {
-        let all = discovery_of(&settings.name, "");
+        let all = WatchKey::discovery(&settings.name, "");
         let (stats, limits, spread) = (Arc::clone(&settings.stats), &settings.limits, settings.spread(&all));
         Supervisor {
             discovery: Coverage::new(all, sink.clone(), Arc::clone(&clock), stats),
@@ -372,9 +372,4 @@ async fn find_kinds(
         }
     }
     Err(last)
-}
-
-/// The discovery of a group or, without one, of the whole cluster.
-fn discovery_of(cluster: &str, group: &str) -> WatchKey {
-    WatchKey { cluster: cluster.to_owned(), kind: Kind::new(group, ""), namespace: String::new() }
 }

@@ -115,11 +115,9 @@ impl Write<'_> {
         let sql = "UPDATE cursor SET resource_version = NULL, epoch = ?2
             WHERE kind_id IN (SELECT id FROM kind WHERE cluster = ?1)";
         self.connection.prepare_cached(sql)?.execute(params![cluster, epoch.0])?;
-        let watch =
-            WatchKey { cluster: cluster.to_owned(), kind: Kind::new("", ""), namespace: String::new() };
         self.mark(&CoverageMark {
             since: self.cluster_seen(cluster)?.unwrap_or(self.now),
-            watch,
+            watch: WatchKey::discovery(cluster, ""),
             state: CoverageState::Gap,
             reason: "replaced".to_owned(),
             message: format!("another cluster answers under this name: its uid is {uid}, it was {before}"),

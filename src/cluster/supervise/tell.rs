@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::Supervisor;
 use super::plan::{Farewell, farewell};
-use super::{Supervisor, discovery_of};
 use crate::cluster::Sink;
 use crate::cluster::coverage::{Coverage, reason};
 use crate::cluster::discovery::{Discovered, FailedGroup};
@@ -14,7 +14,7 @@ impl<S: Sink> Supervisor<S> {
     /// Marks the groups that the cluster cannot tell about, and those that it can again.
     pub(super) async fn tell_groups(&mut self, failed: &[FailedGroup]) -> Result<(), AppendError> {
         for FailedGroup { group, message } in failed {
-            let watch = discovery_of(&self.settings.name, group);
+            let watch = WatchKey::discovery(&self.settings.name, group);
             if !self.failing.contains_key(group) {
                 // Its cursor, which is never moved, lets a later run know that the group was failing.
                 self.sink.begin(Begin::new(&watch, false)).await?;
@@ -29,7 +29,7 @@ impl<S: Sink> Supervisor<S> {
         let recovered = |group: &&String| failed.iter().all(|failed| failed.group != **group);
         let recovered: Vec<String> = self.failing.keys().filter(recovered).cloned().collect();
         for group in recovered {
-            self.group_recovered(discovery_of(&self.settings.name, &group)).await?;
+            self.group_recovered(WatchKey::discovery(&self.settings.name, &group)).await?;
             self.failing.remove(&group);
         }
         Ok(())
@@ -48,7 +48,11 @@ impl<S: Sink> Supervisor<S> {
                 continue;
             }
             let mark = CoverageMark {
-                watch: WatchKey { kind: kind.clone(), ..discovery_of(&self.settings.name, "") },
+                watch: WatchKey {
+                    cluster: self.settings.name.clone(),
+                    kind: kind.clone(),
+                    namespace: String::new(),
+                },
                 state: CoverageState::Excluded,
                 since: self.clock.now(),
                 reason: unfollowed.code().to_owned(),
