@@ -7,22 +7,7 @@ use tokio::sync::mpsc;
 use super::{ClusterStats, Sink};
 use crate::clock::Clock;
 use crate::log::AppendError;
-use crate::model::{CoverageMark, CoverageState, Timestamp, WatchKey};
-
-/// The reasons of gaps, as the log knows them.
-pub(super) mod reason {
-    pub(in crate::cluster) const UNREACHABLE: &str = "unreachable";
-    pub(in crate::cluster) const FORBIDDEN: &str = "forbidden";
-    pub(in crate::cluster) const UNAUTHORIZED: &str = "unauthorized";
-    pub(in crate::cluster) const NOT_SERVED: &str = "not_served";
-    pub(in crate::cluster) const RESTARTED: &str = "restarted";
-    pub(in crate::cluster) const INVALID: &str = "invalid";
-    pub(in crate::cluster) const UNAVAILABLE: &str = "unavailable";
-    pub(in crate::cluster) const LISTING: &str = "listing";
-    pub(in crate::cluster) const REPLACED: &str = "replaced";
-    pub(in crate::cluster) const COVERED: &str = "covered";
-    pub(in crate::cluster) const EXCLUDED: &str = "excluded";
-}
+use crate::model::{CoverageMark, CoverageState, Timestamp, WatchKey, reason};
 
 /// How a watch fares, for whoever decides which watches there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Limits;
-use super::coverage::reason;
 use super::request::Failure;
+use crate::model::reason;
 
 /// What was going on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

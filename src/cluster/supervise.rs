@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::plan::{Farewell, Plan, Planned, Refused, farewell, plan};
 use super::backoff::Backoff;
-use super::coverage::{Coverage, Standing, Standings, reason};
+use super::coverage::{Coverage, Standing, Standings};
 use super::discovery::{Discovered, Unfollowed, discover};
 use super::list_watch::{End, Ended, ListWatch, Shared};
 use super::outcome::{Activity, decide};
@@ -23,7 +23,7 @@ use super::request::Failure;
 use super::{ClusterSettings, Sink, Watcher};
 use crate::clock::Clock;
 use crate::log::AppendError;
-use crate::model::{Kind, Timestamp, WatchKey};
+use crate::model::{Kind, Timestamp, WatchKey, reason};
 
 /// Follows a cluster through its watchers until cancelled or until the log closes; by then every task of its own has
 /// ended.

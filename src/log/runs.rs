@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, named_params, params};
 use super::append::{Appended, Batch, Begin, Epoch, Identified, Phase, Session};
 use super::error::LogError;
 use super::write::Write;
-use crate::model::{CoverageMark, CoverageState, Kind, ResourceVersion, Timestamp, WatchKey};
+use crate::model::{CoverageMark, CoverageState, Kind, ResourceVersion, Timestamp, WatchKey, reason};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -119,7 +119,7 @@ impl Write<'_> {
             since: self.cluster_seen(cluster)?.unwrap_or(self.now),
             watch: WatchKey::discovery(cluster, ""),
             state: CoverageState::Gap,
-            reason: "replaced".to_owned(),
+            reason: reason::REPLACED.to_owned(),
             message: format!("another cluster answers under this name: its uid is {uid}, it was {before}"),
         })?;
         Ok(Identified::Replaced)

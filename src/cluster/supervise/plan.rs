@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cluster::coverage::reason;
 use crate::cluster::discovery::Discovered;
 use crate::cluster::{ClusterSettings, ServedKind, Watcher};
-use crate::model::{CoverageMark, CoverageState, Kind, Timestamp, WatchKey};
+use crate::model::{CoverageMark, CoverageState, Kind, Timestamp, WatchKey, reason};
 
 /// A watch that ought to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::Supervisor;
 use super::plan::{Farewell, farewell};
 use crate::cluster::Sink;
-use crate::cluster::coverage::{Coverage, reason};
+use crate::cluster::coverage::Coverage;
 use crate::cluster::discovery::{Discovered, FailedGroup};
 use crate::log::{AppendError, Begin};
-use crate::model::{CoverageMark, CoverageState, WatchKey};
+use crate::model::{CoverageMark, CoverageState, WatchKey, reason};
 
 impl<S: Sink> Supervisor<S> {
     /// Marks the groups that the cluster cannot tell about, and those that it can again.
