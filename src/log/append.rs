@@ -47,6 +47,11 @@ impl Observed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epoch(pub i64);
 
+impl Epoch {
+    /// Later than every run.
+    pub(super) const LAST: Epoch = Epoch(i64::MAX);
+}
+
 /// Where a watch stands when it begins a run.
 #[derive(Clone, Debug)]
 pub struct Session {

@@ -150,7 +150,8 @@ impl Write<'_> {
     pub(super) fn dismiss(&mut self, mark: &CoverageMark, unfollow: bool) -> Result<Appended> {
         let Some(run) = self.run(&mark.watch)? else { return self.mark(mark) };
         let ended = match unfollow {
-            true => self.unfollow(&mark.watch, run.kind)?,
+            // Nothing was seen in the last of all epochs, so all of it ends.
+            true => self.end_unseen(&mark.watch, run.kind, Epoch::LAST, true)?,
             false => 0,
         };
         let sql = "DELETE FROM cursor WHERE kind_id = ?1 AND namespace = ?2";

@@ -86,7 +86,7 @@ impl Write<'_> {
             }
         }
         if batch.phase == Phase::ListEnd {
-            appended.written += self.list_end(batch, &run)?;
+            appended.written += self.end_unseen(&batch.watch, run.kind, run.epoch, run.reselected)?;
         }
         if batch.phase != Phase::ListPage {
             self.advance(batch, &run)?;
@@ -217,17 +217,23 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// What the list no longer held is gone since some time after the watch last heard of the cluster.
-    fn list_end(&mut self, batch: &Batch, run: &Run) -> Result<usize> {
-        let missing = self.live_before(run.kind, &batch.watch.namespace, run.epoch)?;
+    /// Ends what is alive of a kind, everywhere or in a namespace, and was not seen since an epoch began: it vanished
+    /// some time after it was last seen or, if `unfollowed`, nobody looks for it any more.
+    pub(super) fn end_unseen(
+        &mut self,
+        watch: &WatchKey,
+        kind: i64,
+        since: Epoch,
+        unfollowed: bool,
+    ) -> Result<usize> {
         let mut written = 0;
-        for (live, namespace, name) in &missing {
-            let last_seen = self.last_seen(run.kind, namespace)?;
-            let cause = match run.reselected {
+        for (live, namespace, name) in self.live_before(kind, &watch.namespace, since)? {
+            let last_seen = self.last_seen(kind, &namespace)?;
+            let cause = match unfollowed {
                 true => DeletionCause::Unfollowed { last_seen },
                 false => DeletionCause::Relist { last_seen },
             };
-            written += self.deleted(live, &key_of(&batch.watch, namespace, name), cause)?;
+            written += self.deleted(&live, &key_of(watch, &namespace, &name), cause)?;
         }
         Ok(written)
     }
@@ -244,17 +250,6 @@ impl Write<'_> {
             Ok((Live::from_row(row)?, namespace, name))
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
-    }
-
-    /// Ends what is alive of a kind, everywhere or in a namespace, because nobody follows it any more.
-    pub(super) fn unfollow(&mut self, watch: &WatchKey, kind: i64) -> Result<usize> {
-        let alive = self.live_before(kind, &watch.namespace, Epoch(i64::MAX))?;
-        let mut written = 0;
-        for (live, namespace, name) in &alive {
-            let cause = DeletionCause::Unfollowed { last_seen: self.last_seen(kind, namespace)? };
-            written += self.deleted(live, &key_of(watch, namespace, name), cause)?;
-        }
-        Ok(written)
     }
 
     /// Records a mark unless it repeats the state and reason of the last one.
