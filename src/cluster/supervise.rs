@@ -23,7 +23,7 @@ use super::request::Failure;
 use super::{ClusterSettings, Sink, Watcher};
 use crate::clock::Clock;
 use crate::log::AppendError;
-use crate::model::{Kind, Timestamp, WatchKey, reason};
+use crate::model::{Kind, WatchKey, reason};
 
 /// Follows a cluster through its watchers until cancelled or until the log closes; by then every task of its own has
 /// ended.
@@ -80,7 +80,7 @@ struct Supervisor<S> {
     /// Watches that were cancelled, until they have ended.
     stopping: BTreeSet<WatchKey>,
     /// What the log is still to be told of watches that ended.
-    farewells: BTreeMap<WatchKey, (Farewell, Timestamp)>,
+    farewells: BTreeMap<WatchKey, Farewell>,
     /// Kinds that are not followed, as far as the log was told.
     told: BTreeMap<Kind, Unfollowed>,
     /// Soon after a change of what tells the kinds the cluster is asked again and again, as it may not know yet.
@@ -299,8 +299,9 @@ impl<S: Sink> Supervisor<S> {
                     return Ok(());
                 }
                 let now = self.clock.now();
-                let goodbye = farewell(&self.settings, &ended.watch, &self.known, &self.plan, now);
-                self.farewells.insert(ended.watch, (goodbye, ended.last_heard.unwrap_or(now)));
+                let Ended { watch, last_heard, .. } = ended;
+                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, last_heard, now);
+                self.farewells.insert(watch, goodbye);
                 self.say_farewells().await
             }
             // Another run has taken over: this one must not fight it.

@@ -75,8 +75,8 @@ impl<S: Sink> Supervisor<S> {
                     self.group_recovered(watch).await?;
                 }
             } else if !self.plan.contains_key(&watch) {
-                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, now);
-                self.farewells.insert(watch, (goodbye, last_seen.unwrap_or(now)));
+                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, last_seen, now);
+                self.farewells.insert(watch, goodbye);
             }
         }
         self.say_farewells().await
@@ -84,23 +84,13 @@ impl<S: Sink> Supervisor<S> {
 
     /// Tells the log of watches that ended; what it does not take now is told later.
     pub(super) async fn say_farewells(&mut self) -> Result<(), AppendError> {
-        while let Some((watch, (goodbye, since))) = self.farewells.first_key_value() {
-            match goodbye.clone() {
+        while let Some(next) = self.farewells.first_entry() {
+            match next.get().clone() {
                 Farewell::Dismissed { mark, unfollow } => self.sink.dismiss(mark, unfollow).await?,
-                Farewell::Vanished => {
-                    let mark = CoverageMark {
-                        watch: watch.clone(),
-                        state: CoverageState::Gap,
-                        since: *since,
-                        reason: reason::NOT_SERVED.to_owned(),
-                        message: "the cluster no longer has this kind".to_owned(),
-                    };
-                    self.sink.mark(mark).await?
-                }
+                Farewell::Vanished(mark) => self.sink.mark(mark).await?,
             };
-            if let Some((watch, _)) = self.farewells.pop_first() {
-                tracing::info!(%watch, "no longer watched");
-            }
+            let (watch, _) = next.remove_entry();
+            tracing::info!(%watch, "no longer watched");
         }
         Ok(())
     }
