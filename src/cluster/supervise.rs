@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
-use tokio::time::{Duration, Instant, timeout};
+use tokio::time::{Duration, Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::plan::{Farewell, Plan, Planned, Refused, farewell, plan};
@@ -37,12 +37,12 @@ pub async fn supervise<S: Sink>(
     cancel: CancellationToken,
 ) {
     let mut supervisor = Supervisor::new(settings, watchers, sink, clock, cancel.child_token());
-    while !cancel.is_cancelled() {
-        match supervisor.round().await {
-            Ok(()) => {}
-            Err(AppendError::Closed) => break,
-            Err(error) => supervisor.rest(&error).await,
-        }
+    // It may be dropped anywhere, even where it waits for a cluster that says nothing or for a log that takes nothing:
+    // whatever it leaves undone is found by the next run.
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => {}
+        () = supervisor.follow() => {}
     }
     supervisor.stop().await;
 }
@@ -134,16 +134,21 @@ impl<S: Sink> Supervisor<S> {
         Ok(asking.await)
     }
 
+    /// Goes on until the log closes.
+    async fn follow(&mut self) {
+        loop {
+            match self.round().await {
+                Ok(()) => {}
+                Err(AppendError::Closed) => return,
+                Err(error) => self.rest(&error).await,
+            }
+        }
+    }
+
     /// Discovers once, then attends to the watches until it is time to discover again.
     async fn round(&mut self) -> Result<(), AppendError> {
-        let cancel = self.cancel.clone();
         self.say_farewells().await?;
-        let found = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Ok(()),
-            found = self.kinds_or_gap() => found?,
-        };
-        let wait = match found {
+        let wait = match self.kinds_or_gap().await? {
             Ok(discovered) => {
                 self.discovery.heard();
                 self.identify().await?;
@@ -181,19 +186,17 @@ impl<S: Sink> Supervisor<S> {
 
     /// Looks after the watches until a moment, or until the kinds may have changed.
     async fn attend(&mut self, mut until: Instant) -> Result<(), AppendError> {
-        let cancel = self.cancel.clone();
         let changed = Arc::clone(&self.shared.kinds_changed);
         loop {
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ok(()),
                 Some(ended) = self.tasks.join_next() => self.ended(ended).await?,
                 Some((watch, standing)) = self.standings.1.recv() => self.stands(watch, standing),
                 () = changed.notified() => {
                     self.hurry = HURRY;
                     until = until.min(Instant::now() + self.settings.limits.gather);
                 }
-                () = tokio::time::sleep_until(until) => return Ok(()),
+                () = sleep_until(until) => return Ok(()),
             }
         }
     }
@@ -327,11 +330,7 @@ impl<S: Sink> Supervisor<S> {
     /// The log takes nothing for now: waits before trying again.
     async fn rest(&mut self, error: &AppendError) {
         tracing::warn!(cluster = self.settings.name, %error, "the log takes nothing");
-        let wait = self.backoff.next();
-        tokio::select! {
-            () = self.cancel.cancelled() => {}
-            () = tokio::time::sleep(wait) => {}
-        }
+        sleep(self.backoff.next()).await;
     }
 
     /// Ends every watch and waits for it.

@@ -172,6 +172,8 @@ pub(super) struct Recorded {
     epochs: BTreeMap<WatchKey, i64>,
     /// What the next append answers.
     pub(super) refuse: Option<AppendError>,
+    /// It takes nothing and answers nothing, as while there is no room on the disk; what is to be marked is told.
+    pub(super) full: bool,
 }
 
 impl Recorder {
@@ -249,6 +251,10 @@ impl Sink for Recorder {
     }
 
     async fn mark(&self, mark: CoverageMark) -> Result<Appended, AppendError> {
+        if self.with(|recorded| recorded.full) {
+            self.with(|recorded| recorded.story.push("waits".to_owned()));
+            return future::pending().await;
+        }
         // That a first list is not complete yet is how every story here begins.
         if mark.reason == "listing" {
             return Ok(Recorder::done());

@@ -194,6 +194,40 @@ async fn the_end_of_the_log_is_the_end() {
     task.await.unwrap();
 }
 
+/// Ends it; whatever it waits for, that takes no longer than a moment.
+async fn end(task: tokio::task::JoinHandle<()>, cancel: &CancellationToken) {
+    cancel.cancel();
+    // A bound on hanging, not on speed.
+    tokio::time::timeout(std::time::Duration::from_secs(60), task).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn waiting_for_the_log_can_be_ended() {
+    let server = cluster(Arc::default()).await;
+    let sink = Recorder::default();
+    sink.with(|recorded| recorded.full = true);
+    let (task, cancel) = start(&server, settings(), &sink);
+    sink.until_told("waits").await;
+    end(task, &cancel).await;
+}
+
+#[tokio::test]
+async fn waiting_for_who_the_cluster_is_can_be_ended() {
+    const IDENTITY: &str = "/api/v1/namespaces/kube-system";
+    let server = Server::start(|path, _| match path {
+        "/api" => discovery(&[group("", &[("pods", "Pod", "Namespaced")])]),
+        "/apis" => discovery(&[]),
+        IDENTITY => Reply::Held(CancellationToken::new(), String::new()),
+        _ => Reply::Open(vec![]),
+    })
+    .await;
+    let (task, cancel) = start(&server, settings(), &Recorder::default());
+    while !server.requests().iter().any(|path| path == IDENTITY) {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    end(task, &cancel).await;
+}
+
 /// Pods that the whole cluster's watcher may not see while the switch is on, and that one of `shop` may.
 async fn narrow_cluster(refused: Arc<AtomicBool>) -> Server {
     Server::start(move |path, _| match path {
