@@ -116,17 +116,6 @@ mod tests {
     }
 
     #[test]
-    fn statuses_are_told_apart() {
-        let of = |code, message: &str| Failure::of_status(code, message.to_owned(), None);
-        assert_eq!(of(410, ""), Failure::Gone);
-        assert_eq!(of(504, "Timeout: Too large resource version: 9, current: 1"), Failure::Gone);
-        assert!(matches!(of(504, ""), Failure::Busy { .. }));
-        assert!(matches!(of(429, ""), Failure::Busy { .. }));
-        assert!(matches!(of(422, ""), Failure::Invalid(_)));
-        assert!(matches!(of(404, ""), Failure::NotServed(_)));
-    }
-
-    #[test]
     fn watches_that_close_at_once_do_not_go_on_for_ever() {
         let limits = Limits { empty_watches: 3, ..Limits::default() };
         let mut empty = 0;

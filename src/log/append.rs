@@ -43,7 +43,7 @@ impl Observed {
     }
 }
 
-/// Numbers the runs of one watch, so that a connection of an earlier run can never write into a later one.
+/// Numbers runs, those of all watches together, so that a connection of an earlier run can never write into a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epoch(pub i64);
 

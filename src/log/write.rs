@@ -11,7 +11,8 @@ use super::ids::{self, Ids};
 use super::runs::Run;
 use super::types::ChangeType;
 use crate::model::{
-    CatalogFact, CoverageMark, DeletionCause, Kind, Offset, ResourceKey, ResourceVersion, Timestamp, WatchKey,
+    CatalogFact, CoverageMark, DeletionCause, Kind, Offset, ResourceKey, ResourceVersion, Timestamp, Uid,
+    WatchKey,
 };
 use crate::redact::Observation;
 
@@ -70,16 +71,14 @@ impl Write<'_> {
                 Observed::Applied(observation) => self.applied(batch, &run, observation, &mut appended)?,
                 Observed::Unreadable { namespace, name, uid } => {
                     let key = key_of(&batch.watch, namespace, name);
-                    for live in self.live(run.kind, &key)?.into_iter().filter(|live| live.uid == uid.as_str())
-                    {
+                    if let Some(live) = self.incarnation(run.kind, &key, uid)? {
                         self.touch(&live, &live.resource_version, run.epoch)?;
                     }
                     appended.unchanged += 1;
                 }
                 Observed::Deleted { namespace, name, uid, .. } => {
                     let key = key_of(&batch.watch, namespace, name);
-                    for live in self.live(run.kind, &key)?.into_iter().filter(|live| live.uid == uid.as_str())
-                    {
+                    if let Some(live) = self.incarnation(run.kind, &key, uid)? {
                         appended.written += self.deleted(&live, &key, DeletionCause::Watched)?;
                     }
                 }
@@ -181,6 +180,7 @@ impl Write<'_> {
         Ok(())
     }
 
+    /// The incarnations under a key that are alive as far as the log knows.
     fn live(&self, kind: i64, key: &ResourceKey) -> Result<Vec<Live>> {
         let sql = "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas
             FROM subject s JOIN live l ON l.subject_id = s.id
@@ -188,6 +188,11 @@ impl Write<'_> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params![kind, key.namespace, key.name], Live::from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The incarnation with a uid, if it is alive.
+    fn incarnation(&self, kind: i64, key: &ResourceKey, uid: &Uid) -> Result<Option<Live>> {
+        Ok(self.live(kind, key)?.into_iter().find(|live| live.uid == uid.as_str()))
     }
 
     /// Ends an incarnation and tells how many changes that took: none for an Event, whose end says nothing since
