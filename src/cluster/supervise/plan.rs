@@ -32,7 +32,7 @@ pub(super) fn plan(
         kind: kind.clone(),
         namespace: namespace.to_owned(),
     };
-    let whole: Vec<usize> = (0..ways.len()).filter(|&way| is_whole(&ways[way])).collect();
+    let whole: Vec<usize> = (0..).zip(ways).filter(|(_, way)| is_whole(way)).map(|(way, _)| way).collect();
     let mut plan = Plan::new();
     for served in discovered.kinds.values() {
         let kind = &served.kind;

@@ -172,7 +172,7 @@ pub(super) struct Recorded {
     epochs: BTreeMap<WatchKey, i64>,
     /// What the next append answers.
     pub(super) refuse: Option<AppendError>,
-    /// It takes nothing and answers nothing, as while there is no room on the disk; what is to be marked is told.
+    /// No mark is ever answered, as while there is no room on the disk.
     pub(super) full: bool,
 }
 
