@@ -203,12 +203,13 @@ mod tests {
     use crate::api::respond::json;
     use crate::api::router::{Route, mount};
     use crate::api::{Hosts, ServerOptions, serve};
+    use crate::cli::runtime;
     use tokio_util::sync::CancellationToken;
 
     #[test]
     fn only_http_addresses_serve() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let _guard = runtime.as_ref().map(|runtime| runtime.enter());
+        let runtime = runtime().expect("a runtime");
+        let _guard = runtime.enter();
         assert!(Client::new("http://localhost:7979/").is_ok());
         for address in
             ["https://strand.test", "localhost:7979", "ftp://x", "http://", "http://a b", "http://a?b"]

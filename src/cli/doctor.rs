@@ -6,6 +6,7 @@ use super::args::{DoctorArgs, OutputFormat, ReportFormat};
 use super::error::CliError;
 use super::kinds::selected;
 use super::output::{document, write};
+use super::runtime;
 use crate::clock::SystemClock;
 use crate::doctor::{self, Report};
 use crate::present::visible;
@@ -17,9 +18,7 @@ pub(super) fn run(args: &DoctorArgs) -> Result<(), CliError> {
         Ok(config) => {
             let clusters = selected(&config, args.cluster.as_deref())?;
             let data = args.data.as_deref().unwrap_or(&config.data);
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let runtime = runtime.map_err(|error| CliError::new("starting", error))?;
-            runtime.block_on(doctor::check(&config, data, &clusters, &SystemClock))
+            runtime()?.block_on(doctor::check(&config, data, &clusters, &SystemClock))
         }
     };
     let format = match args.output {

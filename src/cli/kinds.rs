@@ -8,6 +8,7 @@ use super::args::KindsArgs;
 use super::error::{CliError, Exit};
 use super::output::{document, write};
 use super::read::listing;
+use super::runtime;
 use super::serve::load;
 use super::table::Cell;
 use super::views::Listed;
@@ -24,9 +25,7 @@ pub(super) fn run(args: &KindsArgs) -> Result<(), CliError> {
     };
     let config = load(path)?;
     let clusters = selected(&config, args.cluster.as_deref())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::new("starting", error))?;
-    let answers = runtime.block_on(join_all(clusters.into_iter().map(ask)));
+    let answers = runtime()?.block_on(join_all(clusters.into_iter().map(ask)));
     let (mut rows, mut failed, mut silent) = (Vec::new(), Vec::new(), 0);
     for (cluster, answer) in answers {
         match answer {

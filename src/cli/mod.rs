@@ -18,12 +18,20 @@ mod table;
 mod tree;
 mod views;
 
+use tokio::runtime::{Builder, Runtime};
+
 pub use args::{
     Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EventsArgs, GetCommand, HealthArgs,
     HistoryArgs, KindsArgs, LineFormat, ListArgs, ObjectsArgs, OutputArgs, OutputFormat, ReadCommand,
     RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
 };
 pub use error::{CliError, Exit};
+
+/// What a command that asks others runs on: it mostly waits, so one thread is enough.
+fn runtime() -> Result<Runtime, CliError> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| CliError::new("starting", error))
+}
 
 /// Carries out a command.
 ///

@@ -11,7 +11,7 @@ use super::client::{Client, Parameters};
 use super::error::{CliError, Exit};
 use super::output::{Paint, document, write};
 use super::views::{Listed, table};
-use super::{coverage, tree};
+use super::{coverage, runtime, tree};
 use crate::api::request::encode;
 use crate::clock::{Clock, SystemClock};
 use crate::model::Timestamp;
@@ -20,9 +20,7 @@ use crate::query::{Answer, Cluster, Environment, FoldedEvent, Graph, Page, Resou
 
 /// Runs a command that reads.
 pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::new("starting", error))?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         match command {
             ReadCommand::Get(what) => get(what).await,
             ReadCommand::Tree(args) => draw(args).await,

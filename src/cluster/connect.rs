@@ -166,6 +166,9 @@ fn list(names: &[String]) -> String {
 }
 
 /// Prepares the way to a cluster; nothing is sent yet.
+///
+/// # Errors
+/// When there is no such way, it is not allowed, or TLS or credentials cannot be set up.
 pub async fn connect(settings: &ConnectSettings) -> Result<ClusterConnection, ConnectError> {
     let config = config(settings).await?;
     let url = config.cluster_url.to_string();

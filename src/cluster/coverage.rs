@@ -7,22 +7,7 @@ use tokio::sync::mpsc;
 use super::{ClusterStats, Sink};
 use crate::clock::Clock;
 use crate::log::AppendError;
-use crate::model::{CoverageMark, CoverageState, Timestamp, WatchKey};
-
-/// The reasons of gaps, as the log knows them.
-pub(super) mod reason {
-    pub(in crate::cluster) const UNREACHABLE: &str = "unreachable";
-    pub(in crate::cluster) const FORBIDDEN: &str = "forbidden";
-    pub(in crate::cluster) const UNAUTHORIZED: &str = "unauthorized";
-    pub(in crate::cluster) const NOT_SERVED: &str = "not_served";
-    pub(in crate::cluster) const RESTARTED: &str = "restarted";
-    pub(in crate::cluster) const INVALID: &str = "invalid";
-    pub(in crate::cluster) const UNAVAILABLE: &str = "unavailable";
-    pub(in crate::cluster) const LISTING: &str = "listing";
-    pub(in crate::cluster) const REPLACED: &str = "replaced";
-    pub(in crate::cluster) const COVERED: &str = "covered";
-    pub(in crate::cluster) const EXCLUDED: &str = "excluded";
-}
+use crate::model::{CoverageMark, CoverageState, Timestamp, WatchKey, reason};
 
 /// How a watch fares, for whoever decides which watches there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +78,7 @@ impl<S: Sink> Coverage<S> {
         if self.is_watched() {
             return Ok(());
         }
-        if self.is_discovery() {
+        if self.watch.is_discovery() {
             tracing::info!(cluster = self.watch.cluster, "watched");
         } else {
             tracing::debug!(watch = %self.watch, "watched");
@@ -104,18 +89,13 @@ impl<S: Sink> Coverage<S> {
         Ok(())
     }
 
-    /// Whether this is about the cluster as a whole.
-    fn is_discovery(&self) -> bool {
-        self.watch.kind.kind.is_empty() && self.watch.kind.group.is_empty()
-    }
-
     /// Nobody watched since the server was last heard.
     pub(super) async fn gap(&mut self, reason: &'static str, message: String) -> Result<(), AppendError> {
         if self.told == Some(Some(reason)) {
             return Ok(());
         }
         // A cluster that is away is away for all its kinds at once, and that is told once.
-        if self.is_discovery() {
+        if self.watch.is_discovery() {
             tracing::warn!(cluster = self.watch.cluster, reason, message, "not watched");
         } else if matches!(reason, reason::RESTARTED | reason::LISTING | reason::UNREACHABLE) {
             tracing::debug!(watch = %self.watch, reason, message, "not watched");

@@ -116,38 +116,36 @@ pub(super) fn unreadable(raw: &str) -> Option<Observed> {
     Some(Observed::Unreadable { namespace, name, uid })
 }
 
-/// The resourceVersion of anything that has one.
+/// What concerns us of an object's metadata; none where that cannot be read.
+pub(super) fn metadata<'a, M: Deserialize<'a>>(raw: &'a str) -> Option<M> {
+    #[derive(Deserialize)]
+    struct Object<M> {
+        metadata: M,
+    }
+    serde_json::from_str(raw).ok().map(|object: Object<M>| object.metadata)
+}
+
+/// The resourceVersion of anything that has one, whatever else stands beside it.
 fn version(raw: &str) -> Option<ResourceVersion> {
     #[derive(Deserialize)]
-    struct Object<'a> {
-        #[serde(borrow)]
-        metadata: Meta<'a>,
-    }
-    #[derive(Deserialize)]
-    struct Meta<'a> {
+    struct Versioned<'a> {
         #[serde(borrow, rename = "resourceVersion")]
         resource_version: Cow<'a, str>,
     }
-    let object: Object<'_> = serde_json::from_str(raw).ok()?;
-    let version = object.metadata.resource_version;
+    let version = metadata::<Versioned<'_>>(raw)?.resource_version;
     (!version.is_empty()).then(|| ResourceVersion::new(version))
 }
 
 /// Whether a bookmark says that all that there was has been told.
 fn ends_list(raw: &str) -> bool {
     #[derive(Deserialize)]
-    struct Object<'a> {
-        #[serde(borrow)]
-        metadata: Meta<'a>,
-    }
-    #[derive(Deserialize)]
-    struct Meta<'a> {
+    struct Annotated<'a> {
         #[serde(borrow, default)]
         annotations: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
     }
-    let Ok(Object { metadata }) = serde_json::from_str::<Object<'_>>(raw) else { return false };
-    let annotations = metadata.annotations.unwrap_or_default();
-    annotations.get("k8s.io/initial-events-end").is_some_and(|value| value == "true")
+    let annotations = metadata::<Annotated<'_>>(raw).and_then(|metadata| metadata.annotations);
+    let end = annotations.as_ref().and_then(|annotations| annotations.get("k8s.io/initial-events-end"));
+    end.is_some_and(|value| value == "true")
 }
 
 fn status(raw: &str) -> Failure {
@@ -177,4 +175,35 @@ fn status(raw: &str) -> Failure {
     // Servers leave the code out where they mean a failure of their own.
     let code = if status.code == 0 { 500 } else { status.code };
     Failure::of_status(code, status.message, after.map(Duration::from_secs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bookmark_tells_its_state_whatever_its_annotations_are() {
+        let cases = [
+            (r#"{"metadata":{"resourceVersion":"7"}}"#, Some(("7", false))),
+            (r#"{"metadata":{"resourceVersion":"\u0037","annotations":null}}"#, Some(("7", false))),
+            (r#"{"metadata":{"resourceVersion":"7","annotations":7}}"#, Some(("7", false))),
+            (
+                r#"{"metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}"#,
+                Some(("7", true)),
+            ),
+            (
+                r#"{"metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"no"}}}"#,
+                Some(("7", false)),
+            ),
+            (r#"{"metadata":{"resourceVersion":""}}"#, None),
+            (r#"{"metadata":{"resourceVersion":7}}"#, None),
+            (r#"{"metadata":null}"#, None),
+            ("{}", None),
+            ("7", None),
+        ];
+        for (raw, expected) in cases {
+            let expected = expected.map(|(version, ends)| (ResourceVersion::new(version), ends));
+            assert_eq!(version(raw).map(|version| (version, ends_list(raw))), expected, "{raw}");
+        }
+    }
 }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use thiserror::Error;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::discovery::{KindList, list_kinds};
 use super::document::Page;
 use super::request::{Failure, collect, get, get_text, get_with_head};
-use super::{Limits, Selection, ServedKind, connect};
+use super::{ClusterConnection, ConnectError, Limits, Selection, ServedKind, connect};
 use crate::clock::Clock;
 use crate::config::WatcherConfig;
 use crate::model::Timestamp;
@@ -102,6 +102,12 @@ pub enum Trouble {
     Failing(String),
 }
 
+impl From<ConnectError> for Trouble {
+    fn from(error: ConnectError) -> Self {
+        Trouble::NoWay(error.to_string())
+    }
+}
+
 impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
         let text = failure.to_string();
@@ -124,8 +130,30 @@ fn speaks_of_certificates(text: &str) -> bool {
     ["certificate", "unknownca", "unknown ca"].iter().any(|word| text.contains(word))
 }
 
-fn late() -> Trouble {
-    Trouble::Unreachable("no answer in time".to_owned())
+/// What comes of some work, unless it takes too long.
+async fn in_time<T, E: Into<Trouble>>(
+    deadline: Instant,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, Trouble> {
+    match timeout_at(deadline, work).await {
+        Ok(done) => done.map_err(Into::into),
+        Err(_) => Err(Trouble::Unreachable("no answer in time".to_owned())),
+    }
+}
+
+/// Opens a way to a cluster.
+async fn reach(watcher: &WatcherConfig, deadline: Instant) -> Result<ClusterConnection, Trouble> {
+    in_time(deadline, connect(&watcher.into())).await
+}
+
+/// Asks for all kinds.
+async fn list_all(
+    client: &kube::Client,
+    settings: &ExamineSettings,
+    whole: bool,
+    deadline: Instant,
+) -> Result<KindList, Trouble> {
+    in_time(deadline, list_kinds(client, &settings.selection, whole, &settings.limits)).await
 }
 
 /// Asks a cluster for all its kinds; `whole` tells whether more is watched than some namespaces.
@@ -137,11 +165,9 @@ pub async fn kinds(
     settings: &ExamineSettings,
     whole: bool,
 ) -> Result<KindList, Trouble> {
-    let ask = async {
-        let connection = connect(&watcher.into()).await.map_err(|error| Trouble::NoWay(error.to_string()))?;
-        Ok(list_kinds(&connection.client(), &settings.selection, whole, &settings.limits).await?)
-    };
-    timeout(settings.total, ask).await.unwrap_or_else(|_| Err(late()))
+    let deadline = Instant::now() + settings.total;
+    let connection = reach(watcher, deadline).await?;
+    list_all(&connection.client(), settings, whole, deadline).await
 }
 
 /// Examines a cluster through one of its watchers; changes nothing there.
@@ -154,18 +180,10 @@ pub async fn examine(
     clock: &dyn Clock,
 ) -> Result<Examination, Trouble> {
     let deadline = Instant::now() + settings.total;
-    let greet = async {
-        let connection = connect(&watcher.into()).await.map_err(|error| Trouble::NoWay(error.to_string()))?;
-        let server = greet(&connection.client(), &settings.limits, clock).await?;
-        Ok((connection, server))
-    };
-    let (connection, server) = timeout_at(deadline, greet).await.unwrap_or_else(|_| Err(late()))?;
+    let connection = reach(watcher, deadline).await?;
     let client = connection.client();
-    let listing = list_kinds(&client, &settings.selection, watcher.is_whole(), &settings.limits);
-    let kinds = match timeout_at(deadline, listing).await {
-        Ok(kinds) => kinds.map_err(Trouble::from),
-        Err(_) => Err(late()),
-    };
+    let server = in_time(deadline, greet(&client, &settings.limits, clock)).await?;
+    let kinds = list_all(&client, settings, watcher.is_whole(), deadline).await;
     let questions = kinds.as_ref().map(|kinds| questions(kinds, &watcher.namespaces)).unwrap_or_default();
     let wanted = questions.len();
     let (asked, refusals) = ask_all(&client, questions, &settings.limits, deadline).await;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Limits;
-use super::coverage::reason;
 use super::request::Failure;
+use crate::model::reason;
 
 /// What was going on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,17 +113,6 @@ mod tests {
         }
         assert_eq!(decide(Watching, &busy(7)).after, Some(Duration::from_secs(7)));
         assert_eq!(decide(Watching, &busy(1_000_000)).after, Some(LONGEST_ABSENCE));
-    }
-
-    #[test]
-    fn statuses_are_told_apart() {
-        let of = |code, message: &str| Failure::of_status(code, message.to_owned(), None);
-        assert_eq!(of(410, ""), Failure::Gone);
-        assert_eq!(of(504, "Timeout: Too large resource version: 9, current: 1"), Failure::Gone);
-        assert!(matches!(of(504, ""), Failure::Busy { .. }));
-        assert!(matches!(of(429, ""), Failure::Busy { .. }));
-        assert!(matches!(of(422, ""), Failure::Invalid(_)));
-        assert!(matches!(of(404, ""), Failure::NotServed(_)));
     }
 
     #[test]

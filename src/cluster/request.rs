@@ -195,3 +195,41 @@ pub(super) fn encode(text: &str) -> String {
     }
     encoded
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_told_apart() {
+        let of = |code, message: &str| Failure::of_status(code, message.to_owned(), None);
+        assert_eq!(of(410, ""), Failure::Gone);
+        assert_eq!(of(504, "Timeout: Too large resource version: 9, current: 1"), Failure::Gone);
+        assert!(matches!(of(504, ""), Failure::Busy { .. }));
+        assert!(matches!(of(429, ""), Failure::Busy { .. }));
+        assert!(matches!(of(422, ""), Failure::Invalid(_)));
+        assert!(matches!(of(404, ""), Failure::NotServed(_)));
+    }
+
+    #[test]
+    fn a_value_of_a_query_is_escaped_byte_by_byte() {
+        for (text, expected) in [
+            ("", ""),
+            ("aZ09-._~", "aZ09-._~"),
+            ("a=b&c", "a%3Db%26c"),
+            ("+ %/", "%2B%20%25%2F"),
+            ("ü\0", "%C3%BC%00"),
+        ] {
+            assert_eq!(encode(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_by_its_status_and_the_beginning_of_what_was_said() {
+        let told = |text: &str| status_message(StatusCode::FORBIDDEN, text);
+        assert_eq!(told(r#"{"kind":"Status","message":"not for you"}"#), "403 Forbidden: not for you");
+        assert_eq!(told(" <html> "), "403 Forbidden: <html>");
+        assert_eq!(told(""), "403 Forbidden");
+        assert_eq!(told(&"ü".repeat(1000)).chars().count(), "403 Forbidden: ".len() + 200);
+    }
+}

@@ -5,16 +5,17 @@ mod plan;
 mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
-use tokio::time::{Duration, Instant};
+use tokio::time::{Duration, Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::plan::{Farewell, Plan, Planned, Refused, farewell, plan};
 use super::backoff::Backoff;
-use super::coverage::{Coverage, Standing, Standings, reason};
+use super::coverage::{Coverage, Standing, Standings};
 use super::discovery::{Discovered, Unfollowed, discover};
 use super::list_watch::{End, Ended, ListWatch, Shared};
 use super::outcome::{Activity, decide};
@@ -22,7 +23,7 @@ use super::request::Failure;
 use super::{ClusterSettings, Sink, Watcher};
 use crate::clock::Clock;
 use crate::log::AppendError;
-use crate::model::{Kind, Timestamp, WatchKey};
+use crate::model::{Kind, WatchKey, reason};
 
 /// Follows a cluster through its watchers until cancelled or until the log closes; by then every task of its own has
 /// ended.
@@ -36,12 +37,12 @@ pub async fn supervise<S: Sink>(
     cancel: CancellationToken,
 ) {
     let mut supervisor = Supervisor::new(settings, watchers, sink, clock, cancel.child_token());
-    while !cancel.is_cancelled() {
-        match supervisor.round().await {
-            Ok(()) => {}
-            Err(AppendError::Closed) => break,
-            Err(error) => supervisor.rest(&error).await,
-        }
+    // It may be dropped anywhere, even where it waits for a cluster that says nothing or for a log that takes nothing:
+    // whatever it leaves undone is found by the next run.
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => {}
+        () = supervisor.follow() => {}
     }
     supervisor.stop().await;
 }
@@ -79,7 +80,7 @@ struct Supervisor<S> {
     /// Watches that were cancelled, until they have ended.
     stopping: BTreeSet<WatchKey>,
     /// What the log is still to be told of watches that ended.
-    farewells: BTreeMap<WatchKey, (Farewell, Timestamp)>,
+    farewells: BTreeMap<WatchKey, Farewell>,
     /// Kinds that are not followed, as far as the log was told.
     told: BTreeMap<Kind, Unfollowed>,
     /// Soon after a change of what tells the kinds the cluster is asked again and again, as it may not know yet.
@@ -97,7 +98,7 @@ impl<S: Sink> Supervisor<S> {
         clock: Arc<dyn Clock>,
         cancel: CancellationToken,
     ) -> Self {
-        let all = discovery_of(&settings.name, "");
+        let all = WatchKey::discovery(&settings.name, "");
         let (stats, limits, spread) = (Arc::clone(&settings.stats), &settings.limits, settings.spread(&all));
         Supervisor {
             discovery: Coverage::new(all, sink.clone(), Arc::clone(&clock), stats),
@@ -123,46 +124,31 @@ impl<S: Sink> Supervisor<S> {
         }
     }
 
-    /// Asks for the kinds, through each way until one answers. Each is asked once more where a connection broke, for
-    /// one that lay idle may have been closed just then, and that is no reason to call the cluster unwatched.
-    async fn find_kinds(&self) -> Result<Discovered, Failure> {
-        let settings = &self.settings;
-        let mut last = Failure::Invalid("there is no way into the cluster".to_owned());
-        for watcher in &self.watchers {
-            let client = watcher.connection.client();
-            let ask = || discover(&client, &settings.selection, &settings.limits, &self.known);
-            let found = match ask().await {
-                Err(Failure::Unreachable(_)) => ask().await,
-                found => found,
-            };
-            match found {
-                Ok(discovered) => return Ok(discovered),
-                Err(failure) => last = failure,
-            }
-        }
-        Err(last)
-    }
-
     /// Asks for the kinds; a cluster that leaves the question unanswered is not watched, even before it fails.
     async fn kinds_or_gap(&mut self) -> Result<Result<Discovered, Failure>, AppendError> {
-        let patience = self.settings.limits.patience;
-        if let Ok(found) = tokio::time::timeout(patience, self.find_kinds()).await {
+        let mut asking = pin!(find_kinds(&self.watchers, &self.settings, &self.known));
+        if let Ok(found) = timeout(self.settings.limits.patience, &mut asking).await {
             return Ok(found);
         }
         self.discovery.gap(reason::UNREACHABLE, "no answer yet".to_owned()).await?;
-        Ok(self.find_kinds().await)
+        Ok(asking.await)
+    }
+
+    /// Goes on until the log closes.
+    async fn follow(&mut self) {
+        loop {
+            match self.round().await {
+                Ok(()) => {}
+                Err(AppendError::Closed) => return,
+                Err(error) => self.rest(&error).await,
+            }
+        }
     }
 
     /// Discovers once, then attends to the watches until it is time to discover again.
     async fn round(&mut self) -> Result<(), AppendError> {
-        let cancel = self.cancel.clone();
         self.say_farewells().await?;
-        let found = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Ok(()),
-            found = self.kinds_or_gap() => found?,
-        };
-        let wait = match found {
+        let wait = match self.kinds_or_gap().await? {
             Ok(discovered) => {
                 self.discovery.heard();
                 self.identify().await?;
@@ -200,19 +186,17 @@ impl<S: Sink> Supervisor<S> {
 
     /// Looks after the watches until a moment, or until the kinds may have changed.
     async fn attend(&mut self, mut until: Instant) -> Result<(), AppendError> {
-        let cancel = self.cancel.clone();
         let changed = Arc::clone(&self.shared.kinds_changed);
         loop {
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ok(()),
                 Some(ended) = self.tasks.join_next() => self.ended(ended).await?,
                 Some((watch, standing)) = self.standings.1.recv() => self.stands(watch, standing),
                 () = changed.notified() => {
                     self.hurry = HURRY;
                     until = until.min(Instant::now() + self.settings.limits.gather);
                 }
-                () = tokio::time::sleep_until(until) => return Ok(()),
+                () = sleep_until(until) => return Ok(()),
             }
         }
     }
@@ -318,8 +302,9 @@ impl<S: Sink> Supervisor<S> {
                     return Ok(());
                 }
                 let now = self.clock.now();
-                let goodbye = farewell(&self.settings, &ended.watch, &self.known, &self.plan, now);
-                self.farewells.insert(ended.watch, (goodbye, ended.last_heard.unwrap_or(now)));
+                let Ended { watch, last_heard, .. } = ended;
+                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, last_heard, now);
+                self.farewells.insert(watch, goodbye);
                 self.say_farewells().await
             }
             // Another run has taken over: this one must not fight it.
@@ -345,11 +330,7 @@ impl<S: Sink> Supervisor<S> {
     /// The log takes nothing for now: waits before trying again.
     async fn rest(&mut self, error: &AppendError) {
         tracing::warn!(cluster = self.settings.name, %error, "the log takes nothing");
-        let wait = self.backoff.next();
-        tokio::select! {
-            () = self.cancel.cancelled() => {}
-            () = tokio::time::sleep(wait) => {}
-        }
+        sleep(self.backoff.next()).await;
     }
 
     /// Ends every watch and waits for it.
@@ -369,7 +350,26 @@ impl<S: Sink> Supervisor<S> {
     }
 }
 
-/// The discovery of a group or, without one, of the whole cluster.
-fn discovery_of(cluster: &str, group: &str) -> WatchKey {
-    WatchKey { cluster: cluster.to_owned(), kind: Kind::new(group, ""), namespace: String::new() }
+/// Asks for the kinds, through each way until one answers; `known` are those of the last time. Each way is asked once
+/// more where a connection broke, for one that lay idle may have been closed just then, and that is no reason to call
+/// the cluster unwatched.
+async fn find_kinds(
+    ways: &[Watcher],
+    settings: &ClusterSettings,
+    known: &Discovered,
+) -> Result<Discovered, Failure> {
+    let mut last = Failure::Invalid("there is no way into the cluster".to_owned());
+    for way in ways {
+        let client = way.connection.client();
+        let ask = || discover(&client, &settings.selection, &settings.limits, known);
+        let found = match ask().await {
+            Err(Failure::Unreachable(_)) => ask().await,
+            found => found,
+        };
+        match found {
+            Ok(discovered) => return Ok(discovered),
+            Err(failure) => last = failure,
+        }
+    }
+    Err(last)
 }

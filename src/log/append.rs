@@ -43,9 +43,14 @@ impl Observed {
     }
 }
 
-/// Numbers the runs of one watch, so that a connection of an earlier run can never write into a later one.
+/// Numbers runs, those of all watches together, so that a connection of an earlier run can never write into a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epoch(pub i64);
+
+impl Epoch {
+    /// Later than every run.
+    pub(super) const LAST: Epoch = Epoch(i64::MAX);
+}
 
 /// Where a watch stands when it begins a run.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! The numbers under which the log knows kinds, subjects and managers.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -8,7 +9,13 @@ use crate::model::{ChangedBy, Kind};
 
 type Result<T> = rusqlite::Result<T>;
 
-/// Kinds and managers already looked up; few and small, so that they are kept for good.
+/// Numbers of one sort that are kept; usually there are a few dozens.
+const KEPT_MAX: usize = 4096;
+
+/// The longest names that are kept, in bytes; Kubernetes allows a manager 128 characters.
+const NAMES_MAX: usize = 1024;
+
+/// Kinds and managers already looked up, as many as may be kept: clusters name them, and one may name them without end.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     kinds: HashMap<(String, Kind), i64>,
@@ -29,7 +36,8 @@ impl Ids {
         let select = r#"SELECT id FROM kind WHERE cluster = ?1 AND "group" = ?2 AND kind = ?3"#;
         let insert = r#"INSERT INTO kind (cluster, "group", kind) VALUES (?1, ?2, ?3)"#;
         let id = find_or_insert(connection, select, insert, params![cluster, kind.group, kind.kind])?;
-        self.kinds.insert(key, id);
+        let bytes = cluster.len() + kind.group.len() + kind.kind.len();
+        keep(&mut self.kinds, key, bytes, id);
         Ok(id)
     }
 
@@ -41,9 +49,22 @@ impl Ids {
         let select = "SELECT id FROM manager WHERE manager = ?1 AND operation = ?2 AND subresource = ?3";
         let insert = "INSERT INTO manager (manager, operation, subresource) VALUES (?1, ?2, ?3)";
         let id = find_or_insert(connection, select, insert, params![key[0], key[1], key[2]])?;
-        self.managers.insert(key, id);
+        let bytes = key.iter().map(String::len).sum();
+        keep(&mut self.managers, key, bytes, id);
         Ok(id)
     }
+}
+
+/// Keeps a number, unless its names of so many bytes are too long; a full store begins anew, for what is in use is soon
+/// looked up again.
+fn keep<K: Eq + Hash>(numbers: &mut HashMap<K, i64>, key: K, bytes: usize, id: i64) {
+    if bytes > NAMES_MAX {
+        return;
+    }
+    if numbers.len() >= KEPT_MAX {
+        numbers.clear();
+    }
+    numbers.insert(key, id);
 }
 
 /// The number of an incarnation, a fact or a watch.
@@ -69,5 +90,39 @@ fn find_or_insert(
     match found {
         Some(id) => Ok(id),
         None => connection.prepare_cached(insert)?.insert(key),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_without_end_keep_their_numbers_and_take_no_memory_without_end() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("../../schema/log/V1__log.sql")).unwrap();
+        let mut ids = Ids::default();
+        let mut number = |name: String| {
+            let by = ChangedBy {
+                manager: name.clone(),
+                operation: String::new(),
+                subresource: String::new(),
+                time: None,
+            };
+            let numbers = (
+                ids.manager(&connection, &by).unwrap(),
+                ids.kind(&connection, "c", &Kind::new("", name)).unwrap(),
+            );
+            assert!(ids.managers.len() <= KEPT_MAX && ids.kinds.len() <= KEPT_MAX);
+            numbers
+        };
+        let (first, long) = (number("first".to_owned()), number("x".repeat(NAMES_MAX + 1)));
+        for n in 0..=KEPT_MAX {
+            number(n.to_string());
+        }
+        assert_eq!((number("first".to_owned()), number("x".repeat(NAMES_MAX + 1))), (first, long));
+        assert!(ids.managers.keys().all(|names| names[0].len() <= NAMES_MAX));
+        assert!(ids.kinds.keys().all(|(_, kind)| kind.kind.len() <= NAMES_MAX));
     }
 }

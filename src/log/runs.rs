@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, named_params, params};
 use super::append::{Appended, Batch, Begin, Epoch, Identified, Phase, Session};
 use super::error::LogError;
 use super::write::Write;
-use crate::model::{CoverageMark, CoverageState, Kind, ResourceVersion, Timestamp, WatchKey};
+use crate::model::{CoverageMark, CoverageState, Kind, ResourceVersion, Timestamp, WatchKey, reason};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -115,13 +115,11 @@ impl Write<'_> {
         let sql = "UPDATE cursor SET resource_version = NULL, epoch = ?2
             WHERE kind_id IN (SELECT id FROM kind WHERE cluster = ?1)";
         self.connection.prepare_cached(sql)?.execute(params![cluster, epoch.0])?;
-        let watch =
-            WatchKey { cluster: cluster.to_owned(), kind: Kind::new("", ""), namespace: String::new() };
         self.mark(&CoverageMark {
             since: self.cluster_seen(cluster)?.unwrap_or(self.now),
-            watch,
+            watch: WatchKey::discovery(cluster, ""),
             state: CoverageState::Gap,
-            reason: "replaced".to_owned(),
+            reason: reason::REPLACED.to_owned(),
             message: format!("another cluster answers under this name: its uid is {uid}, it was {before}"),
         })?;
         Ok(Identified::Replaced)
@@ -152,7 +150,8 @@ impl Write<'_> {
     pub(super) fn dismiss(&mut self, mark: &CoverageMark, unfollow: bool) -> Result<Appended> {
         let Some(run) = self.run(&mark.watch)? else { return self.mark(mark) };
         let ended = match unfollow {
-            true => self.unfollow(&mark.watch, run.kind)?,
+            // Nothing was seen in the last of all epochs, so all of it ends.
+            true => self.end_unseen(&mark.watch, run.kind, Epoch::LAST, true)?,
             false => 0,
         };
         let sql = "DELETE FROM cursor WHERE kind_id = ?1 AND namespace = ?2";

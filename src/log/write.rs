@@ -11,7 +11,8 @@ use super::ids::{self, Ids};
 use super::runs::Run;
 use super::types::ChangeType;
 use crate::model::{
-    CatalogFact, CoverageMark, DeletionCause, Kind, Offset, ResourceKey, ResourceVersion, Timestamp, WatchKey,
+    CatalogFact, CoverageMark, DeletionCause, Kind, Offset, ResourceKey, ResourceVersion, Timestamp, Uid,
+    WatchKey,
 };
 use crate::redact::Observation;
 
@@ -70,23 +71,21 @@ impl Write<'_> {
                 Observed::Applied(observation) => self.applied(batch, &run, observation, &mut appended)?,
                 Observed::Unreadable { namespace, name, uid } => {
                     let key = key_of(&batch.watch, namespace, name);
-                    for live in self.live(run.kind, &key)?.into_iter().filter(|live| live.uid == uid.as_str())
-                    {
+                    if let Some(live) = self.incarnation(run.kind, &key, uid)? {
                         self.touch(&live, &live.resource_version, run.epoch)?;
                     }
                     appended.unchanged += 1;
                 }
                 Observed::Deleted { namespace, name, uid, .. } => {
                     let key = key_of(&batch.watch, namespace, name);
-                    for live in self.live(run.kind, &key)?.into_iter().filter(|live| live.uid == uid.as_str())
-                    {
+                    if let Some(live) = self.incarnation(run.kind, &key, uid)? {
                         appended.written += self.deleted(&live, &key, DeletionCause::Watched)?;
                     }
                 }
             }
         }
         if batch.phase == Phase::ListEnd {
-            appended.written += self.list_end(batch, &run)?;
+            appended.written += self.end_unseen(&batch.watch, run.kind, run.epoch, run.reselected)?;
         }
         if batch.phase != Phase::ListPage {
             self.advance(batch, &run)?;
@@ -181,6 +180,7 @@ impl Write<'_> {
         Ok(())
     }
 
+    /// The incarnations under a key that are alive as far as the log knows.
     fn live(&self, kind: i64, key: &ResourceKey) -> Result<Vec<Live>> {
         let sql = "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas
             FROM subject s JOIN live l ON l.subject_id = s.id
@@ -188,6 +188,11 @@ impl Write<'_> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params![kind, key.namespace, key.name], Live::from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The incarnation with a uid, if it is alive.
+    fn incarnation(&self, kind: i64, key: &ResourceKey, uid: &Uid) -> Result<Option<Live>> {
+        Ok(self.live(kind, key)?.into_iter().find(|live| live.uid == uid.as_str()))
     }
 
     /// Ends an incarnation and tells how many changes that took: none for an Event, whose end says nothing since
@@ -217,17 +222,23 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// What the list no longer held is gone since some time after the watch last heard of the cluster.
-    fn list_end(&mut self, batch: &Batch, run: &Run) -> Result<usize> {
-        let missing = self.live_before(run.kind, &batch.watch.namespace, run.epoch)?;
+    /// Ends what is alive of a kind, everywhere or in a namespace, and was not seen since an epoch began: it vanished
+    /// some time after it was last seen or, if `unfollowed`, nobody looks for it any more.
+    pub(super) fn end_unseen(
+        &mut self,
+        watch: &WatchKey,
+        kind: i64,
+        since: Epoch,
+        unfollowed: bool,
+    ) -> Result<usize> {
         let mut written = 0;
-        for (live, namespace, name) in &missing {
-            let last_seen = self.last_seen(run.kind, namespace)?;
-            let cause = match run.reselected {
+        for (live, namespace, name) in self.live_before(kind, &watch.namespace, since)? {
+            let last_seen = self.last_seen(kind, &namespace)?;
+            let cause = match unfollowed {
                 true => DeletionCause::Unfollowed { last_seen },
                 false => DeletionCause::Relist { last_seen },
             };
-            written += self.deleted(live, &key_of(&batch.watch, namespace, name), cause)?;
+            written += self.deleted(&live, &key_of(watch, &namespace, &name), cause)?;
         }
         Ok(written)
     }
@@ -244,17 +255,6 @@ impl Write<'_> {
             Ok((Live::from_row(row)?, namespace, name))
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
-    }
-
-    /// Ends what is alive of a kind, everywhere or in a namespace, because nobody follows it any more.
-    pub(super) fn unfollow(&mut self, watch: &WatchKey, kind: i64) -> Result<usize> {
-        let alive = self.live_before(kind, &watch.namespace, Epoch(i64::MAX))?;
-        let mut written = 0;
-        for (live, namespace, name) in &alive {
-            let cause = DeletionCause::Unfollowed { last_seen: self.last_seen(kind, namespace)? };
-            written += self.deleted(live, &key_of(watch, namespace, name), cause)?;
-        }
-        Ok(written)
     }
 
     /// Records a mark unless it repeats the state and reason of the last one.

@@ -117,9 +117,7 @@ pub struct CoverageMark {
     pub state: CoverageState,
     /// Since when: for a gap the last moment of which we know, which may lie before the mark itself.
     pub since: Timestamp,
-    /// Stable word for the reason: of a gap `unreachable`, `forbidden`, `unauthorized`, `not_served`, `unavailable`,
-    /// `listing`, `restarted`, `invalid` or `replaced`; of what is not followed `excluded`, `not_watchable` or `covered`; empty
-    /// while watched.
+    /// Stable word for the reason, one of those in [`super::reason`]; empty while watched.
     pub reason: String,
     /// The reason in a sentence for people; empty while watched.
     pub message: String,

@@ -77,7 +77,12 @@ pub struct WatchKey {
 }
 
 impl WatchKey {
-    /// Whether this stands for the cluster's discovery, on which all its kinds hang, and not for one of them.
+    /// The discovery of an API group or, where the group is empty, of the whole cluster.
+    pub fn discovery(cluster: impl Into<String>, group: impl Into<String>) -> Self {
+        WatchKey { cluster: cluster.into(), kind: Kind::new(group, ""), namespace: String::new() }
+    }
+
+    /// Whether this stands for the discovery of the whole cluster, on which all its kinds hang.
     pub fn is_discovery(&self) -> bool {
         self.kind.kind.is_empty() && self.kind.group.is_empty()
     }
@@ -87,5 +92,18 @@ impl fmt::Display for WatchKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.cluster, self.kind)?;
         if self.namespace.is_empty() { Ok(()) } else { write!(f, " in {}", self.namespace) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_discovery_of_a_cluster_is_told_from_that_of_a_group_and_from_a_kind() {
+        assert!(WatchKey::discovery("eu", "").is_discovery());
+        assert!(!WatchKey::discovery("eu", "apps").is_discovery());
+        let pods = WatchKey { kind: Kind::new("", "Pod"), ..WatchKey::discovery("eu", "") };
+        assert!(!pods.is_discovery());
     }
 }

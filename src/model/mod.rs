@@ -11,6 +11,7 @@ mod ids;
 mod key;
 mod kind_pattern;
 mod name;
+pub mod reason;
 mod selector;
 mod slug;
 mod time;

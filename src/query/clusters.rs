@@ -5,7 +5,7 @@ use rusqlite::{Connection, named_params};
 use super::Result;
 use super::moment::{Concerns, Moment, gaps};
 use super::page::Start;
-use super::scope::Scope;
+use super::scope::{Scope, looked_at};
 use super::types::{Cluster, Page, PageMetadata};
 
 /// A page of clusters, by name.
@@ -15,19 +15,19 @@ pub(super) fn list(
     scope: &Scope,
     start: &Start,
 ) -> Result<Page<Cluster>> {
-    let sql = "SELECT c.name, s.region,
+    // A watch of all namespaces is let through before the scope's targets are looked through for it.
+    let sql = concat!(
+        "SELECT c.name, s.region,
             (SELECT count(DISTINCT g.kind_id) FROM coverage g JOIN kind k ON k.id = g.kind_id
              WHERE g.cluster_id = c.id AND g.state = 0 AND k.kind <> '' AND g.from_offset <= :at AND g.to_offset > :at
-               AND (:scope IS NULL OR g.namespace = '' OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
-                   WHERE e.from_offset <= :at AND e.to_offset > :at AND t.value ->> '$.cluster' = c.name
-                     AND t.value ->> '$.namespace' = g.namespace
-                     AND e.project IN (SELECT value FROM json_each(:scope)))))
+               AND (g.namespace = '' OR ",
+        looked_at!(namespace),
+        "))
         FROM cluster c JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
-        WHERE c.name > :name AND (:scope IS NULL OR EXISTS (
-            SELECT 1 FROM environment e, json_each(e.targets) t
-            WHERE e.from_offset <= :at AND e.to_offset > :at AND t.value ->> '$.cluster' = c.name
-                AND e.project IN (SELECT value FROM json_each(:scope))))
-        ORDER BY c.name LIMIT :limit";
+        WHERE c.name > :name AND ",
+        looked_at!(cluster),
+        " ORDER BY c.name LIMIT :limit"
+    );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
         ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":name": start.after(0), ":limit": start.rows(),

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, named_params};
 use super::history::told;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::{Scope, one_of};
+use super::scope::{Scope, looked_at, one_of};
 use super::types::{LastChange, Page, PageMetadata, WatchCoverage, WatchGap};
 use super::{PageRequest, Queries, Question, Result};
 use crate::log::{Cursor, LogReader};
@@ -89,7 +89,8 @@ fn watches(
     filter: &CoverageFilter,
     start: &Start,
 ) -> Result<Vec<(i64, WatchCoverage)>> {
-    let sql = r#"SELECT g.kind_id, c.name, k."group", k.kind, g.namespace, g.state, g.since, g.reason, g.message
+    let sql = concat!(
+        r#"SELECT g.kind_id, c.name, k."group", k.kind, g.namespace, g.state, g.since, g.reason, g.message
         FROM coverage g INDEXED BY coverage_by_end
             JOIN kind k ON k.id = g.kind_id JOIN cluster c ON c.id = g.cluster_id
             JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
@@ -98,12 +99,11 @@ fn watches(
           AND (:kinds IS NULL OR lower(k.kind) IN (SELECT lower(value) FROM json_each(:kinds))
               OR lower(k.kind || '.' || k."group") IN (SELECT lower(value) FROM json_each(:kinds)))
           AND (:states IS NULL OR g.state IN (SELECT value FROM json_each(:states)))
-          AND (:scope IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
-              WHERE e.from_offset <= :at AND e.to_offset > :at AND t.value ->> '$.cluster' = c.name
-                AND g.namespace IN ('', t.value ->> '$.namespace')
-                AND e.project IN (SELECT value FROM json_each(:scope))))
-          AND (c.name, k."group", k.kind, g.namespace) > (:cluster, :group, :kind, :namespace)
-        ORDER BY c.name, k."group", k.kind, g.namespace LIMIT :limit"#;
+          AND "#,
+        looked_at!(namespace),
+        r#" AND (c.name, k."group", k.kind, g.namespace) > (:cluster, :group, :kind, :namespace)
+        ORDER BY c.name, k."group", k.kind, g.namespace LIMIT :limit"#
+    );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
         ":at": at.as_i64(), ":scope": scope.as_sql(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, named_params};
 
-use super::scope::Scope;
+use super::scope::{Scope, looked_at};
 use super::types::{Coverage, Gap, Snapshot};
 use super::{QueryError, Result};
 use crate::log::LogReader;
@@ -127,7 +127,8 @@ pub(super) fn gaps(
         Concerns::Environment(id) => (Some(*id), None),
         Concerns::Cluster(name) => (None, Some(*name)),
     };
-    let sql = r#"SELECT c.name, k."group", k.kind, g.namespace, g.since, g.reason, g.message
+    let sql = concat!(
+        r#"SELECT c.name, k."group", k.kind, g.namespace, g.since, g.reason, g.message
         FROM coverage g JOIN kind k ON k.id = g.kind_id JOIN cluster c ON c.id = g.cluster_id
         JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
         WHERE g.state = 1 AND g.from_offset <= :at AND g.to_offset > :at
@@ -138,11 +139,10 @@ pub(super) fn gaps(
                 AND (g.namespace <> '' OR NOT EXISTS (SELECT 1 FROM coverage w WHERE w.kind_id = g.kind_id
                     AND w.namespace = t.value ->> '$.namespace' AND w.state = 0
                     AND w.from_offset <= :at AND w.to_offset > :at))))
-          AND (:scope IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
-              WHERE e.from_offset <= :at AND e.to_offset > :at AND t.value ->> '$.cluster' = c.name
-                AND g.namespace IN ('', t.value ->> '$.namespace')
-                AND e.project IN (SELECT value FROM json_each(:scope))))
-        ORDER BY g.since, c.name, k."group", k.kind, g.namespace LIMIT :limit"#;
+          AND "#,
+        looked_at!(namespace),
+        r#" ORDER BY g.since, c.name, k."group", k.kind, g.namespace LIMIT :limit"#
+    );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
         ":at": at.as_i64(), ":cluster": cluster, ":environment": environment,

@@ -31,6 +31,28 @@ impl Scope {
     }
 }
 
+/// SQL that holds where `:scope` looks, at `:at`: at a cluster `c` or, as `looked_at!(namespace)`, at what a row of
+/// coverage `g` tells of it, which is the scope's where it speaks of all namespaces or of one that the scope looks at.
+///
+/// A scope looks where the targets of its projects' environments are.
+macro_rules! looked_at {
+    (cluster) => {
+        looked_at!(@ "")
+    };
+    (namespace) => {
+        looked_at!(@ " AND g.namespace IN ('', t.value ->> '$.namespace')")
+    };
+    (@ $narrower:literal) => {
+        concat!(
+            "(:scope IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
+                WHERE e.from_offset <= :at AND e.to_offset > :at AND t.value ->> '$.cluster' = c.name",
+            $narrower,
+            " AND e.project IN (SELECT value FROM json_each(:scope))))"
+        )
+    };
+}
+pub(super) use looked_at;
+
 /// A filter's values as a JSON array for `json_each`, or NULL where the filter is not set.
 pub(super) fn one_of<'a, T, V: serde::Serialize>(
     values: &'a [T],

@@ -82,13 +82,7 @@ async fn narrow_kubeconfig(plane: &ControlPlane) -> Result<String> {
     ] {
         plane.kubectl(&command.split(' ').collect::<Vec<_>>()).await?;
     }
-    let token = plane.kubectl(&["create", "token", "watcher", "-n", "tools"]).await?;
-    let admin = std::fs::read_to_string(plane.kubeconfig_path())?;
-    let (rest, _) = admin.split_once("users:").ok_or("a kubeconfig has users")?;
-    let narrow = format!("{rest}users: [{{name: admin, user: {{token: \"{}\"}}}}]\n", token.trim());
-    // Beside the administrator's, for the authority is named by a relative path.
-    let path = plane.kubeconfig_path().with_file_name("narrow-kubeconfig");
-    std::fs::write(&path, narrow)?;
+    let path = plane.kubeconfig_of(&[("watcher", "tools")]).await?;
     Ok(path.display().to_string())
 }
 
@@ -100,7 +94,7 @@ async fn what_doctor_asks_for_is_what_is_missing() -> Result<()> {
     let (plane, folder) = (ControlPlane::start().await?, tempfile::tempdir()?);
     let kubeconfig = narrow_kubeconfig(&plane).await?;
     let config = format!(
-        "kubeconfig: {kubeconfig}\nclusters:\n- name: one\n  watchers: [{{namespaces: [shop]}}, {{context: test}}]\n"
+        "kubeconfig: {kubeconfig}\nclusters:\n- name: one\n  watchers: [{{namespaces: [shop]}}, {{context: watcher}}]\n"
     );
     let (code, out, err) = run(folder.path(), "doctor", &config, &[]).await?;
     assert_eq!(code, 1, "{out}{err}");

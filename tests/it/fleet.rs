@@ -11,6 +11,7 @@ use strandline::log::LogReader;
 use strandline::model::{Kind, Offset};
 use tokio::process::Command;
 
+use crate::random::Random;
 use crate::server::{PROGRAM, Result, Server, assert_nowhere, get, items};
 
 const RESOURCES: &str = "/environments/shop.web.production/resources?limit=500";
@@ -71,17 +72,6 @@ async fn until_true(server: &Server, simulated: &ApiServer, group: &str, kind: &
     }
 }
 
-/// Numbers from a seed (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        (z ^ (z >> 27)) % limit
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_storm_of_faults_the_view_equals_the_truth() -> Result<()> {
     for seed in [1, 2, 3] {
@@ -90,7 +80,7 @@ async fn after_a_storm_of_faults_the_view_equals_the_truth() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let server = Server::start(folder.path(), &config(&simulated)).await?;
         simulated.faults().storm(seed, 60);
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         for round in 0..400 {
             let n = random.below(12);
             if random.below(4) == 0 {

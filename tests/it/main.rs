@@ -9,6 +9,7 @@ mod doctor;
 mod faults;
 mod fleet;
 mod hostile;
+mod random;
 mod secrets;
 mod server;
 mod simulation;

@@ -104,11 +104,6 @@ impl Server {
         &self.url
     }
 
-    /// The number of the process, while it runs.
-    pub(crate) fn pid(&self) -> Option<u32> {
-        self.child.id()
-    }
-
     /// The data directory.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.join("data")

@@ -220,15 +220,6 @@ async fn told(environment: &str, server: &Server) -> Result<Vec<String>> {
     Ok(told)
 }
 
-/// The most memory the server's process ever had, in megabytes.
-fn peak_megabytes(server: &Server) -> Result<u64> {
-    let pid = server.pid().ok_or("the server has ended")?;
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
-    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
-    Ok(kilobytes / 1024)
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_storm_in_two_real_clusters_the_record_equals_kubectl() -> Result<()> {
     if skip_without_control_plane("after_a_storm_in_two_real_clusters_the_record_equals_kubectl") {
@@ -253,13 +244,13 @@ async fn after_a_storm_in_two_real_clusters_the_record_equals_kubectl() -> Resul
     )?;
     assert_all(&agree(&clusters, &mut record, &server).await?, &record, &server).await?;
 
-    let mut peak = peak_megabytes(&server)?;
+    let mut peak = server.peak_memory()?;
     server.kill().await?;
     tokio::try_join!(one.replace_all(), two.replace_all())?;
     server.kill_and_restart().await?;
     let truths = agree(&clusters, &mut record, &server).await?;
     assert_all(&truths, &record, &server).await?;
-    peak = peak.max(peak_megabytes(&server)?);
+    peak = peak.max(server.peak_memory()?);
 
     let (pods, incarnations) = (record.live_of("Pod"), record.incarnations_of("Pod"));
     assert_eq!(pods, size.pods);
@@ -270,10 +261,11 @@ async fn after_a_storm_in_two_real_clusters_the_record_equals_kubectl() -> Resul
     writeln!(
         io::stderr(),
         "storm: {pods} Pods ({incarnations} over time), {} custom kinds ({leftovers} objects left over), \
-         {objects} objects compared, {} changes, {} s, the server's peak {peak} MB",
+         {objects} objects compared, {} changes, {} s, the server's peak {} MB",
         size.kinds,
         record.head(),
         started.elapsed().as_secs(),
+        peak / (1024 * 1024),
     )?;
     server.stop().await?;
     for cluster in clusters {

@@ -35,34 +35,14 @@ const MANIFESTS: &str = r#"
 const SECRETS_TOO: &str = r#"[{"op": "add", "path": "/rules/-", "value":
     {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "watch"]}}]"#;
 
-/// A kubeconfig with a context for each of the accounts.
-async fn kubeconfig(plane: &ControlPlane, folder: &Path) -> Result<String> {
-    let admin = std::fs::read_to_string(plane.kubeconfig_path())?;
-    let server =
-        admin.split('"').find(|text| text.starts_with("https://")).ok_or("the kubeconfig has a server")?;
-    let authority = plane.kubeconfig_path().with_file_name("certs").join("apiserver.crt");
-    let wide = plane.kubectl(&["create", "token", "wide", "-n", "bank"]).await?;
-    let narrow = plane.kubectl(&["create", "token", "narrow", "-n", "shop"]).await?;
-    let text = format!(
-        "apiVersion: v1\nkind: Config\nclusters: [{{name: c, cluster: {{server: \"{server}\", certificate-authority: {}}}}}]\n\
-         users:\n- {{name: wide, user: {{token: \"{}\"}}}}\n- {{name: narrow, user: {{token: \"{}\"}}}}\n\
-         contexts:\n- {{name: wide, context: {{cluster: c, user: wide}}}}\n- {{name: narrow, context: {{cluster: c, user: narrow}}}}\n",
-        authority.display(),
-        wide.trim(),
-        narrow.trim(),
-    );
-    let path = folder.join("kubeconfig");
-    std::fs::write(&path, text)?;
-    Ok(path.display().to_string())
-}
-
-fn config(kubeconfig: &str) -> String {
+fn config(kubeconfig: &Path) -> String {
     let environment = |namespace: &str| {
         format!("  - {{project: shop/web, name: {namespace}, cluster: real, namespace: {namespace}}}\n")
     };
     format!(
-        "kubeconfig: {kubeconfig}\nclusters:\n  - name: real\n    watchers:\n      - context: wide\n      \
+        "kubeconfig: {}\nclusters:\n  - name: real\n    watchers:\n      - context: wide\n      \
          - {{context: narrow, namespaces: [shop]}}\nenvironments:\n{}{}",
+        kubeconfig.display(),
         environment("shop"),
         environment("bank"),
     )
@@ -91,7 +71,7 @@ async fn ways_that_see_little_add_up_without_duplicates() -> Result<()> {
     let plane = ControlPlane::start().await?;
     plane.apply(MANIFESTS).await?;
     let folder = tempfile::tempdir()?;
-    let config = config(&kubeconfig(&plane, folder.path()).await?);
+    let config = config(&plane.kubeconfig_of(&[("wide", "bank"), ("narrow", "shop")]).await?);
     let server = Server::start(folder.path(), &config).await?;
     let resources = |environment: &str| format!("/environments/shop.web.{environment}/resources?limit=500");
     let both = ["ConfigMap/settings", "Secret/password"];

@@ -7,7 +7,7 @@ use super::{Discovered, FailedGroup, GroupVersion, Resource, Selection, ServedKi
 use super::{all_versions, choose, moved_to};
 use crate::cluster::Limits;
 use crate::cluster::request::Failure;
-use crate::model::Kind;
+use crate::model::{Kind, reason};
 
 /// All that a cluster tells of its kinds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,8 +50,8 @@ impl Unfollowed {
     /// A stable word: what cannot be watched, or what could be and is not to be.
     pub const fn code(&self) -> &'static str {
         match self {
-            Unfollowed::Unwatchable => "not_watchable",
-            _ => "excluded",
+            Unfollowed::Unwatchable => reason::NOT_WATCHABLE,
+            _ => reason::EXCLUDED,
         }
     }
 }

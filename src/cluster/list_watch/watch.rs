@@ -9,12 +9,11 @@ use tokio::time::{Instant, timeout};
 use super::reader::{Ending, Read, Reader};
 use super::{ListWatch, State, Stop, TURN};
 use crate::cluster::Sink;
-use crate::cluster::coverage::reason;
 use crate::cluster::document::{Line, line};
 use crate::cluster::outcome::{Close, after_close};
 use crate::cluster::request::{Failure, encode, get};
 use crate::log::{AppendError, Observed, Phase};
-use crate::model::ResourceVersion;
+use crate::model::{ResourceVersion, reason};
 
 /// What a batch of lines amounts to.
 struct Told {

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::Supervisor;
 use crate::cluster::Sink;
+use crate::cluster::document::metadata;
 use crate::cluster::request::get_text;
 use crate::log::{AppendError, Identified};
 
@@ -25,18 +26,14 @@ impl<S: Sink> Supervisor<S> {
 
     async fn uid(&self) -> Option<String> {
         #[derive(Deserialize)]
-        struct Namespace {
-            metadata: Metadata,
-        }
-        #[derive(Deserialize)]
         struct Metadata {
             uid: String,
         }
         for watcher in &self.watchers {
             let text = get_text(&watcher.connection.client(), PATH, &self.settings.limits).await;
-            let namespace = text.ok().and_then(|text| serde_json::from_str::<Namespace>(&text).ok());
-            if let Some(namespace) = namespace.filter(|namespace| !namespace.metadata.uid.is_empty()) {
-                return Some(namespace.metadata.uid);
+            let told = text.ok().and_then(|text| metadata::<Metadata>(&text));
+            if let Some(Metadata { uid }) = told.filter(|told| !told.uid.is_empty()) {
+                return Some(uid);
             }
         }
         None

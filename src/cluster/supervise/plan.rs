@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cluster::coverage::reason;
 use crate::cluster::discovery::Discovered;
 use crate::cluster::{ClusterSettings, ServedKind, Watcher};
-use crate::model::{CoverageMark, CoverageState, Kind, Timestamp, WatchKey};
+use crate::model::{CoverageMark, CoverageState, Kind, Timestamp, WatchKey, reason};
 
 /// A watch that ought to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +32,7 @@ pub(super) fn plan(
         kind: kind.clone(),
         namespace: namespace.to_owned(),
     };
-    let whole: Vec<usize> = (0..ways.len()).filter(|&way| is_whole(&ways[way])).collect();
+    let whole: Vec<usize> = (0..).zip(ways).filter(|(_, way)| is_whole(way)).map(|(way, _)| way).collect();
     let mut plan = Plan::new();
     for served in discovered.kinds.values() {
         let kind = &served.kind;
@@ -66,34 +65,38 @@ fn is_whole(watcher: &Watcher) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Farewell {
     /// The cluster no longer has the kind, or cannot tell: a gap.
-    Vanished,
-    /// It ends for good, with a mark; and with `unfollow` what it saw is no longer taken for alive.
+    Vanished(CoverageMark),
+    /// It ends for good; and with `unfollow` what it saw is no longer taken for alive.
     Dismissed { mark: CoverageMark, unfollow: bool },
 }
 
-/// Decides about a watch that is not planned.
+/// Decides about a watch that is not planned: what vanished is a gap since it was last seen, and what is no longer
+/// looked at is left out from now on.
 pub(super) fn farewell(
     settings: &ClusterSettings,
     watch: &WatchKey,
     discovered: &Discovered,
     plan: &Plan,
+    last_seen: Option<Timestamp>,
     now: Timestamp,
 ) -> Farewell {
+    let mark = |state, since, reason: &str, message: String| CoverageMark {
+        watch: watch.clone(),
+        state,
+        since,
+        reason: reason.to_owned(),
+        message,
+    };
     let excluded = |reason: &str, message: &str, unfollow| Farewell::Dismissed {
-        mark: CoverageMark {
-            watch: watch.clone(),
-            state: CoverageState::Excluded,
-            since: now,
-            reason: reason.to_owned(),
-            message: message.to_owned(),
-        },
+        mark: mark(CoverageState::Excluded, now, reason, message.to_owned()),
         unfollow,
     };
     if let Some(unfollowed) = discovered.unfollowed.get(&watch.kind) {
         return excluded(unfollowed.code(), &unfollowed.to_string(), true);
     }
     if !discovered.kinds.contains_key(&watch.kind) {
-        return Farewell::Vanished;
+        let (since, message) = (last_seen.unwrap_or(now), "the cluster no longer has this kind".to_owned());
+        return Farewell::Vanished(mark(CoverageState::Gap, since, reason::NOT_SERVED, message));
     }
     let everywhere = WatchKey { namespace: String::new(), ..watch.clone() };
     let named = !watch.namespace.is_empty() && !leaves_out(settings, &watch.namespace);

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use super::Supervisor;
 use super::plan::{Farewell, farewell};
-use super::{Supervisor, discovery_of};
 use crate::cluster::Sink;
-use crate::cluster::coverage::{Coverage, reason};
+use crate::cluster::coverage::Coverage;
 use crate::cluster::discovery::{Discovered, FailedGroup};
 use crate::log::{AppendError, Begin};
-use crate::model::{CoverageMark, CoverageState, WatchKey};
+use crate::model::{CoverageMark, CoverageState, WatchKey, reason};
 
 impl<S: Sink> Supervisor<S> {
     /// Marks the groups that the cluster cannot tell about, and those that it can again.
     pub(super) async fn tell_groups(&mut self, failed: &[FailedGroup]) -> Result<(), AppendError> {
         for FailedGroup { group, message } in failed {
-            let watch = discovery_of(&self.settings.name, group);
+            let watch = WatchKey::discovery(&self.settings.name, group);
             if !self.failing.contains_key(group) {
                 // Its cursor, which is never moved, lets a later run know that the group was failing.
                 self.sink.begin(Begin::new(&watch, false)).await?;
@@ -29,7 +29,7 @@ impl<S: Sink> Supervisor<S> {
         let recovered = |group: &&String| failed.iter().all(|failed| failed.group != **group);
         let recovered: Vec<String> = self.failing.keys().filter(recovered).cloned().collect();
         for group in recovered {
-            self.group_recovered(discovery_of(&self.settings.name, &group)).await?;
+            self.group_recovered(WatchKey::discovery(&self.settings.name, &group)).await?;
             self.failing.remove(&group);
         }
         Ok(())
@@ -48,7 +48,11 @@ impl<S: Sink> Supervisor<S> {
                 continue;
             }
             let mark = CoverageMark {
-                watch: WatchKey { kind: kind.clone(), ..discovery_of(&self.settings.name, "") },
+                watch: WatchKey {
+                    cluster: self.settings.name.clone(),
+                    kind: kind.clone(),
+                    namespace: String::new(),
+                },
                 state: CoverageState::Excluded,
                 since: self.clock.now(),
                 reason: unfollowed.code().to_owned(),
@@ -71,8 +75,8 @@ impl<S: Sink> Supervisor<S> {
                     self.group_recovered(watch).await?;
                 }
             } else if !self.plan.contains_key(&watch) {
-                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, now);
-                self.farewells.insert(watch, (goodbye, last_seen.unwrap_or(now)));
+                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, last_seen, now);
+                self.farewells.insert(watch, goodbye);
             }
         }
         self.say_farewells().await
@@ -80,23 +84,13 @@ impl<S: Sink> Supervisor<S> {
 
     /// Tells the log of watches that ended; what it does not take now is told later.
     pub(super) async fn say_farewells(&mut self) -> Result<(), AppendError> {
-        while let Some((watch, (goodbye, since))) = self.farewells.first_key_value() {
-            match goodbye.clone() {
+        while let Some(next) = self.farewells.first_entry() {
+            match next.get().clone() {
                 Farewell::Dismissed { mark, unfollow } => self.sink.dismiss(mark, unfollow).await?,
-                Farewell::Vanished => {
-                    let mark = CoverageMark {
-                        watch: watch.clone(),
-                        state: CoverageState::Gap,
-                        since: *since,
-                        reason: reason::NOT_SERVED.to_owned(),
-                        message: "the cluster no longer has this kind".to_owned(),
-                    };
-                    self.sink.mark(mark).await?
-                }
+                Farewell::Vanished(mark) => self.sink.mark(mark).await?,
             };
-            if let Some((watch, _)) = self.farewells.pop_first() {
-                tracing::info!(%watch, "no longer watched");
-            }
+            let (watch, _) = next.remove_entry();
+            tracing::info!(%watch, "no longer watched");
         }
         Ok(())
     }

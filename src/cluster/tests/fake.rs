@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{StreamExt, future, stream};
+use futures_util::{FutureExt, StreamExt, future, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
@@ -27,6 +27,8 @@ use crate::redact::Rules;
 pub(super) enum Reply {
     /// A whole answer.
     Whole(u16, String),
+    /// A whole answer whose text is held back until this is cancelled.
+    Held(CancellationToken, String),
     /// A watch that tells this and ends.
     Closing(Vec<String>),
     /// A watch that tells this and stays open.
@@ -45,11 +47,16 @@ type Body = UnsyncBoxBody<Bytes, Broken>;
 fn answer(reply: Reply) -> Response<Body> {
     let (status, texts) = match &reply {
         Reply::Whole(status, text) => (*status, vec![text.clone()]),
+        Reply::Held(_, text) => (200, vec![text.clone()]),
         Reply::Closing(texts) | Reply::Open(texts) | Reply::Breaking(texts) => (200, texts.clone()),
     };
     let pieces = stream::iter(texts).map(|text| Ok(Frame::data(Bytes::from(text))));
     let body = match reply {
         Reply::Open(_) => StreamBody::new(pieces.chain(stream::pending())).boxed_unsync(),
+        Reply::Held(gate, _) => {
+            let opened = gate.cancelled_owned().map(|()| stream::empty());
+            StreamBody::new(opened.flatten_stream().chain(pieces)).boxed_unsync()
+        }
         // What was said before must arrive, so the break waits for its turn.
         Reply::Breaking(_) => {
             let broken = stream::once(async {
@@ -165,6 +172,8 @@ pub(super) struct Recorded {
     epochs: BTreeMap<WatchKey, i64>,
     /// What the next append answers.
     pub(super) refuse: Option<AppendError>,
+    /// No mark is ever answered, as while there is no room on the disk.
+    pub(super) full: bool,
 }
 
 impl Recorder {
@@ -242,6 +251,10 @@ impl Sink for Recorder {
     }
 
     async fn mark(&self, mark: CoverageMark) -> Result<Appended, AppendError> {
+        if self.with(|recorded| recorded.full) {
+            self.with(|recorded| recorded.story.push("waits".to_owned()));
+            return future::pending().await;
+        }
         // That a first list is not complete yet is how every story here begins.
         if mark.reason == "listing" {
             return Ok(Recorder::done());

@@ -20,7 +20,11 @@ fn group(name: &str, resources: &[(&str, &str, &str)]) -> Value {
 }
 
 fn discovery(groups: &[Value]) -> Reply {
-    Reply::Whole(200, json!({"kind": "APIGroupDiscoveryList", "items": groups}).to_string())
+    Reply::Whole(200, groups_text(groups))
+}
+
+fn groups_text(groups: &[Value]) -> String {
+    json!({"kind": "APIGroupDiscoveryList", "items": groups}).to_string()
 }
 
 /// A cluster with Pods and Nodes, and with Widgets while the switch is on.
@@ -120,6 +124,30 @@ async fn a_cluster_that_does_not_answer_is_a_gap_until_it_does() {
 }
 
 #[tokio::test]
+async fn a_slow_cluster_is_waited_for_and_not_asked_twice() {
+    let gate = CancellationToken::new();
+    let opened = gate.clone();
+    let server = Server::start(move |path, _| match path {
+        "/api" => Reply::Held(opened.clone(), groups_text(&[group("", &[("pods", "Pod", "Namespaced")])])),
+        "/apis" => discovery(&[]),
+        _ if path.contains("watch=1") => Reply::Open(vec![]),
+        _ => page(10, "", &["a"]),
+    })
+    .await;
+    let (sink, mut settings) = (Recorder::default(), settings());
+    settings.limits.patience = std::time::Duration::from_millis(20);
+    settings.rediscover = std::time::Duration::from_secs(3600);
+    let (task, cancel) = start(&server, settings, &sink);
+    sink.until_told("discovery gap unreachable").await;
+    gate.cancel();
+    sink.until_told("watched").await;
+    assert_eq!(sink.story()[..2], ["discovery gap unreachable", "discovery watched"]);
+    assert_eq!(server.requests().iter().filter(|path| *path == "/api").count(), 1);
+    cancel.cancel();
+    task.await.unwrap();
+}
+
+#[tokio::test]
 async fn an_older_cluster_with_a_broken_group_is_followed_as_far_as_it_goes() {
     let server = Server::start(|path, _| {
         let resources = |plural: &str, kind: &str| {
@@ -164,6 +192,40 @@ async fn the_end_of_the_log_is_the_end() {
     sink.with(|recorded| recorded.refuse = Some(AppendError::Closed));
     let (task, _cancel) = start(&server, settings(), &sink);
     task.await.unwrap();
+}
+
+/// Ends it; whatever it waits for, that takes no longer than a moment.
+async fn end(task: tokio::task::JoinHandle<()>, cancel: &CancellationToken) {
+    cancel.cancel();
+    // A bound on hanging, not on speed.
+    tokio::time::timeout(std::time::Duration::from_secs(60), task).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn waiting_for_the_log_can_be_ended() {
+    let server = cluster(Arc::default()).await;
+    let sink = Recorder::default();
+    sink.with(|recorded| recorded.full = true);
+    let (task, cancel) = start(&server, settings(), &sink);
+    sink.until_told("waits").await;
+    end(task, &cancel).await;
+}
+
+#[tokio::test]
+async fn waiting_for_who_the_cluster_is_can_be_ended() {
+    const IDENTITY: &str = "/api/v1/namespaces/kube-system";
+    let server = Server::start(|path, _| match path {
+        "/api" => discovery(&[group("", &[("pods", "Pod", "Namespaced")])]),
+        "/apis" => discovery(&[]),
+        IDENTITY => Reply::Held(CancellationToken::new(), String::new()),
+        _ => Reply::Open(vec![]),
+    })
+    .await;
+    let (task, cancel) = start(&server, settings(), &Recorder::default());
+    while !server.requests().iter().any(|path| path == IDENTITY) {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    end(task, &cancel).await;
 }
 
 /// Pods that the whole cluster's watcher may not see while the switch is on, and that one of `shop` may.

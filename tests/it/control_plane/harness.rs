@@ -112,6 +112,20 @@ impl ControlPlane {
         self.dir.path().join("kubeconfig")
     }
 
+    /// A kubeconfig with a context for each of some service accounts, by name and namespace; it is named as its account,
+    /// and the first is the current one.
+    pub(crate) async fn kubeconfig_of(&self, accounts: &[(&str, &str)]) -> Result<PathBuf> {
+        let (mut users, mut file) = (Vec::new(), "kubeconfig".to_owned());
+        for &(name, namespace) in accounts {
+            let token = self.kubectl(&["create", "token", name, "-n", namespace]).await?;
+            users.push((name, token.trim().to_owned()));
+            file = format!("{file}-{namespace}-{name}");
+        }
+        let path = self.dir.path().join(file);
+        fs::write(&path, self.kubeconfig(&users))?;
+        Ok(path)
+    }
+
     /// What kubectl of the same version prints; its errors are errors here.
     pub(crate) async fn kubectl(&self, args: &[&str]) -> Result<String> {
         let output = self.command(KUBECTL).args(args).stdin(Stdio::null()).output().await?;
@@ -208,18 +222,29 @@ impl ControlPlane {
         // Others on this machine reach the port, so the token is not one that they could know.
         let token = format!("{:016x}{:016x}", random(), random());
         fs::write(self.path("tokens.csv"), format!("{token},admin,admin,system:masters\n"))?;
-        // The path is relative to this file, and what stands there is the API server's own making.
-        let kubeconfig = format!(
+        Ok(fs::write(self.kubeconfig_path(), self.kubeconfig(&[("admin", token)]))?)
+    }
+
+    /// A kubeconfig for users by name and token, to stand in our folder.
+    fn kubeconfig(&self, users: &[(&str, String)]) -> String {
+        let context = |(name, _): &(&str, String)| {
+            format!("{{name: {name}, context: {{cluster: test, user: {name}}}}}")
+        };
+        let user = |(name, token): &(&str, String)| format!("{{name: {name}, user: {{token: \"{token}\"}}}}");
+        // The path is relative to the file, and what stands there is the API server's own making.
+        format!(
             r#"apiVersion: v1
 kind: Config
-current-context: test
-contexts: [{{name: test, context: {{cluster: test, user: admin}}}}]
+current-context: {current}
+contexts: [{contexts}]
 clusters: [{{name: test, cluster: {{server: "https://127.0.0.1:{port}", certificate-authority: certs/apiserver.crt}}}}]
-users: [{{name: admin, user: {{token: "{token}"}}}}]
+users: [{users}]
 "#,
+            current = users.first().map_or("", |(name, _)| name),
+            contexts = users.iter().map(context).collect::<Vec<_>>().join(", "),
             port = self.api_port,
-        );
-        Ok(fs::write(self.kubeconfig_path(), kubeconfig)?)
+            users = users.iter().map(user).collect::<Vec<_>>().join(", "),
+        )
     }
 
     fn etcd_args(&self) -> Vec<String> {

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::history::History;
 use super::truth::Truth;
+use crate::random::Random;
 use crate::server::Result;
 
 /// What is to happen.
@@ -27,22 +28,6 @@ pub(super) struct Scenario {
     pub(super) seed: u64,
     /// One fault after so many occasions, instead of whatever the seed brings.
     pub(super) fault: Option<(Fault, u32)>,
-}
-
-/// Numbers from a seed (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % limit
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
-    }
 }
 
 /// A clock that stands while something is done and leaps while all wait.
@@ -114,7 +99,7 @@ pub(super) fn run(scenario: &Scenario) -> Result<()> {
 
 impl World {
     fn new(scenario: &Scenario) -> Result<Self> {
-        let mut random = Random(scenario.seed);
+        let mut random = Random::new(scenario.seed);
         let kind = ServedKind::builtin;
         let kinds = || {
             vec![

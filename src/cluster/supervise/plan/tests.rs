@@ -78,15 +78,23 @@ async fn what_is_no_longer_planned_ends_for_a_reason() {
     };
     let whole = plan(&settings(&[]), &ways(&[&[]]).await, &discovered, &Refused::new());
     let narrow = plan(&settings(&[]), &ways(&[&["a"]]).await, &discovered, &Refused::new());
-    let now = Timestamp::from_micros(7);
-    let said = |watch: WatchKey, plan: &Plan| match farewell(&settings(&[]), &watch, &discovered, plan, now) {
-        Farewell::Vanished => "vanished".to_owned(),
+    let (seen, now) = (Timestamp::from_micros(4), Timestamp::from_micros(7));
+    let told = |watch: &WatchKey, plan: &Plan, last_seen| {
+        farewell(&settings(&[]), watch, &discovered, plan, last_seen, now)
+    };
+    let said = |watch: WatchKey, plan: &Plan| match told(&watch, plan, Some(seen)) {
+        Farewell::Vanished(mark) => {
+            assert_eq!((mark.state, mark.since, &mark.watch), (CoverageState::Gap, seen, &watch));
+            format!("{} gap", mark.reason)
+        }
         Farewell::Dismissed { mark, unfollow } => {
             assert_eq!((mark.state, mark.since, &mark.watch), (CoverageState::Excluded, now, &watch));
             format!("{} {unfollow}", mark.reason)
         }
     };
-    assert_eq!(said(watch("Widget", ""), &whole), "vanished");
+    assert_eq!(said(watch("Widget", ""), &whole), "not_served gap");
+    let unseen = told(&watch("Widget", ""), &whole, None);
+    assert!(matches!(unseen, Farewell::Vanished(mark) if mark.since == now), "it may never have been seen");
     assert_eq!(said(watch("Lease", ""), &whole), "excluded true");
     assert_eq!(said(watch("Pod", "a"), &whole), "covered false");
     assert_eq!(said(watch("Pod", "b"), &narrow), "excluded true");

@@ -1,0 +1,29 @@
+//! The stable words for why a kind is not watched, as marks of coverage carry them.
+//!
+//! They stand in the log and in answers for ever, so none of them changes its meaning; new ones may come.
+
+/// Of a gap: the cluster gives no answer, or says that it cannot give one now.
+pub const UNREACHABLE: &str = "unreachable";
+/// Of a gap: we are known and may not see it.
+pub const FORBIDDEN: &str = "forbidden";
+/// Of a gap: the credentials are not accepted.
+pub const UNAUTHORIZED: &str = "unauthorized";
+/// Of a gap: the cluster does not have the kind.
+pub const NOT_SERVED: &str = "not_served";
+/// Of a gap: the cluster cannot tell about an API group.
+pub const UNAVAILABLE: &str = "unavailable";
+/// Of a gap: the first list is not complete.
+pub const LISTING: &str = "listing";
+/// Of a gap: nobody watched for a time, or the cluster no longer knows where the watch stood.
+pub const RESTARTED: &str = "restarted";
+/// Of a gap: what the cluster answers makes no sense.
+pub const INVALID: &str = "invalid";
+/// Of a gap: another cluster answers under the name.
+pub const REPLACED: &str = "replaced";
+
+/// Of what is not followed: by the configuration, by default, or as another group has the same objects.
+pub const EXCLUDED: &str = "excluded";
+/// Of what is not followed: the cluster cannot list and watch it.
+pub const NOT_WATCHABLE: &str = "not_watchable";
+/// Of what is not followed: the watch of the whole cluster sees it too.
+pub const COVERED: &str = "covered";
