@@ -11,7 +11,7 @@ use super::scope::{Scope, looked_at, one_of};
 use super::types::{LastChange, Page, PageMetadata, WatchCoverage, WatchGap};
 use super::{PageRequest, Queries, Question, Result};
 use crate::log::{Cursor, LogReader};
-use crate::model::{At, CoverageState, Kind, Offset, Timestamp, WatchKey};
+use crate::model::{At, CoverageState, Kind, Offset, Timestamp, WatchKey, reason};
 use crate::projection::{coverage_from_i64, coverage_to_i64};
 
 /// Which watches a list of coverage holds.
@@ -65,7 +65,7 @@ fn list(
     for (kind, item) in &mut items {
         item.gaps = gaps(view, moment.offset, *kind, &item.watch.namespace)?;
         // That a first list took its time is no error.
-        item.last_error = item.gaps.iter().find(|gap| gap.reason != "listing").cloned();
+        item.last_error = item.gaps.iter().find(|gap| gap.reason != reason::LISTING).cloned();
         let held = held(view, moment, scope, *kind, &item.watch.namespace)?;
         item.resources = held.total;
         item.last_change = match held.last {
