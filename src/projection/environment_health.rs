@@ -31,6 +31,13 @@ struct Grace {
 }
 
 impl Row {
+    /// Since when a health has been known that is known now: it goes on through a time of grace that did not show.
+    fn lasts(&self, known: Option<Health>, now: Timestamp) -> Option<Timestamp> {
+        let patient = self.grace.filter(|grace| grace.until > now && grace.state == known);
+        let same = (self.known == known).then_some(self.known_since);
+        same.or(patient.map(|grace| grace.since))
+    }
+
     /// What shows, from when on, and what will show later on by itself.
     fn shown(&self) -> (Option<Health>, Timestamp, Option<Grace>) {
         (self.state, self.since, self.grace)
@@ -100,7 +107,7 @@ fn judge(at: &Apply<'_>, environment: i64, held: Option<&Row>) -> rusqlite::Resu
     let members = members(at, environment)?;
     let known = members.worst;
     // What is known goes on through a gap, so that a short one does not make an old trouble look new.
-    let known_since = held.filter(|held| held.known == known).map_or(at.observed_at, |held| held.known_since);
+    let known_since = held.and_then(|held| held.lasts(known, at.observed_at)).unwrap_or(at.observed_at);
     let grace = grace(at, held, &members, known_since);
     let (state, since, grace) = match gap(at, environment)? {
         Some(since) => (Some(Health::Unknown), since, None),

@@ -255,6 +255,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<ManualClock>,
     /// The newest offset after each step; before the first, zero.
     pub(crate) heads: Vec<Offset>,
+    rules: RuleSet,
     directory: TempDir,
 }
 
@@ -268,10 +269,15 @@ impl World {
 
     /// A world in which this has happened.
     pub(crate) fn new(events: impl IntoIterator<Item = Event>) -> Self {
+        World::judged_by(RuleSet::default(), events)
+    }
+
+    /// The same, judged by other rules.
+    pub(crate) fn judged_by(rules: RuleSet, events: impl IntoIterator<Item = Event>) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let clock = Arc::new(ManualClock::default());
         let queries = queries(directory.path(), clock.clone());
-        let mut world = World { queries, clock, heads: vec![Offset::ZERO], directory };
+        let mut world = World { queries, clock, heads: vec![Offset::ZERO], rules, directory };
         world.go_on(events);
         world
     }
@@ -292,8 +298,21 @@ impl World {
         });
         self.heads.extend(&heads[1..]);
         let mut projector =
-            Projector::open(self.directory.path(), RuleSet::default()).expect("the view opens");
+            Projector::open(self.directory.path(), self.rules.clone()).expect("the view opens");
         while projector.step().expect("the view takes the log").is_some() {}
+    }
+
+    /// Judges by other rules from here on.
+    pub(crate) fn judge_by(&mut self, rules: RuleSet) {
+        self.rules = rules;
+    }
+
+    /// Builds the view anew.
+    pub(crate) fn rebuild(&self) {
+        let rules = self.rules.clone();
+        crate::projection::build(self.directory.path(), rules, &Watermark::default())
+            .expect("the view is built");
+        self.queries.reopen();
     }
 
     /// The last step.

@@ -5,6 +5,8 @@
 mod coverage;
 mod events;
 mod filters;
+mod graph;
+mod health;
 mod hostile;
 mod moments;
 mod oracle;
