@@ -6,7 +6,7 @@
 
 mod pick;
 
-pub use pick::{Picked, Shape, pick};
+pub use pick::{Picked, Shape, pick, pick_value};
 
 use std::borrow::Cow;
 use std::collections::HashMap;

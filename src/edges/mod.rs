@@ -51,6 +51,7 @@ mod ingress;
 mod owners;
 mod pods;
 mod policies;
+mod relations;
 mod scaling;
 mod selector;
 mod storage;
@@ -65,6 +66,8 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Kind, LabelSelector, Uid};
 use crate::object::Object;
 use told::Told;
+
+pub use relations::{MAX_BYTES as MAX_RELATIONS_BYTES, MAX_RELATIONS, RelationError, Relations};
 
 /// The most edges one object may tell of; what goes beyond is left out, the owners being kept first.
 ///
@@ -186,13 +189,15 @@ pub struct EdgeRef {
     pub far: Far,
 }
 
-/// The edges an object tells of, each once, at most [`MAX_EDGES`] of them: its owners first.
+/// The edges an object tells of, each once, at most [`MAX_EDGES`] of them: its owners first, what users' relations
+/// find last.
 ///
 /// In the order of what matters more, which depends on nothing but what the object says.
-pub fn edges(object: &Object<'_>) -> Vec<EdgeRef> {
+pub fn edges(object: &Object<'_>, relations: &Relations) -> Vec<EdgeRef> {
     let mut told = Told::default();
     owners::tell(&mut told, object);
     built_in(&mut told, object);
+    relations.tell(&mut told, object);
     told.into_edges()
 }
 

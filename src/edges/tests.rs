@@ -28,8 +28,13 @@ fn line(edge: &EdgeRef) -> String {
 
 /// The edges of an object in one readable line each.
 pub(super) fn told(object: &Value) -> Vec<String> {
+    told_with(object, &Relations::default())
+}
+
+/// The same with relations.
+pub(super) fn told_with(object: &Value, relations: &Relations) -> Vec<String> {
     let text = object.to_string();
-    edges(&Object::parse(&text).unwrap()).iter().map(line).collect()
+    edges(&Object::parse(&text).unwrap(), relations).iter().map(line).collect()
 }
 
 #[test]

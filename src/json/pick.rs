@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use super::Name;
 
@@ -43,6 +44,11 @@ pub enum Picked<'a> {
 pub fn pick<'a>(text: &'a str, shape: &Shape) -> Picked<'a> {
     let mut reader = serde_json::Deserializer::from_str(text);
     shape.deserialize(&mut reader).unwrap_or(Picked::Odd)
+}
+
+/// Picks what is wanted out of a value.
+pub fn pick_value<'v>(value: &'v Value, shape: &Shape) -> Picked<'v> {
+    shape.deserialize(value).unwrap_or(Picked::Odd)
 }
 
 impl<'a> Picked<'a> {
@@ -214,6 +220,13 @@ mod tests {
         }
         assert!(pick(r#"{"name": null}"#, &SHAPE).get("name").is_absent());
         assert_eq!(pick(r#"{"labels": {"a": "b", "c": 7}}"#, &SHAPE).get("labels"), &Picked::Odd);
+    }
+
+    #[test]
+    fn a_value_is_picked_like_its_text() {
+        let value =
+            serde_json::json!({"name": "a", "labels": {"b": 7}, "volumes": [{"secret": "s"}, null], "x": 1});
+        assert_eq!(pick_value(&value, &SHAPE), pick(&value.to_string(), &SHAPE));
     }
 
     #[test]

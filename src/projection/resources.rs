@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
 use super::{OPEN, edges, health_from_i64, health_to_i64};
-use crate::edges::EdgeRef;
+use crate::edges::{EdgeRef, Relations};
 use crate::model::{DeletionCause, Health, ResourceId, ResourceKey, Timestamp, Uid, Verdict};
 use crate::object::{Object, ObjectError};
 
@@ -43,7 +43,7 @@ pub(super) fn judge(body: &str) -> State {
         State {
             verdict: crate::health::assess(&object),
             labels: labels.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
-            edges: crate::edges::edges(&object),
+            edges: crate::edges::edges(&object, &Relations::default()),
             created_at: object.metadata.creation_timestamp,
             terminating: object.metadata.deletion_timestamp,
         }

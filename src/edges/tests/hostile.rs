@@ -18,6 +18,11 @@ fn samples() -> Vec<(Value, usize)> {
     samples.into_iter().map(split).collect()
 }
 
+/// The edges of an object by what is built in.
+fn told_by(object: &Object<'_>) -> Vec<EdgeRef> {
+    edges(object, &Relations::default())
+}
+
 /// What stands in for a value that is nested too deep to be built.
 const DEEP: &str = "@deep@";
 
@@ -57,7 +62,7 @@ fn replaced(object: &Value, by: &Value) -> Vec<Value> {
 #[test]
 fn every_sample_tells_all_it_can() {
     for (sample, count) in samples() {
-        assert_eq!(edges(&Object::parse(&text(&sample)).unwrap()).len(), count, "{sample}");
+        assert_eq!(told_by(&Object::parse(&text(&sample)).unwrap()).len(), count, "{sample}");
     }
 }
 
@@ -69,7 +74,7 @@ fn another_type_in_any_place_tells_less_and_never_panics() {
         for other in &others {
             for object in replaced(&sample, other).iter().filter(|object| object.is_object()) {
                 let text = text(object);
-                let told = edges(&Object::parse(&text).unwrap());
+                let told = told_by(&Object::parse(&text).unwrap());
                 let unique: HashSet<_> = told.iter().collect();
                 assert_eq!(unique.len(), told.len(), "each edge once: {object}");
                 assert!(told.len() <= count + 1, "{told:#?} of {object}");
@@ -100,7 +105,7 @@ proptest! {
     fn the_order_of_fields_says_nothing(by in 1..20_usize) {
         for (sample, _) in samples() {
             let (one, other) = (text(&sample), text(&turned(&sample, by)));
-            prop_assert_eq!(edges(&Object::parse(&one).unwrap()), edges(&Object::parse(&other).unwrap()));
+            prop_assert_eq!(told_by(&Object::parse(&one).unwrap()), told_by(&Object::parse(&other).unwrap()));
         }
     }
 }
