@@ -4,6 +4,10 @@
 //! in place, at any depth and without recursion. It trusts that the text was validated before; on anything
 //! else it still ends and never panics, only its answer means nothing.
 
+mod pick;
+
+pub use pick::{Picked, Shape, pick, pick_value};
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;

@@ -22,6 +22,7 @@
 pub mod model;
 
 pub mod json;
+pub mod mistake;
 pub mod object;
 
 pub mod delta;

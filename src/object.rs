@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::json::Members;
+use crate::json::{Members, Picked, Shape, pick};
 use crate::model::{Kind, Timestamp};
 
 /// An object, borrowed from its JSON text.
@@ -124,6 +124,19 @@ impl<'a> Object<'a> {
     /// A top-level field as it stands in the text.
     pub fn field(&self, name: &str) -> Option<&'a str> {
         self.members.get(name)
+    }
+
+    /// All top-level fields as they stand in the text.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.members.0.iter().map(|(name, value)| (name.as_ref(), *value))
+    }
+
+    /// What a shape of members wants of the object's own fields, in one pass over those; nothing for another shape.
+    pub fn pick(&self, shape: &Shape) -> Picked<'a> {
+        let Shape::Members(wanted) = shape else { return Picked::Absent };
+        let field =
+            |(name, shape): &(&'static str, Shape)| Some((*name, pick(self.members.get(name)?, shape)));
+        Picked::Members(wanted.iter().filter_map(field).collect())
     }
 
     fn parsed(&self, name: &str) -> Value {

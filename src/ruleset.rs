@@ -1,20 +1,32 @@
-//! The rules by which objects are judged and counted: the program's own, and what users add to them.
+//! The rules by which objects are judged, linked and counted: the program's own, and what users add to them.
 
 use std::time::Duration;
 
+use crate::edges::Relations;
 use crate::model::{Kind, KindPattern, LabelSelector};
 
 /// Raise this when the program's own rules judge, link or count in another way than before.
 pub const RULES_VERSION: u32 = 4;
 
 /// What users add to the program's rules.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct RuleSet {
+    /// Links of their own.
+    pub relations: Relations,
     /// Resources whose health does not count for their environments.
     pub exceptions: Vec<Exception>,
     /// For how long a Progressing resource does not make its environment Progressing.
     pub progressing_grace: Duration,
 }
+
+/// Sets that judge alike are equal.
+impl PartialEq for RuleSet {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for RuleSet {}
 
 /// Resources whose health does not count: those of a kind, those with certain labels, or those with both.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +41,11 @@ impl RuleSet {
     /// Tells this set of rules from every other: the version of the program's rules and, where users added to
     /// them, a digest of what they added, such as `4+0c5f0d2a9b1e`.
     pub fn name(&self) -> String {
-        if self.exceptions.is_empty() && self.progressing_grace.is_zero() {
+        if self.relations.is_empty() && self.exceptions.is_empty() && self.progressing_grace.is_zero() {
             return RULES_VERSION.to_string();
         }
         let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.relations.digest());
         hasher.update(&self.progressing_grace.as_micros().to_le_bytes());
         for Exception { kind, labels } in &self.exceptions {
             let kind = kind.as_ref().map(ToString::to_string).unwrap_or_default();

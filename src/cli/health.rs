@@ -1,12 +1,8 @@
 //! `strandline health`: what objects say about their health, without a server.
 
-use std::io::Read;
-use std::path::Path;
-
-use super::args::{HealthArgs, LineFormat, ObjectsArgs};
-use super::documents::{self, Found, Unreadable};
+use super::args::HealthArgs;
 use super::error::CliError;
-use super::output::{Paint, write};
+use super::objects::{Shown, look};
 use super::table::{Cell, Table};
 use crate::health;
 use crate::model::Verdict;
@@ -15,25 +11,9 @@ use crate::object::Object;
 /// How much of a message stands in a table.
 const MESSAGE_MAX: usize = 100;
 
-/// Judges the objects of a file; those that cannot be read are told, and the others judged all the same.
+/// Judges the objects of a file.
 pub(super) fn health(args: &HealthArgs) -> Result<(), CliError> {
-    let text = read(&args.objects.file)?;
-    let mut judged = Vec::new();
-    let mut unreadable = Vec::new();
-    for document in documents::read(&text) {
-        match document.and_then(|found| judge(&found)) {
-            Ok(one) => judged.push(one),
-            Err(problem) => unreadable.push(problem),
-        }
-    }
-    if judged.is_empty() && unreadable.is_empty() {
-        eprintln!("No objects found.");
-        return Ok(());
-    }
-    if !judged.is_empty() {
-        write(&shown(&judged, &args.objects)?)?;
-    }
-    failures(&unreadable, judged.len())
+    look(&args.objects, judge)
 }
 
 /// An object's name and kind with the verdict on it.
@@ -43,36 +23,21 @@ struct Judged {
     verdict: Verdict,
 }
 
-fn read(file: &Path) -> Result<String, CliError> {
-    let failed = |error: std::io::Error| CliError::new(format!("reading {}", file.display()), error);
-    if file != Path::new("-") {
-        return std::fs::read_to_string(file).map_err(failed);
-    }
-    let mut text = String::new();
-    std::io::stdin().lock().read_to_string(&mut text).map_err(failed)?;
-    Ok(text)
-}
-
-fn judge(found: &Found) -> Result<Judged, Unreadable> {
-    let object = Object::parse(&found.text).map_err(|error| found.unreadable(error))?;
-    Ok(Judged {
+fn judge(object: &Object<'_>) -> Judged {
+    Judged {
         name: object.metadata.name.to_string(),
         kind: object.kind.to_string(),
-        verdict: health::assess(&object),
-    })
+        verdict: health::assess(object),
+    }
 }
 
-fn shown(judged: &[Judged], args: &ObjectsArgs) -> Result<String, CliError> {
-    match args.output {
-        LineFormat::Table => Ok(table(judged).render(Paint::for_stdout(args.color), !args.no_headers)),
-        LineFormat::Json => {
-            let line = |one: &Judged| serde_json::to_string(&one.verdict).map(|line| line + "\n");
-            judged
-                .iter()
-                .map(line)
-                .collect::<Result<_, _>>()
-                .map_err(|error| CliError::new("writing a verdict", error))
-        }
+impl Shown for Judged {
+    fn line(&self) -> serde_json::Result<String> {
+        serde_json::to_string(&self.verdict)
+    }
+
+    fn table(all: &[Self]) -> Table {
+        table(all)
     }
 }
 
@@ -103,23 +68,14 @@ fn shortened(message: &str) -> String {
     }
 }
 
-fn failures(unreadable: &[Unreadable], judged: usize) -> Result<(), CliError> {
-    let Some((last, others)) = unreadable.split_last() else { return Ok(()) };
-    let failure = |problem: &Unreadable| CliError::new("reading the objects", problem);
-    for problem in others {
-        eprintln!("{}", failure(problem).lines());
-    }
-    Err(failure(last).hint(format!("the other {judged} objects were judged")))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::args::ColorChoice;
-    use super::super::error::Exit;
+    use super::super::args::{ColorChoice, LineFormat, ObjectsArgs};
+    use super::super::objects::{all, shown};
     use super::*;
 
     fn judged(text: &str) -> Vec<Judged> {
-        documents::read(text).into_iter().filter_map(|document| judge(&document.ok()?).ok()).collect()
+        all(text, judge).0
     }
 
     fn args(output: LineFormat) -> ObjectsArgs {
@@ -152,14 +108,5 @@ mod tests {
     fn long_messages_are_cut_on_one_line() {
         assert_eq!(shortened("a\n  b"), "a b");
         assert_eq!(shortened(&"é".repeat(101)), format!("{}…", "é".repeat(100)));
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_a_failure_that_names_it() {
-        let problem = documents::read("kind: A\n---\n7\n").into_iter().find_map(Result::err);
-        let failure = failures(problem.as_slice(), 1).err();
-        let failure = failure.map(|failure| (failure.to_string(), failure.exit));
-        let expected = "reading the objects: document 2, line 3: not an object".to_owned();
-        assert_eq!(failure, Some((expected, Exit::Failure)));
     }
 }

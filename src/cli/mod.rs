@@ -11,6 +11,7 @@ mod documents;
 mod error;
 mod health;
 mod kinds;
+mod objects;
 mod output;
 mod read;
 mod serve;

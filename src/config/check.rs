@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_saphyr::{Location, Spanned};
 
-use super::error::{Mistake, closest};
 use super::file::{Environment, File};
 use super::{ClusterConfig, Config, DATA, LISTEN};
+use crate::mistake::{Mistake, closest};
 use crate::model::{EnvironmentId, EnvironmentSpec, Target, Tier, is_dns_label, slug};
 
 type Labels = BTreeMap<String, String>;

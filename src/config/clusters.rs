@@ -6,9 +6,10 @@ use std::str::FromStr;
 use serde_saphyr::{Location, Spanned};
 
 use super::check::Check;
-use super::error::Mistake;
+
 use super::file::{Cluster, File, Watcher};
 use super::{ClusterAccess, ClusterConfig, WatcherConfig};
+use crate::mistake::Mistake;
 use crate::model::{EnvironmentId, KindPattern, LabelSelector};
 
 impl Check {

@@ -22,6 +22,7 @@ pub(super) struct File {
     pub(super) environments: Vec<Environment>,
     #[serde(default)]
     pub(super) health: Health,
+    pub(super) relations: Option<Spanned<String>>,
 }
 
 /// How health is judged and counted.

@@ -15,8 +15,9 @@ mod tests;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-pub use error::{ConfigError, Mistake};
+pub use error::ConfigError;
 
+use crate::mistake::of_syntax;
 use crate::model::{ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector};
 use crate::ruleset::RuleSet;
 
@@ -128,7 +129,6 @@ pub fn load(path: &Path) -> Result<Config, ConfigError> {
 /// With every mistake found.
 pub fn parse(text: &str, origin: &Path) -> Result<Config, ConfigError> {
     let mistaken = |mistakes| ConfigError::Mistakes { path: origin.to_owned(), mistakes };
-    let file: file::File =
-        serde_saphyr::from_str(text).map_err(|error| mistaken(vec![error::of_syntax(&error)]))?;
+    let file: file::File = serde_saphyr::from_str(text).map_err(|error| mistaken(vec![of_syntax(&error)]))?;
     check::check(file, origin).map_err(mistaken)
 }

@@ -2,9 +2,61 @@
 //!
 //! Each object names its own ends, so edges are found one object at a time and in any order of arrival; what
 //! the other end is called stands in [`Far`] until it arrives. Pure: no clock, no store.
+//!
+//! An edge goes from cause to dependent. What is named is the cause of what names it, unless naming is acting: who
+//! selects, routes or scales is the cause, and so is a binding or a policy that is put on something, and a volume
+//! that bears a claim. `<-` below means that the far end is the cause.
+//!
+//! | kind | field | edge |
+//! |---|---|---|
+//! | any | `metadata.ownerReferences` | `<- owns` the owner, by uid |
+//! | Pod | `nodeName`, `serviceAccountName`, `priorityClassName`, `runtimeClassName`, `imagePullSecrets`, `resourceClaims` | `<- references` |
+//! | Pod | `volumes` (with `projected` and the Secrets of drivers), `env`, `envFrom` of all containers | `<- mounts` PersistentVolumeClaim, ConfigMap, Secret, ClusterTrustBundle |
+//! | Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job, CronJob, PodTemplate | the template | as its Pods, unless a Deployment or CronJob made it |
+//! | StatefulSet | `serviceName` | `<- references` Service |
+//! | Service | `selector`, unless empty | `-> selects` Pods |
+//! | EndpointSlice | label `kubernetes.io/service-name` | `<- owns` Service |
+//! | Endpoints | its name | `<- owns` Service |
+//! | EndpointSlice, Endpoints | `targetRef` | `-> routes` Pod |
+//! | PodDisruptionBudget, NetworkPolicy | `selector`, `podSelector`; empty for all of the namespace | `-> selects` Pods |
+//! | Ingress | backends | `-> routes` Service, or what it names |
+//! | Ingress | `tls`, `ingressClassName` | `<- references` Secret, IngressClass |
+//! | IngressClass, GatewayClass, Gateway | parameters | `<- references` |
+//! | Gateway, ListenerSet | `gatewayClassName`, certificates | `<- references` GatewayClass, Secret, ConfigMap |
+//! | ListenerSet, HTTPRoute, GRPCRoute, TCPRoute, TLSRoute, UDPRoute | `parentRef`, `parentRefs` | `<- routes` Gateway |
+//! | the routes | `backendRefs`, mirrors | `-> routes` Service |
+//! | the routes | `extensionRef` | `<- references` |
+//! | BackendTLSPolicy | `targetRefs` | `-> references` Service |
+//! | BackendTLSPolicy | `caCertificateRefs` | `<- references` ConfigMap |
+//! | HorizontalPodAutoscaler, VerticalPodAutoscaler | `scaleTargetRef`, `targetRef` | `-> scales` |
+//! | PersistentVolumeClaim | `volumeName`, classes, data sources | `<- references` |
+//! | PersistentVolume | `claimRef` | `-> references` PersistentVolumeClaim |
+//! | PersistentVolume | classes, Secrets of its driver | `<- references` |
+//! | VolumeAttachment | volume, `nodeName` | `<- references` |
+//! | VolumeSnapshot | source, class | `<- references` |
+//! | VolumeSnapshotContent | `volumeSnapshotRef` | `-> references` VolumeSnapshot |
+//! | ServiceAccount | `secrets`, `imagePullSecrets` | `<- references` Secret |
+//! | RoleBinding, ClusterRoleBinding | `roleRef` | `<- references` Role, ClusterRole |
+//! | RoleBinding, ClusterRoleBinding | `subjects` that are accounts | `-> references` ServiceAccount |
+//! | ValidatingWebhookConfiguration, MutatingWebhookConfiguration, APIService, CustomResourceDefinition | `service` of a client | `-> routes` Service |
+//! | ValidatingAdmissionPolicyBinding, MutatingAdmissionPolicyBinding | `policyName` | `<- references` |
+//! | CustomResourceDefinition | group and kind | `-> references` every instance |
+//!
+//! What is missing, has another type, or can name nothing tells of nothing.
 
+mod access;
+mod extensions;
+mod gateway;
+mod ingress;
 mod owners;
-mod well_known;
+mod pods;
+mod policies;
+mod relations;
+mod scaling;
+mod selector;
+mod storage;
+mod told;
+mod traffic;
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,6 +65,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Kind, LabelSelector, Uid};
 use crate::object::Object;
+use told::Told;
+
+pub use relations::{MAX_BYTES as MAX_RELATIONS_BYTES, MAX_RELATIONS, RelationError, Relations};
 
 /// The most edges one object may tell of; what goes beyond is left out, the owners being kept first.
 ///
@@ -134,58 +189,62 @@ pub struct EdgeRef {
     pub far: Far,
 }
 
-/// The edges an object tells of, each once, at most [`MAX_EDGES`] of them.
-pub fn edges(object: &Object<'_>) -> Vec<EdgeRef> {
-    let mut found = owners::edges(object);
-    found.extend(well_known::edges(object));
-    found.truncate(MAX_EDGES);
-    found
+/// The edges an object tells of, each once, at most [`MAX_EDGES`] of them: its owners first, what users' relations
+/// find last.
+///
+/// In the order of what matters more, which depends on nothing but what the object says.
+pub fn edges(object: &Object<'_>, relations: &Relations) -> Vec<EdgeRef> {
+    let mut told = Told::default();
+    owners::tell(&mut told, object);
+    built_in(&mut told, object);
+    relations.tell(&mut told, object);
+    told.into_edges()
+}
+
+/// What kinds of Kubernetes itself tell by their fields.
+fn built_in(told: &mut Told, object: &Object<'_>) {
+    match (object.group(), &*object.kind) {
+        ("", "Pod") => pods::pod(told, object),
+        ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
+        | ("", "ReplicationController")
+        | ("batch", "Job") => pods::workload(told, object),
+        ("batch", "CronJob") => pods::cron_job(told, object),
+        ("", "PodTemplate") => pods::pod_template(told, object),
+        ("", "Service") => traffic::service(told, object),
+        ("", "Endpoints") => traffic::endpoints(told, object),
+        ("discovery.k8s.io", "EndpointSlice") => traffic::endpoint_slice(told, object),
+        ("policy", "PodDisruptionBudget") => policies::disruption_budget(told, object),
+        ("networking.k8s.io", "NetworkPolicy") => policies::network_policy(told, object),
+        ("networking.k8s.io" | "extensions", "Ingress") => ingress::ingress(told, object),
+        ("networking.k8s.io", "IngressClass") => ingress::class(told, object),
+        ("gateway.networking.k8s.io" | "gateway.networking.x-k8s.io", kind) => match kind {
+            "GatewayClass" | "Gateway" | "ListenerSet" | "XListenerSet" => gateway::gateway(told, object),
+            "HTTPRoute" | "GRPCRoute" | "TCPRoute" | "TLSRoute" | "UDPRoute" => gateway::route(told, object),
+            "BackendTLSPolicy" => gateway::backend_policy(told, object),
+            _ => {}
+        },
+        ("", "PersistentVolumeClaim") => storage::claim(told, object),
+        ("", "PersistentVolume") => storage::volume(told, object),
+        ("storage.k8s.io", "VolumeAttachment") => storage::attachment(told, object),
+        ("snapshot.storage.k8s.io", "VolumeSnapshot" | "VolumeSnapshotContent") => {
+            storage::snapshot(told, object);
+        }
+        ("", "ServiceAccount") => access::account(told, object),
+        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => access::binding(told, object),
+        ("autoscaling", "HorizontalPodAutoscaler") | ("autoscaling.k8s.io", "VerticalPodAutoscaler") => {
+            scaling::autoscaler(told, object);
+        }
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => extensions::definition(told, object),
+        ("apiregistration.k8s.io", "APIService") => extensions::api_service(told, object),
+        ("admissionregistration.k8s.io", kind) => match kind {
+            "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
+                extensions::webhooks(told, object);
+            }
+            _ => extensions::policy_binding(told, object),
+        },
+        _ => {}
+    }
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot read its own fixture has failed")]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    /// The edges of an object in one readable line each.
-    pub(super) fn told(object: &Value) -> Vec<String> {
-        let text = object.to_string();
-        let line = |edge: &EdgeRef| {
-            let arrow = match edge.direction {
-                Direction::FromFar => "<-",
-                Direction::ToFar => "->",
-            };
-            match &edge.far {
-                Far::Uid { uid, kind, name } => format!("{arrow} {} {kind} {name} {uid}", edge.kind),
-                Far::Key { kind, namespace, name } => {
-                    format!("{arrow} {} {kind} {namespace}/{name}", edge.kind)
-                }
-                Far::Matching { kind, namespace, selector } => {
-                    format!("{arrow} {} {kind} {namespace}/[{selector}]", edge.kind)
-                }
-                Far::Every { kind } => format!("{arrow} {} {kind} *", edge.kind),
-            }
-        };
-        edges(&Object::parse(&text).unwrap()).iter().map(line).collect()
-    }
-
-    #[test]
-    fn an_object_tells_of_a_thousand_edges_at_most() {
-        let owners: Vec<_> =
-            (0..5000).map(|n| json!({"kind": "A", "name": "a", "uid": n.to_string()})).collect();
-        let told = told(&json!({"metadata": {"uid": "x", "ownerReferences": owners}}));
-        assert_eq!(told.len(), MAX_EDGES);
-        assert_eq!(told[0], "<- owns A a 0");
-    }
-
-    #[test]
-    fn kinds_survive_their_word() {
-        for kind in EdgeKind::ALL {
-            assert_eq!(kind.as_str().parse(), Ok(kind));
-            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
-        }
-        assert!("own".parse::<EdgeKind>().unwrap_err().contains("one of owns, selects"));
-    }
-}
+mod tests;

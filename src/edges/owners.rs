@@ -2,27 +2,24 @@
 
 use std::collections::HashSet;
 
-use super::{Direction, EdgeKind, EdgeRef, Far};
+use super::told::Told;
+use super::{EdgeKind, Far};
 use crate::model::Uid;
 use crate::object::Object;
 
-/// An edge from each owner, by uid; an object that claims to own itself or names an owner twice adds nothing.
-pub(super) fn edges(object: &Object<'_>) -> Vec<EdgeRef> {
+/// An edge from each owner, by uid; an object that claims to own itself adds nothing.
+pub(super) fn tell(told: &mut Told, object: &Object<'_>) {
     let metadata = &object.metadata;
     let mut seen = HashSet::new();
     let owners = metadata.owner_references.iter();
-    owners
-        .filter(|owner| !owner.uid.is_empty() && owner.uid != metadata.uid && seen.insert(&owner.uid))
-        .map(|owner| EdgeRef {
-            kind: EdgeKind::Owns,
-            direction: Direction::FromFar,
-            far: Far::Uid {
-                uid: Uid::new(owner.uid.as_ref()),
-                kind: owner.group_kind(),
-                name: owner.name.to_string(),
-            },
-        })
-        .collect()
+    for owner in owners.filter(|owner| !owner.uid.is_empty() && owner.uid != metadata.uid) {
+        // Whoever is named twice may be named differently.
+        if told.is_full() || !seen.insert(&owner.uid) {
+            continue;
+        }
+        let (uid, name) = (Uid::new(owner.uid.as_ref()), owner.name.to_string());
+        told.from(EdgeKind::Owns, Some(Far::Uid { uid, kind: owner.group_kind(), name }));
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,121 @@
+//! Ingresses, in all versions there have been.
+
+use super::EdgeKind::{References, Routes};
+use super::told::{Defaults, REFERENCE, Told, named, referenced};
+use crate::json::{Picked, Shape};
+use crate::object::Object;
+
+/// A backend of today names a Service or another object; one of v1beta1 holds the name of the Service itself.
+const BACKEND: Shape = Shape::Members(&[
+    ("service", Shape::Members(&[("name", Shape::Text)])),
+    ("resource", REFERENCE),
+    ("serviceName", Shape::Text),
+]);
+
+const INGRESS: Shape = Shape::Members(&[(
+    "spec",
+    Shape::Members(&[
+        ("ingressClassName", Shape::Text),
+        ("defaultBackend", BACKEND),
+        ("backend", BACKEND),
+        (
+            "rules",
+            Shape::Each(&Shape::Members(&[(
+                "http",
+                Shape::Members(&[("paths", Shape::Each(&Shape::Members(&[("backend", BACKEND)])))]),
+            )])),
+        ),
+        ("tls", Shape::Each(&Shape::Members(&[("secretName", Shape::Text)]))),
+    ]),
+)]);
+
+const CLASS: Shape = Shape::Members(&[("spec", Shape::Members(&[("parameters", REFERENCE)]))]);
+
+/// An Ingress: its class, the Services behind it, and the Secrets with its certificates.
+pub(super) fn ingress(told: &mut Told, object: &Object<'_>) {
+    let namespace = &*object.metadata.namespace;
+    let picked = object.pick(&INGRESS);
+    let spec = picked.get("spec");
+    told.from(References, named("networking.k8s.io", "IngressClass", "", spec.text_of("ingressClassName")));
+    for field in ["defaultBackend", "backend"] {
+        backend(told, namespace, spec.get(field));
+    }
+    for rule in spec.items_of("rules") {
+        for path in rule.get("http").items_of("paths") {
+            backend(told, namespace, path.get("backend"));
+        }
+    }
+    for tls in spec.items_of("tls") {
+        told.from(References, named("", "Secret", namespace, tls.text_of("secretName")));
+    }
+}
+
+/// An IngressClass: the parameters it names, in a namespace or of the whole cluster.
+pub(super) fn class(told: &mut Told, object: &Object<'_>) {
+    let defaults = Defaults { group: "", kind: "", namespace: "" };
+    told.from(References, referenced(object.pick(&CLASS).get("spec").get("parameters"), defaults));
+}
+
+fn backend(told: &mut Told, namespace: &str, backend: &Picked<'_>) {
+    if told.is_full() {
+        return;
+    }
+    let service = backend.get("service").text_of("name").or(backend.text_of("serviceName"));
+    told.to(Routes, named("", "Service", namespace, service));
+    let defaults = Defaults { group: "", kind: "", namespace };
+    told.to(Routes, referenced(backend.get("resource"), defaults));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::told;
+
+    #[test]
+    fn an_ingress_routes_to_services_and_reads_certificates() {
+        let service = |name: &str| json!({"service": {"name": name, "port": {"number": 80}}});
+        let ingress = json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+            "metadata": {"namespace": "shop", "name": "web"}, "spec": {
+                "ingressClassName": "nginx",
+                "defaultBackend": service("fallback"),
+                "rules": [
+                    {"host": "shop.example.org", "http": {"paths": [
+                        {"path": "/", "backend": service("web")}, {"path": "/api", "backend": service("api")},
+                        {"path": "/old", "backend": service("web")},
+                        {"path": "/files", "backend": {"resource": {"apiGroup": "k8s.example.org", "kind": "Bucket", "name": "files"}}}]}},
+                    {"host": "empty.example.org"}],
+                "tls": [{"hosts": ["shop.example.org"], "secretName": "shop-tls"}, {"hosts": ["other"]}]}});
+        assert_eq!(
+            told(&ingress),
+            [
+                "<- references IngressClass.networking.k8s.io /nginx",
+                "-> routes Service shop/fallback",
+                "-> routes Service shop/web",
+                "-> routes Service shop/api",
+                "-> routes Bucket.k8s.example.org shop/files",
+                "<- references Secret shop/shop-tls",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_ingress_of_the_old_versions_names_services_otherwise() {
+        for version in ["networking.k8s.io/v1beta1", "extensions/v1beta1"] {
+            let backend = |name: &str| json!({"serviceName": name, "servicePort": 80});
+            let ingress = json!({"apiVersion": version, "kind": "Ingress", "metadata": {"namespace": "shop"}, "spec": {
+                "backend": backend("web"), "rules": [{"http": {"paths": [{"backend": backend("api")}]}}]}});
+            assert_eq!(told(&ingress), ["-> routes Service shop/web", "-> routes Service shop/api"]);
+        }
+    }
+
+    #[test]
+    fn a_class_names_its_parameters() {
+        let class = json!({"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "x"},
+            "spec": {"controller": "x", "parameters": {"apiGroup": "x.io", "kind": "Parameters", "name": "p"}}});
+        assert_eq!(told(&class), ["<- references Parameters.x.io /p"]);
+        let mut scoped = class;
+        scoped["spec"]["parameters"]["namespace"] = json!("infra");
+        assert_eq!(told(&scoped), ["<- references Parameters.x.io infra/p"]);
+    }
+}

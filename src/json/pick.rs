@@ -1,0 +1,238 @@
+//! Some members of a JSON text, picked out of it without building the rest.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::Name;
+
+/// What is wanted of a value; everything else in it is passed over.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// The value itself, if it is text.
+    Text,
+    /// An object all of whose values are text, under any names.
+    Texts,
+    /// Of an object these members.
+    Members(&'static [(&'static str, Shape)]),
+    /// Of a list every item.
+    Each(&'static Shape),
+}
+
+/// What was found where something was wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Picked<'a> {
+    /// Nothing, or null.
+    Absent,
+    /// Something of another type than was wanted.
+    Odd,
+    /// Text.
+    Text(Cow<'a, str>),
+    /// Texts by their names, in their order; of a name that stands there twice, both.
+    Texts(Vec<(Cow<'a, str>, Cow<'a, str>)>),
+    /// The members that were wanted and are there.
+    Members(Vec<(&'static str, Picked<'a>)>),
+    /// Items, as many as the list has.
+    Each(Vec<Picked<'a>>),
+}
+
+/// Picks what is wanted out of a JSON text; [`Picked::Odd`] where that cannot be read.
+///
+/// Takes one pass over the text, and as much memory as there is of what is wanted.
+pub fn pick<'a>(text: &'a str, shape: &Shape) -> Picked<'a> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    shape.deserialize(&mut reader).unwrap_or(Picked::Odd)
+}
+
+/// Picks what is wanted out of a value.
+pub fn pick_value<'v>(value: &'v Value, shape: &Shape) -> Picked<'v> {
+    shape.deserialize(value).unwrap_or(Picked::Odd)
+}
+
+impl<'a> Picked<'a> {
+    /// A member; [`Picked::Absent`] of what is no object.
+    pub fn get(&self, name: &str) -> &Picked<'a> {
+        let Picked::Members(members) = self else { return &Picked::Absent };
+        members.iter().find(|(of, _)| *of == name).map_or(&Picked::Absent, |(_, value)| value)
+    }
+
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        if let Picked::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The text of a member.
+    pub fn text_of(&self, name: &str) -> Option<&str> {
+        self.get(name).text()
+    }
+
+    /// The items; none of what is no list.
+    pub fn items(&self) -> &[Picked<'a>] {
+        if let Picked::Each(items) = self { items } else { &[] }
+    }
+
+    /// The items of a member.
+    pub fn items_of(&self, name: &str) -> &[Picked<'a>] {
+        self.get(name).items()
+    }
+
+    /// Whether nothing stands there.
+    pub fn is_absent(&self) -> bool {
+        *self == Picked::Absent
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &Shape {
+    type Value = Picked<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &Shape {
+    type Value = Picked<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Picked::Absent)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Picked::Odd)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Picked::Odd)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(Picked::Odd)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Picked::Odd)
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(if matches!(self, Shape::Text) { Picked::Text(Cow::Borrowed(text)) } else { Picked::Odd })
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(if matches!(self, Shape::Text) { Picked::Text(Cow::Owned(text.to_owned())) } else { Picked::Odd })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let Shape::Each(shape) = self else {
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(Picked::Odd);
+        };
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element_seed(*shape)? {
+            items.push(item);
+        }
+        Ok(Picked::Each(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        match self {
+            Shape::Members(wanted) => members(wanted, map),
+            Shape::Texts => texts(map),
+            Shape::Text | Shape::Each(_) => passed_over(map),
+        }
+    }
+}
+
+/// Of members with the same name the last one counts.
+fn members<'de, A: MapAccess<'de>>(
+    wanted: &'static [(&'static str, Shape)],
+    mut map: A,
+) -> Result<Picked<'de>, A::Error> {
+    let mut found: Vec<(&'static str, Picked<'de>)> = Vec::new();
+    while let Some(Name(key)) = map.next_key()? {
+        let Some((name, shape)) = wanted.iter().find(|(name, _)| *name == key) else {
+            map.next_value::<IgnoredAny>()?;
+            continue;
+        };
+        let value = map.next_value_seed(shape)?;
+        match found.iter_mut().find(|(of, _)| of == name) {
+            Some((_, before)) => *before = value,
+            None => found.push((name, value)),
+        }
+    }
+    Ok(Picked::Members(found))
+}
+
+fn texts<'de, A: MapAccess<'de>>(mut map: A) -> Result<Picked<'de>, A::Error> {
+    let mut found = Vec::new();
+    while let Some(Name(key)) = map.next_key()? {
+        match map.next_value_seed(&Shape::Text)? {
+            Picked::Text(text) => found.push((key, text)),
+            _ => return passed_over(map),
+        }
+    }
+    Ok(Picked::Texts(found))
+}
+
+fn passed_over<'de, A: MapAccess<'de>>(mut map: A) -> Result<Picked<'de>, A::Error> {
+    while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+    Ok(Picked::Odd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape::Members(&[
+        ("name", Shape::Text),
+        ("labels", Shape::Texts),
+        ("volumes", Shape::Each(&Shape::Members(&[("secret", Shape::Text)]))),
+    ]);
+
+    #[test]
+    fn what_is_wanted_is_found_and_nothing_else() {
+        let text = r#"{"other": [{"name": "x"}], "name": "a", "labels": {"b": "c", "d\n": "e\"f"},
+            "volumes": [{"secret": "s", "mode": 7}, {}, 3], "n\u0061me": "later"}"#;
+        let picked = pick(text, &SHAPE);
+        assert_eq!(picked.text_of("name"), Some("later"));
+        let pair = |name: &'static str, value: &'static str| (name.into(), value.into());
+        assert_eq!(*picked.get("labels"), Picked::Texts(vec![pair("b", "c"), pair("d\n", "e\"f")]));
+        let secrets: Vec<_> = picked.items_of("volumes").iter().map(|item| item.text_of("secret")).collect();
+        assert_eq!(secrets, [Some("s"), None, None]);
+        assert!(picked.get("other").is_absent());
+    }
+
+    #[test]
+    fn another_type_is_odd_and_costs_nothing_beside_it() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        for odd in ["7", "-1", "1.5", "true", "[1, {}]", r#"{"a": {"b": 1}, "c": []}"#, &deep] {
+            for name in ["labels", "name"] {
+                let text = format!(r#"{{"{name}": {odd}, "volumes": [{{"secret": "s"}}]}}"#);
+                let picked = pick(&text, &SHAPE);
+                assert_eq!(picked.get(name), &Picked::Odd, "{name}");
+                assert_eq!(picked.items_of("volumes").len(), 1, "{name}");
+            }
+        }
+        assert!(pick(r#"{"name": null}"#, &SHAPE).get("name").is_absent());
+        assert_eq!(pick(r#"{"labels": {"a": "b", "c": 7}}"#, &SHAPE).get("labels"), &Picked::Odd);
+    }
+
+    #[test]
+    fn a_value_is_picked_like_its_text() {
+        let value =
+            serde_json::json!({"name": "a", "labels": {"b": 7}, "volumes": [{"secret": "s"}, null], "x": 1});
+        assert_eq!(pick_value(&value, &SHAPE), pick(&value.to_string(), &SHAPE));
+    }
+
+    #[test]
+    fn what_is_no_json_is_odd() {
+        for text in ["", "{", r#"{"name": "#, r#"{"name": "\ud800"}"#] {
+            assert_eq!(pick(text, &SHAPE), Picked::Odd, "{text}");
+        }
+    }
+}
