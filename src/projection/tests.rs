@@ -5,6 +5,7 @@
 mod coverage;
 mod events;
 mod fold;
+mod graph;
 
 use self::fold::{Told, fold, uid_of, world};
 use std::collections::{BTreeMap, BTreeSet};
