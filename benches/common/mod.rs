@@ -256,7 +256,7 @@ pub(crate) fn watch(kind: &str) -> WatchKey {
     WatchKey { cluster: "bench".into(), kind: Kind::new("", kind), namespace: String::new() }
 }
 
-const KINDS: [&str; 4] = ["Deployment", "ReplicaSet", "EndpointSlice", "Pod"];
+const KINDS: [&str; 5] = ["Deployment", "ReplicaSet", "EndpointSlice", "Service", "Pod"];
 
 /// A log with its writer's thread.
 pub(crate) struct Log {

@@ -230,6 +230,49 @@ fn what_is_left_out_must_be_there_to_be_left_out() {
 }
 
 #[test]
+fn rules_of_health_and_relations_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("relations.yaml"),
+        "relations:\n  - {name: a, edge: owns, object: {group: example.org, kind: A}, direction: to_target, path: $.spec.b, target: {kind: Secret}}\n",
+    )
+    .unwrap();
+    let text = "relations: relations.yaml
+health:
+  progressing_grace: 2m30s
+  ignore:
+    - kind: Job.batch
+    - {kind: Pod, labels: 'tier in (debug,canary)'}
+";
+    let config = parse(text, &folder.path().join("strandline.yaml")).unwrap();
+    assert_eq!(config.rules.progressing_grace, std::time::Duration::from_secs(150));
+    assert!(!config.rules.relations.is_empty());
+    let label = |name: &str| (name == "tier").then_some("debug");
+    assert!(!config.rules.counts(&crate::model::Kind::new("", "Pod"), label));
+    assert!(config.rules.counts(&crate::model::Kind::new("apps", "Deployment"), label));
+    assert_eq!(parse("{}", Path::new("x")).unwrap().rules, crate::ruleset::RuleSet::default());
+}
+
+#[test]
+fn rules_that_are_none_are_told_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bad.yaml"), "relations:\n  - {name: a, edge: owned}\n").unwrap();
+    let cases = [
+        ("health: {progressing_grace: soon}", "1:29: `soon` is not a duration"),
+        ("health: {ignore: [{}]}", "1:19: an entry of `ignore` has neither `kind` nor `labels`"),
+        ("health: {ignore: [{kind: pods}]}", "`pods` is not a kind"),
+        ("health: {ignore: [{labels: 'a b'}]}", "`b` is not one of"),
+        ("health: {grace: 1m}", "unknown key `grace`"),
+        ("relations: none.yaml", "none.yaml cannot be read"),
+        ("relations: bad.yaml", "bad.yaml:2:"),
+    ];
+    for (text, expected) in cases {
+        let told = parse(text, &folder.path().join("strandline.yaml")).unwrap_err().to_string();
+        assert!(told.contains(expected), "{text}: {told}");
+    }
+}
+
+#[test]
 fn kinds_and_labels_are_checked() {
     check(
         "clusters: [{name: one, include: [Pod, pods], exclude: ['*.']}]\n",

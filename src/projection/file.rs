@@ -104,3 +104,8 @@ pub(super) fn rule_set(connection: &Connection, name: &str) -> rusqlite::Result<
     connection.execute("INSERT OR IGNORE INTO rule_set (name) VALUES (?1)", [name])?;
     connection.query_row("SELECT id FROM rule_set WHERE name = ?1", [name], |row| row.get(0))
 }
+
+/// Whether rules other than these judged a part of the view.
+pub(super) fn has_other_rules(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT EXISTS (SELECT 1 FROM rule_set WHERE id <> ?1)", [id], |row| row.get(0))
+}

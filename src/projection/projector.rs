@@ -107,6 +107,14 @@ impl Projector {
         self.checkpoint
     }
 
+    /// Whether a part of the view was judged by other rules, as its answers say; building it anew judges all alike.
+    ///
+    /// # Errors
+    /// When the view cannot be read.
+    pub fn has_other_rules(&self) -> Result<bool, ProjectorError> {
+        Ok(file::has_other_rules(&self.view, self.rule_set_id)?)
+    }
+
     /// Applies the next batch and tells what it touched; none when the view holds all of the log.
     ///
     /// # Errors

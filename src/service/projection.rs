@@ -69,6 +69,12 @@ impl Projection {
     /// Follows the log until asked to stop or until a reader meets damage.
     fn follow(&self) -> Result<(), ProjectorError> {
         let mut projector = Projector::open(&self.data, self.rules.clone())?;
+        if projector.has_other_rules()? {
+            tracing::warn!(
+                rules = self.rules.name(),
+                "earlier changes were judged by other rules; `strandline rebuild` judges them anew"
+            );
+        }
         self.status.checkpoint().set(projector.checkpoint());
         self.status.set_usable(true);
         let stop = || self.stopping.is_cancelled() || self.status.is_damaged();

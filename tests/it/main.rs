@@ -8,6 +8,7 @@ mod control_plane;
 mod doctor;
 mod faults;
 mod fleet;
+mod graph;
 mod hostile;
 mod random;
 mod secrets;

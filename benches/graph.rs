@@ -1,0 +1,182 @@
+//! The graph of an environment of 20,000 Pods against that of one of 20, as users ask for it: collapsed, worst first,
+//! now and at a past moment; with the way to what is wrong and the first pages of its list.
+//!
+//! Limits are those of the design: a grouped graph of 20,000 Pods within 30 ms.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use divan::Bencher;
+use serde_json::{Value, json};
+use strandline::clock::SystemClock;
+use strandline::digest::Digest;
+use strandline::log::Observation;
+use strandline::model::{
+    At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Offset, ResourceVersion, Target, Tier, Uid,
+};
+use strandline::projection::{Projector, ViewStatus};
+use strandline::query::{Collapse, GraphFilter, PageRequest, Queries, ResourceFilter, ResourceOrder, Scope};
+use strandline::ruleset::RuleSet;
+use strandline::store::Watermark;
+use tokio::runtime::Runtime;
+
+use common::{BATCH, Log, Seen};
+
+const SIZES: [u64; 2] = [20, 20_000];
+
+fn main() {
+    divan::main();
+}
+
+/// A recorded environment: a Service, a Deployment, its ReplicaSet and Pods, of which each hundredth fails, and then
+/// half of them.
+struct Crowd {
+    queries: Queries,
+    runtime: Runtime,
+    /// When only each hundredth failed.
+    past: Offset,
+    _directory: tempfile::TempDir,
+}
+
+fn id() -> EnvironmentId {
+    EnvironmentId::of("shop/web", "production")
+}
+
+fn object(kind: &'static str, name: &str, owner: &str, rest: Value, version: u64) -> Seen {
+    let owners = if owner.is_empty() { json!([]) } else { json!([{"kind": "A", "name": "a", "uid": owner}]) };
+    let mut body = json!({"apiVersion": "v1", "kind": kind, "metadata": {
+        "name": name, "namespace": "shop", "uid": name, "labels": {"app": "web"}, "ownerReferences": owners}});
+    if let (Some(body), Value::Object(rest)) = (body.as_object_mut(), rest) {
+        body.extend(rest);
+    }
+    let body = body.to_string();
+    let digest = Digest(*blake3::hash(body.as_bytes()).as_bytes().first_chunk().expect("it is long enough"));
+    let resource_version = ResourceVersion::new(version.to_string());
+    let (namespace, name, uid) = ("shop".to_owned(), name.to_owned(), Uid::new(name));
+    Seen {
+        kind,
+        observation: Observation { namespace, name, uid, resource_version, digest, body, changed_by: None },
+    }
+}
+
+fn pods(count: u64, failing: u64, version: u64) -> Vec<Seen> {
+    let pod = |n: u64| {
+        let phase = if n.is_multiple_of(failing) { "Failed" } else { "Succeeded" };
+        let rest = json!({
+            "spec": {"serviceAccountName": "web", "containers": [], "volumes": [{"name": "s", "configMap": {"name": "s"}}]},
+            "status": {"phase": phase}});
+        object("Pod", &format!("web-{n}"), "set", rest, version)
+    };
+    (0..count).map(pod).collect()
+}
+
+impl Crowd {
+    fn new(count: u64) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let log = Log::open(directory.path());
+        let runtime = Runtime::new().expect("a runtime");
+        runtime.block_on(log.appender.declare(facts())).expect("the catalog is declared");
+        let selector = json!({"spec": {"selector": {"app": "web"}}});
+        let mut first = vec![object("Service", "web", "", selector, 1)];
+        first.extend([
+            object("Deployment", "all", "", json!({}), 1),
+            object("ReplicaSet", "set", "all", json!({}), 1),
+        ]);
+        first.extend(pods(count, 100, 1));
+        log.append(first, BATCH);
+        project(directory.path());
+        let past = runtime.block_on(log.appender.declare(facts())).expect("nothing is new").head;
+        log.append(pods(count, 2, 2), BATCH);
+        log.close();
+        project(directory.path());
+        let status = ViewStatus::new(Watermark::default());
+        status.set_usable(true);
+        let queries = Queries::new(directory.path(), 1, status, Arc::new(SystemClock));
+        Crowd { queries, runtime, past, _directory: directory }
+    }
+
+    fn graph(&self, at: At, collapse: Collapse) -> usize {
+        let filter = GraphFilter { collapse, ..GraphFilter::default() };
+        let (scope, id) = (Scope::everything(), id());
+        let answer = self.runtime.block_on(self.queries.environment_graph(&scope, at, &id, &filter));
+        let graph = answer.expect("a graph").value;
+        graph.nodes.len() + graph.groups.len()
+    }
+
+    fn list(&self, order: ResourceOrder) -> usize {
+        let filter = ResourceFilter { order, ..ResourceFilter::default() };
+        let (scope, id, page) = (Scope::everything(), id(), PageRequest::default());
+        let answer = self.queries.environment_resources(&scope, At::Now, &id, &filter, &page);
+        self.runtime.block_on(answer).expect("a page").items.len()
+    }
+}
+
+fn facts() -> Vec<CatalogFact> {
+    let target = Target { cluster: "bench".into(), namespace: "shop".into(), labels: BTreeMap::new() };
+    let environment = EnvironmentSpec {
+        id: id(),
+        project: "shop/web".into(),
+        name: "production".into(),
+        slug: "production".into(),
+        tier: Tier::Production,
+        region: "eu".into(),
+        targets: vec![target],
+    };
+    let cluster = ClusterSpec { name: "bench".into(), region: "eu".into() };
+    vec![CatalogFact::Cluster(cluster), CatalogFact::Environment(environment)]
+}
+
+fn project(directory: &Path) {
+    let mut projector = Projector::open(directory, RuleSet::default()).expect("the view opens");
+    while projector.step().expect("the view is written").is_some() {}
+}
+
+#[divan::bench(args = SIZES)]
+fn graph_of_kinds(bencher: Bencher<'_, '_>, pods: u64) {
+    let crowd = Crowd::new(pods);
+    bencher.bench_local(|| crowd.graph(At::Now, Collapse::Kind));
+}
+
+#[divan::bench(args = SIZES)]
+fn graph_of_owners(bencher: Bencher<'_, '_>, pods: u64) {
+    let crowd = Crowd::new(pods);
+    bencher.bench_local(|| crowd.graph(At::Now, Collapse::Owner));
+}
+
+#[divan::bench(args = SIZES)]
+fn graph_worst_first(bencher: Bencher<'_, '_>, pods: u64) {
+    let crowd = Crowd::new(pods);
+    bencher.bench_local(|| crowd.graph(At::Now, Collapse::Siblings));
+}
+
+#[divan::bench(args = SIZES)]
+fn graph_worst_first_in_the_past(bencher: Bencher<'_, '_>, pods: u64) {
+    let crowd = Crowd::new(pods);
+    let at = At::Offset(crowd.past);
+    bencher.bench_local(|| crowd.graph(at, Collapse::Siblings));
+}
+
+#[divan::bench(args = SIZES)]
+fn why(bencher: Bencher<'_, '_>, pods: u64) {
+    let crowd = Crowd::new(pods);
+    bencher.bench_local(|| {
+        let (scope, id) = (Scope::everything(), id());
+        let answer = crowd.queries.environment_why(&scope, At::Now, &id, 10);
+        crowd.runtime.block_on(answer).expect("an answer").value.roots
+    });
+}
+
+#[divan::bench(args = SIZES)]
+fn list_worst_first(bencher: Bencher<'_, '_>, pods: u64) {
+    let crowd = Crowd::new(pods);
+    bencher.bench_local(|| crowd.list(ResourceOrder::Health));
+}
+
+#[divan::bench(args = SIZES)]
+fn list_by_name(bencher: Bencher<'_, '_>, pods: u64) {
+    let crowd = Crowd::new(pods);
+    bencher.bench_local(|| crowd.list(ResourceOrder::Name));
+}
