@@ -6,7 +6,7 @@ use super::args::EdgesArgs;
 use super::error::{CliError, Exit};
 use super::objects::{Shown, look};
 use super::table::{Cell, Table};
-use crate::config;
+use crate::config::{self, ConfigError};
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far, Relations, edges};
 use crate::model::Kind;
 use crate::object::Object;
@@ -14,14 +14,15 @@ use crate::object::Object;
 /// Tells the edges of the objects of a file.
 pub(super) fn run(args: &EdgesArgs) -> Result<(), CliError> {
     let relations = match &args.relations {
-        Some(path) => config::read_relations(path).map_err(|error| {
-            let hint = error.hint();
-            let failure = CliError::new("reading the relations", error).exit(Exit::Usage);
-            hint.into_iter().fold(failure, CliError::hint)
-        })?,
+        Some(path) => config::read_relations(path).map_err(|error| failure(&error))?,
         None => Relations::default(),
     };
     look(&args.objects, |object| Linked::of(object, &relations))
+}
+
+fn failure(error: &ConfigError) -> CliError {
+    let failure = CliError::new("reading the relations", error).exit(Exit::Usage);
+    error.hint().into_iter().fold(failure, CliError::hint)
 }
 
 /// An object with its edges.
