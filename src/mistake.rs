@@ -50,10 +50,11 @@ pub fn of_syntax(error: &YamlError) -> Mistake {
     match error {
         YamlError::SerdeUnknownField { field, expected, .. } => {
             let mistake = Mistake::at(location, "unknown_key", format!("unknown key `{field}`"));
-            match closest(field, expected) {
-                Some(near) => mistake.hint(format!("did you mean `{near}`?")),
-                None => mistake.hint(format!("the keys here are {}", expected.join(", "))),
-            }
+            mistake.hint(instead(field, expected, "keys"))
+        }
+        YamlError::SerdeUnknownVariant { variant, expected, .. } => {
+            let mistake = Mistake::at(location, "unknown_word", format!("unknown word `{variant}`"));
+            mistake.hint(instead(variant, expected, "words"))
         }
         YamlError::SerdeMissingField { field, .. } => {
             Mistake::at(location, "missing_key", format!("the key `{field}` is missing"))
@@ -66,6 +67,14 @@ pub fn of_syntax(error: &YamlError) -> Mistake {
 fn without_place(message: &str) -> &str {
     let line = message.lines().next().unwrap_or_default();
     line.split(" at line ").next().unwrap_or(line)
+}
+
+/// What may have been meant, or else all that there is.
+pub fn instead(given: &str, candidates: &[&str], of: &str) -> String {
+    match closest(given, candidates) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("the {of} here are {}", candidates.join(", ")),
+    }
 }
 
 /// The candidate that a slip of the finger may have meant.

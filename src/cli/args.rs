@@ -2,7 +2,7 @@
 
 mod objects;
 
-pub use objects::{HealthArgs, LineFormat, ObjectsArgs};
+pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -46,6 +46,11 @@ pub enum Command {
   kubectl get pods -o json | strandline health -f -
   strandline health -f objects.yaml -o json")]
     Health(HealthArgs),
+    /// Tell which links objects of a file tell of, without a server
+    #[command(after_help = "Examples:
+  kubectl get deployments,services,ingresses -o json | strandline edges -f -
+  strandline edges -f objects.yaml --relations relations.yaml -o json")]
+    Edges(EdgesArgs),
     /// Reads.
     #[command(flatten)]
     Read(ReadCommand),

@@ -50,10 +50,27 @@ impl CliError {
         CliError { exit, ..self }
     }
 
-    /// The lines for stderr; what servers and files wrote cannot steer the terminal.
+    /// The lines for stderr; what servers and files wrote cannot steer the terminal, nor pass for a line of ours.
     pub fn lines(&self) -> String {
-        let shown = |text: &str| crate::present::visible(text).into_owned();
+        let shown = |text: &str| {
+            let lines: Vec<_> = text.lines().map(crate::present::visible).collect();
+            lines.join("\n       ")
+        };
         let hint = self.hint.as_deref().map(|hint| format!("\nhint: {}", shown(hint)));
         format!("error: {}{}", shown(&self.to_string()), hint.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_lines_stay_lines_that_pass_for_no_other() {
+        let failure = CliError::new("reading the configuration", "c.yaml:1:1: a\nerror: \u{1b}[2J").hint("b");
+        assert_eq!(
+            failure.lines(),
+            "error: reading the configuration: c.yaml:1:1: a\n       error: \\u{1b}[2J\nhint: b"
+        );
     }
 }

@@ -8,6 +8,7 @@ mod client;
 mod coverage;
 mod doctor;
 mod documents;
+mod edges;
 mod error;
 mod health;
 mod kinds;
@@ -22,9 +23,9 @@ mod views;
 use tokio::runtime::{Builder, Runtime};
 
 pub use args::{
-    Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EventsArgs, GetCommand, HealthArgs,
-    HistoryArgs, KindsArgs, LineFormat, ListArgs, ObjectsArgs, OutputArgs, OutputFormat, ReadCommand,
-    RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
+    Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EdgesArgs, EventsArgs, GetCommand,
+    HealthArgs, HistoryArgs, KindsArgs, LineFormat, ListArgs, ObjectsArgs, OutputArgs, OutputFormat,
+    ReadCommand, RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
 };
 pub use error::{CliError, Exit};
 
@@ -46,6 +47,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Kinds(args) => kinds::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Health(args) => health::health(args),
+        Command::Edges(args) => edges::run(args),
         Command::Read(command) => read::run(command),
     }
 }

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::mistake::Mistake;
 
-/// Why a configuration cannot be used.
+/// Why a configuration, or a file of relations, cannot be used.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -14,6 +14,8 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
+        /// The option by which it is named on the command line.
+        option: &'static str,
         /// The system's reason.
         source: std::io::Error,
     },
@@ -31,7 +33,7 @@ impl ConfigError {
     /// What to do about it; with several mistakes, about the first that has a hint.
     pub fn hint(&self) -> Option<String> {
         match self {
-            ConfigError::Unreadable { .. } => Some("name the file with --config".to_owned()),
+            ConfigError::Unreadable { option, .. } => Some(format!("name the file with {option}")),
             ConfigError::Mistakes { mistakes, .. } => {
                 mistakes.iter().find_map(|mistake| mistake.hint.clone())
             }

@@ -12,11 +12,13 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 pub use error::ConfigError;
 
+use crate::edges::{MAX_RELATIONS_BYTES, RelationError, Relations};
 use crate::mistake::of_syntax;
 use crate::model::{ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector};
 use crate::ruleset::RuleSet;
@@ -118,9 +120,28 @@ impl Config {
 /// # Errors
 /// When the file cannot be read, or with every mistake found in it.
 pub fn load(path: &Path) -> Result<Config, ConfigError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+        path: path.to_owned(),
+        option: "--config",
+        source,
+    })?;
     parse(&text, path)
+}
+
+/// Reads a file of relations that users define.
+///
+/// # Errors
+/// When the file cannot be read, or with every mistake found in it.
+pub fn read_relations(path: &Path) -> Result<Relations, ConfigError> {
+    let unreadable =
+        |source| ConfigError::Unreadable { path: path.to_owned(), option: "--relations", source };
+    let mut text = String::new();
+    // One byte more than may be is enough to tell that there are too many.
+    let longest = MAX_RELATIONS_BYTES as u64 + 1;
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(longest).read_to_string(&mut text).map_err(unreadable)?;
+    Relations::parse(&text)
+        .map_err(|RelationError { mistakes }| ConfigError::Mistakes { path: path.to_owned(), mistakes })
 }
 
 /// Reads a configuration; `origin` is named in mistakes, and relative paths start from its folder.

@@ -289,3 +289,16 @@ fn kinds_and_labels_are_checked() {
         check(&text, &[&format!("3:{column}: {wrong}")], hint);
     }
 }
+
+#[test]
+fn relations_are_read_from_a_file_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("relations.yaml");
+    let missing = read_relations(&path).unwrap_err();
+    assert_eq!(missing.hint().as_deref(), Some("name the file with --relations"));
+    std::fs::write(&path, "relations: [{name: a, path: b}]").unwrap();
+    let mistaken = read_relations(&path).unwrap_err().to_string();
+    assert!(mistaken.starts_with(&format!("{}:1:", path.display())), "{mistaken}");
+    std::fs::write(&path, "relations: []").unwrap();
+    assert!(read_relations(&path).unwrap().is_empty());
+}

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own fixture has failed")]
 
-mod hostile;
+pub(super) mod hostile;
 
 use serde_json::{Value, json};
 

@@ -31,6 +31,17 @@ pub struct HealthArgs {
     pub objects: ObjectsArgs,
 }
 
+/// Whose edges to tell.
+#[derive(Clone, Debug, Args)]
+pub struct EdgesArgs {
+    /// Which objects.
+    #[command(flatten)]
+    pub objects: ObjectsArgs,
+    /// Relations of your own, besides those that are built in
+    #[arg(long, value_name = "FILE")]
+    pub relations: Option<PathBuf>,
+}
+
 /// Form of what is found, object by object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LineFormat {

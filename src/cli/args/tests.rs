@@ -28,6 +28,8 @@ fn commands_read_like_kubectl() {
         "strandline version -o json",
         "strandline health -f objects.yaml",
         "strandline health --filename - -o json",
+        "strandline edges -f objects.yaml",
+        "strandline edges --filename - --relations relations.yaml -o json",
     ] {
         assert!(parse(line).is_ok(), "{line}");
     }
@@ -45,6 +47,8 @@ fn commands_read_like_kubectl() {
         "strandline events shop.web.production --type warnings",
         "strandline health",
         "strandline health -f a -o yaml",
+        "strandline edges",
+        "strandline health -f a --relations b",
         "strandline get env -o xml",
         "strandline coverage --state blind",
         "strandline kinds --cluster one",

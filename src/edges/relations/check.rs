@@ -10,7 +10,7 @@ use super::MAX_RELATIONS;
 use super::file::{self, Entry};
 use super::path::Path;
 use super::relation::{Group, Namespace, Pattern, Relation, Target, Way};
-use crate::mistake::{Mistake, closest};
+use crate::mistake::{Mistake, instead};
 
 /// The named groups that a pattern may have.
 const PARTS: [&str; 4] = ["name", "namespace", "group", "kind"];
@@ -208,11 +208,8 @@ impl Check {
         };
         let parts: Vec<&str> = pattern.capture_names().flatten().collect();
         for part in parts.iter().filter(|part| !PARTS.contains(part)) {
-            let hint = match closest(part, &PARTS) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the groups are {}", PARTS.join(", ")),
-            };
-            self.advise(at, "bad_pattern", format!("`{part}` is no part of a target"), hint);
+            let message = format!("`{part}` is no part of a target");
+            self.advise(at, "bad_pattern", message, instead(part, &PARTS, "parts"));
         }
         if !parts.contains(&"name") {
             let message = "the pattern takes no name out of the text";

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::tests::told_with;
+use super::super::tests::{hostile, told_with};
 use super::super::{EdgeRef, MAX_EDGES, edges};
 use super::*;
 
@@ -182,6 +182,40 @@ fn hostile_objects_cost_no_more_than_the_budget_and_crowd_nobody_out() {
     assert_eq!(told_with(&object, &Relations::parse(relations).unwrap()), ["-> owns B /x"]);
     let few: Vec<_> = (0..5000).map(|n| n.to_string()).collect();
     assert_eq!(found("path: '$.spec[*]', target: {kind: B}", json!({"spec": few})).len(), MAX_EDGES);
+}
+
+/// An object in which relations of every sort find something.
+const RICH: &str = "
+apiVersion: x.io/v1
+kind: A
+metadata: {namespace: own, name: me, uid: u-me, labels: {to: b, where: there}, annotations: {to: a.b}}
+spec: {to: [one, two], refs: [{apiVersion: apps/v1, kind: Deployment, name: a, namespace: other, uid: ''}, {name: b, uid: u}],
+  selectors: [{matchLabels: {a: b}, matchExpressions: [{key: c, operator: In, values: [d]}]}, {e: f}], at: far}
+";
+
+#[test]
+fn other_types_tell_no_more_and_other_orders_the_same() {
+    let ways = [
+        ("path: '$.spec.to[*]', target: {kind: B, namespace: {path: $.spec.at}}", 2),
+        ("label: to, target: {kind: B, namespace: {label: where}}", 1),
+        (r"annotation: to, pattern: '(?<namespace>\w+)\.(?<name>\w+)', target: {kind: C}", 1),
+        ("selector: '$.spec.selectors[*]', target: {kind: Pod, namespace: {annotation: where}}", 2),
+        ("reference: '$.spec.refs[*]', target: {kind: D}", 2),
+        ("path: '$.spec..*', target: {kind: E, group: e.io}", 12),
+    ];
+    let rich: Value = serde_saphyr::from_str(RICH).unwrap();
+    for (way, count) in ways {
+        let relations = Relations::parse(&one(way).replace("{kind: A}", "{group: x.io, kind: A}")).unwrap();
+        let find = |object: &Value| edges(&Object::parse(&hostile::text(object)).unwrap(), &relations);
+        let all = find(&rich);
+        assert_eq!(all.len(), count, "{way}: {all:#?}");
+        assert_eq!(find(&hostile::turned(&rich, 1)), all, "{way}");
+        for other in hostile::others() {
+            for object in hostile::replaced(&rich, &other).iter().filter(|object| object.is_object()) {
+                assert!(find(object).len() <= count, "{way}: {object}");
+            }
+        }
+    }
 }
 
 /// Any JSON, with the names that relations look for more likely than others.

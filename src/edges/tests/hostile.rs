@@ -26,14 +26,19 @@ fn told_by(object: &Object<'_>) -> Vec<EdgeRef> {
 /// What stands in for a value that is nested too deep to be built.
 const DEEP: &str = "@deep@";
 
+/// What is put where something else belongs.
+pub(in crate::edges) fn others() -> [Value; 8] {
+    [json!(null), json!(""), json!(7), json!([]), json!({}), json!(true), json!(DEEP), json!("a/b")]
+}
+
 /// An object's text with deep nesting where [`DEEP`] stands.
-fn text(object: &Value) -> String {
+pub(in crate::edges) fn text(object: &Value) -> String {
     let deep = format!("{}{}", "{\"name\":[".repeat(2_000), "]}".repeat(2_000));
     object.to_string().replace(&format!("\"{DEEP}\""), &deep)
 }
 
 /// The object with each value in it replaced in turn.
-fn replaced(object: &Value, by: &Value) -> Vec<Value> {
+pub(in crate::edges) fn replaced(object: &Value, by: &Value) -> Vec<Value> {
     let mut all = vec![by.clone()];
     match object {
         Value::Object(members) => {
@@ -68,8 +73,7 @@ fn every_sample_tells_all_it_can() {
 
 #[test]
 fn another_type_in_any_place_tells_less_and_never_panics() {
-    let others =
-        [json!(null), json!(""), json!(7), json!([]), json!({}), json!(true), json!(DEEP), json!("a/b")];
+    let others = others();
     for (sample, count) in samples() {
         for other in &others {
             for object in replaced(&sample, other).iter().filter(|object| object.is_object()) {
@@ -84,7 +88,7 @@ fn another_type_in_any_place_tells_less_and_never_panics() {
 }
 
 /// The same object with the members of every object turned round by `by`.
-fn turned(value: &Value, by: usize) -> Value {
+pub(in crate::edges) fn turned(value: &Value, by: usize) -> Value {
     match value {
         Value::Object(members) => {
             let mut turned: Vec<_> =

@@ -27,8 +27,16 @@ fn keys_that_are_wrong_or_missing_are_named() {
     for broken in ["relations: 7", "7", "{", "relations: [7]", "relations: [{name: [a]}]"] {
         assert_eq!(Relations::parse(broken).unwrap_err().mistakes.len(), 1, "{broken}");
     }
-    let error = Relations::parse(&one("label: a, target: {kind: B, namespace: mine}")).unwrap_err();
-    assert!(error.to_string().starts_with("1:"), "{error}");
+    check_keys(
+        "label: a\n  target: {kind: B, namespace: istio-system}",
+        &["8:32: unknown word `istio-system`"],
+        Some("the words here are own, none, fixed, path, label, annotation"),
+    );
+    check_keys(
+        "label: a\n  target: {kind: B, namespace: {fixd: a}}",
+        &["8:33: unknown word `fixd`"],
+        Some("did you mean `fixed`?"),
+    );
 }
 
 #[test]
