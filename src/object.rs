@@ -121,6 +121,11 @@ impl<'a> Object<'a> {
         self.members.0.iter().all(|(name, value)| named.contains(&name.as_ref()) || empty(value))
     }
 
+    /// All top-level fields, as they stand in the text.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.members.0.iter().map(|(name, text)| (name.as_ref(), *text))
+    }
+
     /// A top-level field as it stands in the text.
     pub fn field(&self, name: &str) -> Option<&'a str> {
         self.members.get(name)

@@ -7,12 +7,15 @@
 mod builtin;
 mod conventions;
 mod fields;
+mod lua;
 #[cfg(test)]
 mod tests;
 
 use crate::model::{Health, Verdict};
 use crate::object::Object;
 use fields::Malformed;
+
+pub use lua::{SCRIPT_BYTES_MAX, SCRIPTS_MAX, ScriptMistake, ScriptRules, Scripts, ScriptsError};
 
 /// What a rule finds; the rule's own name is added by [`assess`].
 #[derive(Debug)]
@@ -66,6 +69,25 @@ pub struct BuiltIn;
 /// Judges an object by its state alone.
 pub fn assess(object: &Object<'_>) -> Verdict {
     assess_by(&[&Deletion, &BuiltIn], object)
+}
+
+/// Judges objects with a set of scripts, as Argo CD does: what is being deleted, then scripts, then built-in
+/// kinds, then conventions. It stays on its thread; each thread makes its own.
+#[derive(Debug)]
+pub struct Judge {
+    scripts: ScriptRules,
+}
+
+impl Judge {
+    /// A judge who asks these scripts; without any, the verdicts are those of [`assess`].
+    pub fn new(scripts: &Scripts) -> Self {
+        Judge { scripts: scripts.rules() }
+    }
+
+    /// Judges an object by its state alone; the same object always gets the same verdict.
+    pub fn judge(&self, object: &Object<'_>) -> Verdict {
+        assess_by(&[&Deletion, &self.scripts, &BuiltIn], object)
+    }
 }
 
 /// Judges by the first of these rules that speak of the object, and by conventions where none do.

@@ -1,0 +1,34 @@
+//! Health by Lua scripts in Argo CD's own layout, unchanged.
+//!
+//! Scripts come from someone else, so they get a machine in which they can judge and nothing more: no files, no
+//! modules, no processes, no clock, no chance, no bytecode, no coroutines, no finalizers. What a script may use
+//! up is counted in instructions and bytes, never in time, and the tables of an object are walked in the order
+//! of their keys, so that a replay judges as the first time. Matching patterns is done by code of our own that
+//! counts its steps; in Lua's, one call may take years.
+//!
+//! Argo CD runs scripts in an interpreter of its own, Lua 5.1 with `goto`. Here they run in Lua 5.2, which comes
+//! nearest: numbers are floats that read as `3` where they are whole, and `goto` is there; the prelude adds what
+//! 5.2 has dropped (`table.getn`, `unpack`, `loadstring`, `string.gfind`). 5.4 is newer, but numbers would read
+//! as `3.0`, and its to-be-closed variables let a script run on after its budget: what stops it from within a hook
+//! runs their `__close` with hooks off. What is known to be
+//! broken in 5.2 lies in coroutines, `debug` and bytecode, and scripts have none of these.
+//!
+//! `os.time` and `os.date` tell of moments they are given, in UTC. They refuse to tell the present: a verdict that
+//! depends on it would be another one when the view is built anew, and wrong as soon as time went by without a
+//! change. None of the scripts that Argo CD brings asks for it.
+
+mod budget;
+mod glob;
+mod library;
+mod machine;
+mod pattern;
+mod rules;
+mod scripts;
+mod sources;
+#[cfg(test)]
+mod tests;
+mod time;
+mod values;
+
+pub use rules::ScriptRules;
+pub use scripts::{SCRIPT_BYTES_MAX, SCRIPTS_MAX, ScriptMistake, Scripts, ScriptsError};
