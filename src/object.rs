@@ -131,11 +131,6 @@ impl<'a> Object<'a> {
         self.members.get(name)
     }
 
-    /// All top-level fields as they stand in the text.
-    pub fn fields(&self) -> impl Iterator<Item = (&str, &'a str)> {
-        self.members.0.iter().map(|(name, value)| (name.as_ref(), *value))
-    }
-
     /// What a shape of members wants of the object's own fields, in one pass over those; nothing for another shape.
     pub fn pick(&self, shape: &Shape) -> Picked<'a> {
         let Shape::Members(wanted) = shape else { return Picked::Absent };

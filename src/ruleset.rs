@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::edges::Relations;
+use crate::health::Scripts;
 use crate::model::{Kind, KindPattern, LabelSelector};
 
 /// Raise this when the program's own rules judge, link or count in another way than before.
@@ -11,6 +12,8 @@ pub const RULES_VERSION: u32 = 4;
 /// What users add to the program's rules.
 #[derive(Clone, Debug, Default)]
 pub struct RuleSet {
+    /// Scripts that judge health.
+    pub scripts: Scripts,
     /// Links of their own.
     pub relations: Relations,
     /// Resources whose health does not count for their environments.
@@ -41,10 +44,12 @@ impl RuleSet {
     /// Tells this set of rules from every other: the version of the program's rules and, where users added to
     /// them, a digest of what they added, such as `4+0c5f0d2a9b1e`.
     pub fn name(&self) -> String {
-        if self.relations.is_empty() && self.exceptions.is_empty() && self.progressing_grace.is_zero() {
+        let files = self.scripts.is_empty() && self.relations.is_empty();
+        if files && self.exceptions.is_empty() && self.progressing_grace.is_zero() {
             return RULES_VERSION.to_string();
         }
         let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.scripts.digest());
         hasher.update(&self.relations.digest());
         hasher.update(&self.progressing_grace.as_micros().to_le_bytes());
         for Exception { kind, labels } in &self.exceptions {

@@ -10,6 +10,7 @@ use serde_saphyr::Spanned;
 use super::check::Check;
 use super::file::{File, Ignored};
 use crate::edges::{MAX_RELATIONS_BYTES, Relations};
+use crate::health::Scripts;
 use crate::model::parse_duration;
 use crate::ruleset::{Exception, RuleSet};
 
@@ -20,7 +21,12 @@ impl Check {
             exceptions.extend(self.exception(ignored));
         }
         let progressing_grace = self.duration(file.health.progressing_grace.as_ref());
-        RuleSet { relations: self.relations(file.relations.as_ref()), exceptions, progressing_grace }
+        RuleSet {
+            scripts: Scripts::default(),
+            relations: self.relations(file.relations.as_ref()),
+            exceptions,
+            progressing_grace,
+        }
     }
 
     /// Reads the file of relations; mistakes in it are told at the place that names it.

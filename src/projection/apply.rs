@@ -30,7 +30,7 @@ pub(super) fn apply(
         // What was said stays said.
         Change::Deleted { key, .. } if key.kind.is_event() => {}
         Change::Applied { id, key, uid, body, .. } => {
-            let state = resources::judge(rules.set, body);
+            let state = resources::judge(rules, body);
             let health = state.verdict.health;
             let applied = resources::applied(&mut at, *id, key, uid, &state)?;
             let after = Standing::Alive(health);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 
 use super::ids::Ids;
+use crate::health::Judge;
 use crate::model::{Offset, ResourceId, Timestamp};
 use crate::ruleset::RuleSet;
 
@@ -29,6 +30,7 @@ impl Touched {
 #[derive(Clone, Copy)]
 pub(super) struct Judging<'a> {
     pub(super) set: &'a RuleSet,
+    pub(super) judge: &'a Judge,
     pub(super) id: i64,
 }
 

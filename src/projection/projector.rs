@@ -10,6 +10,7 @@ use super::apply;
 use super::context::{Judging, Touched};
 use super::file;
 use super::ids::Ids;
+use crate::health::Judge;
 use crate::log::{LogError, LogReader};
 use crate::model::{Offset, Record};
 use crate::ruleset::RuleSet;
@@ -67,6 +68,7 @@ pub struct Projector {
     log: LogReader,
     view: Connection,
     rules: RuleSet,
+    judge: Judge,
     rule_set_id: i64,
     ids: Ids,
     checkpoint: Offset,
@@ -99,7 +101,8 @@ impl Projector {
             Some((checkpoint, _)) => return Err(ProjectorError::Foreign { checkpoint }),
         };
         let rule_set_id = file::rule_set(&view, &rules.name())?;
-        Ok(Projector { log, view, rules, rule_set_id, ids: Ids::default(), checkpoint })
+        let judge = Judge::new(&rules.scripts);
+        Ok(Projector { log, view, rules, judge, rule_set_id, ids: Ids::default(), checkpoint })
     }
 
     /// The last offset applied.
@@ -140,7 +143,7 @@ impl Projector {
     fn apply(&mut self, records: &[Record], last: Offset, hash: [u8; 16]) -> rusqlite::Result<Touched> {
         let transaction = self.view.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut touched = Touched::default();
-        let rules = Judging { set: &self.rules, id: self.rule_set_id };
+        let rules = Judging { set: &self.rules, judge: &self.judge, id: self.rule_set_id };
         for record in records {
             touched.extend(apply::apply(&transaction, &mut self.ids, rules, record)?);
         }

@@ -2,12 +2,11 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::context::Apply;
+use super::context::{Apply, Judging};
 use super::links::{self, Links, Relinked};
 use super::{OPEN, health_from_i64, health_to_i64};
 use crate::model::{DeletionCause, Health, ResourceId, ResourceKey, Timestamp, Uid, Verdict};
 use crate::object::{Object, ObjectError};
-use crate::ruleset::RuleSet;
 
 /// Whether a resource exists and, if so, its health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +34,14 @@ pub(super) struct State {
 }
 
 /// Reads an object; one that cannot be read is Unknown and has no links, but is there all the same.
-pub(super) fn judge(rules: &RuleSet, body: &str) -> State {
+pub(super) fn judge(rules: Judging<'_>, body: &str) -> State {
     Object::parse(body).map_or_else(unreadable, |object| {
         let labels = object.metadata.labels.iter();
         State {
-            verdict: crate::health::assess(&object),
+            verdict: rules.judge.judge(&object),
             links: Links {
                 labels: labels.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
-                edges: crate::edges::edges(&object, &rules.relations),
+                edges: crate::edges::edges(&object, &rules.set.relations),
             },
             created_at: object.metadata.creation_timestamp,
             terminating: object.metadata.deletion_timestamp,
