@@ -1,11 +1,12 @@
-//! `strandline health`: what objects say about their health, without a server.
+//! `strandline health`: what objects say about their health, without a server; or what a server says of it over time.
 
 use std::io::Read;
 use std::path::Path;
 
 use super::args::{HealthArgs, LineFormat, ObjectsArgs};
 use super::documents::{self, Found, Unreadable};
-use super::error::CliError;
+use super::error::{CliError, Exit};
+use super::health_history;
 use super::output::{Paint, write};
 use super::table::{Cell, Table};
 use crate::health;
@@ -15,9 +16,18 @@ use crate::object::Object;
 /// How much of a message stands in a table.
 const MESSAGE_MAX: usize = 100;
 
-/// Judges the objects of a file; those that cannot be read are told, and the others judged all the same.
+/// Judges the objects of a file, or asks a server.
 pub(super) fn health(args: &HealthArgs) -> Result<(), CliError> {
-    let text = read(&args.objects.file)?;
+    let objects = args.objects();
+    match objects.map_err(|why| CliError::new("printing verdicts", why).exit(Exit::Usage))? {
+        Some(objects) => of_file(&objects),
+        None => health_history::run(args),
+    }
+}
+
+/// Judges the objects of a file; those that cannot be read are told, and the others judged all the same.
+fn of_file(objects: &ObjectsArgs) -> Result<(), CliError> {
+    let text = read(&objects.file)?;
     let mut judged = Vec::new();
     let mut unreadable = Vec::new();
     for document in documents::read(&text) {
@@ -31,7 +41,7 @@ pub(super) fn health(args: &HealthArgs) -> Result<(), CliError> {
         return Ok(());
     }
     if !judged.is_empty() {
-        write(&shown(&judged, &args.objects)?)?;
+        write(&shown(&judged, objects)?)?;
     }
     failures(&unreadable, judged.len())
 }
@@ -115,7 +125,6 @@ fn failures(unreadable: &[Unreadable], judged: usize) -> Result<(), CliError> {
 #[cfg(test)]
 mod tests {
     use super::super::args::ColorChoice;
-    use super::super::error::Exit;
     use super::*;
 
     fn judged(text: &str) -> Vec<Judged> {

@@ -10,20 +10,23 @@ mod doctor;
 mod documents;
 mod error;
 mod health;
+mod health_history;
 mod kinds;
+mod line;
 mod output;
 mod read;
 mod serve;
 mod table;
 mod tree;
 mod views;
+mod why;
 
 use tokio::runtime::{Builder, Runtime};
 
 pub use args::{
     Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EventsArgs, GetCommand, HealthArgs,
     HistoryArgs, KindsArgs, LineFormat, ListArgs, ObjectsArgs, OutputArgs, OutputFormat, ReadCommand,
-    RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
+    RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TreeArgs, VersionArgs, WhyArgs,
 };
 pub use error::{CliError, Exit};
 

@@ -1,12 +1,16 @@
 //! What pages and the terminal share: ages, signs of health, text made visible, and graphs as trees.
 
 mod age;
+mod over_time;
 mod place;
+mod say;
 mod text;
 mod tree;
 
-pub use age::{age, moment};
+pub use age::{age, lasted, moment};
+pub use over_time::{Segment, Share, segments, shares, worsened};
 pub use place::Places;
+pub use say::{below, missing_end, number_of, why_so};
 pub use text::{clock_time, grouped, visible};
 pub use tree::{Item, Step, Tree};
 
@@ -272,7 +276,14 @@ pub(crate) mod tests {
             let end = until.unwrap_or(NOON);
             let from = end.minus(minutes(lasted));
             let inside = end.since(from.max(history.since));
-            history.times.push(HealthTime { health, total_ms: inside.as_millis() as u64, intervals: 1 });
+            let total_ms = inside.as_millis() as u64;
+            match history.times.iter_mut().find(|time| time.health == health) {
+                Some(time) => {
+                    time.total_ms += total_ms;
+                    time.intervals += 1;
+                }
+                None => history.times.push(HealthTime { health, total_ms, intervals: 1 }),
+            }
             history.intervals.push(HealthInterval {
                 health,
                 from,
