@@ -9,7 +9,7 @@ use super::read::{Add, parameters, reference, typed};
 use super::views::Listed;
 use crate::api::request::encode;
 use crate::model::Health;
-use crate::present::{Places, grouped, missing_end, visible};
+use crate::present::{Places, grouped, missing_end, preface, visible};
 use crate::query::{Answer, Why, WhyPath};
 
 /// Asks for the paths and draws them.
@@ -34,14 +34,11 @@ pub(super) async fn why(args: &WhyArgs) -> Result<(), CliError> {
     write(&draw(&answer, style))
 }
 
-/// Why nothing better can be said.
-const BLIND: &str = "not everything was being watched";
-
 /// Draws what is wrong, or says that nothing is.
 fn draw(answer: &Answer<Why>, style: Style) -> String {
     let why = &answer.value;
     let mut out = style.header(&why.environment, &answer.metadata);
-    if let Some(line) = preface(why, !answer.metadata.coverage.gaps.is_empty()) {
+    if let Some(line) = preface(why, !answer.metadata.coverage.complete) {
         out.push_str(&format!("{line}\n"));
     }
     let steps = why.paths.iter().flat_map(|path| &path.steps);
@@ -56,28 +53,6 @@ fn draw(answer: &Answer<Why>, style: Style) -> String {
         out.push_str(&format!("{}\n", style.paint.dim(&more)));
     }
     out
-}
-
-/// What is to be said before the paths, or in their place; `blind` where not everything was being watched.
-fn preface(why: &Why, blind: bool) -> Option<String> {
-    let health = &why.environment.health;
-    let wrong = |state: Option<Health>| state.is_some_and(Health::needs_attention);
-    match (health.state, health.last_known) {
-        (None, _) => Some("Nothing is wrong: none of its resources has a health.".into()),
-        (Some(state), None) if !wrong(Some(state)) => Some(format!("Nothing is wrong: it is {state}.")),
-        (Some(_), Some(known)) => Some(if wrong(Some(known)) {
-            format!("It is Unknown because {BLIND}. Why it was {known} when last seen:")
-        } else {
-            format!("It is Unknown because {BLIND}; when last seen it was {known}.")
-        }),
-        (Some(Health::Unknown), None) if why.paths.is_empty() && blind => {
-            Some(format!("It is Unknown because {BLIND}, and what it was before is not known."))
-        }
-        (Some(_), None) if why.paths.is_empty() => {
-            Some("What makes it so is not among the resources that can be seen.".into())
-        }
-        (Some(_), None) => None,
-    }
 }
 
 /// A path, each step below the one before.
@@ -108,7 +83,7 @@ fn drawn(path: &WhyPath, places: Places, style: Style) -> String {
 mod tests {
     use super::*;
     use crate::present::tests::{NOON, resource, snapshot, why, why_path};
-    use crate::query::Gap;
+    use crate::query::{Coverage, Gap};
 
     fn told(why: Why) -> String {
         let style = Style { paint: Paint(false), now: NOON, wide: false };
@@ -156,7 +131,7 @@ Deployment/web  ✖ Degraded  5d3h
             message: String::new(),
         };
         let mut metadata = snapshot();
-        metadata.coverage.gaps = vec![gap];
+        metadata.coverage = Coverage { complete: false, gaps: vec![gap] };
         let style = Style { paint: Paint(false), now: NOON, wide: false };
         let draw = |value: &Why| draw(&Answer { value: value.clone(), metadata: metadata.clone() }, style);
         let text = draw(&blind);

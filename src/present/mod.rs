@@ -1,6 +1,7 @@
 //! What pages and the terminal share: ages, signs of health, text made visible, and graphs as trees.
 
 mod age;
+mod links;
 mod over_time;
 mod place;
 mod say;
@@ -8,9 +9,10 @@ mod text;
 mod tree;
 
 pub use age::{age, lasted, moment};
+pub use links::links;
 pub use over_time::{Segment, Share, segments, shares, worsened};
 pub use place::Places;
-pub use say::{below, missing_end, number_of, why_so};
+pub use say::{below, missing_end, number_of, preface, why_so};
 pub use text::{clock_time, grouped, visible};
 pub use tree::{Item, Step, Tree};
 

@@ -1,8 +1,8 @@
 //! What resources say in a few words: why they are as they are, what they lack, what is below them.
 
 use super::{count_of, word};
-use crate::model::Kind;
-use crate::query::{Below, MissingEnd, Resource};
+use crate::model::{Health, Kind};
+use crate::query::{Below, MissingEnd, Resource, Why};
 
 /// Why a resource is in the state it is in, as far as it says so itself; empty where it says nothing.
 pub fn why_so(resource: &Resource) -> String {
@@ -18,6 +18,31 @@ pub fn missing_end(end: &MissingEnd) -> String {
     let MissingEnd { edge, kind, namespace, name } = end;
     let place = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
     format!("{edge} {} {place}{name}, which is not there", kind.kind)
+}
+
+/// Why nothing better can be said.
+const BLIND: &str = "not everything was being watched";
+
+/// What is to be said before the paths of a [`Why`], or in their place; `blind` where not everything was being watched.
+pub fn preface(why: &Why, blind: bool) -> Option<String> {
+    let health = &why.environment.health;
+    let wrong = |state: Option<Health>| state.is_some_and(Health::needs_attention);
+    match (health.state, health.last_known) {
+        (None, _) => Some("Nothing is wrong: none of its resources has a health.".into()),
+        (Some(state), None) if !wrong(Some(state)) => Some(format!("Nothing is wrong: it is {state}.")),
+        (Some(_), Some(known)) => Some(if wrong(Some(known)) {
+            format!("It is Unknown because {BLIND}. Why it was {known} when last seen:")
+        } else {
+            format!("It is Unknown because {BLIND}; when last seen it was {known}.")
+        }),
+        (Some(Health::Unknown), None) if why.paths.is_empty() && blind => {
+            Some(format!("It is Unknown because {BLIND}, and what it was before is not known."))
+        }
+        (Some(_), None) if why.paths.is_empty() => {
+            Some("What makes it so is not among the resources that can be seen.".into())
+        }
+        (Some(_), None) => None,
+    }
 }
 
 /// What is below a resource, such as `3 Pods (Degraded), 12 ConfigMaps`; healths are told that need attention.
@@ -45,8 +70,7 @@ pub fn number_of(number: u64, kind: &Kind) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Health;
-    use crate::present::tests::{resource, why_path};
+    use crate::present::tests::{resource, why, why_path};
     use crate::query::KindBelow;
 
     #[test]
@@ -58,6 +82,26 @@ mod tests {
             (one.reason, one.message) = (reason.into(), message.into());
             assert_eq!(why_so(&one), expected);
         }
+    }
+
+    #[test]
+    fn what_paths_explain_is_said_before_them() {
+        let said = |state, known, paths, blind| {
+            let mut why = why(paths);
+            (why.environment.health.state, why.environment.health.last_known) = (state, known);
+            preface(&why, blind).unwrap_or_default()
+        };
+        let some = || vec![why_path(&["web"])];
+        let (bad, unknown) = (Some(Health::Degraded), Some(Health::Unknown));
+        assert_eq!(said(bad, None, some(), true), "", "the paths say it");
+        assert_eq!(said(None, None, vec![], false), "Nothing is wrong: none of its resources has a health.");
+        assert_eq!(said(Some(Health::Suspended), None, vec![], false), "Nothing is wrong: it is Suspended.");
+        assert!(said(unknown, bad, some(), true).ends_with("Why it was Degraded when last seen:"));
+        assert!(
+            said(unknown, Some(Health::Healthy), vec![], true).ends_with("when last seen it was Healthy.")
+        );
+        assert!(said(unknown, None, vec![], true).ends_with("what it was before is not known."));
+        assert!(said(unknown, None, vec![], false).ends_with("that can be seen."));
     }
 
     #[test]
