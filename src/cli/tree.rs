@@ -12,12 +12,7 @@ const DEPTH_MAX: usize = 40;
 pub(super) fn draw(answer: &Answer<Graph>, all: bool, style: Style) -> String {
     let graph = &answer.value;
     let mut out = style.header(&graph.environment, &answer.metadata);
-    let drawing = Drawing {
-        graph,
-        style,
-        tree: Tree::new(graph, !all),
-        places: Places::of(graph.nodes.iter().map(|node| &node.resource)),
-    };
+    let drawing = Drawing { graph, style, tree: Tree::new(graph, !all), places: Places::of(graph) };
     let gathered = drawing.lines(&mut out);
     if gathered {
         out.push_str(&format!("{}\n", style.paint.dim("(--all draws each one)")));
@@ -87,6 +82,9 @@ impl Drawing<'_> {
         let paint = self.style.paint;
         let many = number_of(group.counts.total(), &group.kind);
         let mut out = format!("{}{}", if rest { "… " } else { "" }, visible(&many));
+        if let Some(cluster) = self.places.of_group(group) {
+            out.push_str(&format!("  {}", paint.dim(&visible(&format!("in {cluster}")))));
+        }
         for health in Health::ALL.into_iter().rev() {
             let number = *group.counts.clone().slot(Some(health));
             if number > 0 {

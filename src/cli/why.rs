@@ -41,8 +41,7 @@ fn draw(answer: &Answer<Why>, style: Style) -> String {
     if let Some(line) = preface(why, !answer.metadata.coverage.complete) {
         out.push_str(&format!("{line}\n"));
     }
-    let steps = why.paths.iter().flat_map(|path| &path.steps);
-    let places = Places::of(steps);
+    let places = Places::of_why(why);
     for path in &why.paths {
         out.push_str(&drawn(path, places, style));
     }

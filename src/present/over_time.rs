@@ -6,6 +6,9 @@ use super::{lasted, word};
 use crate::model::{Health, attention};
 use crate::query::HealthHistory;
 
+/// Of a shorter time it is not worth telling that nothing is known.
+const SECOND: u64 = 1000;
+
 /// The part of a span that was spent in one health.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
@@ -28,14 +31,14 @@ pub fn shares(history: &HealthHistory) -> Vec<Share> {
         part: per_cent(time, span),
         lasted: lasted(Duration::from_millis(time)),
     };
-    let mut times = history.times.clone();
+    let mut times: Vec<_> = history.times.iter().filter(|time| time.total_ms > 0).collect();
     times.sort_by_key(|time| attention(time.health));
     let known: u64 = times.iter().fold(0, |sum, time| sum.saturating_add(time.total_ms));
     let word = |health: Option<Health>| if health.is_some() { word(health) } else { "No health" };
     let mut shares: Vec<Share> =
         times.iter().map(|time| share(time.health, word(time.health), time.total_ms)).collect();
     let unknown = span.saturating_sub(known);
-    if unknown > 0 {
+    if unknown >= SECOND {
         shares.push(share(None, "Not recorded", unknown));
     }
     shares
@@ -113,10 +116,11 @@ mod tests {
 
     #[test]
     fn shares_say_what_needs_attention_first_and_what_is_not_recorded() {
-        let told: Vec<_> = shares(&health_history(&[(GOOD, 700), (BAD, 1), (None, 19)]))
-            .into_iter()
-            .map(|share| format!("{} {} {}", share.word, share.part, share.lasted))
-            .collect();
+        let told: Vec<_> =
+            shares(&health_history(&[(GOOD, 700), (BAD, 1), (None, 19), (Some(Health::Unknown), 0)]))
+                .into_iter()
+                .map(|share| format!("{} {} {}", share.word, share.part, share.lasted))
+                .collect();
         assert_eq!(
             told,
             ["Degraded <0.1% 60s", "Healthy 48.6% 11h", "No health 1.3% 19m", "Not recorded 50% 12h"]

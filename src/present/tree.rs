@@ -86,7 +86,7 @@ impl Tree {
         let (hides, rests) = (hidden(graph, &parents, &owners), rests(graph, &parents, &owners));
         // Those that are only counted need attention less than those that are shown.
         let mut counted: Vec<usize> = (0..graph.groups.len()).collect();
-        counted.sort_by_key(|&group| attention(graph.groups[group].health));
+        counted.sort_by_key(|&group| (attention(graph.groups[group].health), &graph.groups[group].cluster));
         for group in counted {
             let siblings = owners[group].and_then(|parent| children.get_mut(parent)).unwrap_or(&mut roots);
             siblings.push(Item::Counted(group));
