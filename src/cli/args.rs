@@ -1,16 +1,18 @@
 //! What the command line understands.
 
 mod objects;
+mod read;
 
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
+pub use read::{
+    ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,
+    ReadCommand, ServerArgs, TreeArgs, VersionArgs, WhyArgs,
+};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-
-use crate::kube_event::EventType;
-use crate::model::{At, CoverageState, EnvironmentId, Health, Tier, Uid};
 
 /// What runs in every environment of an organization's Kubernetes clusters, now and at any past moment.
 #[derive(Clone, Debug, Parser)]
@@ -41,8 +43,10 @@ pub enum Command {
   strandline doctor --config strandline.yaml
   strandline doctor --config strandline.yaml -o json | jq -r '.missing[].yaml'")]
     Doctor(DoctorArgs),
-    /// Judge objects of a file by their state, without a server
+    /// Tell the health of an environment or a resource over time, or judge objects of a file without a server
     #[command(after_help = "Examples:
+  strandline health shop.web.production --since 7d
+  strandline health --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --at 2h -o wide
   kubectl get pods -o json | strandline health -f -
   strandline health -f objects.yaml -o json")]
     Health(HealthArgs),
@@ -54,237 +58,6 @@ pub enum Command {
     /// Reads.
     #[command(flatten)]
     Read(ReadCommand),
-}
-
-/// Commands that read, all of them but `version` from a server.
-#[derive(Clone, Debug, Subcommand)]
-pub enum ReadCommand {
-    /// List environments, clusters or resources
-    #[command(subcommand, arg_required_else_help = true)]
-    Get(GetCommand),
-    /// Draw an environment as a tree of what owns what, the worst first
-    #[command(after_help = "Examples:
-  strandline tree shop.web.production
-  strandline tree shop.web.production --at 2h --all")]
-    Tree(TreeArgs),
-    /// List the versions of a resource, newest first
-    #[command(after_help = "Examples:
-  strandline history 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11
-  strandline history 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --bodies -o yaml --limit 2")]
-    History(HistoryArgs),
-    /// List what Kubernetes' Events said of an environment or a resource, newest first
-    #[command(after_help = "Examples:
-  strandline events shop.web.production --type Warning
-  strandline events --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --at 2h -o wide")]
-    Events(EventsArgs),
-    /// List what is watched of every cluster, and what is not, the gaps first
-    #[command(after_help = "Examples:
-  strandline coverage --state gap
-  strandline coverage --cluster us-east --kind Deployment.apps --at 2h -o wide")]
-    Coverage(CoverageArgs),
-    /// Tell this program's version
-    Version(VersionArgs),
-}
-
-/// What to list.
-#[derive(Clone, Debug, Subcommand)]
-pub enum GetCommand {
-    /// Environments with their health
-    #[command(visible_aliases = ["environment", "env"], after_help = "Examples:
-  strandline get environments --tier production --region us
-  strandline get environments --health Degraded,Unknown --at 2026-11-20T14:05Z -o wide")]
-    Environments {
-        /// Only these tiers: production, staging, testing, development, other
-        #[arg(long, value_delimiter = ',')]
-        tier: Vec<Tier>,
-        /// Only these regions
-        #[arg(long, value_delimiter = ',')]
-        region: Vec<String>,
-        /// Only these projects, such as shop/web
-        #[arg(long, value_delimiter = ',')]
-        project: Vec<String>,
-        /// Only these healths: Healthy, Suspended, Progressing, Missing, Degraded, Unknown
-        #[arg(long, value_delimiter = ',')]
-        health: Vec<Health>,
-        /// How to list.
-        #[command(flatten)]
-        list: ListArgs,
-    },
-    /// Clusters with what of them is watched
-    #[command(visible_alias = "cluster")]
-    Clusters {
-        /// How to list.
-        #[command(flatten)]
-        list: ListArgs,
-    },
-    /// The resources of an environment
-    #[command(
-        visible_alias = "resource",
-        after_help = "Examples:
-  strandline get resources -e shop.web.production --kind Pod
-  strandline get resources -e shop.web.production --health Degraded -o name"
-    )]
-    Resources {
-        /// The environment, such as shop.web.production
-        #[arg(short, long, value_parser = environment)]
-        environment: EnvironmentId,
-        /// Only these kinds, such as Pod
-        #[arg(long, value_delimiter = ',')]
-        kind: Vec<String>,
-        /// Only these healths: Healthy, Suspended, Progressing, Missing, Degraded, Unknown
-        #[arg(long, value_delimiter = ',')]
-        health: Vec<Health>,
-        /// How to list.
-        #[command(flatten)]
-        list: ListArgs,
-    },
-}
-
-/// How to list.
-#[derive(Clone, Debug, Args)]
-pub struct ListArgs {
-    /// Stop after so many items; without it all are listed
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
-    pub limit: Option<u64>,
-    /// Where from.
-    #[command(flatten)]
-    pub server: ServerArgs,
-    /// How to print.
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
-/// Where to read from, and for which moment.
-#[derive(Clone, Debug, Args)]
-pub struct ServerArgs {
-    /// Address of the server
-    #[arg(long, value_name = "URL", env = "STRANDLINE_SERVER", default_value = "http://127.0.0.1:7979")]
-    pub server: String,
-    /// The moment: a time (2026-11-20T14:05:00Z), a duration ago (2h, 1d12h) or an offset (1234)
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
-    pub at: Option<String>,
-}
-
-/// How to print.
-#[derive(Clone, Debug, Args)]
-pub struct OutputArgs {
-    /// Form of the output
-    #[arg(short, long, value_enum, default_value_t = OutputFormat::Table)]
-    pub output: OutputFormat,
-    /// Leave the headers of tables out
-    #[arg(long)]
-    pub no_headers: bool,
-    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are heeded
-    #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]
-    pub color: ColorChoice,
-}
-
-/// Form of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    /// Columns for people.
-    Table,
-    /// More columns.
-    Wide,
-    /// As the API has it.
-    Json,
-    /// The same as YAML.
-    Yaml,
-    /// A name on each line.
-    Name,
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ColorChoice {
-    /// On a terminal.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-/// Which tree to draw.
-#[derive(Clone, Debug, Args)]
-pub struct TreeArgs {
-    /// The environment, such as shop.web.production
-    #[arg(value_parser = environment)]
-    pub environment: EnvironmentId,
-    /// Draw every sibling, however many of a kind there are
-    #[arg(long)]
-    pub all: bool,
-    /// Where from.
-    #[command(flatten)]
-    pub server: ServerArgs,
-    /// How to print.
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
-/// Whose history to list.
-#[derive(Clone, Debug, Args)]
-pub struct HistoryArgs {
-    /// The resource's uid
-    #[arg(value_parser = uid)]
-    pub uid: Uid,
-    /// The cluster, where several hold the uid
-    #[arg(long)]
-    pub cluster: Option<String>,
-    /// With the object of each version, in JSON and YAML
-    #[arg(long)]
-    pub bodies: bool,
-    /// How to list.
-    #[command(flatten)]
-    pub list: ListArgs,
-}
-
-/// Whose Events to list.
-#[derive(Clone, Debug, Args)]
-pub struct EventsArgs {
-    /// The environment, such as shop.web.production
-    #[arg(value_parser = environment, required_unless_present = "resource", conflicts_with = "resource")]
-    pub environment: Option<EnvironmentId>,
-    /// A resource's uid, in place of an environment
-    #[arg(long, value_name = "UID", value_parser = uid)]
-    pub resource: Option<Uid>,
-    /// The cluster, where several hold the uid
-    #[arg(long, conflicts_with = "environment")]
-    pub cluster: Option<String>,
-    /// Only these types: Normal, Warning
-    #[arg(long, value_delimiter = ',')]
-    pub r#type: Vec<EventType>,
-    /// Only these reasons, such as BackOff
-    #[arg(long, value_delimiter = ',')]
-    pub reason: Vec<String>,
-    /// How to list.
-    #[command(flatten)]
-    pub list: ListArgs,
-}
-
-/// Whose coverage to list.
-#[derive(Clone, Debug, Args)]
-pub struct CoverageArgs {
-    /// Only these clusters
-    #[arg(long, value_delimiter = ',')]
-    pub cluster: Vec<String>,
-    /// Only these kinds, such as Pod or Deployment.apps
-    #[arg(long, value_delimiter = ',')]
-    pub kind: Vec<String>,
-    /// Only these states: watched, gap, excluded
-    #[arg(long, value_delimiter = ',')]
-    pub state: Vec<CoverageState>,
-    /// How to list.
-    #[command(flatten)]
-    pub list: ListArgs,
-}
-
-/// How to tell the version.
-#[derive(Clone, Debug, Args)]
-pub struct VersionArgs {
-    /// How to print.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// What to serve.
@@ -366,23 +139,6 @@ pub enum ReportFormat {
     Json,
     /// The same as YAML.
     Yaml,
-}
-
-/// Checks a moment here, so that a slip of the finger costs no round trip; the server reads it again.
-fn moment(text: &str) -> Result<String, String> {
-    text.parse::<At>().map(|_| text.to_owned())
-}
-
-fn environment(text: &str) -> Result<EnvironmentId, String> {
-    if text.is_empty() {
-        Err("an environment's name is not empty".into())
-    } else {
-        Ok(EnvironmentId::new(text))
-    }
-}
-
-fn uid(text: &str) -> Result<Uid, String> {
-    if text.is_empty() { Err("a uid is not empty".into()) } else { Ok(Uid::new(text)) }
 }
 
 #[cfg(test)]

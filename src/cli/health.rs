@@ -1,7 +1,8 @@
-//! `strandline health`: what objects say about their health, without a server.
+//! `strandline health`: what objects say about their health, without a server; or what a server says of it over time.
 
 use super::args::HealthArgs;
-use super::error::CliError;
+use super::error::{CliError, Exit};
+use super::health_history;
 use super::objects::{Shown, look};
 use super::table::{Cell, Table};
 use crate::health;
@@ -11,9 +12,13 @@ use crate::object::Object;
 /// How much of a message stands in a table.
 const MESSAGE_MAX: usize = 100;
 
-/// Judges the objects of a file.
+/// Judges the objects of a file, or asks a server.
 pub(super) fn health(args: &HealthArgs) -> Result<(), CliError> {
-    look(&args.objects, judge)
+    let objects = args.objects();
+    match objects.map_err(|why| CliError::new("printing verdicts", why).exit(Exit::Usage))? {
+        Some(objects) => look(&objects, judge),
+        None => health_history::run(args),
+    }
 }
 
 /// An object's name and kind with the verdict on it.

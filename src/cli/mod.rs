@@ -11,7 +11,9 @@ mod documents;
 mod edges;
 mod error;
 mod health;
+mod health_history;
 mod kinds;
+mod line;
 mod objects;
 mod output;
 mod read;
@@ -19,13 +21,14 @@ mod serve;
 mod table;
 mod tree;
 mod views;
+mod why;
 
 use tokio::runtime::{Builder, Runtime};
 
 pub use args::{
     Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EdgesArgs, EventsArgs, GetCommand,
     HealthArgs, HistoryArgs, KindsArgs, LineFormat, ListArgs, ObjectsArgs, OutputArgs, OutputFormat,
-    ReadCommand, RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TreeArgs, VersionArgs,
+    ReadCommand, RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TreeArgs, VersionArgs, WhyArgs,
 };
 pub use error::{CliError, Exit};
 

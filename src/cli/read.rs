@@ -9,14 +9,17 @@ use super::args::{
 };
 use super::client::{Client, Parameters};
 use super::error::{CliError, Exit};
+use super::line::Style;
 use super::output::{Paint, document, write};
 use super::views::{Listed, table};
-use super::{coverage, runtime, tree};
+use super::{coverage, line, runtime, tree, why};
 use crate::api::request::encode;
 use crate::clock::{Clock, SystemClock};
 use crate::model::Timestamp;
 use crate::present::{moment, visible};
-use crate::query::{Answer, Cluster, Environment, FoldedEvent, Graph, Page, Resource, Snapshot, Version};
+use crate::query::{
+    Answer, Cluster, Collapse, Environment, FoldedEvent, Graph, Page, Resource, Snapshot, Version,
+};
 
 /// Runs a command that reads.
 pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
@@ -24,6 +27,7 @@ pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
         match command {
             ReadCommand::Get(what) => get(what).await,
             ReadCommand::Tree(args) => draw(args).await,
+            ReadCommand::Why(args) => why::why(args).await,
             ReadCommand::History(args) => history(args).await,
             ReadCommand::Events(args) => events(args).await,
             ReadCommand::Coverage(args) => coverage::list(args).await,
@@ -45,9 +49,13 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
         GetCommand::Clusters { list } => {
             print_list::<Cluster>("clusters", "/api/v1/clusters", parameters(&list.server), list).await
         }
-        GetCommand::Resources { environment, kind, health, list } => {
+        GetCommand::Resources { environment, kind, health, owner, order, list } => {
             let path = format!("/api/v1/environments/{}/resources", encode(environment.as_str()));
-            let query = parameters(&list.server).add("kind", kind).add("health", health);
+            let query = parameters(&list.server)
+                .add("kind", kind)
+                .add("health", health)
+                .add("owner", owner.as_slice())
+                .add("order", order.as_slice());
             print_list::<Resource>("resources", &path, query, list).await
         }
     }
@@ -82,17 +90,32 @@ async fn events(args: &EventsArgs) -> Result<(), CliError> {
 async fn draw(args: &TreeArgs) -> Result<(), CliError> {
     let what = format!("reading environment {}", args.environment);
     let path = format!("/api/v1/environments/{}/graph", encode(args.environment.as_str()));
-    let value = Client::new(&args.server.server)?.get(&what, &path, &parameters(&args.server)).await?;
+    let value = Client::new(&args.server.server)?.get(&what, &path, &drawn(args)).await?;
     if let Some(text) = document(args.output.output, &value) {
         return write(&text?);
     }
     let answer: Answer<Graph> = typed(&what, value)?;
-    let now = reference(&args.server, &answer.metadata);
     if args.output.output == OutputFormat::Name {
         let names = answer.value.nodes.iter().map(|node| visible(&node.resource.name()).into_owned() + "\n");
         return write(&names.collect::<String>());
     }
-    write(&tree::draw(&answer, args.all, Paint::for_stdout(args.output.color), now))
+    let style = Style {
+        paint: Paint::for_stdout(args.output.color),
+        now: reference(&args.server, &answer.metadata),
+        wide: args.output.output == OutputFormat::Wide,
+    };
+    write(&tree::draw(&answer, args.all, style))
+}
+
+/// What of an environment's graph is asked for.
+fn drawn(args: &TreeArgs) -> Parameters {
+    let all = args.all.then_some((Collapse::None, Graph::LIMIT as u64));
+    parameters(&args.server)
+        .add("under", args.under.as_slice())
+        .add("cluster", args.cluster.as_slice())
+        .add("depth", args.depth.as_slice())
+        .add("collapse", all.map(|all| all.0).or(args.collapse).as_slice())
+        .add("limit", all.map(|all| all.1).or(args.limit).as_slice())
 }
 
 fn version(args: &VersionArgs) -> Result<(), CliError> {
@@ -117,7 +140,7 @@ async fn print_list<T: Listed + DeserializeOwned>(
     }
     let page: Page<T> = typed(&what, value)?;
     let now = reference(&list.server, &page.metadata.snapshot);
-    for gap in tree::gaps(&page.metadata.snapshot.coverage.gaps, now) {
+    for gap in line::gaps(&page.metadata.snapshot.coverage.gaps, now) {
         eprintln!("warning: {gap}");
     }
     tell_moment(list, &page.metadata.snapshot);
@@ -131,7 +154,7 @@ async fn print_list<T: Listed + DeserializeOwned>(
 /// What `2h` meant is known only now; scripts that ask for names or documents have no use for it.
 pub(super) fn tell_moment(list: &ListArgs, snapshot: &Snapshot) {
     if list.server.at.as_deref().is_some_and(|at| at != "now") && list.output.output != OutputFormat::Name {
-        eprintln!("as of {}", tree::moment(snapshot));
+        eprintln!("as of {}", line::moment(snapshot));
     }
 }
 

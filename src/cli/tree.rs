@@ -1,76 +1,103 @@
 //! An environment drawn as a tree.
 
-use super::output::Paint;
-use crate::model::{Health, Timestamp};
-use crate::present::{Item, Places, Step, Tree, age, clock_time, count_of, sign, unwatched, visible, word};
-use crate::query::{Answer, Gap, Graph, Group, Resource, Snapshot};
+use super::line::{Beside, Style};
+use crate::model::Health;
+use crate::present::{Item, Places, Step, Tree, below, number_of, sign, visible};
+use crate::query::{Answer, Graph, Group};
 
 /// Levels that are indented; what lies deeper stays at the last one, so that long chains stay readable.
 const DEPTH_MAX: usize = 40;
 
-/// Draws an environment: what it is at which moment, then what owns what.
-pub(super) fn draw(answer: &Answer<Graph>, all: bool, paint: Paint, now: Timestamp) -> String {
+/// Draws an environment: what it is at which moment, then what owns what; with `all`, each sibling by itself.
+pub(super) fn draw(answer: &Answer<Graph>, all: bool, style: Style) -> String {
     let graph = &answer.value;
-    let mut out = header(answer, paint, now);
-    let (tree, places) = (Tree::new(graph, !all), Places::of(graph.nodes.iter().map(|node| &node.resource)));
-    let mut gathered = false;
-    // For each open item whether siblings follow it, which is what the lines to its left show.
-    let mut open: Vec<Branch> = Vec::new();
-    tree.walk(|step| match step {
-        Step::Enter { item, parent, last } => {
-            let hidden = open.iter().any(|branch| branch.gathered);
-            if !hidden {
-                let text = match item {
-                    Item::Node(place) => {
-                        let node = &graph.nodes[*place].resource;
-                        let above = parent.map(|parent| &graph.nodes[parent].resource.key);
-                        let said = places.say(&node.key, above);
-                        resource(node, said, tree.further_owners(*place), paint, now)
-                    }
-                    Item::Counted(place) => counted(&graph.groups[*place], paint),
-                    Item::Group { label, health, .. } => {
-                        gathered = true;
-                        format!("{}{}", visible(label), badge(*health, paint))
-                    }
-                };
-                out.push_str(&format!("{}{text}\n", paint.dim(&lines(&open, last))));
-            }
-            open.push(Branch { last, gathered: matches!(item, Item::Group { .. }) });
-        }
-        Step::Leave => {
-            open.pop();
-        }
-    });
+    let mut out = style.header(&graph.environment, &answer.metadata);
+    let drawing = Drawing { graph, style, tree: Tree::new(graph, !all), places: Places::of(graph) };
+    let gathered = drawing.lines(&mut out);
     if gathered {
-        out.push_str(&format!("{}\n", paint.dim("(--all draws each one)")));
+        out.push_str(&format!("{}\n", style.paint.dim("(--all draws each one)")));
     }
-    if graph.nodes.is_empty() {
+    if graph.nodes.is_empty() && graph.groups.is_empty() {
         out.push_str("No resources.\n");
     }
     if graph.truncated {
-        let list = format!("get resources -e {} --order health", environment_word(answer));
+        let id = visible(graph.environment.id.as_str());
+        let list = format!("get resources -e {id} --order health");
         out.push_str(&format!("… not all resources are drawn one by one; `{list}` lists them\n"));
     }
     out
 }
 
-/// The environment as one would write it in a command.
-fn environment_word(answer: &Answer<Graph>) -> String {
-    visible(answer.value.environment.id.as_str()).into_owned()
+/// A tree that is being drawn.
+struct Drawing<'g> {
+    graph: &'g Graph,
+    style: Style,
+    tree: Tree,
+    places: Places,
 }
 
-/// Siblings that are only counted: how many, and how many of each health.
-fn counted(group: &Group, paint: Paint) -> String {
-    let many = count_of(usize::try_from(group.counts.total()).unwrap_or(usize::MAX), &group.kind);
-    let mut out = format!("… {}", visible(&many));
-    for health in Health::ALL.into_iter().rev() {
-        let number = *group.counts.clone().slot(Some(health));
-        if number > 0 {
-            let text = format!("{} {number} {health}", sign(Some(health)));
-            out.push_str(&format!("  {}", paint.health(Some(health), &text)));
+impl Drawing<'_> {
+    /// Writes a line for each item; tells whether some are not drawn because they stand together.
+    fn lines(&self, out: &mut String) -> bool {
+        let mut gathered = false;
+        // For each open item whether siblings follow it, which is what the lines to its left show.
+        let mut open: Vec<Branch> = Vec::new();
+        self.tree.walk(|step| match step {
+            Step::Enter { item, parent, last } => {
+                let group = matches!(item, Item::Group { .. });
+                if !open.iter().any(|branch| branch.gathered) {
+                    gathered |= group;
+                    let text = self.item(item, parent);
+                    out.push_str(&format!("{}{text}\n", self.style.paint.dim(&lines(&open, last))));
+                }
+                open.push(Branch { last, gathered: group });
+            }
+            Step::Leave => {
+                open.pop();
+            }
+        });
+        gathered
+    }
+
+    fn item(&self, item: &Item, parent: Option<usize>) -> String {
+        match item {
+            Item::Node(place) => {
+                let node = &self.graph.nodes[*place];
+                let above = parent.map(|parent| &self.graph.nodes[parent].resource.key);
+                let hidden = node.below.as_ref().filter(|_| self.tree.hides(*place));
+                let beside = Beside {
+                    place: self.places.say(&node.resource.key, above),
+                    further_owners: self.tree.further_owners(*place),
+                    below: hidden.map(below),
+                };
+                self.style.resource(&node.resource, &beside)
+            }
+            Item::Counted(place) => self.counted(&self.graph.groups[*place], self.tree.is_rest(*place)),
+            Item::Group { label, health, .. } => format!("{}{}", visible(label), self.style.badge(*health)),
         }
     }
-    out
+
+    /// Siblings that are only counted: how many, how many of each health, and whether something below them is worse.
+    fn counted(&self, group: &Group, rest: bool) -> String {
+        let paint = self.style.paint;
+        let many = number_of(group.counts.total(), &group.kind);
+        let mut out = format!("{}{}", if rest { "… " } else { "" }, visible(&many));
+        if let Some(cluster) = self.places.of_group(group) {
+            out.push_str(&format!("  {}", paint.dim(&visible(&format!("in {cluster}")))));
+        }
+        for health in Health::ALL.into_iter().rev() {
+            let number = *group.counts.clone().slot(Some(health));
+            if number > 0 {
+                let text = format!("{} {number} {health}", sign(Some(health)));
+                out.push_str(&format!("  {}", paint.health(Some(health), &text)));
+            }
+        }
+        if let Some(worst) = group.health.filter(|worst| group.counts.worst() != Some(*worst)) {
+            let text = format!("{} {worst} below", sign(Some(worst)));
+            out.push_str(&format!("  {}", paint.health(Some(worst), &text)));
+        }
+        out
+    }
 }
 
 /// An open item.
@@ -86,99 +113,15 @@ fn lines(open: &[Branch], last: bool) -> String {
     out
 }
 
-fn header(answer: &Answer<Graph>, paint: Paint, now: Timestamp) -> String {
-    let (environment, snapshot) = (&answer.value.environment, &answer.metadata);
-    let health = &environment.health;
-    let known = health.last_known.map(|known| format!(" (was {known})")).unwrap_or_default();
-    let mut out = format!(
-        "{}{}{known} for {}   {}\n",
-        paint.bold(&visible(environment.id.as_str())),
-        badge(health.state, paint),
-        age(health.since, now),
-        moment(snapshot)
-    );
-    for line in gaps(&snapshot.coverage.gaps, now) {
-        out.push_str(&paint.health(Some(Health::Unknown), &format!("! {line}")));
-        out.push('\n');
-    }
-    out
-}
-
-/// The moment that an answer holds for.
-pub(super) fn moment(snapshot: &Snapshot) -> String {
-    let time = snapshot.at.or(snapshot.time).map(|time| format!(", {}", clock_time(time)));
-    let lag = match snapshot.lag_changes {
-        0 => String::new(),
-        lag => format!(", {lag} changes behind"),
-    };
-    // An empty answer for such a moment does not mean that there was nothing.
-    let unrecorded = if snapshot.offset.get() == 0 { ", before anything was recorded" } else { "" };
-    format!("offset {}{}{lag}{unrecorded}", snapshot.offset, time.unwrap_or_default())
-}
-
-/// What was not watched, a line for each cluster.
-pub(super) fn gaps(gaps: &[Gap], now: Timestamp) -> Vec<String> {
-    let mut clusters: Vec<&str> = gaps.iter().map(|gap| gap.cluster.as_str()).collect();
-    clusters.sort_unstable();
-    clusters.dedup();
-    let line = |cluster: &str| {
-        let of_it: Vec<_> = gaps.iter().filter(|gap| gap.cluster == cluster).collect();
-        let oldest = of_it.iter().min_by_key(|gap| gap.since)?;
-        let what = unwatched(oldest, of_it.len());
-        let why = if oldest.message.is_empty() { &oldest.reason } else { &oldest.message };
-        let (since, ago) = (clock_time(oldest.since), age(oldest.since, now));
-        Some(
-            visible(&format!("cluster {cluster}: {what} not watched since {since} ({ago} ago): {why}"))
-                .into(),
-        )
-    };
-    clusters.into_iter().filter_map(line).collect()
-}
-
-fn badge(health: Option<Health>, paint: Paint) -> String {
-    match health {
-        Some(_) => format!("  {}", paint.health(health, &format!("{} {}", sign(health), word(health)))),
-        None => String::new(),
-    }
-}
-
-fn resource(
-    resource: &Resource,
-    place: Option<String>,
-    further_owners: usize,
-    paint: Paint,
-    now: Timestamp,
-) -> String {
-    let mut out = format!("{}/", visible(&resource.key.kind.kind));
-    out.push_str(&paint.bold(&visible(&resource.key.name)));
-    if let Some(place) = place {
-        out.push_str(&format!("  {}", paint.dim(&visible(&format!("in {place}")))));
-    }
-    out.push_str(&badge(resource.health, paint));
-    if let Some(since) = resource.terminating_since {
-        out.push_str(&format!("  Terminating for {}", age(since, now)));
-    }
-    let why = match (resource.reason.as_str(), resource.message.as_str()) {
-        ("", message) => message.to_owned(),
-        (reason, "") => reason.to_owned(),
-        (reason, message) => format!("{reason}: {message}"),
-    };
-    if !why.is_empty() {
-        out.push_str(&format!("  {}", visible(&why)));
-    }
-    if further_owners > 0 {
-        out.push_str(&format!("  (+{further_owners} owners)"));
-    }
-    if let Some(created) = resource.created_at {
-        out.push_str(&format!("  {}", paint.dim(&age(created, now))));
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::output::Paint;
     use super::*;
-    use crate::present::tests::{NOON, graph, owns, resource, snapshot};
+    use crate::model::HealthCounts;
+    use crate::present::tests::{NOON, counted, graph, owns, resource, snapshot};
+    use crate::query::Gap;
+
+    const PLAIN: Style = Style { paint: Paint(false), now: NOON, wide: false };
 
     fn sample() -> Answer<Graph> {
         let mut nodes = vec![
@@ -198,7 +141,7 @@ mod tests {
     #[test]
     fn a_tree_shows_the_worst_first_and_gathers_many() {
         assert_eq!(
-            draw(&sample(), false, Paint(false), NOON),
+            draw(&sample(), false, PLAIN),
             "\
 shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UTC
 ├─ Deployment/web  ✖ Degraded  5d3h
@@ -209,10 +152,10 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
 (--all draws each one)
 "
         );
-        assert_eq!(draw(&sample(), true, Paint(false), NOON).lines().count(), 17);
+        assert_eq!(draw(&sample(), true, PLAIN).lines().count(), 17);
         let mut spread = sample();
         spread.value.nodes[0].resource.key.cluster = "us-east".into();
-        let text = draw(&spread, false, Paint(false), NOON);
+        let text = draw(&spread, false, PLAIN);
         assert!(
             text.contains("Deployment/web  in eu-west  ✖") && text.contains("settings  in us-east"),
             "{text}"
@@ -225,8 +168,48 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
         let mut answer = sample();
         answer.value.nodes[0].resource.terminating_since =
             Some(NOON.minus(std::time::Duration::from_secs(300)));
-        let text = draw(&answer, false, Paint(false), NOON);
+        let text = draw(&answer, false, PLAIN);
         assert!(text.contains("ConfigMap/settings  Terminating for 5m  5d3h"), "{text}");
+    }
+
+    #[test]
+    fn what_is_not_drawn_is_told_where_it_would_stand() {
+        let mut answer = sample();
+        let pods = HealthCounts { healthy: 60, degraded: 1, ..HealthCounts::default() };
+        answer.value.truncated = true;
+        // As with `--collapse owner`.
+        answer.value.nodes.truncate(2);
+        let text = draw(&answer, false, PLAIN);
+        assert!(
+            text.contains(
+                "├─ Deployment/web  ✖ Degraded  (below: 1 ReplicaSet (Progressing), 13 Pods (Degraded))  5d3h"
+            ),
+            "{text}"
+        );
+        assert!(text.ends_with("`get resources -e shop.web.production --order health` lists them\n"));
+        // As with `--collapse kind`.
+        answer.value.nodes.clear();
+        let sets = Group { health: Some(Health::Degraded), ..counted("ReplicaSet", None, 2) };
+        answer.value.groups = vec![Group { counts: pods, ..counted("Pod", None, 0) }, sets];
+        answer.value.groups[0].health = Some(Health::Degraded);
+        let text = draw(&answer, false, PLAIN);
+        assert!(text.contains("├─ 61 Pods  ✖ 1 Degraded  ✔ 60 Healthy\n"), "{text}");
+        assert!(text.contains("└─ 2 ReplicaSets  ✔ 2 Healthy  ✖ Degraded below\n"), "{text}");
+    }
+
+    #[test]
+    fn the_rest_of_many_siblings_is_counted_after_them() {
+        let mut answer = sample();
+        answer.value.groups = vec![counted("Pod", Some("web-1"), 40)];
+        let text = draw(&answer, false, PLAIN);
+        assert!(text.contains("│     └─ … 40 Pods  ✔ 40 Healthy\n"), "{text}");
+    }
+
+    #[test]
+    fn wide_lines_say_since_when_and_the_uid() {
+        let text = draw(&sample(), false, Style { wide: true, ..PLAIN });
+        assert!(text.contains("Deployment/web  ✖ Degraded for 10m  5d3h  web\n"), "{text}");
+        assert!(text.contains("ConfigMap/settings  5d3h  settings\n"), "{text}");
     }
 
     #[test]
@@ -242,7 +225,7 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
             reason: "unreachable".into(),
             message: "connection refused".into(),
         }];
-        let text = draw(&answer, false, Paint(false), NOON);
+        let text = draw(&answer, false, PLAIN);
         let mut lines = text.lines();
         assert!(lines.next().is_some_and(|line| line.ends_with(", 3 changes behind")));
         let gap =

@@ -79,7 +79,7 @@ impl Listed for Cluster {
 impl Listed for Resource {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
         &["CLUSTER", "NAMESPACE", "KIND", "NAME", "HEALTH", "REASON", "AGE"],
-        &["GROUP", "UID", "MESSAGE", "TERMINATING"],
+        &["FOR", "GROUP", "UID", "MESSAGE", "TERMINATING"],
     );
 
     fn cells(&self, now: Timestamp) -> Vec<Cell> {
@@ -91,6 +91,7 @@ impl Listed for Resource {
             standing(self),
             Cell::text(&self.reason),
             Cell::text(self.created_at.map(|created| age(created, now)).unwrap_or_default()),
+            Cell::text(self.health.map(|_| age(self.health_since, now)).unwrap_or_default()),
             Cell::text(&self.key.kind.group),
             Cell::text(self.id.as_str()),
             Cell::text(&self.message),
@@ -116,7 +117,7 @@ fn standing(resource: &Resource) -> Cell {
 impl Listed for Version {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
         &["OFFSET", "OBSERVED", "AGE", "TYPE", "HEALTH", "REASON", "CHANGED-BY"],
-        &["OPERATION", "RESOURCE-VERSION", "MESSAGE"],
+        &["OPERATION", "RESOURCE-VERSION", "RULE", "RULES", "MESSAGE"],
     );
 
     fn cells(&self, now: Timestamp) -> Vec<Cell> {
@@ -135,6 +136,8 @@ impl Listed for Version {
             Cell::text(by.map_or("", |by| by.manager.as_str())),
             Cell::text(by.map_or("", |by| by.operation.as_str())),
             Cell::text(self.resource_version.as_str()),
+            Cell::text(&self.rule),
+            Cell::text(&self.rule_set),
             Cell::text(&self.message),
         ]
     }
@@ -214,6 +217,8 @@ eu-west   shop        Pod          web-b   Progressing,Terminating   <none>     
         );
         let wide = table(&items, true, NOON).render(Paint(false), true);
         assert!(wide.ends_with("120m\n"), "for how long: {wide}");
+        let columns: Vec<Vec<&str>> = wide.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!((columns[0][7], columns[1][7], columns[2][7]), ("FOR", "<none>", "10m"), "in its health");
         assert_eq!(items[0].name(), "deployment.apps/web");
     }
 

@@ -35,6 +35,11 @@ impl Health {
         Health::Unknown,
     ];
 
+    /// Whether something is wrong, or at least not yet right.
+    pub fn needs_attention(self) -> bool {
+        self > Health::Suspended
+    }
+
     /// The word for it everywhere.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -140,14 +145,14 @@ impl HealthCounts {
         there.min_by_key(|health| attention(Some(*health)))
     }
 
-    /// All resources counted.
+    /// All resources counted; what was read from elsewhere may say more than there can be.
     pub const fn total(&self) -> u64 {
         self.healthy
-            + self.suspended
-            + self.progressing
-            + self.missing
-            + self.degraded
-            + self.unknown
-            + self.none
+            .saturating_add(self.suspended)
+            .saturating_add(self.progressing)
+            .saturating_add(self.missing)
+            .saturating_add(self.degraded)
+            .saturating_add(self.unknown)
+            .saturating_add(self.none)
     }
 }

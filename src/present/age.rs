@@ -1,5 +1,7 @@
 //! How long ago something was, as kubectl says it.
 
+use std::time::Duration;
+
 use crate::model::Timestamp;
 use crate::query::Snapshot;
 
@@ -8,9 +10,14 @@ pub fn moment(snapshot: &Snapshot, asked_for_now: bool, now: Timestamp) -> Times
     if asked_for_now { now } else { snapshot.at.or(snapshot.time).unwrap_or(now) }
 }
 
-/// How long ago `then` was: two units at most, and no more precision than reading needs.
+/// How long ago `then` was.
 pub fn age(then: Timestamp, now: Timestamp) -> String {
-    let seconds = now.since(then).as_secs();
+    lasted(now.since(then))
+}
+
+/// How long something lasted: two units at most, and no more precision than reading needs.
+pub fn lasted(time: Duration) -> String {
+    let seconds = time.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let two = |first: u64, unit: char, rest: u64, small: char| match rest {
         0 => format!("{first}{unit}"),

@@ -1,12 +1,18 @@
 //! What pages and the terminal share: ages, signs of health, text made visible, and graphs as trees.
 
 mod age;
+mod links;
+mod over_time;
 mod place;
+mod say;
 mod text;
 mod tree;
 
-pub use age::{age, moment};
+pub use age::{age, lasted, moment};
+pub use links::links;
+pub use over_time::{Segment, Share, segments, shares, worsened};
 pub use place::Places;
+pub use say::{below, missing_end, number_of, preface, why_so};
 pub use text::{clock_time, grouped, visible};
 pub use tree::{Item, Step, Tree};
 
@@ -78,8 +84,9 @@ pub(crate) mod tests {
         WatchKey, attention,
     };
     use crate::query::{
-        Below, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, GraphNode, Resource,
-        Snapshot, WatchCoverage,
+        Below, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, GraphNode, Group,
+        HealthHistory, HealthInterval, HealthTime, KindBelow, MissingEnd, Resource, Snapshot, WatchCoverage,
+        Why, WhyPath,
     };
 
     /// A fixed moment, 2026-11-20T12:00:00Z.
@@ -195,6 +202,11 @@ pub(crate) mod tests {
                 let below = below[owner].get_or_insert(none);
                 below.children += u64::from(way == 0);
                 below.total += 1;
+                let kind = nodes[child].key.kind.clone();
+                match below.kinds.iter_mut().find(|one| one.kind == kind) {
+                    Some(one) => one.total += 1,
+                    None => below.kinds.push(KindBelow { kind, total: 1, health: nodes[child].health }),
+                }
                 let healths = [below.health, nodes[child].health];
                 below.health = healths.into_iter().min_by_key(|health| attention(*health)).flatten();
             }
@@ -204,6 +216,93 @@ pub(crate) mod tests {
         let joined = nodes.into_iter().zip(uids).zip(below);
         let nodes = joined.map(|((resource, parent), below)| GraphNode { resource, parent, below }).collect();
         Graph { environment, nodes, groups: Vec::new(), edges, truncated: false }
+    }
+
+    /// Healthy resources of a kind that a graph only counts.
+    pub(crate) fn counted(kind: &str, parent: Option<&str>, healthy: u64) -> Group {
+        let ResourceKey { cluster, kind, .. } = resource(kind, "", None).key;
+        Group {
+            id: format!("{cluster}/{}/{kind}", parent.unwrap_or_default()),
+            cluster,
+            kind,
+            parent: parent.map(Uid::new),
+            health: Some(Health::Healthy),
+            counts: HealthCounts { healthy, ..HealthCounts::default() },
+        }
+    }
+
+    /// A path from a Deployment over ReplicaSets to a Pod that crashes and lacks a ConfigMap; one name for each step.
+    pub(crate) fn why_path(names: &[&str]) -> WhyPath {
+        let step = |(place, name): (usize, &&str)| {
+            let kind = match place {
+                0 => "Deployment",
+                _ if place + 1 == names.len() => "Pod",
+                _ => "ReplicaSet",
+            };
+            resource(kind, name, Some(Health::Degraded))
+        };
+        let mut steps: Vec<Resource> = names.iter().enumerate().map(step).collect();
+        if let Some(last) = steps.last_mut() {
+            last.reason = "CrashLoopBackOff".into();
+            last.message = "back-off 5m restarting failed container".into();
+        }
+        let missing = MissingEnd {
+            edge: "mounts".into(),
+            kind: Kind::new("", "ConfigMap"),
+            namespace: "shop".into(),
+            name: "web-config".into(),
+        };
+        WhyPath { steps, skipped: 0, missing: vec![missing] }
+    }
+
+    /// What these paths explain.
+    pub(crate) fn why(paths: Vec<WhyPath>) -> Why {
+        let state = if paths.is_empty() { Health::Healthy } else { Health::Degraded };
+        Why { environment: environment("shop/web", "eu", Some(state)), roots: paths.len() as u64, paths }
+    }
+
+    /// Health over the day before noon: each health with the minutes for which it lasted, the newest first.
+    pub(crate) fn health_history(intervals: &[(Option<Health>, u64)]) -> HealthHistory {
+        let minutes = |number: u64| std::time::Duration::from_secs(60 * number);
+        let mut until = None;
+        let mut history = HealthHistory {
+            since: NOON.minus(minutes(1440)),
+            until: NOON,
+            intervals: Vec::new(),
+            truncated: false,
+            times: Vec::new(),
+            worsened: 0,
+            flapping: false,
+        };
+        for &(health, lasted) in intervals {
+            let end = until.unwrap_or(NOON);
+            let from = end.minus(minutes(lasted));
+            let inside = end.since(from.max(history.since));
+            let total_ms = inside.as_millis() as u64;
+            match history.times.iter_mut().find(|time| time.health == health) {
+                Some(time) => {
+                    time.total_ms += total_ms;
+                    time.intervals += 1;
+                }
+                None => history.times.push(HealthTime { health, total_ms, intervals: 1 }),
+            }
+            history.intervals.push(HealthInterval {
+                health,
+                from,
+                until,
+                lasted_ms: lasted * 60_000,
+                offset: Offset::new(1200),
+                reason: if health == Some(Health::Degraded) {
+                    "CrashLoopBackOff".into()
+                } else {
+                    String::new()
+                },
+                message: String::new(),
+                rule_set: "4".into(),
+            });
+            until = Some(from);
+        }
+        history
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Where resources stand, said no more often than telling them apart needs.
 
 use crate::model::ResourceKey;
-use crate::query::Resource;
+use crate::query::{Graph, Group, Resource, Why};
 
 /// What of their places tells an environment's resources apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,15 +11,32 @@ pub struct Places {
 }
 
 impl Places {
-    /// Of these resources.
-    pub fn of<'a>(nodes: impl Iterator<Item = &'a Resource> + Clone) -> Self {
+    /// Of all that a graph shows or counts.
+    pub fn of(graph: &Graph) -> Self {
+        let groups = graph.groups.iter().map(|group| (group.cluster.as_str(), ""));
+        Places::among(graph.nodes.iter().map(|node| place(&node.resource)).chain(groups))
+    }
+
+    /// Of the resources on paths and wherever else their environment runs.
+    pub fn of_why(why: &Why) -> Self {
+        let steps = why.paths.iter().flat_map(|path| &path.steps).map(place);
+        let targets = why.environment.targets.iter();
+        Places::among(steps.chain(targets.map(|target| (target.cluster.as_str(), target.namespace.as_str()))))
+    }
+
+    /// Of clusters with namespaces, which are empty for what is in none.
+    fn among<'a>(places: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Self {
         fn several<'a>(mut names: impl Iterator<Item = &'a str>) -> bool {
             let first = names.next();
             names.any(|name| Some(name) != first)
         }
-        let keys = || nodes.clone().map(|node| &node.key);
-        let namespaces = keys().map(|key| key.namespace.as_str()).filter(|name| !name.is_empty());
-        Places { clusters: several(keys().map(|key| key.cluster.as_str())), namespaces: several(namespaces) }
+        let namespaces = places.clone().map(|place| place.1).filter(|name| !name.is_empty());
+        Places { clusters: several(places.map(|place| place.0)), namespaces: several(namespaces) }
+    }
+
+    /// The cluster of resources that are only counted, where what they are drawn below does not say it already.
+    pub fn of_group(self, group: &Group) -> Option<&str> {
+        Some(group.cluster.as_str()).filter(|_| self.clusters && group.parent.is_none())
     }
 
     /// The place of a resource, where what it is drawn below does not say it already.
@@ -34,10 +51,14 @@ impl Places {
     }
 }
 
+fn place(resource: &Resource) -> (&str, &str) {
+    (&resource.key.cluster, &resource.key.namespace)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::resource;
+    use crate::present::tests::{counted, graph, resource, why, why_path};
 
     #[test]
     fn places_are_said_where_they_differ() {
@@ -47,7 +68,8 @@ mod tests {
             one
         };
         let said = |nodes: &[Resource], parent: bool| {
-            Places::of(nodes.iter()).say(&nodes[0].key, parent.then_some(&nodes[1].key)).unwrap_or_default()
+            let places = Places::of(&graph(nodes.to_vec(), vec![]));
+            places.say(&nodes[0].key, parent.then_some(&nodes[1].key)).unwrap_or_default()
         };
         assert_eq!(said(&[at("eu", "shop"), at("eu", "shop")], false), "");
         assert_eq!(said(&[at("eu", "shop"), at("us", "shop")], false), "eu");
@@ -55,5 +77,25 @@ mod tests {
         assert_eq!(said(&[at("eu", "shop"), at("us", "web")], false), "eu/shop");
         assert_eq!(said(&[at("eu", "shop"), at("eu", "shop"), at("us", "shop")], true), "", "as above it");
         assert_eq!(said(&[at("eu", ""), at("eu", "shop"), at("us", "web")], true), "eu");
+    }
+    #[test]
+    fn what_is_only_counted_has_a_place_too() {
+        let mut one = graph(vec![resource("Pod", "web", None)], vec![]);
+        one.groups = vec![counted("Pod", None, 3), counted("Pod", Some("web"), 3)];
+        assert_eq!(Places::of(&one).of_group(&one.groups[0]), None);
+        one.groups[0].cluster = "us".into();
+        assert_eq!(Places::of(&one).of_group(&one.groups[0]), Some("us"));
+        assert_eq!(Places::of(&one).of_group(&one.groups[1]), None, "its owner says it");
+    }
+
+    #[test]
+    fn a_path_says_its_cluster_where_the_environment_has_others() {
+        let mut one = why(vec![why_path(&["web"])]);
+        let said = |why: &Why| Places::of_why(why).say(&why.paths[0].steps[0].key, None);
+        assert_eq!(said(&one), None);
+        let mut target = one.environment.targets[0].clone();
+        target.cluster = "us".into();
+        one.environment.targets.push(target);
+        assert_eq!(said(&one).as_deref(), Some("eu-west"));
     }
 }

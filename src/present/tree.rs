@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::count_of;
 use crate::model::{Health, Kind, Uid, attention};
-use crate::query::{Graph, GraphNode};
+use crate::query::{Graph, GraphNode, Group};
 
 /// More siblings than this of one kind and health are gathered.
 const SIBLINGS_MAX: usize = 10;
@@ -56,6 +56,10 @@ pub struct Tree {
     children: Vec<Vec<Item>>,
     /// Owners beyond the one under which a node is drawn.
     further_owners: Vec<usize>,
+    /// Whether a node owns something that is neither drawn nor counted.
+    hides: Vec<bool>,
+    /// Whether siblings that are only counted are the rest of some that are drawn.
+    rests: Vec<bool>,
 }
 
 impl Tree {
@@ -78,13 +82,26 @@ impl Tree {
         let mut children: Vec<_> =
             below.into_iter().map(|children| siblings.arrange(children, true)).collect();
         let mut roots = siblings.without_health_last(roots);
+        let owners: Vec<_> = graph.groups.iter().map(|group| owner(group, &places)).collect();
+        let (hides, rests) = (hidden(graph, &parents, &owners), rests(graph, &parents, &owners));
         // Those that are only counted need attention less than those that are shown.
-        for (place, group) in graph.groups.iter().enumerate() {
-            let parent = group.parent.as_ref().and_then(|uid| places.find(&group.cluster, uid));
-            let siblings = parent.and_then(|parent| children.get_mut(parent)).unwrap_or(&mut roots);
-            siblings.push(Item::Counted(place));
+        let mut counted: Vec<usize> = (0..graph.groups.len()).collect();
+        counted.sort_by_key(|&group| (attention(graph.groups[group].health), &graph.groups[group].cluster));
+        for group in counted {
+            let siblings = owners[group].and_then(|parent| children.get_mut(parent)).unwrap_or(&mut roots);
+            siblings.push(Item::Counted(group));
         }
-        Tree { children, roots, further_owners }
+        Tree { children, roots, further_owners, hides, rests }
+    }
+
+    /// Whether a node owns something that is neither drawn nor counted below it.
+    pub fn hides(&self, node: usize) -> bool {
+        self.hides.get(node).copied().unwrap_or(false)
+    }
+
+    /// Whether siblings that the graph only counts are the rest of some that are drawn.
+    pub fn is_rest(&self, group: usize) -> bool {
+        self.rests.get(group).copied().unwrap_or(false)
     }
 
     /// How many owners a node has besides the one it is drawn under.
@@ -170,6 +187,29 @@ fn parents(graph: &Graph, places: &ByUid<'_>) -> (Vec<Option<usize>>, Vec<usize>
     (parents, further)
 }
 
+/// The node below which siblings stand that are only counted.
+fn owner(group: &Group, places: &ByUid<'_>) -> Option<usize> {
+    places.find(&group.cluster, group.parent.as_ref()?)
+}
+
+fn hidden(graph: &Graph, parents: &[Option<usize>], owners: &[Option<usize>]) -> Vec<bool> {
+    let mut shown = vec![0; graph.nodes.len()];
+    parents.iter().flatten().for_each(|&parent| shown[parent] += 1);
+    for (group, owner) in graph.groups.iter().zip(owners) {
+        owner.iter().for_each(|&owner| shown[owner] = group.counts.total().saturating_add(shown[owner]));
+    }
+    let children = |node: &GraphNode| node.below.as_ref().map_or(0, |below| below.children);
+    graph.nodes.iter().zip(shown).map(|(node, shown)| children(node) > shown).collect()
+}
+
+fn rests(graph: &Graph, parents: &[Option<usize>], owners: &[Option<usize>]) -> Vec<bool> {
+    let kinds = graph.nodes.iter().zip(parents);
+    let kinds: HashSet<_> =
+        kinds.map(|(node, parent)| (*parent, &node.resource.key.cluster, &node.resource.key.kind)).collect();
+    let groups = graph.groups.iter().zip(owners);
+    groups.map(|(group, owner)| kinds.contains(&(*owner, &group.cluster, &group.kind))).collect()
+}
+
 /// Makes a root of one node in every cycle and cuts the link that closes it. Servers send none, but what comes over a
 /// network is not to be trusted with a walk without end.
 fn cut_cycles(roots: &mut Vec<usize>, below: &mut [Vec<usize>]) {
@@ -250,151 +290,4 @@ impl Siblings<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::HealthCounts;
-    use crate::present::tests::{graph, owns, resource};
-    use crate::query::Group;
-
-    /// The tree as one line per item, two blanks for each level.
-    fn drawn(graph: &Graph, gather: bool) -> Vec<String> {
-        let tree = Tree::new(graph, gather);
-        let (mut depth, mut lines) = (0, Vec::new());
-        tree.walk(|step| match step {
-            Step::Enter { item, .. } => {
-                let name = match item {
-                    Item::Node(node) => graph.nodes[*node].resource.key.name.clone(),
-                    Item::Counted(group) => format!("{} more", graph.groups[*group].counts.total()),
-                    Item::Group { label, .. } => label.clone(),
-                };
-                lines.push(format!("{}{name}", "  ".repeat(depth)));
-                depth += 1;
-            }
-            Step::Leave => depth -= 1,
-        });
-        lines
-    }
-
-    #[test]
-    fn children_stand_below_their_owner_and_the_worst_first() {
-        let nodes = vec![
-            resource("ConfigMap", "cfg", None),
-            resource("Deployment", "ok", Some(Health::Healthy)),
-            resource("Deployment", "web", Some(Health::Progressing)),
-            resource("Pod", "web-a", Some(Health::Healthy)),
-            resource("Pod", "web-b", Some(Health::Degraded)),
-            resource("ReplicaSet", "web-1", Some(Health::Healthy)),
-        ];
-        let edges = vec![owns("web", "web-1"), owns("web-1", "web-a"), owns("web-1", "web-b")];
-        assert_eq!(
-            drawn(&graph(nodes, edges), true),
-            ["web", "  web-1", "    web-b", "    web-a", "ok", "cfg"]
-        );
-    }
-
-    #[test]
-    fn cycles_and_shared_children_are_drawn_once() {
-        let node = |name| resource("Pod", name, Some(Health::Healthy));
-        let nodes = ["a", "b", "c", "self", "child", "o1", "o2"].map(node).to_vec();
-        let edges = vec![
-            owns("a", "b"),
-            owns("b", "c"),
-            owns("c", "a"),
-            owns("self", "self"),
-            owns("o1", "child"),
-            owns("o2", "child"),
-            owns("gone", "o1"),
-        ];
-        let graph = graph(nodes, edges);
-        assert_eq!(drawn(&graph, true), ["a", "  b", "    c", "self", "o1", "  child", "o2"]);
-        assert_eq!(Tree::new(&graph, true).further_owners(4), 1);
-    }
-
-    #[test]
-    fn many_siblings_are_gathered_by_kind_and_health() {
-        let mut nodes: Vec<_> =
-            (0..12).map(|n| resource("Pod", &format!("p{n:02}"), Some(Health::Healthy))).collect();
-        nodes[3].health = Some(Health::Degraded);
-        let graph = graph(nodes, vec![]);
-        let lines = drawn(&graph, true);
-        assert_eq!(lines[..3], ["p03", "11 Pods", "  p00"]);
-        assert_eq!(drawn(&graph, false).len(), 12);
-    }
-
-    #[test]
-    fn past_revisions_and_what_has_no_health_are_gathered() {
-        let replica_set = |name| resource("ReplicaSet", name, Some(Health::Healthy));
-        let mut nodes = vec![resource("Deployment", "web", Some(Health::Healthy))];
-        nodes.extend(["r1", "r2", "r3"].map(replica_set));
-        nodes.push(resource("Pod", "r2-a", Some(Health::Healthy)));
-        nodes.extend(["s1", "s2", "s3"].map(|name| resource("Secret", name, None)));
-        nodes.push(resource("ConfigMap", "cfg", None));
-        let edges = vec![owns("web", "r1"), owns("web", "r2"), owns("web", "r3"), owns("r2", "r2-a")];
-        let mut graph = graph(nodes, edges);
-        assert_eq!(
-            drawn(&graph, true),
-            [
-                "web",
-                "  r2",
-                "    r2-a",
-                "  2 ReplicaSets",
-                "    r1",
-                "    r3",
-                "4 without health: 1 ConfigMap, 3 Secrets",
-                "  s1",
-                "  s2",
-                "  s3",
-                "  cfg"
-            ]
-        );
-        assert_eq!(drawn(&graph, false).len(), 9, "each by itself where nothing is to be gathered");
-        graph.nodes.drain(..5);
-        assert_eq!(drawn(&graph, true), ["s1", "s2", "s3", "cfg"], "nothing else is there to drown");
-    }
-
-    #[test]
-    fn what_is_only_counted_stands_after_its_siblings() {
-        let nodes = vec![
-            resource("Deployment", "web", Some(Health::Healthy)),
-            resource("Pod", "web-a", Some(Health::Healthy)),
-        ];
-        let mut graph = graph(nodes, vec![owns("web", "web-a")]);
-        let group = |parent: Option<&str>, healthy| Group {
-            id: String::new(),
-            cluster: "eu-west".into(),
-            kind: Kind::new("", "Pod"),
-            parent: parent.map(Uid::new),
-            health: Some(Health::Healthy),
-            counts: HealthCounts { healthy, ..HealthCounts::default() },
-        };
-        graph.groups = vec![group(Some("web"), 100), group(None, 7), group(Some("elsewhere"), 8)];
-        assert_eq!(drawn(&graph, true), ["web", "  web-a", "  100 more", "7 more", "8 more"]);
-    }
-
-    #[test]
-    fn chains_of_any_depth_are_survived() {
-        let nodes = (0..10_000).map(|n| resource("Pod", &n.to_string(), Some(Health::Healthy))).collect();
-        let edges = (0..10_000).map(|n| owns(&n.to_string(), &((n + 1) % 10_000).to_string())).collect();
-        assert_eq!(drawn(&graph(nodes, edges), true).len(), 10_000);
-    }
-
-    #[test]
-    fn a_uid_in_two_clusters_finds_the_owner_in_its_own() {
-        let in_cluster = |cluster: &str, name: &str, uid: &str| {
-            let mut node = resource("Pod", name, None);
-            node.key.cluster = cluster.into();
-            node.id = Uid::new(uid);
-            node
-        };
-        let nodes = vec![
-            in_cluster("eu", "owner-eu", "o"),
-            in_cluster("eu", "child-eu", "c"),
-            in_cluster("us", "owner-us", "o"),
-            in_cluster("us", "child-us", "c"),
-        ];
-        assert_eq!(
-            drawn(&graph(nodes, vec![owns("o", "c")]), true),
-            ["owner-eu", "  child-eu", "owner-us", "  child-us"]
-        );
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! What narrows, orders and pages answers.
 
+use std::fmt;
 use std::str::FromStr;
 
 use super::types::{Collapse, Graph, HealthHistory};
@@ -41,15 +42,31 @@ pub enum ResourceOrder {
     Health,
 }
 
+impl ResourceOrder {
+    /// All orders.
+    pub const ALL: [ResourceOrder; 2] = [ResourceOrder::Name, ResourceOrder::Health];
+
+    /// The word for it everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ResourceOrder::Name => "name",
+            ResourceOrder::Health => "health",
+        }
+    }
+}
+
+impl fmt::Display for ResourceOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
 impl FromStr for ResourceOrder {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "name" => Ok(ResourceOrder::Name),
-            "health" => Ok(ResourceOrder::Health),
-            _ => Err(format!("`{text}` is not an order; it is one of name, health")),
-        }
+        let known = ResourceOrder::ALL.into_iter().find(|order| order.as_str() == text);
+        known.ok_or_else(|| format!("`{text}` is not an order; it is one of name, health"))
     }
 }
 

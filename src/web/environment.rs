@@ -132,7 +132,7 @@ fn view(request: &Request, found: &Answer<Graph>, said: &[FoldedEvent], now: Tim
 
 fn pieces(shell: &Shell, graph: &Graph, now: Timestamp) -> Vec<Piece> {
     let tree = Tree::new(graph, true);
-    let places = Places::of(graph.nodes.iter().map(|node| &node.resource));
+    let places = Places::of(graph);
     let mut pieces = Vec::new();
     // What each open item needs to be closed with, the innermost last.
     let mut open: Vec<Vec<Piece>> = Vec::new();

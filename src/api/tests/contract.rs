@@ -14,10 +14,13 @@ use crate::kube_event::EventType;
 use crate::model::{
     ChangedBy, CoverageState, DeletionCause, EnvironmentId, Health, Offset, ResourceVersion, Tier, Uid,
 };
-use crate::present::tests::{NOON, environment, folded_event, graph, owns, resource, snapshot, watch};
+use crate::present::tests::{
+    NOON, counted, environment, folded_event, graph, health_history, owns, resource, snapshot, watch, why,
+    why_path,
+};
 use crate::query::{
-    Answer, Cluster, FoldedEvent, Gap, LastChange, Page, PageMetadata, ResourceDetail, Snapshot, Version,
-    VersionChange, WatchCoverage, WatchGap,
+    Answer, Cluster, Collapse, FoldedEvent, Gap, LastChange, Page, PageMetadata, ResourceDetail,
+    ResourceOrder, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
 };
 
 fn document() -> &'static Value {
@@ -150,6 +153,9 @@ fn words_are_the_same_everywhere() {
     assert_eq!(words("Health"), json!(Health::ALL));
     let or_null: Vec<_> = Health::ALL.into_iter().map(Some).chain([None]).collect();
     assert_eq!(words("MaybeHealth"), json!(or_null));
+    assert_eq!(words("Collapse"), json!(Collapse::ALL));
+    assert_eq!(words("Collapse"), json!(Collapse::ALL.map(Collapse::as_str)), "read as it is written");
+    assert_eq!(words("Order"), json!(ResourceOrder::ALL.map(ResourceOrder::as_str)));
     let types = &document()["components"]["parameters"]["EventType"]["schema"]["items"]["enum"];
     assert_eq!(types, &json!(EventType::ALL.map(EventType::as_str)));
     let codes = &document()["components"]["schemas"]["Problem"]["properties"]["code"]["enum"];
@@ -204,8 +210,6 @@ fn resources_have_the_documented_shape() {
     let mut pod = resource("Pod", "web", Some(Health::Degraded));
     pod.terminating_since = Some(NOON);
     holds("ResourcePage", &page(vec![pod.clone(), bare.clone()]));
-    let drawn = graph(vec![pod.clone(), bare.clone()], vec![owns("web", "n1")]);
-    holds("GraphAnswer", &Answer { value: drawn, metadata: snapshot() });
     for (resource, changed_by) in [(pod, Some(by())), (bare, None)] {
         let detail = ResourceDetail {
             resource,
@@ -219,6 +223,24 @@ fn resources_have_the_documented_shape() {
         };
         holds("ResourceAnswer", &Answer { value: detail, metadata: full_snapshot() });
     }
+}
+
+#[test]
+fn graphs_and_paths_have_the_documented_shape() {
+    let (pod, bare) = (resource("Pod", "web", Some(Health::Degraded)), resource("Node", "n1", None));
+    let mut drawn = graph(vec![pod, bare], vec![owns("web", "n1")]);
+    drawn.groups = vec![counted("Pod", Some("web"), 70), counted("Pod", None, 2)];
+    holds("GraphAnswer", &Answer { value: drawn, metadata: full_snapshot() });
+    for told in [why(vec![]), why(vec![why_path(&["web", "web-1", "web-1-a"])])] {
+        holds("WhyAnswer", &Answer { value: told, metadata: full_snapshot() });
+    }
+}
+
+#[test]
+fn health_over_time_has_the_documented_shape() {
+    let intervals = [(Some(Health::Degraded), 5), (None, 10), (Some(Health::Healthy), 1440)];
+    holds("HealthHistoryAnswer", &Answer { value: health_history(&intervals), metadata: full_snapshot() });
+    holds("HealthHistoryAnswer", &Answer { value: health_history(&[]), metadata: snapshot() });
 }
 
 fn by() -> ChangedBy {

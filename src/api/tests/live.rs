@@ -116,6 +116,13 @@ fn parameters(path: &str) -> BTreeSet<&'static str> {
     declared.filter(|one| one["in"] == "query").filter_map(|one| one["name"].as_str()).collect()
 }
 
+/// The least and the most that the limit of a path may be.
+fn limits(path: &str) -> impl Iterator<Item = i64> {
+    let declared = document()["paths"][path]["get"]["parameters"].as_array().into_iter().flatten();
+    let limit = declared.map(meant).filter(|one| one["name"] == "limit");
+    limit.flat_map(|limit| ["minimum", "maximum"].map(|end| limit["schema"][end].as_i64())).flatten()
+}
+
 /// Questions that have an answer: without a parameter, and with each of them.
 fn good(path: &str) -> Vec<Ask> {
     let plain = there(path);
@@ -128,18 +135,25 @@ fn good(path: &str) -> Vec<Ask> {
         "type" => vec!["type=Warning", "type=normal,warning"],
         "reason" => vec!["reason=BackOff&reason=unhealthy"],
         "cluster" => vec!["cluster=west"],
+        "owner" => vec!["owner=shop-db-set", "owner=nobody"],
+        "order" => vec!["order=name", "order=health"],
+        "under" => vec!["under=shop-db-set", "under=shop-db-set&cluster=east"],
+        "depth" => vec!["depth=0", "depth=1000"],
+        "collapse" => vec!["collapse=none", "collapse=siblings", "collapse=owner", "collapse=kind"],
+        "since" => vec!["since=24h", "since=1", "since=2026-09-21T14:50:00Z", "since=now"],
         "state" => vec!["state=gap", "state=Watched,excluded"],
         "bodies" => vec!["bodies=true", "bodies=false"],
         "verbose" => vec!["verbose"],
         "at" => vec!["at=now", "at=40", "at=0s", "at=2026-09-21T14:50:00Z"],
-        "limit" => vec!["limit=1", "limit=500"],
         "continue" => vec!["continue="],
         other => panic!("say how to ask with {other}"),
     };
     let mut asks = vec![get(plain.clone())];
-    asks.extend(parameters(path).into_iter().flat_map(with).map(|query| get(format!("{plain}?{query}"))));
+    let parameters = parameters(path).into_iter().filter(|name| *name != "limit");
+    asks.extend(parameters.flat_map(with).map(|query| get(format!("{plain}?{query}"))));
+    asks.extend(limits(path).map(|limit| get(format!("{plain}?limit={limit}"))));
     // One that ended, and one of two clusters.
-    if path.ends_with("/history") || path.ends_with("{uid}/events") {
+    if ["/history", "{uid}/events", "{uid}/health"].iter().any(|end| path.ends_with(end)) {
         let query = if path.ends_with("/history") { "?bodies=true" } else { "" };
         asks.push(get(path.replace("{uid}", "shop-mover") + query));
     } else if path.ends_with("/{uid}") {
@@ -160,7 +174,6 @@ fn wrong(path: &str) -> Vec<(Ask, &'static str)> {
         ("at", "at=100000", "future_moment"),
         ("at", "at=9999-01-01T00:00:00Z", "future_moment"),
         ("limit", "limit=0", "invalid_parameter"),
-        ("limit", "limit=501", "invalid_parameter"),
         ("continue", "continue=nonsense", "bad_page_token"),
         ("continue", "continue=1.0123456789abcdef.5b5d", "bad_page_token"),
         ("tier", "tier=prod", "invalid_parameter"),
@@ -168,12 +181,19 @@ fn wrong(path: &str) -> Vec<(Ask, &'static str)> {
         ("state", "state=blind", "invalid_parameter"),
         ("bodies", "bodies=1", "invalid_parameter"),
         ("type", "type=Warnings", "invalid_parameter"),
+        ("order", "order=age", "invalid_parameter"),
+        ("depth", "depth=1001", "invalid_parameter"),
+        ("collapse", "collapse=all", "invalid_parameter"),
+        ("since", "since=yesterday", "invalid_parameter"),
+        ("since", "since=100000", "future_moment"),
     ];
     queries
         .extend(known.iter().filter(|(name, ..)| parameters.contains(name)).map(|(_, q, code)| (*q, *code)));
     let plain = there(path);
     let mut asks: Vec<_> =
         queries.into_iter().map(|(query, code)| (get(format!("{plain}?{query}")), code)).collect();
+    let beyond = limits(path).last().map(|most| most + 1);
+    asks.extend(beyond.map(|limit| (get(format!("{plain}?limit={limit}")), "invalid_parameter")));
     if path.contains('{') {
         let malformed = path.replace("{id}", "%c0%af").replace("{uid}", "%00");
         asks.push((get(malformed), "malformed_request"));
@@ -192,7 +212,13 @@ async fn provoke(servers: &Servers, path: &str, expected: &str) -> Vec<(Ask, &'s
             vec![(Ask { headers: format!("if-none-match: {tag}\r\n"), ..plain }, "")]
         }
         "400" => wrong(path),
-        "404" => vec![(get(nobody.clone()), "not_found"), (get(nobody + "?at=0"), "not_found")],
+        "404" => {
+            let mut asks = vec![get(nobody.clone()), get(nobody + "?at=0")];
+            // What is there, but not in this environment.
+            let elsewhere = parameters(path).contains("under").then(|| plain.target + "?under=stage-web-0");
+            asks.extend(elsewhere.map(get));
+            asks.into_iter().map(|ask| (ask, "not_found")).collect()
+        }
         "409" => vec![(get(path.replace("{uid}", "twin")), "ambiguous_uid")],
         "414" => vec![(get(format!("{}?x={}", plain.target, "a".repeat(9000))), "uri_too_long")],
         "421" => vec![(Ask { host: "evil.test", ..plain }, "misdirected_request")],
@@ -308,18 +334,21 @@ async fn a_probe_is_answered_anew_whatever_the_caller_holds() {
 #[tokio::test]
 async fn following_the_links_reads_the_whole_list() {
     let servers = Servers::new().await;
-    for path in [
-        "/api/v1/environments",
-        "/api/v1/environments/{id}/resources",
-        "/api/v1/environments/{id}/events",
-        "/api/v1/clusters",
+    for (path, filter) in [
+        ("/api/v1/environments", ""),
+        ("/api/v1/environments/{id}/resources", ""),
+        ("/api/v1/environments/{id}/resources", "&order=health"),
+        ("/api/v1/environments/{id}/resources", "&owner=shop-db-set"),
+        ("/api/v1/environments/{id}/events", ""),
+        ("/api/v1/clusters", ""),
     ] {
         let ids = |answer: &str| -> Vec<Value> {
             let value: Value = serde_json::from_str(body(answer)).unwrap_or_default();
             value["items"].as_array().into_iter().flatten().map(|item| item["id"].clone()).collect()
         };
-        let whole = ids(&servers.ask(&get(there(path))).await);
-        let (mut found, mut next) = (Vec::new(), Some(there(path) + "?limit=1&at=0s"));
+        let whole = ids(&servers.ask(&get(format!("{}?{filter}", there(path)))).await);
+        let first = format!("{}?limit=1&at=0s{filter}", there(path));
+        let (mut found, mut next) = (Vec::new(), Some(first));
         while let Some(target) = next {
             let answer = servers.ask(&get(target)).await;
             holds(path, "200", &get(path), &answer, "");
@@ -328,6 +357,6 @@ async fn following_the_links_reads_the_whole_list() {
             next = link.and_then(|link| Some(link.split_once(">; rel=\"next\"")?.0.to_owned()));
         }
         assert!(whole.len() > 1, "{path} is worth walking");
-        assert_eq!(found, whole, "{path}");
+        assert_eq!(found, whole, "{path} {filter}");
     }
 }

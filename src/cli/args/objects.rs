@@ -1,10 +1,13 @@
-//! Commands that look at the objects of a file, without a server.
+//! Commands that look at the objects of a file without a server, or can do so.
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
-use super::ColorChoice;
+use super::read::{environment, moment, uid};
+use super::{ColorChoice, OutputArgs, OutputFormat, ServerArgs};
+use crate::model::{EnvironmentId, Uid};
+use crate::query::HealthHistory;
 
 /// Which objects to look at, and how to print what was found.
 #[derive(Clone, Debug, Args)]
@@ -23,12 +26,51 @@ pub struct ObjectsArgs {
     pub color: ColorChoice,
 }
 
-/// What to judge.
+/// Whose health to tell, or what to judge.
 #[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("whose").required(true).args(["environment", "resource", "file"]))]
 pub struct HealthArgs {
-    /// Which objects.
+    /// The environment, such as shop.web.production
+    #[arg(value_parser = environment)]
+    pub environment: Option<EnvironmentId>,
+    /// A resource's uid, in place of an environment
+    #[arg(long, value_name = "UID", value_parser = uid)]
+    pub resource: Option<Uid>,
+    /// The cluster, where several hold the uid
+    #[arg(long, conflicts_with_all = ["environment", "file"])]
+    pub cluster: Option<String>,
+    /// Objects to judge without a server, in YAML or JSON, as documents, lists or one a line; `-` reads standard input
+    #[arg(short, long = "filename", value_name = "FILE", conflicts_with_all = ["since", "limit", "at"])]
+    pub file: Option<PathBuf>,
+    /// Where to begin: a duration before the moment (6h, 7d), a time or an offset; without it a day before
+    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    pub since: Option<String>,
+    /// The most intervals to list, the newest first; without it 100
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=HealthHistory::LIMIT as u64))]
+    pub limit: Option<u64>,
+    /// Where from.
     #[command(flatten)]
-    pub objects: ObjectsArgs,
+    pub server: ServerArgs,
+    /// How to print; of a file's objects as a table or JSON, a verdict a line.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl HealthArgs {
+    /// What to judge without a server, where a file is named.
+    ///
+    /// # Errors
+    /// Where the output has a form that verdicts do not come in.
+    pub fn objects(&self) -> Result<Option<ObjectsArgs>, String> {
+        let Some(file) = self.file.clone() else { return Ok(None) };
+        let OutputArgs { output, no_headers, color } = self.output;
+        let output = match output {
+            OutputFormat::Table => LineFormat::Table,
+            OutputFormat::Json => LineFormat::Json,
+            _ => return Err("verdicts on a file's objects are printed as a table or as json".into()),
+        };
+        Ok(Some(ObjectsArgs { file, output, no_headers, color }))
+    }
 }
 
 /// Whose edges to tell.

@@ -1,5 +1,6 @@
 //! What graphs say.
 
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -23,20 +24,31 @@ pub enum Collapse {
 }
 
 impl Collapse {
-    const ALL: [(Collapse, &'static str); 4] = [
-        (Collapse::None, "none"),
-        (Collapse::Siblings, "siblings"),
-        (Collapse::Owner, "owner"),
-        (Collapse::Kind, "kind"),
-    ];
+    /// All ways, those first that show more.
+    pub const ALL: [Collapse; 4] = [Collapse::None, Collapse::Siblings, Collapse::Owner, Collapse::Kind];
+
+    /// The word for it everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Collapse::None => "none",
+            Collapse::Siblings => "siblings",
+            Collapse::Owner => "owner",
+            Collapse::Kind => "kind",
+        }
+    }
+}
+
+impl fmt::Display for Collapse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
 }
 
 impl FromStr for Collapse {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = Collapse::ALL.into_iter().find(|(_, word)| *word == text).map(|(collapse, _)| collapse);
-        known.ok_or_else(|| {
+        Collapse::ALL.into_iter().find(|collapse| collapse.as_str() == text).ok_or_else(|| {
             format!("`{text}` is not a way to collapse; it is one of none, siblings, owner, kind")
         })
     }

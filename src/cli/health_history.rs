@@ -1,0 +1,175 @@
+//! The health of an environment or a resource over time.
+
+use super::args::{HealthArgs, OutputFormat};
+use super::client::Client;
+use super::error::{CliError, Exit};
+use super::line::{Style, moment};
+use super::output::{Paint, document, write};
+use super::read::{Add, parameters, reference, typed};
+use super::runtime;
+use super::table::{Cell, Table};
+use crate::api::request::encode;
+use crate::present::{clock_time, lasted, shares, sign, visible, worsened};
+use crate::query::{Answer, HealthHistory, HealthInterval};
+
+/// Asks for the history and prints it.
+pub(super) fn run(args: &HealthArgs) -> Result<(), CliError> {
+    runtime()?.block_on(told(args))
+}
+
+async fn told(args: &HealthArgs) -> Result<(), CliError> {
+    let (subject, path) = match (&args.resource, &args.environment) {
+        (Some(uid), _) => (uid.as_str(), format!("/api/v1/resources/{}/health", encode(uid.as_str()))),
+        (None, Some(id)) => (id.as_str(), format!("/api/v1/environments/{}/health", encode(id.as_str()))),
+        (None, None) => {
+            return Err(CliError::new("reading health", "neither an environment nor a resource is named")
+                .exit(Exit::Usage));
+        }
+    };
+    let what = format!("reading the health of {subject}");
+    let query = parameters(&args.server)
+        .add("cluster", args.cluster.as_slice())
+        .add("since", args.since.as_slice())
+        .add("limit", args.limit.as_slice());
+    let value = Client::new(&args.server.server)?.get(&what, &path, &query).await?;
+    if let Some(text) = document(args.output.output, &value) {
+        return write(&text?);
+    }
+    let answer: Answer<HealthHistory> = typed(&what, value)?;
+    if args.output.output == OutputFormat::Name {
+        let names = answer.value.intervals.iter().map(|one| format!("interval/{}\n", one.offset));
+        return write(&names.collect::<String>());
+    }
+    let style = Style {
+        paint: Paint::for_stdout(args.output.color),
+        now: reference(&args.server, &answer.metadata),
+        wide: args.output.output == OutputFormat::Wide,
+    };
+    let form = Form { style, reasons: args.resource.is_some(), headers: !args.output.no_headers };
+    write(&printed(subject, &answer, form))
+}
+
+/// How a history is printed.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    style: Style,
+    /// Whether there are reasons to be told, which environments have none of.
+    reasons: bool,
+    headers: bool,
+}
+
+fn printed(subject: &str, answer: &Answer<HealthHistory>, form: Form) -> String {
+    let mut out = if form.headers { header(subject, answer, form.style) } else { String::new() };
+    let history = &answer.value;
+    if !history.intervals.is_empty() {
+        out.push_str(&table(history, form).render(form.style.paint, form.headers));
+    }
+    if history.truncated {
+        out.push_str("… there are earlier intervals; --limit and --since tell more\n");
+    }
+    out
+}
+
+/// What the span comes to: time in each state, and how often it worsened.
+fn header(subject: &str, answer: &Answer<HealthHistory>, style: Style) -> String {
+    let history = &answer.value;
+    let share = |share: crate::present::Share| {
+        let text = format!("{} {} {}", sign(share.health), share.word, share.part);
+        format!("{} ({})", style.paint.health(share.health, &text), share.lasted)
+    };
+    let mut figures: Vec<String> = shares(history).into_iter().map(share).collect();
+    figures.push(worsened(history));
+    if history.flapping {
+        figures.push(style.paint.health(Some(crate::model::Health::Degraded), "flapping"));
+    }
+    format!(
+        "{}  {} up to {}   {}\n{}{}\n\n",
+        style.paint.bold(&visible(subject)),
+        lasted(history.until.since(history.since)),
+        clock_time(history.until),
+        moment(&answer.metadata),
+        style.unwatched(&answer.metadata),
+        figures.join("   "),
+    )
+}
+
+fn table(history: &HealthHistory, form: Form) -> Table {
+    let Form { style, reasons, .. } = form;
+    let mut headers = vec!["FROM", "UNTIL", "LASTED", "HEALTH"];
+    headers.extend(reasons.then_some("REASON"));
+    headers.extend(if style.wide { &["OFFSET", "RULES"][..] } else { &[] });
+    headers.extend((reasons && style.wide).then_some("MESSAGE"));
+    let row = |one: &HealthInterval| {
+        let until = one.until.map(clock_time).unwrap_or_else(|| "-".into());
+        let time = std::time::Duration::from_millis(one.lasted_ms);
+        let mut cells = vec![
+            Cell::text(clock_time(one.from)),
+            Cell::text(until),
+            Cell::text(lasted(time)),
+            Cell::Health(one.health),
+        ];
+        cells.extend(reasons.then(|| Cell::text(&one.reason)));
+        if style.wide {
+            cells.extend([Cell::text(one.offset.to_string()), Cell::text(&one.rule_set)]);
+        }
+        cells.extend((reasons && style.wide).then(|| Cell::text(&one.message)));
+        cells
+    };
+    Table { rows: history.intervals.iter().map(row).collect(), headers }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Health;
+    use crate::present::tests::{NOON, health_history, snapshot};
+
+    const PLAIN: Style = Style { paint: Paint(false), now: NOON, wide: false };
+
+    fn answer() -> Answer<HealthHistory> {
+        let mut value = health_history(&[
+            (Some(Health::Degraded), 1),
+            (Some(Health::Healthy), 719),
+            (Some(Health::Degraded), 2000),
+        ]);
+        (value.worsened, value.flapping) = (3, true);
+        Answer { value, metadata: snapshot() }
+    }
+
+    #[test]
+    fn a_history_is_told_in_figures_and_intervals() {
+        let form = Form { style: PLAIN, reasons: true, headers: true };
+        assert_eq!(
+            printed("web-0", &answer(), form),
+            "\
+web-0  24h up to 2026-11-20 12:00:00 UTC   offset 1234, 2026-11-20 12:00:00 UTC
+✖ Degraded 50% (12h)   ✔ Healthy 49.9% (11h)   worsened 3 times   flapping
+
+FROM                      UNTIL                     LASTED   HEALTH     REASON
+2026-11-20 11:59:00 UTC   -                         60s      Degraded   CrashLoopBackOff
+2026-11-20 00:00:00 UTC   2026-11-20 11:59:00 UTC   11h      Healthy    <none>
+2026-11-18 14:40:00 UTC   2026-11-20 00:00:00 UTC   33h      Degraded   CrashLoopBackOff
+"
+        );
+    }
+
+    #[test]
+    fn environments_have_no_reasons_and_wide_tables_have_offsets() {
+        let form = Form { style: Style { wide: true, ..PLAIN }, reasons: false, headers: true };
+        let text = printed("shop.web.production", &answer(), form);
+        let header = text.lines().find(|line| line.starts_with("FROM")).unwrap_or_default();
+        let columns: Vec<&str> = header.split_whitespace().collect();
+        assert_eq!(columns, ["FROM", "UNTIL", "LASTED", "HEALTH", "OFFSET", "RULES"]);
+    }
+
+    #[test]
+    fn scripts_get_the_intervals_alone() {
+        let mut cut = answer();
+        cut.value.truncated = true;
+        let form = Form { style: PLAIN, reasons: false, headers: false };
+        let text = printed("x", &cut, form);
+        assert_eq!(text.lines().count(), 4);
+        assert!(text.starts_with("2026-11-20 11:59:00 UTC"), "{text}");
+        assert!(text.ends_with("--limit and --since tell more\n"), "{text}");
+    }
+}

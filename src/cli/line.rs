@@ -1,0 +1,124 @@
+//! What lines say of environments, resources and gaps, in trees and on paths alike.
+
+use super::output::Paint;
+use crate::model::{Health, Timestamp};
+use crate::present::{age, clock_time, sign, unwatched, visible, why_so, word};
+use crate::query::{Environment, Gap, Resource, Snapshot};
+
+/// How lines are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    pub(super) paint: Paint,
+    /// The moment from which ages count.
+    pub(super) now: Timestamp,
+    /// Whether lines say more than reading them needs.
+    pub(super) wide: bool,
+}
+
+/// What a line says of a resource besides what the resource says itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Beside {
+    /// Where it is, where that is not clear.
+    pub(super) place: Option<String>,
+    /// Owners besides the one that it stands below.
+    pub(super) further_owners: usize,
+    /// What is below it and not drawn.
+    pub(super) below: Option<String>,
+}
+
+impl Style {
+    /// Sign and word of a health, apart from what stands before; nothing where there is none.
+    pub(super) fn badge(self, health: Option<Health>) -> String {
+        match health {
+            Some(_) => {
+                format!("  {}", self.paint.health(health, &format!("{} {}", sign(health), word(health))))
+            }
+            None => String::new(),
+        }
+    }
+
+    /// What an environment is at which moment, and what of it was not watched.
+    pub(super) fn header(self, environment: &Environment, snapshot: &Snapshot) -> String {
+        let health = &environment.health;
+        let known = health.last_known.map(|known| format!(" (was {known})")).unwrap_or_default();
+        format!(
+            "{}{}{known} for {}   {}\n{}",
+            self.paint.bold(&visible(environment.id.as_str())),
+            self.badge(health.state),
+            age(health.since, self.now),
+            moment(snapshot),
+            self.unwatched(snapshot)
+        )
+    }
+
+    /// A line for each cluster of which not everything was watched.
+    pub(super) fn unwatched(self, snapshot: &Snapshot) -> String {
+        let line = |gap: String| self.paint.health(Some(Health::Unknown), &format!("! {gap}")) + "\n";
+        gaps(&snapshot.coverage.gaps, self.now).into_iter().map(line).collect()
+    }
+
+    /// Everything that a line says of a resource.
+    pub(super) fn resource(self, resource: &Resource, beside: &Beside) -> String {
+        let Style { paint, now, wide } = self;
+        let mut out = format!("{}/", visible(&resource.key.kind.kind));
+        out.push_str(&paint.bold(&visible(&resource.key.name)));
+        if let Some(place) = &beside.place {
+            out.push_str(&format!("  {}", paint.dim(&visible(&format!("in {place}")))));
+        }
+        out.push_str(&self.badge(resource.health));
+        if wide && resource.health.is_some() {
+            out.push_str(&format!(" for {}", age(resource.health_since, now)));
+        }
+        if let Some(since) = resource.terminating_since {
+            out.push_str(&format!("  Terminating for {}", age(since, now)));
+        }
+        let why = why_so(resource);
+        if !why.is_empty() {
+            out.push_str(&format!("  {}", visible(&why)));
+        }
+        if beside.further_owners > 0 {
+            out.push_str(&format!("  (+{} owners)", beside.further_owners));
+        }
+        if let Some(below) = &beside.below {
+            out.push_str(&format!("  {}", paint.dim(&visible(&format!("(below: {below})")))));
+        }
+        if let Some(created) = resource.created_at {
+            out.push_str(&format!("  {}", paint.dim(&age(created, now))));
+        }
+        if wide {
+            out.push_str(&format!("  {}", paint.dim(&visible(resource.id.as_str()))));
+        }
+        out
+    }
+}
+
+/// The moment that an answer holds for.
+pub(super) fn moment(snapshot: &Snapshot) -> String {
+    let time = snapshot.at.or(snapshot.time).map(|time| format!(", {}", clock_time(time)));
+    let lag = match snapshot.lag_changes {
+        0 => String::new(),
+        lag => format!(", {lag} changes behind"),
+    };
+    // An empty answer for such a moment does not mean that there was nothing.
+    let unrecorded = if snapshot.offset.get() == 0 { ", before anything was recorded" } else { "" };
+    format!("offset {}{}{lag}{unrecorded}", snapshot.offset, time.unwrap_or_default())
+}
+
+/// What was not watched, a line for each cluster.
+pub(super) fn gaps(gaps: &[Gap], now: Timestamp) -> Vec<String> {
+    let mut clusters: Vec<&str> = gaps.iter().map(|gap| gap.cluster.as_str()).collect();
+    clusters.sort_unstable();
+    clusters.dedup();
+    let line = |cluster: &str| {
+        let of_it: Vec<_> = gaps.iter().filter(|gap| gap.cluster == cluster).collect();
+        let oldest = of_it.iter().min_by_key(|gap| gap.since)?;
+        let what = unwatched(oldest, of_it.len());
+        let why = if oldest.message.is_empty() { &oldest.reason } else { &oldest.message };
+        let (since, ago) = (clock_time(oldest.since), age(oldest.since, now));
+        Some(
+            visible(&format!("cluster {cluster}: {what} not watched since {since} ({ago} ago): {why}"))
+                .into(),
+        )
+    };
+    clusters.into_iter().filter_map(line).collect()
+}
