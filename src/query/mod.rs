@@ -4,6 +4,7 @@
 
 mod clusters;
 mod coverage;
+mod edges;
 mod environments;
 mod error;
 mod events;
@@ -28,10 +29,10 @@ pub use events::EventFilter;
 pub use filters::{EnvironmentFilter, GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
 pub use scope::Scope;
 pub use types::{
-    Answer, Below, Cluster, Collapse, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Gap,
-    Graph, GraphNode, Group, HealthHistory, HealthInterval, HealthTime, KindBelow, LastChange, MissingEnd,
-    Page, PageMetadata, Resource, ResourceDetail, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
-    Why, WhyPath,
+    Answer, Below, Cluster, Collapse, Coverage, Edge, Environment, EnvironmentHealth, FarEnd, FoldedEvent,
+    Gap, Graph, GraphNode, Group, HealthHistory, HealthInterval, HealthTime, KindBelow, LastChange,
+    MissingEnd, Page, PageMetadata, Resource, ResourceDetail, ResourceEdge, Snapshot, Version, VersionChange,
+    WatchCoverage, WatchGap, Why, WhyPath,
 };
 
 use std::fmt::Debug;
@@ -289,6 +290,25 @@ impl Queries {
             history::list(q.view, q.log, &q.moment, q.scope, &of, cluster, bodies, &q.start)
         };
         self.ask(scope, at, "resource_history", &filter, page, answer).await
+    }
+
+    /// What a resource is linked to, by the kind of edge and the address of the far end.
+    ///
+    /// # Errors
+    /// As for [`Queries::resource`].
+    pub async fn resource_edges(
+        &self,
+        scope: &Scope,
+        at: At,
+        uid: &Uid,
+        cluster: Option<&str>,
+        page: &PageRequest,
+    ) -> Result<Page<ResourceEdge>> {
+        let filter = (uid.clone(), cluster.map(str::to_owned));
+        let (of, cluster) = filter.clone();
+        let answer =
+            move |q: Question<'_>| edges::list(q.view, &q.moment, q.scope, &of, cluster.as_deref(), &q.start);
+        self.ask(scope, at, "resource_edges", &filter, page, answer).await
     }
 
     /// Clusters with what of them is watched, by name.

@@ -3,7 +3,9 @@
 mod graph;
 mod health;
 
-pub use graph::{Below, Collapse, Edge, Graph, GraphNode, Group, KindBelow, MissingEnd, Why, WhyPath};
+pub use graph::{
+    Below, Collapse, Edge, FarEnd, Graph, GraphNode, Group, KindBelow, MissingEnd, ResourceEdge, Why, WhyPath,
+};
 pub use health::{HealthHistory, HealthInterval, HealthTime};
 
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::edges::{Direction, Far, Relations, edges};
 use crate::object::Object;
-use crate::query::{Collapse, Graph, GraphFilter};
+use crate::query::{Collapse, FarEnd, Graph, GraphFilter};
 
 /// What happens to one of a few objects that select, own, mount and scale each other.
 #[derive(Clone, Debug)]
@@ -160,6 +160,18 @@ fn graph_at(queries: &Queries, offset: Offset) -> Graph {
     block_on(queries.environment_graph(&scope, At::Offset(offset), &id, &filter)).unwrap().value
 }
 
+/// The edges of one resource, as its own list tells them.
+fn listed(queries: &Queries, offset: Offset, uid: &Uid) -> BTreeSet<Link> {
+    let (scope, page) = (Scope::everything(), PageRequest { limit: PageRequest::MAX, after: None });
+    let found = block_on(queries.resource_edges(&scope, At::Offset(offset), uid, None, &page)).unwrap();
+    let ends = found.items.into_iter().filter_map(|edge| Some((edge.id?.to_string(), edge.far, edge.edge)));
+    let link = |(far, end, kind): (String, FarEnd, String)| match end {
+        FarEnd::Cause => (far, uid.to_string(), kind),
+        FarEnd::Dependent => (uid.to_string(), far, kind),
+    };
+    ends.map(link).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
@@ -190,6 +202,9 @@ proptest! {
                 let below = node.parent.as_ref().map(Uid::to_string);
                 prop_assert_eq!(below.is_some(), !owners.is_empty(), "{} at {}", &uid, record.offset);
                 prop_assert!(below.iter().all(|below| owners.iter().any(|(from, ..)| from == below)));
+                let own: BTreeSet<Link> =
+                    told.iter().filter(|(from, to, _)| *from == uid || *to == uid).cloned().collect();
+                prop_assert_eq!(listed(&queries, record.offset, &node.resource.id), own, "{} at {}", &uid, record.offset);
             }
         }
     }

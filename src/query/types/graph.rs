@@ -146,6 +146,38 @@ pub struct Edge {
     pub count: u64,
 }
 
+/// A link of one resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceEdge {
+    /// What the link is, such as `mounts`.
+    pub edge: String,
+    /// What the far end is in it.
+    pub far: FarEnd,
+    /// The far end's kind, as the link has it.
+    #[serde(flatten)]
+    pub kind: Kind,
+    /// Its namespace; empty for what is cluster-scoped.
+    pub namespace: String,
+    /// Its name; empty where the link is to all of the kind.
+    pub name: String,
+    /// Its uid, where it is there.
+    pub id: Option<Uid>,
+    /// Its health, where it has one.
+    pub health: Option<Health>,
+    /// Whether it is there; none where that cannot be told, its kind not being watched.
+    pub exists: Option<bool>,
+}
+
+/// What the far end of a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FarEnd {
+    /// The cause: the resource depends on it.
+    Cause,
+    /// The dependent: it depends on the resource.
+    Dependent,
+}
+
 /// Why an environment is in the state it is in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Why {
