@@ -62,7 +62,8 @@ pub(super) fn binding(told: &mut Told, object: &Object<'_>) {
 fn account_of<'p>(subject: &'p Picked<'_>, own: &'p str) -> Option<(&'p str, &'p str)> {
     let name = subject.text_of("name")?;
     match subject.text_of("kind")? {
-        "ServiceAccount" => Some((subject.text_of("namespace").unwrap_or(own), name)),
+        "ServiceAccount" if subject.get("namespace").is_absent() => Some((own, name)),
+        "ServiceAccount" => Some((subject.text_of("namespace")?, name)),
         "User" => name.strip_prefix(ACCOUNT_USER)?.split_once(':'),
         _ => None,
     }
@@ -87,6 +88,7 @@ mod tests {
             {"kind": "ServiceAccount", "name": "web", "namespace": "other"},
             {"kind": "ServiceAccount", "name": "web"},
             {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "system:serviceaccount:ci:deployer"},
+            {"kind": "ServiceAccount", "name": "odd", "namespace": 7},
             {"kind": "User", "name": "jane"},
             {"kind": "User", "name": "system:serviceaccount:ci"},
             {"kind": "Group", "name": "system:serviceaccounts:ci"},

@@ -1,15 +1,20 @@
 //! What an object tells of, gathered: each edge once, and no more than fit.
 
-use indexmap::IndexSet;
+use std::collections::HashSet;
 
 use super::{Direction, EdgeKind, EdgeRef, Far, MAX_EDGES};
 use crate::json::{Picked, Shape};
 use crate::model::{Kind, Uid};
 
+/// Up to how many edges are compared with each other; most objects have fewer, and hashing them takes longer.
+const FEW: usize = 32;
+
 /// Edges in the order in which they were told, each once, at most [`MAX_EDGES`] of them.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    edges: IndexSet<EdgeRef>,
+    edges: Vec<EdgeRef>,
+    /// The same edges, once they are more than [`FEW`].
+    seen: HashSet<EdgeRef>,
 }
 
 impl Told {
@@ -30,13 +35,35 @@ impl Told {
 
     /// An edge; none where there is no far end.
     pub(super) fn tell(&mut self, kind: EdgeKind, direction: Direction, far: Option<Far>) {
-        if let Some(far) = far.filter(|_| !self.is_full()) {
-            self.edges.insert(EdgeRef { kind, direction, far });
+        let Some(far) = far.filter(|_| !self.is_full()) else { return };
+        let edge = EdgeRef { kind, direction, far };
+        if self.is_new(&edge) {
+            self.edges.push(edge);
         }
     }
 
+    fn is_new(&mut self, edge: &EdgeRef) -> bool {
+        if self.edges.len() < FEW {
+            // Edges of one object are much alike, but for the names at their ends.
+            return !self.edges.iter().any(|other| name(&other.far) == name(&edge.far) && other == edge);
+        }
+        if self.seen.is_empty() {
+            self.seen.extend(self.edges.iter().cloned());
+        }
+        self.seen.insert(edge.clone())
+    }
+
     pub(super) fn into_edges(self) -> Vec<EdgeRef> {
-        self.edges.into_iter().collect()
+        self.edges
+    }
+}
+
+/// What tells a far end from most others.
+fn name(far: &Far) -> &str {
+    match far {
+        Far::Uid { uid, .. } => uid.as_str(),
+        Far::Key { name, .. } => name,
+        Far::Matching { kind, .. } | Far::Every { kind } => &kind.kind,
     }
 }
 
@@ -97,8 +124,8 @@ pub(super) fn kind_of(group: &str, kind: &str) -> Option<Kind> {
 
 /// Whether something could have this name: part of a path, and of a length that the cluster can store.
 fn is_name(text: &str) -> bool {
-    let inside = |c: char| !matches!(c, '/' | '%') && !c.is_control() && !c.is_whitespace();
-    !text.is_empty() && text.len() <= 253 && text != "." && text != ".." && text.chars().all(inside)
+    let inside = |b: u8| b > b' ' && !matches!(b, b'/' | b'%' | 0x7f);
+    !text.is_empty() && text.len() <= 253 && text != "." && text != ".." && text.bytes().all(inside)
 }
 
 /// The text of a member or, where there is none, another; none where it is of another type.
@@ -123,6 +150,22 @@ mod tests {
             Far::Key { kind, namespace, name } => format!("{kind} {namespace}/{name}"),
             other => format!("{other:?}"),
         })
+    }
+
+    #[test]
+    fn few_edges_or_many_stand_once_in_their_order() {
+        let mut told = Told::default();
+        for round in 0..3 {
+            for n in 0..100 * round {
+                told.to(EdgeKind::Routes, named("", "Pod", "own", Some(&n.to_string())));
+            }
+        }
+        let names: Vec<String> = (0..200).map(|n| n.to_string()).collect();
+        let found = told.into_edges().into_iter().map(|edge| match edge.far {
+            Far::Key { name, .. } => name,
+            other => format!("{other:?}"),
+        });
+        assert_eq!(found.collect::<Vec<_>>(), names);
     }
 
     #[test]
