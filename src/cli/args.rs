@@ -44,7 +44,8 @@ pub enum Command {
     /// Judge objects of a file by their state, without a server
     #[command(after_help = "Examples:
   kubectl get pods -o json | strandline health -f -
-  strandline health -f objects.yaml -o json")]
+  strandline health -f objects.yaml -o json
+  strandline health -f objects.yaml --scripts argo-cd/resource_customizations")]
     Health(HealthArgs),
     /// Reads.
     #[command(flatten)]

@@ -8,7 +8,8 @@ use super::documents::{self, Found, Unreadable};
 use super::error::CliError;
 use super::output::{Paint, write};
 use super::table::{Cell, Table};
-use crate::health;
+use crate::config::{self, ReadScriptsError};
+use crate::health::Judge;
 use crate::model::Verdict;
 use crate::object::Object;
 
@@ -17,23 +18,24 @@ const MESSAGE_MAX: usize = 100;
 
 /// Judges the objects of a file; those that cannot be read are told, and the others judged all the same.
 pub(super) fn health(args: &HealthArgs) -> Result<(), CliError> {
+    let judge = judge_by(args)?;
     let text = read(&args.objects.file)?;
-    let mut judged = Vec::new();
+    let mut verdicts = Vec::new();
     let mut unreadable = Vec::new();
     for document in documents::read(&text) {
-        match document.and_then(|found| judge(&found)) {
-            Ok(one) => judged.push(one),
+        match document.and_then(|found| judged(&judge, &found)) {
+            Ok(one) => verdicts.push(one),
             Err(problem) => unreadable.push(problem),
         }
     }
-    if judged.is_empty() && unreadable.is_empty() {
+    if verdicts.is_empty() && unreadable.is_empty() {
         eprintln!("No objects found.");
         return Ok(());
     }
-    if !judged.is_empty() {
-        write(&shown(&judged, &args.objects)?)?;
+    if !verdicts.is_empty() {
+        write(&shown(&verdicts, &args.objects)?)?;
     }
-    failures(&unreadable, judged.len())
+    failures(&unreadable, verdicts.len())
 }
 
 /// An object's name and kind with the verdict on it.
@@ -53,12 +55,19 @@ fn read(file: &Path) -> Result<String, CliError> {
     Ok(text)
 }
 
-fn judge(found: &Found) -> Result<Judged, Unreadable> {
+/// A judge with the scripts that are given, if any.
+fn judge_by(args: &HealthArgs) -> Result<Judge, CliError> {
+    let failed = |error: ReadScriptsError| CliError::new("reading the scripts", &error).hint(error.hint());
+    let scripts = config::read_all_scripts(args.scripts.as_deref(), args.argocd_cm.as_deref());
+    Ok(Judge::new(&scripts.map_err(failed)?))
+}
+
+fn judged(judge: &Judge, found: &Found) -> Result<Judged, Unreadable> {
     let object = Object::parse(&found.text).map_err(|error| found.unreadable(error))?;
     Ok(Judged {
         name: object.metadata.name.to_string(),
         kind: object.kind.to_string(),
-        verdict: health::assess(&object),
+        verdict: judge.judge(&object),
     })
 }
 
@@ -117,9 +126,14 @@ mod tests {
     use super::super::args::ColorChoice;
     use super::super::error::Exit;
     use super::*;
+    use crate::health::Scripts;
 
-    fn judged(text: &str) -> Vec<Judged> {
-        documents::read(text).into_iter().filter_map(|document| judge(&document.ok()?).ok()).collect()
+    fn all(text: &str, judge: &Judge) -> Vec<Judged> {
+        documents::read(text).into_iter().filter_map(|document| judged(judge, &document.ok()?).ok()).collect()
+    }
+
+    fn without_scripts(text: &str) -> Vec<Judged> {
+        all(text, &Judge::new(&Scripts::default()))
     }
 
     fn args(output: LineFormat) -> ObjectsArgs {
@@ -131,7 +145,7 @@ mod tests {
 
     #[test]
     fn verdicts_are_lines_of_json() {
-        let lines = shown(&judged(OBJECTS), &args(LineFormat::Json)).unwrap_or_default();
+        let lines = shown(&without_scripts(OBJECTS), &args(LineFormat::Json)).unwrap_or_default();
         assert_eq!(
             lines,
             "{\"health\":\"Degraded\",\"reason\":\"Lost\",\"message\":\"\",\"rule\":\"builtin/PersistentVolumeClaim\"}\n\
@@ -141,11 +155,30 @@ mod tests {
 
     #[test]
     fn verdicts_are_a_table_for_people() {
-        let table = shown(&judged(OBJECTS), &args(LineFormat::Table)).unwrap_or_default();
+        let table = shown(&without_scripts(OBJECTS), &args(LineFormat::Table)).unwrap_or_default();
         let words: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(words[0], ["NAME", "KIND", "HEALTH", "REASON", "MESSAGE", "RULE"]);
         assert_eq!(words[1][..4], ["db", "PersistentVolumeClaim", "Degraded", "Lost"]);
         assert_eq!(words[2], ["settings", "ConfigMap", "<none>", "<none>", "<none>", "none"]);
+    }
+
+    #[test]
+    fn scripts_judge_the_kinds_that_they_are_for() {
+        let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/health");
+        let args = |scripts: Option<&str>| HealthArgs {
+            objects: args(LineFormat::Table),
+            scripts: scripts.map(Into::into),
+            argocd_cm: None,
+        };
+        let schedule = "{apiVersion: postgresql.cnpg.io/v1, kind: ScheduledBackup, metadata: {name: nightly}, spec: {suspend: true}}";
+        let rule =
+            |judge: Judge| all(schedule, &judge).into_iter().map(|one| one.verdict.rule).collect::<Vec<_>>();
+        let by = |scripts| judge_by(&args(scripts)).map(rule).map_err(|error| error.lines());
+        assert_eq!(by(Some(examples)), Ok(vec!["lua/postgresql.cnpg.io/ScheduledBackup".to_owned()]));
+        assert_eq!(by(None), Ok(vec!["conventions/suspend".to_owned()]));
+        let failure = by(Some("/nowhere")).err().unwrap_or_default();
+        assert!(failure.starts_with("error: reading the scripts: cannot read /nowhere: "), "{failure}");
+        assert!(failure.contains("\nhint: "), "{failure}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod check;
 mod clusters;
 mod error;
 mod file;
+mod scripts;
 
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 pub use error::{ConfigError, Mistake};
+pub use scripts::{ReadScriptsError, read_all_scripts, read_customizations, read_scripts};
 
 use crate::model::{ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector};
 

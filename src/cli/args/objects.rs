@@ -29,6 +29,12 @@ pub struct HealthArgs {
     /// Which objects.
     #[command(flatten)]
     pub objects: ObjectsArgs,
+    /// Folder of Lua scripts in Argo CD's layout, <group>/<Kind>/health.lua
+    #[arg(long, value_name = "DIR")]
+    pub scripts: Option<PathBuf>,
+    /// Argo CD's ConfigMap argocd-cm, whose health scripts go before those of the folder
+    #[arg(long, value_name = "FILE")]
+    pub argocd_cm: Option<PathBuf>,
 }
 
 /// Form of what is found, object by object.
