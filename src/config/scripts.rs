@@ -10,6 +10,8 @@ use crate::health::{SCRIPT_BYTES_MAX, SCRIPTS_MAX, Scripts, ScriptsError};
 
 /// The file of a script.
 const FILE: &str = "health.lua";
+/// Bytes of all scripts of a folder together.
+const FOLDER_BYTES_MAX: usize = 32 << 20;
 /// How many entries of folders are looked at.
 const ENTRIES_MAX: usize = 100_000;
 /// Bytes of a ConfigMap; Kubernetes allows one MiB, and YAML may write it longer.
@@ -77,7 +79,7 @@ fn placed(mut error: ScriptsError, place: impl Fn(&str) -> String) -> ReadScript
 /// # Errors
 /// When the folder cannot be read or holds no scripts, or with every script that cannot be used.
 pub fn read_scripts(folder: &Path) -> Result<Scripts, ReadScriptsError> {
-    let mut walk = Walk { files: Vec::new(), entries: 0 };
+    let mut walk = Walk { files: Vec::new(), entries: 0, bytes: 0 };
     walk.enter(folder, "", 0)?;
     if walk.files.is_empty() {
         return Err(ReadScriptsError::NoScripts { path: folder.to_owned() });
@@ -113,6 +115,7 @@ pub fn read_all_scripts(
 struct Walk {
     files: Vec<(String, String)>,
     entries: usize,
+    bytes: usize,
 }
 
 impl Walk {
@@ -139,11 +142,13 @@ impl Walk {
     }
 
     fn take(&mut self, path: &Path, name: String) -> Result<(), ReadScriptsError> {
-        if self.files.len() >= SCRIPTS_MAX {
-            let what = format!("more than {SCRIPTS_MAX} scripts");
+        let text = read(path, SCRIPT_BYTES_MAX)?;
+        self.bytes += text.len();
+        if self.files.len() >= SCRIPTS_MAX || self.bytes > FOLDER_BYTES_MAX {
+            let what = format!("more than {SCRIPTS_MAX} scripts, or {FOLDER_BYTES_MAX} bytes of them");
             return Err(ReadScriptsError::TooMuch { path: path.to_owned(), what });
         }
-        self.files.push((name, read(path, SCRIPT_BYTES_MAX)?));
+        self.files.push((name, text));
         Ok(())
     }
 }
