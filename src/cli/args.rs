@@ -48,7 +48,8 @@ pub enum Command {
   strandline health shop.web.production --since 7d
   strandline health --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --at 2h -o wide
   kubectl get pods -o json | strandline health -f -
-  strandline health -f objects.yaml -o json")]
+  strandline health -f objects.yaml -o json
+  strandline health -f objects.yaml --scripts argo-cd/resource_customizations")]
     Health(HealthArgs),
     /// Tell which links objects of a file tell of, without a server
     #[command(after_help = "Examples:

@@ -1,11 +1,14 @@
 //! `strandline health`: what objects say about their health, without a server; or what a server says of it over time.
 
+use std::path::Path;
+
 use super::args::HealthArgs;
 use super::error::{CliError, Exit};
 use super::health_history;
 use super::objects::{Shown, look};
 use super::table::{Cell, Table};
-use crate::health;
+use crate::config::{self, ReadScriptsError};
+use crate::health::Judge;
 use crate::model::Verdict;
 use crate::object::Object;
 
@@ -16,7 +19,10 @@ const MESSAGE_MAX: usize = 100;
 pub(super) fn health(args: &HealthArgs) -> Result<(), CliError> {
     let objects = args.objects();
     match objects.map_err(|why| CliError::new("printing verdicts", why).exit(Exit::Usage))? {
-        Some(objects) => look(&objects, judge),
+        Some(objects) => {
+            let judge = judge_by(args.scripts.as_deref(), args.argocd_cm.as_deref())?;
+            look(&objects, |object| judged(&judge, object))
+        }
         None => health_history::run(args),
     }
 }
@@ -28,11 +34,17 @@ struct Judged {
     verdict: Verdict,
 }
 
-fn judge(object: &Object<'_>) -> Judged {
+/// A judge with the scripts that are given, if any.
+fn judge_by(scripts: Option<&Path>, argocd_cm: Option<&Path>) -> Result<Judge, CliError> {
+    let failed = |error: ReadScriptsError| CliError::new("reading the scripts", &error).hint(error.hint());
+    Ok(Judge::new(&config::read_all_scripts(scripts, argocd_cm).map_err(failed)?))
+}
+
+fn judged(judge: &Judge, object: &Object<'_>) -> Judged {
     Judged {
         name: object.metadata.name.to_string(),
         kind: object.kind.to_string(),
-        verdict: health::assess(object),
+        verdict: judge.judge(object),
     }
 }
 
@@ -78,9 +90,14 @@ mod tests {
     use super::super::args::{ColorChoice, LineFormat, ObjectsArgs};
     use super::super::objects::{all, shown};
     use super::*;
+    use crate::health::Scripts;
 
-    fn judged(text: &str) -> Vec<Judged> {
-        all(text, judge).0
+    fn all_by(text: &str, judge: &Judge) -> Vec<Judged> {
+        all(text, |object| judged(judge, object)).0
+    }
+
+    fn without_scripts(text: &str) -> Vec<Judged> {
+        all_by(text, &Judge::new(&Scripts::default()))
     }
 
     fn args(output: LineFormat) -> ObjectsArgs {
@@ -92,7 +109,7 @@ mod tests {
 
     #[test]
     fn verdicts_are_lines_of_json() {
-        let lines = shown(&judged(OBJECTS), &args(LineFormat::Json)).unwrap_or_default();
+        let lines = shown(&without_scripts(OBJECTS), &args(LineFormat::Json)).unwrap_or_default();
         assert_eq!(
             lines,
             "{\"health\":\"Degraded\",\"reason\":\"Lost\",\"message\":\"\",\"rule\":\"builtin/PersistentVolumeClaim\"}\n\
@@ -102,11 +119,28 @@ mod tests {
 
     #[test]
     fn verdicts_are_a_table_for_people() {
-        let table = shown(&judged(OBJECTS), &args(LineFormat::Table)).unwrap_or_default();
+        let table = shown(&without_scripts(OBJECTS), &args(LineFormat::Table)).unwrap_or_default();
         let words: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(words[0], ["NAME", "KIND", "HEALTH", "REASON", "MESSAGE", "RULE"]);
         assert_eq!(words[1][..4], ["db", "PersistentVolumeClaim", "Degraded", "Lost"]);
         assert_eq!(words[2], ["settings", "ConfigMap", "<none>", "<none>", "<none>", "none"]);
+    }
+
+    #[test]
+    fn scripts_judge_the_kinds_that_they_are_for() {
+        let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/health");
+        let schedule = "{apiVersion: postgresql.cnpg.io/v1, kind: ScheduledBackup, metadata: {name: nightly}, spec: {suspend: true}}";
+        let rule = |judge: Judge| {
+            all_by(schedule, &judge).into_iter().map(|one| one.verdict.rule).collect::<Vec<_>>()
+        };
+        let by = |scripts: Option<&str>| {
+            judge_by(scripts.map(Path::new), None).map(rule).map_err(|error| error.lines())
+        };
+        assert_eq!(by(Some(examples)), Ok(vec!["lua/postgresql.cnpg.io/ScheduledBackup".to_owned()]));
+        assert_eq!(by(None), Ok(vec!["conventions/suspend".to_owned()]));
+        let failure = by(Some("/nowhere")).err().unwrap_or_default();
+        assert!(failure.starts_with("error: reading the scripts: cannot read /nowhere: "), "{failure}");
+        assert!(failure.contains("\nhint: "), "{failure}");
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub(super) struct File {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Health {
+    pub(super) scripts: Option<Spanned<String>>,
+    pub(super) argocd_cm: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) ignore: Vec<Spanned<Ignored>>,
     pub(super) progressing_grace: Option<Spanned<String>>,

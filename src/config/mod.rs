@@ -8,6 +8,7 @@ mod clusters;
 mod error;
 mod file;
 mod rules;
+mod scripts;
 
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 pub use error::ConfigError;
+pub use scripts::{ReadScriptsError, read_all_scripts, read_customizations, read_scripts};
 
 use crate::edges::{MAX_RELATIONS_BYTES, RelationError, Relations};
 use crate::mistake::of_syntax;

@@ -1,15 +1,13 @@
 //! The part of the file about how objects are judged and counted.
 
-use std::fs::File as Opened;
-use std::io::{self, Read};
-use std::path::Path;
 use std::time::Duration;
 
-use serde_saphyr::Spanned;
+use serde_saphyr::{Location, Spanned};
 
 use super::check::Check;
-use super::file::{File, Ignored};
-use crate::edges::{MAX_RELATIONS_BYTES, Relations};
+use super::file::{File, Health, Ignored};
+use super::{ConfigError, read_all_scripts};
+use crate::edges::Relations;
 use crate::health::Scripts;
 use crate::model::parse_duration;
 use crate::ruleset::{Exception, RuleSet};
@@ -22,7 +20,7 @@ impl Check {
         }
         let progressing_grace = self.duration(file.health.progressing_grace.as_ref());
         RuleSet {
-            scripts: Scripts::default(),
+            scripts: self.scripts(&file.health),
             relations: self.relations(file.relations.as_ref()),
             exceptions,
             progressing_grace,
@@ -33,23 +31,34 @@ impl Check {
     fn relations(&mut self, written: Option<&Spanned<String>>) -> Relations {
         let Some(written) = written else { return Relations::default() };
         let path = self.path(&written.value);
-        let text = match read(&path, MAX_RELATIONS_BYTES) {
-            Ok(text) => text,
-            Err(error) => {
-                self.say(
-                    written.referenced,
-                    "unreadable",
-                    format!("{} cannot be read: {error}", path.display()),
-                );
-                return Relations::default();
-            }
-        };
-        Relations::parse(&text).unwrap_or_else(|error| {
-            for mistake in error.mistakes {
-                let message = format!("{}:{mistake}", path.display());
-                self.say(written.referenced, mistake.code, message).hint = mistake.hint;
+        super::read_relations(&path).unwrap_or_else(|error| {
+            match error {
+                ConfigError::Unreadable { source, .. } => {
+                    let message = format!("{} cannot be read: {source}", path.display());
+                    self.say(written.referenced, "unreadable", message);
+                }
+                ConfigError::Mistakes { mistakes, .. } => {
+                    for mistake in mistakes {
+                        let message = format!("{}:{mistake}", path.display());
+                        self.say(written.referenced, mistake.code, message).hint = mistake.hint;
+                    }
+                }
             }
             Relations::default()
+        })
+    }
+
+    /// Reads the scripts that judge health.
+    fn scripts(&mut self, health: &Health) -> Scripts {
+        let [folder, config_map] = [&health.scripts, &health.argocd_cm];
+        let path = |written: &Spanned<String>| self.path(&written.value);
+        let read =
+            read_all_scripts(folder.as_ref().map(path).as_deref(), config_map.as_ref().map(path).as_deref());
+        let at =
+            folder.as_ref().or(config_map.as_ref()).map_or(Location::UNKNOWN, |written| written.referenced);
+        read.unwrap_or_else(|error| {
+            self.say(at, "bad_script", error.to_string()).hint = Some(error.hint().to_owned());
+            Scripts::default()
         })
     }
 
@@ -74,18 +83,4 @@ impl Check {
             Duration::ZERO
         })
     }
-}
-
-/// The text of a file, which is refused where it is longer than it may be.
-fn read(path: &Path, bytes_max: usize) -> io::Result<String> {
-    let mut text = String::new();
-    let most = u64::try_from(bytes_max).unwrap_or(u64::MAX);
-    Opened::open(path)?.take(most.saturating_add(1)).read_to_string(&mut text)?;
-    if text.len() > bytes_max {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("it is longer than {bytes_max} bytes"),
-        ));
-    }
-    Ok(text)
 }

@@ -2,7 +2,8 @@
 //!
 //! Built-in kinds are judged as Argo CD judges them, message for message, so that people who come from there
 //! find what they know; the reason is ours. A kind that has no health says so, and what cannot be known is
-//! Unknown, never Healthy by silence. Pure: no clock, no store.
+//! Unknown, never Healthy by silence. Scripts of users' own go before what is built in ([`Judge`]).
+//! Pure: no clock, no store.
 
 mod builtin;
 mod conventions;

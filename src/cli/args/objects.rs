@@ -42,6 +42,12 @@ pub struct HealthArgs {
     /// Objects to judge without a server, in YAML or JSON, as documents, lists or one a line; `-` reads standard input
     #[arg(short, long = "filename", value_name = "FILE", conflicts_with_all = ["since", "limit", "at"])]
     pub file: Option<PathBuf>,
+    /// Folder of Lua scripts in Argo CD's layout, <group>/<Kind>/health.lua, to judge the file's objects
+    #[arg(long, value_name = "DIR", requires = "file")]
+    pub scripts: Option<PathBuf>,
+    /// Argo CD's ConfigMap argocd-cm, whose health scripts go before those of the folder
+    #[arg(long, value_name = "FILE", requires = "file")]
+    pub argocd_cm: Option<PathBuf>,
     /// Where to begin: a duration before the moment (6h, 7d), a time or an offset; without it a day before
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     pub since: Option<String>,

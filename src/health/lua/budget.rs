@@ -18,8 +18,8 @@ pub(super) const OBJECT_MEMORY_BYTES: usize = 64 << 20;
 /// After how many instructions a script is looked at.
 pub(super) const SLICE: u32 = 64;
 
-/// What a script holds for nothing; most hold less.
-const FREE_BYTES: usize = 64 << 10;
+/// Bytes of a text that are worked on for nothing; most texts are shorter.
+const FREE_BYTES: usize = 4 << 10;
 /// How many bytes beyond that make a slice dearer by one instruction.
 const BYTES_PER_INSTRUCTION: usize = 32;
 
@@ -56,16 +56,16 @@ pub(super) struct Spent(pub(super) Limit);
 pub(super) struct Budget {
     left: Cell<u64>,
     hit: Cell<Option<Limit>>,
-    start_bytes: Cell<usize>,
+    used_bytes: Cell<usize>,
     longest_bytes: Cell<usize>,
 }
 
 impl Budget {
     /// Begins a run: what the machine holds at its start, and the longest text of the object.
-    pub(super) fn begin(&self, start_bytes: usize, longest_bytes: usize) {
+    pub(super) fn begin(&self, used_bytes: usize, longest_bytes: usize) {
         self.left.set(INSTRUCTIONS);
         self.hit.set(None);
-        self.start_bytes.set(start_bytes);
+        self.used_bytes.set(used_bytes);
         self.longest_bytes.set(longest_bytes);
     }
 
@@ -83,12 +83,14 @@ impl Budget {
         }
     }
 
-    /// Takes one slice. Lua compares and converts a text within one instruction, however long it is, so who
-    /// holds much pays more for each.
+    /// Takes one slice, at whose end the machine holds so much. Lua compares and converts a text within one
+    /// instruction, however long it is, so the longest text makes each slice dearer. No text is longer than what
+    /// the machine grew by while it was made.
     pub(super) fn spend_slice(&self, used_bytes: usize) -> Result<(), Spent> {
-        let made = used_bytes.saturating_sub(self.start_bytes.get());
-        let held = made.saturating_add(self.longest_bytes.get());
-        let surcharge = held.saturating_sub(FREE_BYTES) / BYTES_PER_INSTRUCTION;
+        let grown = used_bytes.saturating_sub(self.used_bytes.replace(used_bytes));
+        let longest = self.longest_bytes.get().max(grown);
+        self.longest_bytes.set(longest);
+        let surcharge = longest.saturating_sub(FREE_BYTES) / BYTES_PER_INSTRUCTION;
         self.spend(u64::from(SLICE).saturating_add(surcharge as u64))
     }
 
@@ -123,16 +125,17 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_much_runs_for_less() {
-        let slices = |made: usize, longest: usize| {
+    fn who_holds_a_long_text_runs_for_less() {
+        let slices = |longest: usize, made: usize, growth: usize| {
             let budget = Budget::default();
             budget.begin(1000, longest);
-            (0..).take_while(|_| budget.spend_slice(1000 + made).is_ok()).count()
+            let used = |slice: usize| 1000 + made + slice * growth;
+            (0..).take_while(|slice| budget.spend_slice(used(*slice)).is_ok()).count()
         };
         let usual = (INSTRUCTIONS / u64::from(SLICE)) as usize;
-        assert_eq!(slices(0, 0), usual);
-        assert_eq!(slices(FREE_BYTES / 2, FREE_BYTES / 2), usual);
-        assert_eq!(slices(MEMORY_BYTES, 0), 3);
-        assert_eq!(slices(0, OBJECT_BYTES), 7);
+        assert_eq!(slices(0, 0, 0), usual);
+        assert_eq!(slices(FREE_BYTES, FREE_BYTES, FREE_BYTES), usual, "many short texts are no long one");
+        assert_eq!(slices(OBJECT_BYTES, 0, 0), 7, "the object has it");
+        assert_eq!(slices(0, MEMORY_BYTES, 0), 3, "the script made it");
     }
 }

@@ -43,6 +43,7 @@ pub(super) fn find(lua: &Lua, budget: &Rc<Budget>) -> Result<Function, Error> {
         let (text, pattern, mode) = (text.as_bytes(), pattern.as_bytes(), Mode::of(&mode.as_bytes()));
         let found = match mode {
             Mode::Plain => plain(&text, &pattern, from, &budget),
+            Mode::Find if pattern::is_plain(&pattern) => plain(&text, &pattern, from, &budget),
             mode => pattern::find(&text, &pattern, from, mode != Mode::Next, &budget),
         };
         match found {

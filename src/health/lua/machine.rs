@@ -283,3 +283,32 @@ fn placed(message: &str, script: &Script) -> String {
         None => format!("{}: {message}", script.origin),
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_runs_leave_behind_is_cleared() {
+        let mut machine = Machine::new().unwrap();
+        let script = Script {
+            rule: String::new(),
+            origin: String::new(),
+            text: "local t = {} for i = 1, 100 do t[i] = ('x'):rep(10000) end return {status = 'Healthy'}"
+                .to_owned(),
+        };
+        let text = json!({"status": {"list": vec!["some text"; 1000]}}).to_string();
+        let object = Object::parse(&text).unwrap();
+        let mut most_bytes = 0;
+        for _ in 0..200 {
+            let said = Outcome::Said { status: "Healthy".to_owned(), message: String::new() };
+            assert_eq!(machine.run(0, &script, &object), said);
+            most_bytes = most_bytes.max(machine.lua.used_memory());
+        }
+        assert!(most_bytes > GARBAGE_BYTES, "nothing is cleared while it is little");
+        assert!(most_bytes < 2 * GARBAGE_BYTES, "{most_bytes} bytes");
+    }
+}

@@ -45,6 +45,11 @@ pub(super) struct Found {
     pub(super) captures: Vec<Capture>,
 }
 
+/// Whether `string.find` takes a pattern for a text; Lua then does not mind brackets without partners.
+pub(super) fn is_plain(pattern: &[u8]) -> bool {
+    !pattern.iter().any(|byte| b"^$*+?.([%-".contains(byte))
+}
+
 /// Finds the first match at or after a place; `anchors` says whether a leading `^` ties it to that place.
 pub(super) fn find(
     subject: &[u8],
@@ -212,8 +217,11 @@ impl Matcher<'_> {
     fn again(&mut self, s: usize, digit: u8) -> Matched {
         let level = usize::from(digit).checked_sub(usize::from(b'1'));
         let catch = level.and_then(|level| self.captures.get(level));
-        let Some(Catch { start, end: End::At(end) }) = catch else {
-            return Err(PatternError::Malformed("invalid capture index"));
+        let (start, end) = match catch {
+            Some(Catch { start, end: End::At(end) }) => (start, end),
+            // A place is no text that could be there once more.
+            Some(Catch { end: End::Position, .. }) => return Ok(None),
+            _ => return Err(PatternError::Malformed("invalid capture index")),
         };
         let caught = self.subject.get(*start..*end).unwrap_or_default();
         self.budget.spend(caught.len() as u64)?;

@@ -1,5 +1,5 @@
--- What scripts see of Lua: 5.1 with `goto`, with nothing that reads a clock, touches
--- files, tells addresses, depends on the order in which tables lie in memory, or works for long without paying.
+-- What scripts see of Lua: 5.1 with `goto`, and nothing that reads a clock, touches files, tells addresses,
+-- depends on the order in which tables lie in memory, or works for long without paying.
 --
 -- Called once for a machine with what Strandline does for it; returns what fills the globals for a script.
 
@@ -79,31 +79,39 @@ local function before(one, other)
   return one < other
 end
 
+-- How long a table is that is a list and nothing else.
+local function list_length(of)
+  local count = 0
+  for key in next, of do
+    count = count + 1
+    if key ~= count then return nil end
+  end
+  return count
+end
+
 local function sorted_keys(of)
-  local keys, count, listed, kind = {}, 0, true, nil
+  local keys, count, kind = {}, 0, nil
   for key in next, of do
     count = count + 1
     keys[count] = key
-    listed = listed and key == count
     local own = type(key)
     if not RANK[own] then error("keys of the type " .. own .. " have no order to walk them in", 3) end
     kind = (kind == nil or kind == own) and own or "mixed"
   end
-  if not listed then
-    charge(count * 8)
-    if kind == "string" or kind == "number" then sort(keys) else sort(keys, before) end
-  end
+  charge(count * 8)
+  if kind == "string" or kind == "number" then sort(keys) else sort(keys, before) end
   return keys, count
 end
 
 local function walk(of)
   wanted("table", of, 1, "pairs")
-  local keys, count = sorted_keys(of)
-  local at = 0
+  local at, count, keys = 0, list_length(of), nil
+  if count == nil then keys, count = sorted_keys(of) end
   return function()
     while at < count do
       at = at + 1
-      local key = keys[at]
+      local key = at
+      if keys then key = keys[at] end
       local value = rawget(of, key)
       if value ~= nil then return key, value end
     end
@@ -196,30 +204,19 @@ end
 
 local function all_matches(text, pattern)
   text, pattern = as_text(text, 1, "gmatch"), as_text(pattern, 2, "gmatch")
-  local from, last = 0, nil
+  local from = 0
   local function go_on(first, past, ...)
     if first == nil then
       from = #text + 1
       return nil
     end
-    from = past
-    -- An empty match right behind the last one is none.
-    if past == last then
-      from = past + 1
-      return false
-    end
-    last = past
+    from = past > first and past or past + 1
     return ...
   end
-  local function step()
+  return function()
     if from > #text then return nil end
-    return go_on(told(4, find(text, pattern, from, "next")))
+    return go_on(told(3, find(text, pattern, from, "next")))
   end
-  local function answered(first, ...)
-    if first == false then return answered(step()) end
-    return first, ...
-  end
-  return function() return answered(step()) end
 end
 
 local function filled(template, match, ...)
@@ -257,17 +254,14 @@ local function replaced(text, pattern, by, most)
   if type(by) ~= "string" and type(by) ~= "table" and type(by) ~= "function" then
     error("bad argument #3 to 'gsub' (string/function/table expected, got " .. type(by) .. ")", 2)
   end
-  local pieces, from, count, last, kept = {}, 0, 0, nil, 1
+  local pieces, from, count, kept = {}, 0, 0, 1
   local anchored = byte(pattern, 1) == 94
   local function take(first, past, ...)
     if first == nil then return false end
-    if past == last then
-      from = past + 1
-    else
-      pieces[#pieces + 1] = sub(text, kept, first)
-      pieces[#pieces + 1] = substitute(by, sub(text, first + 1, past), ...)
-      count, from, last, kept = count + 1, past, past, past + 1
-    end
+    pieces[#pieces + 1] = sub(text, kept, first)
+    pieces[#pieces + 1] = substitute(by, sub(text, first + 1, past), ...)
+    count, kept = count + 1, past + 1
+    from = past > first and past or past + 1
     return true
   end
   while from <= #text and (most == nil or count < most) do

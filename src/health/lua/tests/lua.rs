@@ -134,6 +134,7 @@ fn texts_are_searched_as_ever() {
         ("table.concat({('hello world'):find('o w')}, ',')", "5,7"),
         ("table.concat({('hello'):find('(l)(l)')}, ',')", "3,4,l,l"),
         ("table.concat({('a.b'):find('.', 2, true)}, ',')", "2,2"),
+        ("('a)]'):find(')') .. ('a)]'):find(']')", "23"),
         ("('abc'):find('b', -1)", "nil"),
         ("('abc'):find('', 10)", "nil"),
         ("('abc'):find('', 4)", "4"),
@@ -162,6 +163,19 @@ fn texts_are_searched_as_ever() {
     ] {
         assert_eq!(value(expression), text, "{expression}");
     }
+}
+
+#[test]
+fn scripts_may_walk_large_objects_and_write_long_messages() {
+    const WALK: &str = "local count, message = 0, ''
+        for _, node in pairs(obj.status.nodes) do if node.ready then count = count + 1 end end
+        for _, condition in ipairs(obj.status.conditions) do message = message .. condition.type .. ': ' .. condition.message .. '; ' end
+        return {status = 'Healthy', message = count .. ' ' .. #message}";
+    let nodes = vec![json!({"ready": true}); 10_000];
+    let conditions =
+        vec![json!({"type": "Ready", "message": "what is wrong with this one of many".repeat(2)}); 300];
+    let status = json!({"nodes": nodes, "conditions": conditions});
+    assert_eq!(line(WALK, &thing(&status)), "lua/example.org/Thing: Healthy [] 10000 23700");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod hostile;
 mod layout;
 mod lua;
+mod patterns;
 mod sources;
 
 use serde_json::{Value, json};
