@@ -283,7 +283,7 @@ fn a_page_of_very_many_resources_stays_small() {
     let mut drawn = graph(pods.collect(), vec![]);
     drawn.groups = vec![counted("Pod", None, 19_500)];
     let page = whole_page("at=7", &found(drawn));
-    assert!(page.len() < 450_000, "{} bytes for {} resources", page.len(), Graph::DEFAULT);
+    assert!(page.len() < 300_000, "{} bytes for {} resources", page.len(), Graph::DEFAULT);
 }
 
 #[test]
