@@ -1,73 +1,42 @@
-//! `/environments/{id}`: an environment as a tree of what owns what.
+//! `/environments/{id}`: an environment, why it is as it is, its health over time, and a tree of what owns what.
 
 use askama::Template;
 use http::StatusCode;
 
-use super::events;
-use super::html;
 use super::overview::{counts, within};
 use super::places::{Place, places};
 use super::shell::{Badge, Shell, Time, reference};
-use crate::api::params::{PROJECT, REGION};
+use super::strip::Strip;
+use super::tree::{Piece, pieces};
+use super::{events, html, why};
+use crate::api::params::{CLUSTER, COLLAPSE, PROJECT, REGION, UNDER};
 use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::model::{At, EnvironmentId, Timestamp};
-use crate::present::{Item, Places, Step, Tree, count_of, visible};
-use crate::query::{Answer, EventFilter, FoldedEvent, Graph, GraphFilter, Group, Resource};
+use crate::model::{At, EnvironmentId, Timestamp, Uid};
+use crate::present::visible;
+use crate::query::{
+    Answer, Collapse, EventFilter, FoldedEvent, Graph, GraphFilter, HealthFilter, HealthHistory, Snapshot,
+    Why,
+};
 
-/// Levels that are indented; what lies deeper stays at this level, so that no browser chokes on the nesting.
-const DEPTH_MAX: usize = 16;
-
-/// What a resource's line shows.
+/// A way to show the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Node {
-    kind: String,
-    name: String,
-    place: Option<String>,
+struct Way {
+    label: &'static str,
     href: String,
-    badge: Badge,
-    reason: String,
-    message: String,
-    created: Option<Time>,
-    /// Since when it is being deleted.
-    terminating: Option<Time>,
-    further_owners: usize,
+    chosen: bool,
 }
 
-/// A piece of the tree, in the order in which it is written.
+/// The part of an environment that is shown alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
-    /// Begins a resource.
-    Node(Box<Node>),
-    /// Begins a list of what lies below.
-    Open,
-    /// Ends that list.
-    Close,
-    /// Begins a gathering of siblings: what they are, and their health.
-    Group(String, Badge),
-    /// Ends a gathering.
-    GroupEnd,
-    /// Ends a resource.
-    End,
-    /// Siblings that are only counted.
-    Counted(Counted),
-}
-
-/// Siblings of one kind that the page does not show one by one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Counted {
-    label: String,
-    counts: Vec<(Badge, u64)>,
-}
-
-impl Counted {
-    fn new(group: &Group) -> Self {
-        let number = usize::try_from(group.counts.total()).unwrap_or(usize::MAX);
-        let label = visible(&count_of(number, &group.kind)).into_owned();
-        Counted { label, counts: counts(group.counts) }
-    }
+struct Part {
+    /// The resource at its top.
+    name: String,
+    /// Its uid and cluster, for the form.
+    uid: String,
+    cluster: String,
 }
 
 #[derive(Template)]
@@ -86,32 +55,79 @@ struct EnvironmentPage {
     since: Time,
     counts: Vec<(Badge, u64)>,
     places: Vec<Place>,
+    part: Option<Part>,
+    /// How the tree is collapsed, where that was asked for.
+    collapse: &'static str,
+    ways: Vec<Way>,
+    why: Option<why::Section>,
+    /// The same paths in the API, as many as it tells.
+    why_json: String,
+    strip: Option<Strip>,
     pieces: Vec<Piece>,
     truncated: bool,
     events: Vec<events::Line>,
 }
 
+/// What was found of an environment.
+pub(super) struct Found {
+    pub(super) graph: Answer<Graph>,
+    /// None where nothing is wrong, or where only a part is shown.
+    pub(super) why: Option<Why>,
+    /// None where only a part is shown.
+    pub(super) health: Option<HealthHistory>,
+    pub(super) events: Vec<FoldedEvent>,
+}
+
 /// The page.
 pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let at = read.at();
+    let (at, filter) = (read.at(), filter(&mut read));
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    let found = state.queries.environment_graph(&scope, at, &id, &GraphFilter::default()).await?;
-    let (at, any) = (At::Offset(found.metadata.offset), &EventFilter::default());
-    let said = state.queries.environment_events(&scope, at, &id, any, &events::newest()).await?.items;
-    html(&request, StatusCode::OK, &view(&request, &found, &said, state.clock.now()))
+    let queries = &state.queries;
+    let graph = queries.environment_graph(&scope, at, &id, &filter).await?;
+    let (then, part) = (same_moment(at, &graph.metadata), filter.under.is_some());
+    let why = match why::is_due(&graph.value.environment) && !part {
+        true => Some(queries.environment_why(&scope, then, &id, why::PATHS).await?.value),
+        false => None,
+    };
+    let health = match part {
+        true => None,
+        false => Some(queries.environment_health(&scope, then, &id, &HealthFilter::default()).await?.value),
+    };
+    let (at, any) = (At::Offset(graph.metadata.offset), &EventFilter::default());
+    let events = queries.environment_events(&scope, at, &id, any, &events::newest()).await?.items;
+    let found = Found { graph, why, health, events };
+    html(&request, StatusCode::OK, &view(&request, &filter, &found, state.clock.now()))
 }
 
-fn view(request: &Request, found: &Answer<Graph>, said: &[FoldedEvent], now: Timestamp) -> EnvironmentPage {
-    let (graph, environment) = (&found.value, &found.value.environment);
+fn filter(read: &mut crate::api::params::Reader<'_>) -> GraphFilter {
+    GraphFilter {
+        under: read.text(UNDER).map(Uid::new),
+        cluster: read.text(CLUSTER),
+        collapse: read.word(COLLAPSE).unwrap_or_default(),
+        ..GraphFilter::default()
+    }
+}
+
+/// What was asked for, with a duration ago counted from when it was first read: health depends on the time of day,
+/// not only on the offset.
+pub(super) fn same_moment(at: At, snapshot: &Snapshot) -> At {
+    snapshot.at.map_or(at, At::Time)
+}
+
+fn view(request: &Request, filter: &GraphFilter, found: &Found, now: Timestamp) -> EnvironmentPage {
+    let (snapshot, graph) = (&found.graph.metadata, &found.graph.value);
+    let environment = &graph.environment;
     let health = environment.health.state.map(|health| format!(": {health}")).unwrap_or_default();
     let title = format!("{} {}{health}", environment.project, environment.name);
-    let shell = Shell::new(&title, request, &found.metadata, now);
-    let now = reference(request, &found.metadata, now);
+    let shell = Shell::new(&title, request, snapshot, now);
+    let now = reference(request, snapshot, now);
     let shown = |text: &str| visible(text).into_owned();
+    let id = encode(environment.id.as_str());
+    let json = |of: &str| shell.href(&format!("/api/v1/environments/{id}/{of}"), &[]);
+    let blind = !snapshot.coverage.complete;
     EnvironmentPage {
-        id: encode(environment.id.as_str()),
         name: shown(&environment.name),
         project: shown(&environment.project),
         project_href: within(&shell, PROJECT, &environment.project),
@@ -123,118 +139,57 @@ fn view(request: &Request, found: &Answer<Graph>, said: &[FoldedEvent], now: Tim
         since: Time::new(environment.health.since, now),
         counts: counts(environment.health.counts),
         places: places(&environment.targets),
-        pieces: pieces(&shell, graph, now),
+        part: filter.under.as_ref().map(|uid| part(graph, uid, filter)),
+        collapse: request.query.one(COLLAPSE).map_or("", |_| filter.collapse.as_str()),
+        ways: ways(request, filter),
+        why: found.why.as_ref().map(|found| why::Section::new(&shell, found, blind)),
+        why_json: json("why"),
+        strip: found.health.as_ref().map(|health| Strip::new(request, health, now, json("health"))),
+        pieces: pieces(&shell, graph, filter, now),
         truncated: graph.truncated,
-        events: events::lines(&shell, said, now),
+        events: events::lines(&shell, &found.events, now),
+        id,
         shell,
     }
 }
 
-fn pieces(shell: &Shell, graph: &Graph, now: Timestamp) -> Vec<Piece> {
-    let tree = Tree::new(graph, true);
-    let places = Places::of(graph);
-    let mut pieces = Vec::new();
-    // What each open item needs to be closed with, the innermost last.
-    let mut open: Vec<Vec<Piece>> = Vec::new();
-    let mut depth = 0;
-    tree.walk(|step| match step {
-        Step::Enter { item: Item::Group { label, health, .. }, .. } => {
-            pieces.push(Piece::Group(visible(label).into_owned(), Badge::new(*health)));
-            open.push(vec![Piece::GroupEnd]);
-        }
-        Step::Enter { item: Item::Counted(place), .. } => {
-            pieces.push(Piece::Counted(Counted::new(&graph.groups[*place])));
-            open.push(Vec::new());
-        }
-        Step::Enter { item: Item::Node(place), parent, .. } => {
-            let resource = &graph.nodes[*place].resource;
-            let mut node = node(shell, resource, now);
-            let above = parent.map(|parent| &graph.nodes[parent].resource.key);
-            let said = places.say(&resource.key, above);
-            node.place = said.map(|place| visible(&place).into_owned());
-            node.further_owners = tree.further_owners(*place);
-            pieces.push(Piece::Node(Box::new(node)));
-            let nested = tree.has_children(*place) && depth < DEPTH_MAX;
-            // Beyond the last level the line is ended at once, and what lies below follows beside it.
-            if nested {
-                depth += 1;
-                pieces.push(Piece::Open);
-                open.push(vec![Piece::Close, Piece::End]);
-            } else {
-                pieces.push(Piece::End);
-                open.push(Vec::new());
-            }
-        }
-        Step::Leave => {
-            let closing = open.pop().unwrap_or_default();
-            depth -= usize::from(closing.contains(&Piece::Close));
-            pieces.extend(closing);
-        }
-    });
-    pieces
+fn part(graph: &Graph, uid: &Uid, filter: &GraphFilter) -> Part {
+    let is_it = |cluster: &str| filter.cluster.as_deref().is_none_or(|asked| asked == cluster);
+    let mut nodes = graph.nodes.iter().map(|node| &node.resource);
+    let top = nodes.find(|node| node.id == *uid && is_it(&node.key.cluster));
+    let name = top.map(|top| format!("{} {}", top.key.kind.kind, top.key.name));
+    Part {
+        name: visible(&name.unwrap_or_else(|| uid.to_string())).into_owned(),
+        uid: uid.to_string(),
+        cluster: filter.cluster.clone().unwrap_or_default(),
+    }
 }
 
-fn node(shell: &Shell, resource: &Resource, now: Timestamp) -> Node {
-    let key = &resource.key;
-    let shown = |text: &str| visible(text).into_owned();
-    let at = if shell.past() { format!("{}&", shell.keep) } else { "?".into() };
-    Node {
-        kind: shown(&key.kind.kind),
-        name: shown(&key.name),
-        place: None,
-        href: format!("/resources/{}{at}cluster={}", encode(resource.id.as_str()), encode(&key.cluster)),
-        badge: Badge::new(resource.health),
-        reason: shown(&resource.reason),
-        message: shown(&resource.message),
-        created: resource.created_at.map(|time| Time::new(time, now)),
-        terminating: resource.terminating_since.map(|time| Time::new(time, now)),
-        further_owners: 0,
-    }
+fn ways(request: &Request, filter: &GraphFilter) -> Vec<Way> {
+    let way = |(collapse, label): (Collapse, &'static str)| {
+        let word = Some(collapse.as_str()).filter(|_| collapse != Collapse::default());
+        let href = format!("{}{}", request.context.path, request.query.with(&[(COLLAPSE, word)]));
+        Way { label, href, chosen: filter.collapse == collapse }
+    };
+    let labels = [
+        (Collapse::Siblings, "Tree"),
+        (Collapse::None, "One by one"),
+        (Collapse::Owner, "Top level"),
+        (Collapse::Kind, "By kind"),
+    ];
+    labels.into_iter().map(way).collect()
 }
 
 /// The page of a fixed answer at noon, for tests.
 #[cfg(test)]
-pub(super) fn rendered(request: &Request, found: &Answer<Graph>, said: &[FoldedEvent]) -> String {
-    super::tests::text(&view(request, found, said, crate::present::tests::NOON))
+pub(super) fn rendered(request: &Request, graph: &Answer<Graph>, events: &[FoldedEvent]) -> String {
+    let found = Found { graph: graph.clone(), why: None, health: None, events: events.to_vec() };
+    rendered_whole(request, &found)
 }
 
+/// The page of all that was found at noon, for tests.
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Health;
-    use crate::present::tests::{NOON, graph, owns, resource};
-
-    /// The tree as text: brackets for lists and groups.
-    fn written(graph: &Graph) -> String {
-        let text = |piece: Piece| match piece {
-            Piece::Node(node) => format!("<{}", node.name),
-            Piece::Open => "[".into(),
-            Piece::Close => "]".into(),
-            Piece::Group(count, badge) => format!("({count} {}:", badge.word),
-            Piece::GroupEnd => ")".into(),
-            Piece::End => ">".into(),
-            Piece::Counted(counted) => format!("+{}", counted.label),
-        };
-        pieces(&Shell::bare(""), graph, NOON).into_iter().map(text).collect()
-    }
-
-    #[test]
-    fn lists_open_and_close_in_pairs() {
-        let nodes = ["a", "b", "c"].map(|name| resource("Pod", name, Some(Health::Healthy))).to_vec();
-        assert_eq!(written(&graph(nodes, vec![owns("a", "b")])), "<a[<b>]><c>");
-        let many = (0..12).map(|n| resource("Pod", &n.to_string(), Some(Health::Healthy))).collect();
-        let text = written(&graph(many, vec![]));
-        assert!(text.starts_with("(12 Pods Healthy:<0>") && text.ends_with("<11>)"), "{text}");
-    }
-
-    #[test]
-    fn deep_chains_stop_nesting_but_are_shown_whole() {
-        let nodes = (0..100).map(|n| resource("Pod", &n.to_string(), None)).collect();
-        let edges = (0..99).map(|n| owns(&n.to_string(), &(n + 1).to_string())).collect();
-        let text = written(&graph(nodes, edges));
-        assert_eq!(text.matches('[').count(), DEPTH_MAX);
-        assert_eq!(text.matches(']').count(), DEPTH_MAX);
-        assert_eq!(text.matches('<').count(), 100);
-        assert_eq!(text.matches('>').count(), 100);
-    }
+pub(super) fn rendered_whole(request: &Request, found: &Found) -> String {
+    let filter = filter(&mut request.query.reader());
+    super::tests::text(&view(request, &filter, found, crate::present::tests::NOON))
 }

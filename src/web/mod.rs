@@ -9,8 +9,11 @@ mod overview;
 mod places;
 mod resource;
 mod shell;
+mod strip;
 #[cfg(test)]
 mod tests;
+mod tree;
+mod why;
 
 use askama::Template;
 use http::StatusCode;
@@ -18,8 +21,7 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderV
 use warp::Filter;
 
 use crate::api::ApiState;
-use crate::api::params::{AT, Parameter};
-use crate::api::params::{CLUSTER, HEALTH, PROJECT, REGION, TIER};
+use crate::api::params::{AT, CLUSTER, COLLAPSE, HEALTH, PROJECT, Parameter, REGION, TIER, UNDER};
 use crate::api::problem::Problem;
 use crate::api::request::{Context, Request};
 use crate::api::respond::{Response, tagged};
@@ -49,7 +51,7 @@ pub const ROUTES: &[Route<ApiState>] = &[
     },
     Route {
         path: "/environments/{id}",
-        parameters: &[AT],
+        parameters: &[AT, UNDER, CLUSTER, COLLAPSE],
         handler: |state, request| Box::pin(environment::page(state, request)),
     },
     Route {

@@ -3,11 +3,11 @@
 use askama::Template;
 use http::StatusCode;
 
-use super::events;
-use super::html;
+use super::environment::same_moment;
 use super::shell::{Badge, Shell, Time, reference};
-use crate::api::params::AT;
-use crate::api::params::CLUSTER;
+use super::strip::Strip;
+use super::{events, html};
+use crate::api::params::{AT, CLUSTER};
 use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
@@ -15,7 +15,8 @@ use crate::api::{ApiState, auth};
 use crate::model::{At, ChangedBy, DeletionCause, Offset, ResourceKey, Timestamp, Uid};
 use crate::present::{age, clock_time, visible};
 use crate::query::{
-    EventFilter, FoldedEvent, PageRequest, QueryError, ResourceDetail, Snapshot, Version, VersionChange,
+    EventFilter, FoldedEvent, HealthFilter, HealthHistory, PageRequest, QueryError, ResourceDetail, Snapshot,
+    Version, VersionChange,
 };
 
 /// A version in the history.
@@ -31,6 +32,8 @@ struct Line {
     by: String,
     end: String,
     shown: bool,
+    /// The rule that judged, where another one judged the version before; empty where it is the same.
+    rule: String,
     /// Older versions of the same health, reason and manager, which say no more than this one.
     alike: Vec<Line>,
 }
@@ -39,7 +42,8 @@ impl Line {
     /// Whether the next older version says the same; the one shown always stands by itself.
     fn says_as_much_as(&self, older: &Line) -> bool {
         let said = |line: &Line| (line.badge, line.reason.clone(), line.by.clone(), line.end.clone());
-        !self.shown && !older.shown && self.badge.is_some() && said(self) == said(older)
+        let plain = |line: &Line| !line.shown && line.rule.is_empty();
+        plain(self) && plain(older) && self.badge.is_some() && said(self) == said(older)
     }
 }
 
@@ -49,7 +53,10 @@ struct Facts {
     badge: Badge,
     reason: String,
     message: String,
+    /// Since when its health has been so; none where it has none.
+    since: Option<Time>,
     rule: String,
+    rule_set: String,
     created: Option<Time>,
     /// Since when it is being deleted.
     terminating: Option<Time>,
@@ -75,6 +82,7 @@ struct ResourcePage {
     json: String,
     /// None when the resource was not there at the moment.
     facts: Option<Facts>,
+    strip: Option<Strip>,
     lines: Vec<Line>,
     more: bool,
     events: Vec<events::Line>,
@@ -90,6 +98,8 @@ struct Found {
     snapshot: Snapshot,
     versions: Vec<Version>,
     more: bool,
+    /// None where it was not there yet.
+    health: Option<HealthHistory>,
     events: Vec<FoldedEvent>,
 }
 
@@ -134,13 +144,19 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
         Err(QueryError::NotFound { .. }) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
+    let (then, span) = (same_moment(at, &snapshot), HealthFilter::default());
+    let health = match state.queries.resource_health(&scope, then, &uid, cluster, &span).await {
+        Ok(found) => Some(found.value),
+        Err(QueryError::NotFound { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
     let status = if detail.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
-    let found = Found { uid, key, detail, snapshot, versions, more, events };
+    let found = Found { uid, key, detail, snapshot, versions, more, health, events };
     html(&request, status, &view(&request, found, state.clock.now()))
 }
 
 fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
-    let Found { uid, key, detail, snapshot, versions, more, events: said } = found;
+    let Found { uid, key, detail, snapshot, versions, more, health, events: said } = found;
     let key = key.as_ref();
     let name = key.map_or(uid.as_str(), |key| &key.name);
     let kind = key.map_or("Resource", |key| &key.kind.kind);
@@ -153,14 +169,16 @@ fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
     let shown = detail.as_ref().map(|_| snapshot.offset);
     let offset = snapshot.offset.to_string();
     let pinned = [(AT, shell.past().then_some(offset.as_str()))];
+    let json = |of: &str| format!("/api/v1{}{of}{}", request.context.path, request.query.with(&pinned));
     ResourcePage {
         uid: visible(uid.as_str()).into_owned(),
         kind: visible(kind).into_owned(),
         name: visible(name).into_owned(),
         cluster: request.query.one(CLUSTER).unwrap_or_default().into(),
         place: key.map(place).unwrap_or_default(),
-        json: format!("/api/v1{}{}", request.context.path, request.query.with(&pinned)),
-        events_json: format!("/api/v1{}/events{}", request.context.path, request.query.with(&pinned)),
+        json: json(""),
+        events_json: json("/events"),
+        strip: health.map(|health| Strip::new(request, &health, now, json("/health"))),
         events: events::lines(&shell, &said, now),
         lines: lines(request, &versions, shown, now),
         more,
@@ -189,7 +207,9 @@ fn facts(shell: &Shell, detail: ResourceDetail, now: Timestamp) -> Facts {
         badge: Badge::new(resource.health),
         reason: shown(&resource.reason),
         message: shown(&resource.message),
+        since: resource.health.map(|_| Time::new(resource.health_since, now)),
         rule: shown(&detail.rule),
+        rule_set: shown(&detail.rule_set),
         created: resource.created_at.map(|time| Time::new(time, now)),
         terminating: resource.terminating_since.map(|time| Time::new(time, now)),
         waiting_for: detail.waiting_for.iter().map(|name| shown(name)).collect(),
@@ -226,6 +246,7 @@ fn lines(request: &Request, versions: &[Version], shown: Option<Offset>, now: Ti
         by: version.changed_by.as_ref().map(|by| visible(&by.manager).into_owned()).unwrap_or_default(),
         end: version.cause.map(end).unwrap_or_default(),
         shown: Some(place) == held,
+        rule: new_rule(version, versions.get(place + 1)).unwrap_or_default(),
         alike: Vec::new(),
     };
     let mut lines: Vec<Line> = Vec::new();
@@ -236,6 +257,14 @@ fn lines(request: &Request, versions: &[Version], shown: Option<Offset>, now: Ti
         }
     }
     lines
+}
+
+/// The rule that judged a version, where another one judged the version before.
+fn new_rule(version: &Version, before: Option<&Version>) -> Option<String> {
+    let judged = |version: &&Version| version.change == VersionChange::Applied;
+    let (now, before) = (Some(version).filter(judged)?, before.filter(judged)?);
+    let other = (&now.rule, &now.rule_set) != (&before.rule, &before.rule_set);
+    other.then(|| visible(&format!("{}, rules {}", now.rule, now.rule_set)).into_owned())
 }
 
 /// How far a version is from the moment shown, which may lie before it.
@@ -267,7 +296,7 @@ pub(super) fn rendered(
     events: Vec<FoldedEvent>,
 ) -> String {
     use crate::model::{EnvironmentId, Health, ResourceVersion};
-    use crate::present::tests::NOON;
+    use crate::present::tests::{NOON, health_history};
     let by = ChangedBy {
         manager: resource.key.name.clone(),
         operation: "Update".into(),
@@ -311,8 +340,9 @@ pub(super) fn rendered(
         resource: resource.clone(),
     };
     let uid = resource.id.clone();
-    let key = Some(resource.key);
-    let found = Found { uid, key, detail: Some(detail), snapshot, versions, more: true, events };
+    let key = Some(resource.key.clone());
+    let health = Some(health_history(&[(resource.health, 10), (Some(Health::Healthy), 90)]));
+    let found = Found { uid, key, detail: Some(detail), snapshot, versions, more: true, health, events };
     super::tests::text(&view(request, found, NOON))
 }
 
@@ -351,5 +381,10 @@ mod tests {
         let line = |distance: &str, alike, shown| (distance.to_owned(), alike, shown);
         assert_eq!(told(7), [line("2m later", 1, false), line("0s ago", 0, true), line("60s ago", 0, false)]);
         assert_eq!(told(99).len(), 3, "the one shown stands by itself");
+        let mut versions = versions;
+        versions[2].rule_set = "5".into();
+        let found = lines(&request, &versions, None, now);
+        let rules: Vec<_> = found.iter().map(|line| (line.alike.len(), line.rule.as_str())).collect();
+        assert_eq!(rules, [(0, ""), (0, "builtin/Pod, rules 4"), (0, "builtin/Pod, rules 5"), (0, "")]);
     }
 }

@@ -1,7 +1,7 @@
 //! What stands around every page: the moment shown, how much of it was watched, and how to ask for another.
 
-use crate::api::params::AT;
-use crate::api::request::Request;
+use crate::api::params::{AT, Parameter};
+use crate::api::request::{Request, encode};
 use crate::model::{Health, Timestamp};
 use crate::present;
 use crate::query::{Gap, Snapshot};
@@ -108,6 +108,16 @@ impl Shell {
             title.push_str(&format!(" at {}", time.clock));
         }
         Shell { at: at.into(), keep, moment: Some(moment), ..Shell::bare(&title) }
+    }
+
+    /// An address within the moment shown, with more parameters.
+    pub(super) fn href(&self, path: &str, pairs: &[(Parameter, &str)]) -> String {
+        let mut out = format!("{path}{}", self.keep);
+        for (parameter, value) in pairs {
+            out.push(if out.contains('?') { '&' } else { '?' });
+            out.push_str(&format!("{}={}", parameter.name, encode(value)));
+        }
+        out
     }
 
     /// Whether the page shows the past.
