@@ -38,3 +38,13 @@ pub(super) async fn health(state: ApiState, request: Request) -> Result<Response
     let found = state.queries.resource_health(&scope, at, &uid, cluster, &filter).await?;
     respond::json(&request, &found)
 }
+
+/// What a resource is linked to.
+pub(super) async fn edges(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, page) = (read.at(), read.page());
+    read.finish()?;
+    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
+    let found = state.queries.resource_edges(&scope, at, &uid, request.query.one(CLUSTER), &page).await?;
+    respond::page(&request, &found)
+}

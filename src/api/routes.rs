@@ -63,6 +63,11 @@ pub const ROUTES: &[Route<ApiState>] = &[
         handler: |state, request| Box::pin(resources::health(state, request)),
     },
     Route {
+        path: "/api/v1/resources/{uid}/edges",
+        parameters: &[AT, CLUSTER, LIMIT, CONTINUE],
+        handler: |state, request| Box::pin(resources::edges(state, request)),
+    },
+    Route {
         path: "/api/v1/resources/{uid}/events",
         parameters: &[TYPE, REASON, AT, CLUSTER, LIMIT, CONTINUE],
         handler: |state, request| Box::pin(events::of_resource(state, request)),

@@ -12,15 +12,15 @@ use crate::api::request::{Context, TraceId};
 use crate::api::routes::ROUTES;
 use crate::kube_event::EventType;
 use crate::model::{
-    ChangedBy, CoverageState, DeletionCause, EnvironmentId, Health, Offset, ResourceVersion, Tier, Uid,
+    ChangedBy, CoverageState, DeletionCause, EnvironmentId, Health, Kind, Offset, ResourceVersion, Tier, Uid,
 };
 use crate::present::tests::{
     NOON, counted, environment, folded_event, graph, health_history, owns, resource, snapshot, watch, why,
     why_path,
 };
 use crate::query::{
-    Answer, Cluster, Collapse, FoldedEvent, Gap, LastChange, Page, PageMetadata, ResourceDetail,
-    ResourceOrder, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
+    Answer, Cluster, Collapse, FarEnd, FoldedEvent, Gap, LastChange, Page, PageMetadata, ResourceDetail,
+    ResourceEdge, ResourceOrder, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
 };
 
 fn document() -> &'static Value {
@@ -284,6 +284,24 @@ fn events_have_the_documented_shape() {
     let bare = FoldedEvent { uid: Uid::default(), note: String::new(), ..folded_event("Odd", "") };
     holds("EventPage", &page(vec![folded_event("Warning", "BackOff"), bare]));
     holds("EventPage", &empty::<FoldedEvent>());
+}
+
+#[test]
+fn edges_have_the_documented_shape() {
+    let edge = |far, exists: Option<bool>| ResourceEdge {
+        edge: "mounts".into(),
+        far,
+        kind: Kind::new("", "ConfigMap"),
+        namespace: "shop".into(),
+        name: "web-settings".into(),
+        id: exists.filter(|exists| *exists).map(|_| Uid::new("c")),
+        health: exists.map(|_| Health::Healthy),
+        exists,
+    };
+    let edges =
+        [edge(FarEnd::Cause, Some(true)), edge(FarEnd::Dependent, Some(false)), edge(FarEnd::Cause, None)];
+    holds("ResourceEdgePage", &page(edges.to_vec()));
+    holds("ResourceEdgePage", &empty::<ResourceEdge>());
 }
 
 #[test]
