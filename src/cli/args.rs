@@ -51,8 +51,9 @@ pub enum Command {
   strandline health -f objects.yaml -o json
   strandline health -f objects.yaml --scripts argo-cd/resource_customizations")]
     Health(HealthArgs),
-    /// Tell which links objects of a file tell of, without a server
+    /// List what a resource is linked to, or tell which links objects of a file tell of without a server
     #[command(after_help = "Examples:
+  strandline edges 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --at 2h
   kubectl get deployments,services,ingresses -o json | strandline edges -f -
   strandline edges -f objects.yaml --relations relations.yaml -o json")]
     Edges(EdgesArgs),

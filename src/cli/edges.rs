@@ -1,23 +1,32 @@
-//! `strandline edges`: which links objects tell of, without a server.
+//! `strandline edges`: which links objects tell of, without a server; or what a server knows a resource is linked to.
 
 use serde::Serialize;
 
-use super::args::EdgesArgs;
+use super::args::{EdgesArgs, ObjectsArgs};
 use super::error::{CliError, Exit};
 use super::objects::{Shown, look};
+use super::read;
 use super::table::{Cell, Table};
 use crate::config::{self, ConfigError};
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far, Relations, edges};
 use crate::model::Kind;
 use crate::object::Object;
 
-/// Tells the edges of the objects of a file.
+/// Tells the edges of the objects of a file, or asks a server.
 pub(super) fn run(args: &EdgesArgs) -> Result<(), CliError> {
+    let objects = args.objects();
+    match objects.map_err(|why| CliError::new("printing edges", why).exit(Exit::Usage))? {
+        Some(objects) => of_file(&objects, args),
+        None => read::edges(args),
+    }
+}
+
+fn of_file(objects: &ObjectsArgs, args: &EdgesArgs) -> Result<(), CliError> {
     let relations = match &args.relations {
         Some(path) => config::read_relations(path).map_err(|error| failure(&error))?,
         None => Relations::default(),
     };
-    look(&args.objects, |object| Linked::of(object, &relations))
+    look(objects, |object| Linked::of(object, &relations))
 }
 
 fn failure(error: &ConfigError) -> CliError {

@@ -4,8 +4,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::args::{
-    EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat, ReadCommand, ServerArgs,
-    TreeArgs, VersionArgs,
+    EdgesArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat, ReadCommand,
+    ServerArgs, TreeArgs, VersionArgs,
 };
 use super::client::{Client, Parameters};
 use super::error::{CliError, Exit};
@@ -15,10 +15,11 @@ use super::views::{Listed, table};
 use super::{coverage, line, runtime, tree, why};
 use crate::api::request::encode;
 use crate::clock::{Clock, SystemClock};
-use crate::model::Timestamp;
+use crate::model::{Timestamp, Uid};
 use crate::present::{moment, visible};
 use crate::query::{
-    Answer, Cluster, Collapse, Environment, FoldedEvent, Graph, Page, Resource, Snapshot, Version,
+    Answer, Cluster, Collapse, Environment, FoldedEvent, Graph, Page, Resource, ResourceEdge, Snapshot,
+    Version,
 };
 
 /// Runs a command that reads.
@@ -85,6 +86,14 @@ async fn events(args: &EventsArgs) -> Result<(), CliError> {
         .add("type", &args.r#type)
         .add("reason", &args.reason);
     print_list::<FoldedEvent>("events", &path, query, &args.list).await
+}
+
+/// Lists what a resource is linked to.
+pub(super) fn edges(args: &EdgesArgs) -> Result<(), CliError> {
+    let uid = args.resource.as_ref().map_or("", Uid::as_str);
+    let path = format!("/api/v1/resources/{}/edges", encode(uid));
+    let query = parameters(&args.list.server).add("cluster", args.cluster.as_slice());
+    runtime()?.block_on(print_list::<ResourceEdge>("edges", &path, query, &args.list))
 }
 
 async fn draw(args: &TreeArgs) -> Result<(), CliError> {

@@ -1,9 +1,11 @@
 //! Which columns each kind of thing has, and its name on a line.
 
 use super::table::{Cell, Table};
-use crate::model::Timestamp;
+use crate::model::{Timestamp, Uid};
 use crate::present::{age, clock_time};
-use crate::query::{Cluster, Environment, FoldedEvent, Resource, Version, VersionChange};
+use crate::query::{
+    Cluster, Environment, FarEnd, FoldedEvent, Resource, ResourceEdge, Version, VersionChange,
+};
 
 /// Something that tables show.
 pub(super) trait Listed {
@@ -174,12 +176,72 @@ impl Listed for FoldedEvent {
     }
 }
 
+impl Listed for ResourceEdge {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) =
+        (&["EDGE", "FAR END", "KIND", "NAME", "HEALTH"], &["NAMESPACE", "GROUP", "UID"]);
+
+    fn cells(&self, _: Timestamp) -> Vec<Cell> {
+        let far = match self.far {
+            FarEnd::Cause => "cause",
+            FarEnd::Dependent => "dependent",
+        };
+        let name = if self.name.is_empty() { "all of them" } else { &self.name };
+        let health = match (self.exists, self.health) {
+            (Some(false), _) => Cell::text("not there"),
+            (None, _) => Cell::text("not watched"),
+            (Some(true), health) => Cell::Health(health),
+        };
+        vec![
+            Cell::text(&self.edge),
+            Cell::text(far),
+            Cell::text(&self.kind.kind),
+            Cell::text(name),
+            health,
+            Cell::text(&self.namespace),
+            Cell::text(&self.kind.group),
+            Cell::text(self.id.as_ref().map_or("", Uid::as_str)),
+        ]
+    }
+
+    fn name(&self) -> String {
+        format!("{}/{}", self.kind.kind.to_lowercase(), self.name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cli::output::Paint;
-    use crate::model::Health;
+    use crate::model::{Health, Kind};
     use crate::present::tests::{NOON, environment, folded_event, resource};
+
+    #[test]
+    fn edges_say_what_is_there_and_what_is_not() {
+        let edge = |edge: &str, name: &str, exists, health| ResourceEdge {
+            edge: edge.into(),
+            far: if edge == "owns" { FarEnd::Dependent } else { FarEnd::Cause },
+            kind: Kind::new("", "ConfigMap"),
+            namespace: "shop".into(),
+            name: name.into(),
+            id: None,
+            health,
+            exists,
+        };
+        let items = [
+            edge("mounts", "gone", Some(false), None),
+            edge("owns", "here", Some(true), Some(Health::Healthy)),
+            edge("references", "", None, None),
+        ];
+        assert_eq!(
+            table(&items, false, NOON).render(Paint(false), true),
+            "\
+EDGE         FAR END     KIND        NAME          HEALTH
+mounts       cause       ConfigMap   gone          not there
+owns         dependent   ConfigMap   here          Healthy
+references   cause       ConfigMap   all of them   not watched
+"
+        );
+    }
 
     #[test]
     fn environments_are_listed_as_kubectl_would() {

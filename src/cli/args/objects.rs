@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, ValueEnum};
 
 use super::read::{environment, moment, uid};
-use super::{ColorChoice, OutputArgs, OutputFormat, ServerArgs};
+use super::{ColorChoice, ListArgs, OutputArgs, OutputFormat, ServerArgs};
 use crate::model::{EnvironmentId, Uid};
 use crate::query::HealthHistory;
 
@@ -43,10 +43,10 @@ pub struct HealthArgs {
     #[arg(short, long = "filename", value_name = "FILE", conflicts_with_all = ["since", "limit", "at"])]
     pub file: Option<PathBuf>,
     /// Folder of Lua scripts in Argo CD's layout, <group>/<Kind>/health.lua, to judge the file's objects
-    #[arg(long, value_name = "DIR", requires = "file")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["environment", "resource"])]
     pub scripts: Option<PathBuf>,
     /// Argo CD's ConfigMap argocd-cm, whose health scripts go before those of the folder
-    #[arg(long, value_name = "FILE", requires = "file")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["environment", "resource"])]
     pub argocd_cm: Option<PathBuf>,
     /// Where to begin: a duration before the moment (6h, 7d), a time or an offset; without it a day before
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
@@ -68,26 +68,51 @@ impl HealthArgs {
     /// # Errors
     /// Where the output has a form that verdicts do not come in.
     pub fn objects(&self) -> Result<Option<ObjectsArgs>, String> {
-        let Some(file) = self.file.clone() else { return Ok(None) };
-        let OutputArgs { output, no_headers, color } = self.output;
-        let output = match output {
-            OutputFormat::Table => LineFormat::Table,
-            OutputFormat::Json => LineFormat::Json,
-            _ => return Err("verdicts on a file's objects are printed as a table or as json".into()),
-        };
-        Ok(Some(ObjectsArgs { file, output, no_headers, color }))
+        objects(self.file.as_ref(), &self.output, "verdicts on a file's objects")
     }
+}
+
+/// The objects of a file, if one is named; what is found in them comes in fewer forms than answers of a server.
+fn objects(file: Option<&PathBuf>, output: &OutputArgs, what: &str) -> Result<Option<ObjectsArgs>, String> {
+    let Some(file) = file.cloned() else { return Ok(None) };
+    let &OutputArgs { output, no_headers, color } = output;
+    let output = match output {
+        OutputFormat::Table => LineFormat::Table,
+        OutputFormat::Json => LineFormat::Json,
+        _ => return Err(format!("{what} are printed as a table or as json")),
+    };
+    Ok(Some(ObjectsArgs { file, output, no_headers, color }))
 }
 
 /// Whose edges to tell.
 #[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("subject").required(true).args(["resource", "file"]))]
 pub struct EdgesArgs {
-    /// Which objects.
-    #[command(flatten)]
-    pub objects: ObjectsArgs,
-    /// Relations of your own, besides those that are built in
-    #[arg(long, value_name = "FILE")]
+    /// The resource's uid, to ask a server
+    #[arg(value_name = "UID", value_parser = uid)]
+    pub resource: Option<Uid>,
+    /// The cluster, where several hold the uid
+    #[arg(long, conflicts_with = "file")]
+    pub cluster: Option<String>,
+    /// Objects to look at without a server, in YAML or JSON, as documents, lists or one a line; `-` reads standard input
+    #[arg(short, long = "filename", value_name = "FILE", conflicts_with_all = ["limit", "at"])]
+    pub file: Option<PathBuf>,
+    /// Relations of your own for the file's objects, besides those that are built in
+    #[arg(long, value_name = "FILE", conflicts_with = "resource")]
     pub relations: Option<PathBuf>,
+    /// How to list; what a file's objects tell comes as a table or JSON, an object a line.
+    #[command(flatten)]
+    pub list: ListArgs,
+}
+
+impl EdgesArgs {
+    /// What to look at without a server, where a file is named.
+    ///
+    /// # Errors
+    /// Where the output has a form that this does not come in.
+    pub fn objects(&self) -> Result<Option<ObjectsArgs>, String> {
+        objects(self.file.as_ref(), &self.list.output, "edges of a file's objects")
+    }
 }
 
 /// Form of what is found, object by object.

@@ -36,6 +36,8 @@ fn commands_read_like_kubectl() {
         "strandline health --filename - -o json",
         "strandline edges -f objects.yaml",
         "strandline edges --filename - --relations relations.yaml -o json",
+        "strandline edges some-uid --cluster eu-west --at 2h --limit 5 -o wide",
+        "strandline health -f a --scripts b --argocd-cm c",
     ] {
         assert!(parse(line).is_ok(), "{line}");
     }
@@ -61,6 +63,9 @@ fn commands_read_like_kubectl() {
         "strandline events shop.web.production --type warnings",
         "strandline health",
         "strandline edges",
+        "strandline edges some-uid -f a",
+        "strandline edges some-uid --relations b",
+        "strandline health shop.web.production --scripts b",
         "strandline health -f a --relations b",
         "strandline health shop.web.production --resource some-uid",
         "strandline health shop.web.production -f a",
