@@ -11,6 +11,7 @@ mod fleet;
 mod graph;
 mod hostile;
 mod random;
+mod rules;
 mod secrets;
 mod server;
 mod simulation;

@@ -1,0 +1,119 @@
+//! Rules of a user's own in the running program: what they judge, and what was judged before they changed.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use strandline::demo::api_server::{ApiServer, builtin_kinds};
+use tokio::process::Command;
+
+use crate::server::{PROGRAM, Result, Server, items};
+
+const ENVIRONMENT: &str = "/environments/shop.web.production";
+
+fn config(cluster: &ApiServer) -> String {
+    format!(
+        "clusters: [{{name: one, url: \"{}\"}}]\n\
+         environments: [{{project: shop/web, name: production, cluster: one, namespace: shop}}]\n\
+         health: {{scripts: health, ignore: [{{labels: canary=yes}}]}}\n\
+         relations: relations.yaml\n",
+        cluster.url()
+    )
+}
+
+/// A Deployment without a controller, which no rule of the program's would call more than on its way.
+fn deployment(name: &str) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "shop", "annotations": {"example.org/config": "settings"}},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": name}}, "template": {"spec": {"containers": []}}}})
+}
+
+/// Writes the rules: a script that calls every Deployment this, and a relation by an annotation.
+fn write(folder: &Path, health: &str) -> Result<()> {
+    let place = folder.join("health/apps/Deployment");
+    fs::create_dir_all(&place)?;
+    let script = format!("return {{status = \"{health}\", message = \"it is \" .. obj.metadata.name}}");
+    fs::write(place.join("health.lua"), script)?;
+    let relations = "relations:\n  - {name: configured, edge: mounts, object: {group: apps, kind: Deployment}, \
+         direction: from_target, annotation: example.org/config, target: {kind: ConfigMap}}\n";
+    Ok(fs::write(folder.join("relations.yaml"), relations)?)
+}
+
+/// Health, message, rule and set of rules of a Deployment.
+async fn verdict(server: &Server, name: &str) -> Result<[String; 4]> {
+    let has = |list: &Value| items(list).any(|item| item["name"] == name);
+    let list = server.until(&format!("{ENVIRONMENT}/resources"), has).await?;
+    let found = items(&list).find(|item| item["name"] == name).ok_or("it is gone")?;
+    let uid = found["id"].as_str().ok_or("no uid")?;
+    let detail = server.ask(&format!("/resources/{uid}")).await?;
+    Ok(["health", "message", "rule", "rule_set"]
+        .map(|field| detail[field].as_str().unwrap_or_default().to_owned()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_rules_judge_what_comes_and_a_rebuild_judges_what_was() -> Result<()> {
+    let cluster = ApiServer::start("one", builtin_kinds()).await?;
+    let folder = tempfile::tempdir()?;
+    write(folder.path(), "Degraded")?;
+    cluster.apply(deployment("first"));
+    let server = Server::start(folder.path(), &config(&cluster)).await?;
+    let [health, message, rule, old] = verdict(&server, "first").await?;
+    assert_eq!([&health, &message, &rule], ["Degraded", "it is first", "lua/apps/Deployment"]);
+    server.until(ENVIRONMENT, |found| found["health"]["state"] == "Degraded").await?;
+    // What the relation names is told although nothing is there.
+    let why = server.until(&format!("{ENVIRONMENT}/why"), |why| why["roots"] == 1).await?;
+    assert_eq!(why["paths"][0]["missing"][0]["name"], "settings", "{why}");
+    server.stop().await?;
+
+    write(folder.path(), "Healthy")?;
+    cluster.apply(deployment("second"));
+    let server = Server::start(folder.path(), &config(&cluster)).await?;
+    let [health, .., new] = verdict(&server, "second").await?;
+    assert_eq!(health, "Healthy");
+    assert_ne!(new, old);
+    assert_eq!(verdict(&server, "first").await?, ["Degraded", "it is first", "lua/apps/Deployment", &old]);
+    assert!(server.output().contains("strandline rebuild"), "{}", server.output());
+    server.stop().await?;
+
+    let rebuilt = Command::new(PROGRAM)
+        .args(["rebuild", "--config"])
+        .arg(folder.path().join("config.yaml"))
+        .arg("--data")
+        .arg(folder.path().join("data"))
+        .output()
+        .await?;
+    assert!(rebuilt.status.success(), "{}", String::from_utf8_lossy(&rebuilt.stderr));
+    let server = Server::start(folder.path(), &config(&cluster)).await?;
+    assert_eq!(verdict(&server, "first").await?, ["Healthy", "it is first", "lua/apps/Deployment", &new]);
+    let environment = server.ask(ENVIRONMENT).await?;
+    assert_eq!(
+        (&environment["health"]["state"], &environment["health"]["rule_set"]),
+        (&json!("Healthy"), &json!(new))
+    );
+    let mut canary = deployment("canary");
+    canary["metadata"]["labels"] = json!({"canary": "yes"});
+    canary["metadata"]["deletionTimestamp"] = json!("2026-11-20T12:00:00Z");
+    cluster.apply(canary);
+    assert_eq!(verdict(&server, "canary").await?[0], "Progressing");
+    let environment = server.ask(ENVIRONMENT).await?;
+    assert_eq!(environment["health"]["state"], "Healthy", "what is excepted does not count: {environment}");
+    server.stop().await
+}
+
+#[tokio::test]
+async fn rules_that_make_no_sense_are_told_before_anything_starts() -> Result<()> {
+    let cluster = ApiServer::start("one", builtin_kinds()).await?;
+    let folder = tempfile::tempdir()?;
+    write(folder.path(), "Healthy")?;
+    fs::write(folder.path().join("health/apps/Deployment/health.lua"), "return {\nif\n")?;
+    fs::write(folder.path().join("config.yaml"), config(&cluster))?;
+    let refused = Command::new(PROGRAM)
+        .args(["serve", "--config"])
+        .arg(folder.path().join("config.yaml"))
+        .output()
+        .await?;
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{told}");
+    assert!(told.contains("health.lua:2:") && told.contains("hint:"), "{told}");
+    Ok(())
+}
