@@ -16,6 +16,8 @@ pub(super) struct Step {
     pub(super) place: Option<String>,
     pub(super) href: String,
     pub(super) badge: Badge,
+    /// One word on why; empty for the last step, of which more is said.
+    pub(super) reason: String,
     /// Steps left out before it, in words; empty for none.
     pub(super) skipped: String,
 }
@@ -73,6 +75,7 @@ fn path(shell: &Shell, path: &WhyPath, places: Places) -> Path {
             place: places.say(&resource.key, above).map(|place| shown(&place)),
             href: resource_href(shell, &resource.id, &resource.key.cluster),
             badge: Badge::new(resource.health),
+            reason: if number + 1 < path.steps.len() { shown(&resource.reason) } else { String::new() },
             skipped: if number == cut { steps(path.skipped) } else { String::new() },
         }
     };
