@@ -25,6 +25,8 @@ pub(super) struct Step {
 /// The way from a resource without an owner down to what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path {
+    /// The class of what is wrong.
+    pub(super) class: &'static str,
     pub(super) steps: Vec<Step>,
     /// What the last step says of itself.
     pub(super) reason: String,
@@ -81,6 +83,7 @@ fn path(shell: &Shell, path: &WhyPath, places: Places) -> Path {
     };
     let last = path.steps.last();
     Path {
+        class: Badge::new(path.steps.first().and_then(|first| first.health)).class,
         steps: path.steps.iter().enumerate().map(step).collect(),
         reason: last.map(|last| shown(&last.reason)).unwrap_or_default(),
         message: last.map(|last| shown(&last.message)).unwrap_or_default(),

@@ -26,6 +26,7 @@ fn a_page_says_why_before_it_shows_the_tree() {
         &[
             "<h2 id=\"why\">Why Degraded</h2>",
             "href=\"/resources/web-1-a?at=1234&#38;cluster=eu-west\">web-1-a</a>",
+            "<div class=\"path degraded\">",
             "<span class=\"quiet small\">ProgressDeadlineExceeded</span>",
             "<b>CrashLoopBackOff</b> back-off 5m restarting failed container",
             "mounts ConfigMap shop/web-config, which is not there",
