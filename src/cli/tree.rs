@@ -20,7 +20,8 @@ pub(super) fn draw(answer: &Answer<Graph>, all: bool, style: Style) -> String {
     if graph.nodes.is_empty() && graph.groups.is_empty() {
         out.push_str("No resources.\n");
     }
-    if graph.truncated {
+    // Where nothing is counted beside what is drawn, each line says itself what is below it.
+    if graph.truncated && !graph.nodes.is_empty() && !graph.groups.is_empty() {
         let id = visible(graph.environment.id.as_str());
         let list = format!("get resources -e {id} --order health");
         out.push_str(&format!("… not all resources are drawn one by one; `{list}` lists them\n"));
@@ -186,7 +187,6 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
             ),
             "{text}"
         );
-        assert!(text.ends_with("`get resources -e shop.web.production --order health` lists them\n"));
         // As with `--collapse kind`.
         answer.value.nodes.clear();
         let sets = Group { health: Some(Health::Degraded), ..counted("ReplicaSet", None, 2) };
@@ -201,8 +201,13 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
     fn the_rest_of_many_siblings_is_counted_after_them() {
         let mut answer = sample();
         answer.value.groups = vec![counted("Pod", Some("web-1"), 40)];
+        answer.value.truncated = true;
         let text = draw(&answer, false, PLAIN);
         assert!(text.contains("│     └─ … 40 Pods  ✔ 40 Healthy\n"), "{text}");
+        assert!(
+            text.ends_with("`get resources -e shop.web.production --order health` lists them\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::query::{Answer, Why, WhyPath};
 
 /// Asks for the paths and draws them.
 pub(super) async fn why(args: &WhyArgs) -> Result<(), CliError> {
-    let what = format!("reading why of environment {}", args.environment);
+    let what = format!("explaining environment {}", args.environment);
     let path = format!("/api/v1/environments/{}/why", encode(args.environment.as_str()));
     let query = parameters(&args.server).add("limit", args.limit.as_slice());
     let value = Client::new(&args.server.server)?.get(&what, &path, &query).await?;

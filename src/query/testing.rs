@@ -361,6 +361,20 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
     Some(appended.expect("the log takes it").head)
 }
 
+/// Lets many things of one kind and cluster be there at once, at a step.
+pub(crate) async fn apply_all(appender: &Appender, step: usize, things: &[Thing]) {
+    let Some(watch) = things.first().map(Thing::watch) else { return };
+    let epoch = appender.begin(Begin::new(&watch, false)).await.expect("a run").epoch;
+    let observed = things.iter().map(|thing| Observed::Applied(thing.observation(step as u64))).collect();
+    let batch = Batch { watch, epoch, phase: Phase::UpToDate, observed, cursor: None };
+    appender.append(batch).await.expect("the log takes it");
+}
+
+/// The catalog holds exactly these environments.
+pub(crate) async fn declare(appender: &Appender, environments: &[EnvironmentSpec]) {
+    appender.declare(facts(environments)).await.expect("the log takes it");
+}
+
 async fn batch(appender: &Appender, watch: WatchKey, seen: Observed) -> Batch {
     let epoch = appender.begin(Begin::new(&watch, false)).await.expect("a run").epoch;
     Batch { watch, epoch, phase: Phase::UpToDate, observed: vec![seen], cursor: None }

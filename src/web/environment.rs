@@ -62,6 +62,7 @@ struct EnvironmentPage {
     why: Option<why::Section>,
     /// The same paths in the API, as many as it tells.
     why_json: String,
+    health_json: String,
     strip: Option<Strip>,
     pieces: Vec<Piece>,
     truncated: bool,
@@ -144,6 +145,7 @@ fn view(request: &Request, filter: &GraphFilter, found: &Found, now: Timestamp) 
         ways: ways(request, filter),
         why: found.why.as_ref().map(|found| why::Section::new(&shell, found, blind)),
         why_json: json("why"),
+        health_json: json("health"),
         strip: found.health.as_ref().map(|health| Strip::new(request, health, now, json("health"))),
         pieces: pieces(&shell, graph, filter, now),
         truncated: graph.truncated,

@@ -87,6 +87,7 @@ struct ResourcePage {
     more: bool,
     events: Vec<events::Line>,
     events_json: String,
+    health_json: String,
 }
 
 /// What was found of a resource.
@@ -178,6 +179,7 @@ fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
         place: key.map(place).unwrap_or_default(),
         json: json(""),
         events_json: json("/events"),
+        health_json: json("/health"),
         strip: health.map(|health| Strip::new(request, &health, now, json("/health"))),
         events: events::lines(&shell, &said, now),
         lines: lines(request, &versions, shown, now),

@@ -85,9 +85,9 @@ impl Strip {
         format!("Over {}: {}", self.span, shares.join(", "))
     }
 
-    /// Whether there is anything to be shown.
+    /// Whether there is any health to be shown, which many kinds never have.
     pub(super) fn tells(&self) -> bool {
-        !self.parts.is_empty()
+        self.parts.iter().any(|part| part.class != Badge::new(None).class)
     }
 }
 

@@ -162,7 +162,7 @@ impl Drawing<'_> {
         let all = node.below.as_ref()?;
         let shown_alone = self.filter.under.as_ref() == Some(&node.resource.id);
         let text = match hidden {
-            true => below(all),
+            true => format!("below: {}", below(all)),
             false if all.total > BELOW_MANY && !shown_alone => format!("all {} below", grouped(all.total)),
             false => return None,
         };

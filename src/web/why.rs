@@ -16,6 +16,8 @@ pub(super) struct Step {
     pub(super) place: Option<String>,
     pub(super) href: String,
     pub(super) badge: Badge,
+    /// One word on why; empty for the last step, of which more is said.
+    pub(super) reason: String,
     /// Steps left out before it, in words; empty for none.
     pub(super) skipped: String,
 }
@@ -23,6 +25,8 @@ pub(super) struct Step {
 /// The way from a resource without an owner down to what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path {
+    /// The class of what is wrong.
+    pub(super) class: &'static str,
     pub(super) steps: Vec<Step>,
     /// What the last step says of itself.
     pub(super) reason: String,
@@ -73,11 +77,13 @@ fn path(shell: &Shell, path: &WhyPath, places: Places) -> Path {
             place: places.say(&resource.key, above).map(|place| shown(&place)),
             href: resource_href(shell, &resource.id, &resource.key.cluster),
             badge: Badge::new(resource.health),
+            reason: if number + 1 < path.steps.len() { shown(&resource.reason) } else { String::new() },
             skipped: if number == cut { steps(path.skipped) } else { String::new() },
         }
     };
     let last = path.steps.last();
     Path {
+        class: Badge::new(path.steps.first().and_then(|first| first.health)).class,
         steps: path.steps.iter().enumerate().map(step).collect(),
         reason: last.map(|last| shown(&last.reason)).unwrap_or_default(),
         message: last.map(|last| shown(&last.message)).unwrap_or_default(),

@@ -143,13 +143,14 @@ async fn assert_no_answer_tells(server: &Server, uids: &[String]) -> Result<()> 
     let mut paths: Vec<String> =
         ["/", "/api/v1/environments", "/api/v1/clusters", "/api/v1/openapi.json"].map(str::to_owned).into();
     paths.extend(["/openapi.yaml", "/readyz?verbose=true", "/livez", "/nothing"].map(str::to_owned));
-    for place in ["", "/resources", "/graph"] {
+    for place in ["", "/resources", "/graph", "/graph?collapse=kind", "/why", "/health"] {
         paths.push(format!("/api/v1/environments/{ENVIRONMENT}{place}"));
     }
     paths.push(format!("/environments/{ENVIRONMENT}"));
     for uid in uids {
         let api = format!("/api/v1/resources/{uid}");
-        paths.extend([format!("/resources/{uid}"), api.clone(), format!("{api}/history?bodies=true")]);
+        paths.extend([format!("/resources/{uid}"), api.clone()]);
+        paths.extend([format!("{api}/history?bodies=true"), format!("{api}/health")]);
     }
     for path in paths {
         let (_, body) = get(&format!("{}{path}", server.url())).await?;
@@ -162,8 +163,11 @@ async fn assert_no_answer_tells(server: &Server, uids: &[String]) -> Result<()> 
             vec!["get", "clusters"],
             vec!["get", "resources", "-e", ENVIRONMENT],
             vec!["tree", ENVIRONMENT, "--all"],
+            vec!["why", ENVIRONMENT],
+            vec!["health", ENVIRONMENT],
         ];
         commands.extend(uids.iter().map(|uid| vec!["history", uid.as_str(), "--bodies"]));
+        commands.extend(uids.iter().map(|uid| vec!["health", "--resource", uid.as_str()]));
         for mut command in commands {
             command.extend(["-o", form]);
             let printed = server.cli(&command).await?;
