@@ -252,7 +252,7 @@ fn summary(marks: &[Mark], span: Span, limit: usize) -> HealthHistory {
         }
         count(&mut history.times, mark.health, span, mark.time, end);
         let before = place.checked_sub(1).and_then(|before| marks.get(before));
-        let worse = before.is_some_and(|before| before.health.is_some() && mark.health > before.health);
+        let worse = before.is_some_and(|before| worsened(before.health, mark.health));
         if worse && mark.time >= span.since {
             history.worsened += 1;
             flaps += u64::from(mark.time >= span.until.minus(HOUR));
@@ -265,6 +265,11 @@ fn summary(marks: &[Mark], span: Span, limit: usize) -> HealthHistory {
     }
     history.flapping = flaps >= FLAPS;
     history
+}
+
+/// Whether something went wrong: what is on its way has not, or every rollout would count.
+fn worsened(before: Option<Health>, after: Option<Health>) -> bool {
+    before.is_some() && after > before && after > Some(Health::Progressing)
 }
 
 fn interval(mark: &Mark, until: Option<Timestamp>, end: Timestamp) -> HealthInterval {
@@ -340,7 +345,7 @@ mod tests {
             ]
         );
         assert!(told.truncated && !told.flapping);
-        assert_eq!(told.worsened, 2);
+        assert_eq!(told.worsened, 1, "to be on its way is no worsening");
         let time =
             |health, minutes: u64, intervals| HealthTime { health, total_ms: minutes * 60_000, intervals };
         assert_eq!(told.times, [time(GOOD, 15, 2), time(BAD, 8, 1), time(BUSY, 2, 1)]);

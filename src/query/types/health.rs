@@ -17,7 +17,7 @@ pub struct HealthHistory {
     pub truncated: bool,
     /// How long it was in each health, and how often, over the whole span.
     pub times: Vec<HealthTime>,
-    /// How often it took a worse health than before, over the whole span.
+    /// How often it became Missing, Degraded or Unknown from something better, over the whole span.
     pub worsened: u64,
     /// Whether that happened three times or more within the last hour of the span.
     pub flapping: bool,
