@@ -52,7 +52,7 @@ CREATE TABLE label (
     name        TEXT NOT NULL,
     value       TEXT NOT NULL,
     place       INTEGER NOT NULL,
-    PRIMARY KEY (resource_id, name)
+    PRIMARY KEY (resource_id, place)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX label_by_place ON label (place);
 
@@ -81,30 +81,35 @@ CREATE TABLE rule_set (
     name TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- Links as one end declares them; the far end is found by uid or by address, whenever it arrives.
-CREATE TABLE edge (
-    declared_by   INTEGER NOT NULL,
-    kind          TEXT NOT NULL,
-    outward       INTEGER NOT NULL,       -- 0: the far end is the cause; 1: the far end is the dependent
-    far_kind_id   INTEGER NOT NULL,       -- the kind as claimed, in the declarer's cluster
-    far_uid       TEXT NOT NULL,          -- empty where the far end is given by address
-    far_namespace TEXT NOT NULL,
-    far_name      TEXT NOT NULL,          -- with far_uid as claimed; if both are empty, all of the kind
-    from_offset   INTEGER NOT NULL,
-    to_offset     INTEGER NOT NULL
+-- Far ends of links as objects name them, each once: thousands of Pods name the same ConfigMap. It is found by uid
+-- or by address, whenever it arrives.
+CREATE TABLE far (
+    id        INTEGER PRIMARY KEY,
+    kind_id   INTEGER NOT NULL,           -- as claimed, in the declarer's cluster
+    uid       TEXT NOT NULL,              -- empty where it is given by its address
+    namespace TEXT NOT NULL,
+    name      TEXT NOT NULL               -- with a uid as claimed; if both are empty, all of the kind
 ) STRICT;
-CREATE INDEX edge_by_declarer ON edge (declared_by, to_offset);
-CREATE INDEX edge_by_far_uid ON edge (far_uid, to_offset) WHERE far_uid <> '';
-CREATE INDEX edge_by_far_name ON edge (far_kind_id, far_name, far_namespace, to_offset) WHERE far_uid = '';
--- Owners are asked for at every change, and most addresses are of something else.
-CREATE INDEX edge_owned_by_name ON edge (far_kind_id, far_name, far_namespace, to_offset)
-    WHERE far_uid = '' AND kind = 'owns';
+CREATE UNIQUE INDEX far_by_address ON far (kind_id, name, namespace, uid);
+CREATE INDEX far_by_uid ON far (uid) WHERE uid <> '';
+
+-- Links as one end declares them.
+CREATE TABLE edge (
+    declared_by INTEGER NOT NULL,
+    far_id      INTEGER NOT NULL,
+    kind        INTEGER NOT NULL,         -- 0 owns, 1 selects, 2 routes, 3 mounts, 4 scales, 5 references
+    outward     INTEGER NOT NULL,         -- 0: the far end is the cause; 1: the far end is the dependent
+    from_offset INTEGER NOT NULL,
+    to_offset   INTEGER NOT NULL,
+    PRIMARY KEY (declared_by, far_id, kind, outward, from_offset)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX edge_by_far ON edge (far_id, kind, outward);
 
 -- Links to whatever carries labels that match, as resources declare them at present.
 CREATE TABLE selector (
     id            INTEGER PRIMARY KEY,
     declared_by   INTEGER NOT NULL,
-    kind          TEXT NOT NULL,
+    kind          INTEGER NOT NULL,       -- as an edge's
     outward       INTEGER NOT NULL,
     far_kind_id   INTEGER NOT NULL,
     far_namespace TEXT NOT NULL,          -- empty for all namespaces
@@ -125,7 +130,7 @@ CREATE INDEX selector_anchor_by_selector ON selector_anchor (selector_id);
 CREATE TABLE selected (
     declared_by INTEGER NOT NULL,
     resource_id INTEGER NOT NULL,
-    kind        TEXT NOT NULL,
+    kind        INTEGER NOT NULL,
     outward     INTEGER NOT NULL,
     from_offset INTEGER NOT NULL,
     to_offset   INTEGER NOT NULL,

@@ -74,7 +74,7 @@ pub use relations::{MAX_BYTES as MAX_RELATIONS_BYTES, MAX_RELATIONS, RelationErr
 /// No sound object comes near it, and a hostile one must not fill the view.
 pub const MAX_EDGES: usize = 1000;
 
-/// What a link from cause to dependent means.
+/// What a link from cause to dependent means; the view keeps each by its place in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {

@@ -4,43 +4,41 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::OPEN;
 use super::context::Apply;
+use super::ids::FarEnd;
+use super::{OPEN, edge_kind_to_i64};
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
 use crate::model::ResourceId;
 
 /// An edge's columns.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
-    kind: String,
+    far: i64,
+    kind: i64,
     outward: bool,
-    far_kind: i64,
-    far_uid: String,
-    far_namespace: String,
-    far_name: String,
 }
 
 impl Row {
     /// Of edges to selected resources there is none.
     fn of(at: &mut Apply<'_>, cluster: i64, edge: &EdgeRef) -> rusqlite::Result<Option<Self>> {
-        let (far, uid, namespace, name) = match &edge.far {
+        let (kind, uid, namespace, name) = match &edge.far {
             Far::Uid { uid, kind, name } => (kind, uid.as_str(), "", name.as_str()),
             Far::Key { kind, namespace, name } => (kind, "", namespace.as_str(), name.as_str()),
             Far::Every { kind } => (kind, "", "", ""),
             Far::Matching { .. } => return Ok(None),
         };
+        let kind = at.ids.kind(at.connection, cluster, kind)?;
+        let far =
+            FarEnd { kind, uid: uid.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() };
         Ok(Some(Row {
-            kind: edge.kind.as_str().to_owned(),
+            far: at.ids.far(at.connection, far)?,
+            kind: edge_kind_to_i64(edge.kind),
             outward: edge.direction == Direction::ToFar,
-            far_kind: at.ids.kind(at.connection, cluster, far)?,
-            far_uid: uid.to_owned(),
-            far_namespace: namespace.to_owned(),
-            far_name: name.to_owned(),
         }))
     }
 
-    fn owns_far(&self) -> bool {
-        self.outward && self.kind == EdgeKind::Owns.as_str()
+    fn owns_far(self) -> bool {
+        self.outward && self.kind == edge_kind_to_i64(EdgeKind::Owns)
     }
 }
 
@@ -55,32 +53,17 @@ pub(super) fn declare(
     for edge in edges {
         wanted.extend(Row::of(at, cluster, edge)?);
     }
+    let held = held(at, id)?;
     let mut owned = Vec::new();
-    for (rowid, row) in held(at, id)? {
-        if !wanted.remove(&row) {
-            let sql = "UPDATE edge SET to_offset = ?2 WHERE rowid = ?1";
-            at.connection.prepare_cached(sql)?.execute(params![rowid, at.offset.as_i64()])?;
-            owned.extend(far_owned(at, cluster, &row)?);
+    for row in held.symmetric_difference(&wanted) {
+        if held.contains(row) {
+            close(at, id, *row)?
+        } else {
+            open(at, id, *row)?
         }
-    }
-    let sql = "INSERT INTO edge (declared_by, kind, outward, far_kind_id, far_uid, far_namespace, far_name,
-        from_offset, to_offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    let mut insert = at.connection.prepare_cached(sql)?;
-    for row in wanted {
-        let Row { kind, outward, far_kind, far_uid, far_namespace, far_name } = &row;
-        let from = at.offset.as_i64();
-        insert.execute(params![
-            id.0,
-            kind,
-            outward,
-            far_kind,
-            far_uid,
-            far_namespace,
-            far_name,
-            from,
-            OPEN
-        ])?;
-        owned.extend(far_owned(at, cluster, &row)?);
+        if row.owns_far() {
+            owned.extend(standing_at(at, cluster, row.far)?);
+        }
     }
     Ok(owned)
 }
@@ -91,39 +74,40 @@ pub(super) fn cluster_of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<i64
     at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))
 }
 
-fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<(i64, Row)>> {
-    let sql = "SELECT rowid, kind, outward, far_kind_id, far_uid, far_namespace, far_name
-        FROM edge WHERE declared_by = ?1 AND to_offset = ?2";
+fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<Row>> {
+    let sql = "SELECT far_id, kind, outward FROM edge WHERE declared_by = ?1 AND to_offset = ?2";
     let mut statement = at.connection.prepare_cached(sql)?;
     let rows = statement.query_map(params![id.0, OPEN], |row| {
-        let columns = Row {
-            kind: row.get(1)?,
-            outward: row.get(2)?,
-            far_kind: row.get(3)?,
-            far_uid: row.get(4)?,
-            far_namespace: row.get(5)?,
-            far_name: row.get(6)?,
-        };
-        Ok((row.get(0)?, columns))
+        Ok(Row { far: row.get(0)?, kind: row.get(1)?, outward: row.get(2)? })
     })?;
     rows.collect()
 }
 
-/// What stands at the far end of an edge by which the declarer owns it.
-fn far_owned(at: &Apply<'_>, cluster: i64, row: &Row) -> rusqlite::Result<Vec<ResourceId>> {
-    if !row.owns_far() {
-        return Ok(Vec::new());
-    }
-    let by_uid = "SELECT id FROM resource WHERE uid = ?1 AND cluster_id = ?2";
-    let by_address = "SELECT id FROM resource WHERE kind_id = ?1 AND namespace = ?2 AND name = ?3";
-    let id = |row: &rusqlite::Row<'_>| row.get(0).map(ResourceId);
-    if row.far_uid.is_empty() {
-        let mut statement = at.connection.prepare_cached(by_address)?;
-        let rows = statement.query_map(params![row.far_kind, row.far_namespace, row.far_name], id)?;
-        rows.collect()
-    } else {
-        let mut statement = at.connection.prepare_cached(by_uid)?;
-        let rows = statement.query_map(params![row.far_uid, cluster], id)?;
-        rows.collect()
-    }
+fn close(at: &Apply<'_>, id: ResourceId, row: Row) -> rusqlite::Result<()> {
+    let sql =
+        "UPDATE edge SET to_offset = ?5 WHERE declared_by = ?1 AND far_id = ?2 AND kind = ?3 AND outward = ?4
+        AND to_offset = ?6";
+    let columns = params![id.0, row.far, row.kind, row.outward, at.offset.as_i64(), OPEN];
+    at.connection.prepare_cached(sql)?.execute(columns)?;
+    Ok(())
+}
+
+fn open(at: &Apply<'_>, id: ResourceId, row: Row) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO edge (declared_by, far_id, kind, outward, from_offset, to_offset)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let columns = params![id.0, row.far, row.kind, row.outward, at.offset.as_i64(), OPEN];
+    at.connection.prepare_cached(sql)?.execute(columns)?;
+    Ok(())
+}
+
+/// What stands where a far end points to, as far as it has arrived.
+fn standing_at(at: &Apply<'_>, cluster: i64, far: i64) -> rusqlite::Result<Vec<ResourceId>> {
+    let sql = "SELECT r.id FROM far f JOIN resource r ON r.uid = f.uid AND r.cluster_id = ?2
+            WHERE f.id = ?1 AND f.uid <> ''
+        UNION ALL SELECT r.id FROM far f JOIN resource r
+            ON r.kind_id = f.kind_id AND r.namespace = f.namespace AND r.name = f.name
+            WHERE f.id = ?1 AND f.uid = ''";
+    let mut statement = at.connection.prepare_cached(sql)?;
+    let rows = statement.query_map([far, cluster], |row| row.get(0).map(ResourceId))?;
+    rows.collect()
 }

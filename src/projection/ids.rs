@@ -1,4 +1,4 @@
-//! The view's numbers for clusters and kinds.
+//! The view's numbers for clusters, kinds and far ends of edges.
 
 use std::collections::HashMap;
 
@@ -9,11 +9,24 @@ use crate::model::Kind;
 /// The most kinds kept in memory. Objects can claim owners of any kind, so their number is not ours to trust.
 const KINDS_MAX: usize = 100_000;
 
+/// The most far ends of edges kept in memory.
+const FAR_MAX: usize = 16_384;
+
 /// Numbers already looked up.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     clusters: HashMap<String, i64>,
     kinds: HashMap<(i64, Kind), i64>,
+    far: HashMap<FarEnd, i64>,
+}
+
+/// A far end of edges, as its columns have it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FarEnd {
+    pub(super) kind: i64,
+    pub(super) uid: String,
+    pub(super) namespace: String,
+    pub(super) name: String,
 }
 
 impl Ids {
@@ -52,6 +65,25 @@ impl Ids {
             self.kinds.clear();
         }
         self.kinds.insert((cluster, kind.clone()), id);
+        Ok(id)
+    }
+
+    pub(super) fn far(&mut self, connection: &Connection, far: FarEnd) -> rusqlite::Result<i64> {
+        if let Some(id) = self.far.get(&far) {
+            return Ok(*id);
+        }
+        let columns = params![far.kind, far.uid, far.namespace, far.name];
+        let select = "SELECT id FROM far WHERE kind_id = ?1 AND uid = ?2 AND namespace = ?3 AND name = ?4";
+        let insert = "INSERT INTO far (kind_id, uid, namespace, name) VALUES (?1, ?2, ?3, ?4)";
+        let found = connection.prepare_cached(select)?.query_row(columns, |row| row.get(0)).optional()?;
+        let id = match found {
+            Some(id) => id,
+            None => connection.prepare_cached(insert)?.insert(columns)?,
+        };
+        if self.far.len() >= FAR_MAX {
+            self.far.clear();
+        }
+        self.far.insert(far, id);
         Ok(id)
     }
 }

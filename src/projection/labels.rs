@@ -48,7 +48,7 @@ pub(super) fn declare(
     }
     let (kind, namespace) = ground(at, id)?;
     let ground = Ground { kind, namespace: &namespace };
-    let sql = "INSERT INTO label (resource_id, name, value, place) VALUES (?1, ?2, ?3, ?4)";
+    let sql = "INSERT OR REPLACE INTO label (resource_id, name, value, place) VALUES (?1, ?2, ?3, ?4)";
     let mut insert = at.connection.prepare_cached(sql)?;
     insert.execute(params![id.0, ANY.0, ANY.1, ground.place(ANY)])?;
     // An empty name is none in Kubernetes, and would be taken for the label that all carry.

@@ -33,6 +33,7 @@ pub use file::{ViewState, inspect, is_current, open_reader, path};
 pub use projector::{Projector, ProjectorError};
 pub use status::ViewStatus;
 
+use crate::edges::EdgeKind;
 use crate::model::CoverageState;
 
 /// The end of an interval that still holds.
@@ -51,6 +52,16 @@ pub fn coverage_to_i64(state: CoverageState) -> i64 {
 pub fn coverage_from_i64(value: i64) -> CoverageState {
     let held = |state: &CoverageState| coverage_to_i64(*state) == value;
     CoverageState::ALL.into_iter().find(held).unwrap_or(CoverageState::Gap)
+}
+
+/// How a kind of edge is kept in a column: its place among all.
+pub fn edge_kind_to_i64(kind: EdgeKind) -> i64 {
+    kind as i64
+}
+
+/// The kind of edge a column holds; an unknown number reads as the one that says least.
+pub fn edge_kind_from_i64(value: i64) -> EdgeKind {
+    EdgeKind::ALL.into_iter().find(|kind| *kind as i64 == value).unwrap_or(EdgeKind::References)
 }
 
 /// How a health is kept in a column: its place in the order of worsening.

@@ -7,17 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::params;
 
-use super::OPEN;
 use super::context::Apply;
 use super::edges::cluster_of;
 use super::labels::{self, ANY, Ground};
+use super::{OPEN, edge_kind_to_i64};
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
 use crate::model::{LabelSelector, ResourceId};
 
 /// A selector's columns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
-    kind: String,
+    kind: i64,
     outward: bool,
     far_kind: i64,
     far_namespace: String,
@@ -25,7 +25,7 @@ struct Row {
 }
 
 /// One selected resource, as one of its two ends sees it: the other end, the kind of edge, and its direction.
-type Selected = (ResourceId, String, bool);
+type Selected = (ResourceId, i64, bool);
 
 /// Makes a resource declare exactly these selectors; tells what it came to own, or owns no longer, by them.
 pub(super) fn declare(
@@ -50,7 +50,7 @@ pub(super) fn declare(
     let mut selected = BTreeSet::new();
     for row in &wanted {
         insert(at, id, row)?;
-        selected.extend(matching(at, row)?.into_iter().map(|far| (far, row.kind.clone(), row.outward)));
+        selected.extend(matching(at, row)?.into_iter().map(|far| (far, row.kind, row.outward)));
     }
     // What does not link to itself does not select itself.
     selected.retain(|(far, ..)| *far != id);
@@ -61,7 +61,7 @@ fn row(at: &mut Apply<'_>, id: ResourceId, edge: &EdgeRef) -> rusqlite::Result<O
     let Far::Matching { kind, namespace, selector } = &edge.far else { return Ok(None) };
     let cluster = cluster_of(at, id)?;
     Ok(Some(Row {
-        kind: edge.kind.as_str().to_owned(),
+        kind: edge_kind_to_i64(edge.kind),
         outward: edge.direction == Direction::ToFar,
         far_kind: at.ids.kind(at.connection, cluster, kind)?,
         far_namespace: namespace.clone(),
@@ -225,7 +225,7 @@ fn exchange(at: &Apply<'_>, side: Side, wanted: &BTreeSet<Selected>) -> rusqlite
     let now = at.offset.as_i64();
     for (other, kind, outward) in held.symmetric_difference(wanted) {
         let (declarer, resource) = side.ends(*other);
-        if held.contains(&(*other, kind.clone(), *outward)) {
+        if held.contains(&(*other, *kind, *outward)) {
             let sql = "UPDATE selected SET to_offset = ?5 WHERE declared_by = ?1 AND resource_id = ?2
                 AND kind = ?3 AND outward = ?4 AND to_offset = ?6";
             let row = params![declarer.0, resource.0, kind, outward, now, OPEN];
@@ -237,7 +237,7 @@ fn exchange(at: &Apply<'_>, side: Side, wanted: &BTreeSet<Selected>) -> rusqlite
             let row = params![declarer.0, resource.0, kind, outward, now, OPEN];
             at.connection.prepare_cached(sql)?.execute(row)?;
         }
-        if kind == EdgeKind::Owns.as_str() && *outward {
+        if *kind == edge_kind_to_i64(EdgeKind::Owns) && *outward {
             owned.push(resource);
         }
     }

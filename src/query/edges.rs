@@ -8,7 +8,7 @@ use super::scope::Scope;
 use super::types::{FarEnd, Page, PageMetadata, ResourceEdge};
 use super::{Result, resources};
 use crate::model::{Kind, Offset, Uid};
-use crate::projection::health_from_i64;
+use crate::projection::{edge_kind_from_i64, edge_kind_to_i64, health_from_i64};
 
 /// Whether a resource is there at `:at`.
 macro_rules! there {
@@ -28,17 +28,18 @@ macro_rules! there {
 /// Every link of the resource `:id`: its kind, whether the resource is the cause, and the far end, by number where it
 /// is there. What others declare is told of those that are there; what it declares itself also where nothing is.
 const LINKS: &str = concat!(
-    "SELECT e.kind, e.outward AS outward, far.id AS far_id, e.far_kind_id AS kind_id,
-            coalesce(far.namespace, e.far_namespace) AS namespace, coalesce(far.name, e.far_name) AS name
-        FROM edge e JOIN resource me ON me.id = e.declared_by
-        LEFT JOIN resource far ON far.uid = e.far_uid AND far.cluster_id = me.cluster_id AND ",
+    "SELECT e.kind, e.outward AS outward, far.id AS far_id, f.kind_id AS kind_id,
+            coalesce(far.namespace, f.namespace) AS namespace, coalesce(far.name, f.name) AS name
+        FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> '' JOIN resource me ON me.id = e.declared_by
+        LEFT JOIN resource far ON far.uid = f.uid AND far.cluster_id = me.cluster_id AND ",
     there!("far.id"),
-    " WHERE e.declared_by = :id AND e.from_offset <= :at AND e.to_offset > :at AND e.far_uid <> ''
-    UNION ALL SELECT e.kind, e.outward, far.id, e.far_kind_id, e.far_namespace, e.far_name
-        FROM edge e LEFT JOIN resource far ON far.kind_id = e.far_kind_id AND far.namespace = e.far_namespace
-            AND far.name = e.far_name AND e.far_name <> '' AND ",
+    " WHERE e.declared_by = :id AND e.from_offset <= :at AND e.to_offset > :at
+    UNION ALL SELECT e.kind, e.outward, far.id, f.kind_id, f.namespace, f.name
+        FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
+        LEFT JOIN resource far ON far.kind_id = f.kind_id AND far.namespace = f.namespace
+            AND far.name = f.name AND f.name <> '' AND ",
     there!("far.id"),
-    " WHERE e.declared_by = :id AND e.from_offset <= :at AND e.to_offset > :at AND e.far_uid = ''
+    " WHERE e.declared_by = :id AND e.from_offset <= :at AND e.to_offset > :at
     UNION ALL SELECT s.kind, s.outward, far.id, far.kind_id, far.namespace, far.name
         FROM selected s JOIN resource far ON far.id = s.resource_id
         WHERE s.declared_by = :id AND s.from_offset <= :at AND s.to_offset > :at
@@ -46,19 +47,17 @@ const LINKS: &str = concat!(
         FROM selected s JOIN resource far ON far.id = s.declared_by
         WHERE s.resource_id = :id AND s.from_offset <= :at AND s.to_offset > :at
     UNION ALL SELECT e.kind, 1 - e.outward, far.id, far.kind_id, far.namespace, far.name
-        FROM resource me JOIN edge e ON e.far_uid = me.uid AND e.far_uid <> '' AND e.to_offset > :at
+        FROM resource me JOIN far f ON f.uid = me.uid AND f.uid <> '' JOIN edge e ON e.far_id = f.id
         JOIN resource far ON far.id = e.declared_by AND far.cluster_id = me.cluster_id AND far.id <> me.id
-        WHERE me.id = :id AND e.from_offset <= :at
+        WHERE me.id = :id AND e.from_offset <= :at AND e.to_offset > :at
     UNION ALL SELECT e.kind, 1 - e.outward, far.id, far.kind_id, far.namespace, far.name
-        FROM resource me JOIN edge e ON e.far_uid = '' AND e.far_kind_id = me.kind_id AND e.far_name = me.name
-            AND e.far_namespace = me.namespace AND e.to_offset > :at
-        JOIN resource far ON far.id = e.declared_by AND far.id <> me.id
-        WHERE me.id = :id AND e.from_offset <= :at
+        FROM resource me JOIN far f ON f.kind_id = me.kind_id AND f.name = me.name AND f.namespace = me.namespace AND f.uid = ''
+        JOIN edge e ON e.far_id = f.id JOIN resource far ON far.id = e.declared_by AND far.id <> me.id
+        WHERE me.id = :id AND e.from_offset <= :at AND e.to_offset > :at
     UNION ALL SELECT e.kind, 1 - e.outward, far.id, far.kind_id, far.namespace, far.name
-        FROM resource me JOIN edge e ON e.far_uid = '' AND e.far_kind_id = me.kind_id AND e.far_name = ''
-            AND e.far_namespace = '' AND e.to_offset > :at
-        JOIN resource far ON far.id = e.declared_by AND far.id <> me.id
-        WHERE me.id = :id AND e.from_offset <= :at"
+        FROM resource me JOIN far f ON f.kind_id = me.kind_id AND f.name = '' AND f.namespace = '' AND f.uid = ''
+        JOIN edge e ON e.far_id = f.id JOIN resource far ON far.id = e.declared_by AND far.id <> me.id
+        WHERE me.id = :id AND e.from_offset <= :at AND e.to_offset > :at"
 );
 
 /// A page of the edges of a resource, by the kind of edge and the far end's address.
@@ -93,16 +92,16 @@ fn read(view: &Connection, at: Offset, scope: &Scope, id: i64, start: &Start) ->
                 AND e.project IN (SELECT value FROM json_each(:scope))))
         LEFT JOIN version v ON v.resource_id = r.id AND v.from_offset =
             (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at)
-        WHERE (r.id IS NOT NULL OR l.far_id IS NULL OR EXISTS (SELECT 1 FROM edge own WHERE own.declared_by = :id
-                AND own.far_kind_id = l.kind_id AND own.far_name = l.name AND own.from_offset <= :at
-                AND own.to_offset > :at))
+        WHERE (r.id IS NOT NULL OR l.far_id IS NULL OR EXISTS (SELECT 1 FROM edge own JOIN far f ON f.id = own.far_id
+                WHERE own.declared_by = :id AND f.kind_id = l.kind_id AND f.name = l.name
+                    AND own.from_offset <= :at AND own.to_offset > :at))
             AND (l.kind, l.outward, k.kind, k."group", l.namespace, l.name, coalesce(r.uid, ''))
                 > (:edge, :outward, :kind, :group, :namespace, :name, :uid)
         ORDER BY l.kind, l.outward, k.kind, k."group", l.namespace, l.name, coalesce(r.uid, '') LIMIT :limit"#
     );
     let mut statement = view.prepare_cached(&sql)?;
     let params = named_params! {
-        ":id": id, ":at": at.as_i64(), ":scope": scope.as_sql(), ":edge": start.after(0),
+        ":id": id, ":at": at.as_i64(), ":scope": scope.as_sql(), ":edge": start.number(0),
         ":outward": start.number(1), ":kind": start.after(2), ":group": start.after(3),
         ":namespace": start.after(4), ":name": start.after(5), ":uid": start.after(6), ":limit": start.rows(),
     };
@@ -112,7 +111,7 @@ fn read(view: &Connection, at: Offset, scope: &Scope, id: i64, start: &Start) ->
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<ResourceEdge> {
     Ok(ResourceEdge {
-        edge: row.get(0)?,
+        edge: edge_kind_from_i64(row.get(0)?).to_string(),
         far: if row.get(1)? { FarEnd::Dependent } else { FarEnd::Cause },
         kind: Kind::new(row.get::<_, String>(2)?, row.get::<_, String>(3)?),
         namespace: row.get(4)?,
@@ -126,7 +125,8 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<ResourceEdge> {
 fn position(edge: &ResourceEdge) -> Vec<String> {
     let outward = i64::from(edge.far == FarEnd::Dependent).to_string();
     let uid = edge.id.as_ref().map(|uid| uid.as_str().to_owned()).unwrap_or_default();
-    let ResourceEdge { edge, kind, namespace, name, .. } = edge;
-    let parts = [edge, &outward, &kind.kind, &kind.group, namespace, name, &uid];
+    let kind_of_edge = edge.edge.parse().map_or(-1, edge_kind_to_i64).to_string();
+    let ResourceEdge { kind, namespace, name, .. } = edge;
+    let parts = [&kind_of_edge, &outward, &kind.kind, &kind.group, namespace, name, &uid];
     parts.into_iter().cloned().collect()
 }

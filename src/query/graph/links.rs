@@ -8,6 +8,7 @@ use super::super::Result;
 use super::super::resources::Held;
 use crate::edges::EdgeKind;
 use crate::model::Offset;
+use crate::projection::edge_kind_from_i64;
 use crate::query::types::Edge;
 
 /// Where the ends of edges stand: the names under which nodes and groups are known in the graph.
@@ -68,9 +69,9 @@ impl<'a> Ends<'a> {
         numbers: &str,
         found: &mut Found<'s>,
     ) -> Result<()> {
-        let sql = r#"SELECT e.declared_by, e.kind, e.outward, e.far_uid, k."group", k.kind, e.far_namespace, e.far_name
-            FROM json_each(:numbers) n JOIN edge e ON e.declared_by = n.value AND e.to_offset > :at
-            JOIN kind k ON k.id = e.far_kind_id WHERE e.from_offset <= :at"#;
+        let sql = r#"SELECT e.declared_by, e.kind, e.outward, f.uid, k."group", k.kind, f.namespace, f.name
+            FROM json_each(:numbers) n JOIN edge e ON e.declared_by = n.value JOIN far f ON f.id = e.far_id
+            JOIN kind k ON k.id = f.kind_id WHERE e.from_offset <= :at AND e.to_offset > :at"#;
         let mut statement = view.prepare_cached(sql)?;
         let mut rows = statement.query(named_params! { ":numbers": numbers, ":at": at.as_i64() })?;
         while let Some(row) = rows.next()? {
@@ -86,7 +87,7 @@ impl<'a> Ends<'a> {
                 _ => one(Far::Uid(cluster, uid)),
             };
             for far in ends {
-                add(found, near.resource.id.as_str(), far, row.get(2)?, row.get_ref(1)?.as_str()?);
+                add(found, near.resource.id.as_str(), far, row.get(2)?, row.get(1)?);
             }
         }
         Ok(())
@@ -109,7 +110,7 @@ impl<'a> Ends<'a> {
             let number: i64 = row.get(1)?;
             let shown = self.by_number.get(&number).map(|held| held.resource.id.as_str());
             if let Some(far) = shown.or_else(|| self.groups.get(&number).copied()) {
-                add(found, near.resource.id.as_str(), far, row.get(3)?, row.get_ref(2)?.as_str()?);
+                add(found, near.resource.id.as_str(), far, row.get(3)?, row.get(2)?);
             }
         }
         Ok(())
@@ -117,9 +118,9 @@ impl<'a> Ends<'a> {
 }
 
 /// Counts an edge, from cause to dependent, whichever of the two declared it; nothing is linked to itself.
-fn add<'a>(found: &mut Found<'a>, near: &'a str, far: &'a str, outward: bool, kind: &str) {
+fn add<'a>(found: &mut Found<'a>, near: &'a str, far: &'a str, outward: bool, kind: i64) {
     let (from, to) = if outward { (near, far) } else { (far, near) };
-    if let Some(kind) = kind.parse().ok().filter(|_| from != to) {
-        *found.entry((from, to, kind)).or_default() += 1;
+    if from != to {
+        *found.entry((from, to, edge_kind_from_i64(kind))).or_default() += 1;
     }
 }

@@ -11,6 +11,7 @@ use super::super::types::{Answer, MissingEnd, Why, WhyPath};
 use super::super::{Result, environments};
 use super::forest::Forest;
 use crate::model::{EnvironmentId, Health, Kind, Offset, attention};
+use crate::projection::edge_kind_from_i64;
 
 /// The most steps of one path that are told; what lies between them is only counted.
 const STEPS_MAX: usize = 20;
@@ -99,22 +100,22 @@ fn path(
 
 /// What a resource names and is not there, where it would be known if it were.
 fn missing(view: &Connection, at: Offset, number: i64) -> Result<Vec<MissingEnd>> {
-    let sql = r#"SELECT e.kind, k."group", k.kind, e.far_namespace, e.far_name
-        FROM edge e JOIN kind k ON k.id = e.far_kind_id
+    let sql = r#"SELECT e.kind, k."group", k.kind, f.namespace, f.name
+        FROM edge e JOIN far f ON f.id = e.far_id JOIN kind k ON k.id = f.kind_id
         WHERE e.declared_by = :number AND e.from_offset <= :at AND e.to_offset > :at
-          AND e.far_uid = '' AND e.far_name <> ''
+          AND f.uid = '' AND f.name <> ''
           AND NOT EXISTS (SELECT 1 FROM resource r JOIN version v ON v.resource_id = r.id AND v.from_offset =
                   (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at)
-              WHERE r.kind_id = e.far_kind_id AND r.namespace = e.far_namespace AND r.name = e.far_name
+              WHERE r.kind_id = f.kind_id AND r.namespace = f.namespace AND r.name = f.name
                   AND v.deleted = 0)
-          AND EXISTS (SELECT 1 FROM coverage c WHERE c.kind_id = e.far_kind_id AND c.state = 0
-              AND c.namespace IN ('', e.far_namespace) AND c.from_offset <= :at AND c.to_offset > :at)
-        ORDER BY k.kind, e.far_namespace, e.far_name LIMIT :limit"#;
+          AND EXISTS (SELECT 1 FROM coverage c WHERE c.kind_id = f.kind_id AND c.state = 0
+              AND c.namespace IN ('', f.namespace) AND c.from_offset <= :at AND c.to_offset > :at)
+        ORDER BY k.kind, f.namespace, f.name LIMIT :limit"#;
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! { ":number": number, ":at": at.as_i64(), ":limit": MISSING_MAX as i64 };
     let rows = statement.query_map(params, |row| {
         Ok(MissingEnd {
-            edge: row.get(0)?,
+            edge: edge_kind_from_i64(row.get(0)?).to_string(),
             kind: Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?),
             namespace: row.get(3)?,
             name: row.get(4)?,
