@@ -39,22 +39,20 @@ CREATE TABLE resource (
     name       TEXT NOT NULL,
     uid        TEXT NOT NULL,
     created_at INTEGER,                   -- by the cluster's clock
+    labels     TEXT,                      -- as they stand, JSON; NULL once it is gone
     links      INTEGER                    -- digest of its labels and edges as they stand; NULL once it is gone
 ) STRICT;
 CREATE INDEX resource_by_uid ON resource (uid);
 CREATE INDEX resource_by_name ON resource (kind_id, namespace, name);
 CREATE INDEX resource_by_namespace ON resource (cluster_id, namespace);
 
--- The labels of what is there, and for each resource the empty label, which all carry. The place is a digest of
--- kind, namespace, name and value: by it a selector finds what may match in the one place it looks at.
-CREATE TABLE label (
-    resource_id INTEGER NOT NULL,
-    name        TEXT NOT NULL,
-    value       TEXT NOT NULL,
+-- Under which numbers the labels of what is there are found: a digest of kind, namespace, name and value, and for
+-- each resource that of the empty label, which all carry. By it a selector finds what may match in one place.
+CREATE TABLE label_place (
     place       INTEGER NOT NULL,
-    PRIMARY KEY (resource_id, place)
+    resource_id INTEGER NOT NULL,
+    PRIMARY KEY (place, resource_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX label_by_place ON label (place);
 
 -- The states of a resource; from_offset is also where its body stands in the log.
 CREATE TABLE version (

@@ -1,6 +1,6 @@
 //! The labels of what is there, and the places under which selectors look for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension, params};
 
@@ -31,6 +31,13 @@ impl Ground<'_> {
         hasher.finalize_xof().fill(&mut first);
         i64::from_le_bytes(first)
     }
+
+    /// The places of labels, and of the one that everything carries.
+    fn places(self, labels: Option<&BTreeMap<String, String>>) -> BTreeSet<i64> {
+        let Some(labels) = labels else { return BTreeSet::new() };
+        let own = labels.iter().map(|(name, value)| self.place((name, value)));
+        own.chain([self.place(ANY)]).collect()
+    }
 }
 
 /// Makes a resource carry exactly these labels; tells whether any changed.
@@ -43,34 +50,53 @@ pub(super) fn declare(
     if held.as_ref() == Some(labels) {
         return Ok(false);
     }
-    if held.is_some() {
-        withdraw(at, id)?;
-    }
     let (kind, namespace) = ground(at, id)?;
     let ground = Ground { kind, namespace: &namespace };
-    let sql = "INSERT OR REPLACE INTO label (resource_id, name, value, place) VALUES (?1, ?2, ?3, ?4)";
-    let mut insert = at.connection.prepare_cached(sql)?;
-    insert.execute(params![id.0, ANY.0, ANY.1, ground.place(ANY)])?;
-    // An empty name is none in Kubernetes, and would be taken for the label that all carry.
-    for (name, value) in labels.iter().filter(|(name, _)| !name.is_empty()) {
-        insert.execute(params![id.0, name, value, ground.place((name, value))])?;
-    }
+    keep(at, id, Some(labels))?;
+    move_places(at, id, &ground.places(held.as_ref()), &ground.places(Some(labels)))?;
     Ok(true)
 }
 
 /// Takes all labels from a resource.
 pub(super) fn withdraw(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<()> {
-    at.connection.prepare_cached("DELETE FROM label WHERE resource_id = ?1")?.execute([id.0])?;
+    let (kind, namespace) = ground(at, id)?;
+    let before = Ground { kind, namespace: &namespace }.places(of(at, id)?.as_ref());
+    keep(at, id, None)?;
+    move_places(at, id, &before, &BTreeSet::new())
+}
+
+fn move_places(
+    at: &Apply<'_>,
+    id: ResourceId,
+    before: &BTreeSet<i64>,
+    after: &BTreeSet<i64>,
+) -> rusqlite::Result<()> {
+    let delete = "DELETE FROM label_place WHERE place = ?1 AND resource_id = ?2";
+    let insert = "INSERT INTO label_place (place, resource_id) VALUES (?1, ?2)";
+    for (sql, places) in [(delete, before.difference(after)), (insert, after.difference(before))] {
+        let mut statement = at.connection.prepare_cached(sql)?;
+        for place in places {
+            statement.execute(params![place, id.0])?;
+        }
+    }
+    Ok(())
+}
+
+fn keep(at: &Apply<'_>, id: ResourceId, labels: Option<&BTreeMap<String, String>>) -> rusqlite::Result<()> {
+    let labels = labels.map(|labels| serde_json::json!(labels).to_string());
+    let sql = "UPDATE resource SET labels = ?2 WHERE id = ?1";
+    at.connection.prepare_cached(sql)?.execute(params![id.0, labels])?;
     Ok(())
 }
 
 /// The labels of a resource; none where it is not there.
 pub(super) fn of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<BTreeMap<String, String>>> {
-    let mut statement =
-        at.connection.prepare_cached("SELECT name, value FROM label WHERE resource_id = ?1")?;
-    let rows = statement.query_map([id.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let mut labels: BTreeMap<String, String> = rows.collect::<rusqlite::Result<_>>()?;
-    Ok(labels.remove(ANY.0).map(|_| labels))
+    let sql = "SELECT labels FROM resource WHERE id = ?1";
+    let text: Option<String> = at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))?;
+    let unreadable = |error: serde_json::Error| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
+    };
+    text.map(|text| serde_json::from_str(&text).map_err(unreadable)).transpose()
 }
 
 /// The kind and namespace of a resource.
@@ -81,7 +107,8 @@ pub(super) fn ground(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<(i64, S
 
 /// What stands under a place and may carry its label.
 pub(super) fn at_place(at: &Apply<'_>, place: i64) -> rusqlite::Result<Vec<ResourceId>> {
-    let mut statement = at.connection.prepare_cached("SELECT resource_id FROM label WHERE place = ?1")?;
+    let mut statement =
+        at.connection.prepare_cached("SELECT resource_id FROM label_place WHERE place = ?1")?;
     let rows = statement.query_map([place], |row| row.get(0).map(ResourceId))?;
     rows.collect()
 }

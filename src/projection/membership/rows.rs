@@ -68,8 +68,8 @@ pub(super) fn matching(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<i
     let sql = "SELECT DISTINCT t.environment_id FROM resource r
         JOIN target t ON t.cluster_id = r.cluster_id AND t.namespace = r.namespace
         WHERE r.id = ?1 AND NOT EXISTS (
-            SELECT 1 FROM json_each(t.labels) wanted LEFT JOIN label l ON l.resource_id = r.id AND l.name = wanted.key
-            WHERE l.value IS NOT wanted.value)";
+            SELECT 1 FROM json_each(t.labels) wanted
+            WHERE (SELECT value FROM json_each(r.labels) WHERE key = wanted.key) IS NOT wanted.value)";
     let mut statement = at.connection.prepare_cached(sql)?;
     let rows = statement.query_map([id.0], |row| row.get(0))?;
     rows.collect()
