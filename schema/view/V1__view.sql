@@ -40,7 +40,7 @@ CREATE TABLE resource (
     uid        TEXT NOT NULL,
     created_at INTEGER,                   -- by the cluster's clock
     labels     TEXT,                      -- as they stand, JSON; NULL once it is gone
-    links      INTEGER                    -- digest of its labels and edges as they stand; NULL once it is gone
+    links      INTEGER                    -- digest of all from which its links are found; NULL once it is gone
 ) STRICT;
 CREATE INDEX resource_by_uid ON resource (uid);
 CREATE INDEX resource_by_name ON resource (kind_id, namespace, name);

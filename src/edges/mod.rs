@@ -74,6 +74,10 @@ pub use relations::{MAX_BYTES as MAX_RELATIONS_BYTES, MAX_RELATIONS, RelationErr
 /// No sound object comes near it, and a hostile one must not fill the view.
 pub const MAX_EDGES: usize = 1000;
 
+/// Fields at the top of an object that change most often or are largest, and that no built-in edge is found in; of
+/// `metadata` only labels and owners are read.
+pub const UNREAD: [&str; 4] = ["metadata", "status", "data", "binaryData"];
+
 /// What a link from cause to dependent means; the view keeps each by its place in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

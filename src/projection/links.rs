@@ -1,21 +1,14 @@
 //! What a resource carries that links it to others: its labels and its edges.
 
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 
 use rusqlite::{Connection, params};
 
 use super::context::Apply;
 use super::{edges, labels, selectors};
-use crate::edges::EdgeRef;
+use crate::edges::UNREAD;
 use crate::model::ResourceId;
-
-/// Labels and edges of a resource.
-#[derive(Default, Hash)]
-pub(super) struct Links {
-    pub(super) labels: BTreeMap<String, String>,
-    pub(super) edges: Vec<EdgeRef>,
-}
+use crate::object::Object;
 
 /// What changed with a resource's links, besides the resource itself.
 #[derive(Debug, Default)]
@@ -24,26 +17,63 @@ pub(super) struct Relinked {
     pub(super) owned: Vec<ResourceId>,
 }
 
-/// Makes a resource carry exactly these links from here on; none where it carries them already.
+/// Makes a resource carry exactly the links of its object from here on; none where nothing changed from which they
+/// are found. What cannot be read has none.
 pub(super) fn declare(
     at: &mut Apply<'_>,
     id: ResourceId,
-    links: &Links,
+    object: Option<&Object<'_>>,
 ) -> rusqlite::Result<Option<Relinked>> {
-    let digest = digest(links);
+    let source = source(at, object);
     let sql = "SELECT links FROM resource WHERE id = ?1";
     let held: Option<i64> = at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))?;
-    if held == Some(digest) {
+    if held == Some(source) {
         return Ok(None);
     }
-    let relabelled = labels::declare(at, id, &links.labels)?;
-    let mut relinked = Relinked { owned: edges::declare(at, id, &links.edges)? };
-    relinked.owned.extend(selectors::declare(at, id, &links.edges)?);
+    let relations = &at.rules.set.relations;
+    let found = object.map(|object| crate::edges::edges(object, relations)).unwrap_or_default();
+    let relabelled = labels::declare(at, id, &object.map(labels_of).unwrap_or_default())?;
+    let mut relinked = Relinked { owned: edges::declare(at, id, &found)? };
+    relinked.owned.extend(selectors::declare(at, id, &found)?);
     if relabelled {
         selectors::settle(at, id)?;
     }
-    keep(at.connection, id, Some(digest))?;
+    keep(at.connection, id, Some(source))?;
     Ok(Some(relinked))
+}
+
+fn labels_of(object: &Object<'_>) -> BTreeMap<String, String> {
+    let labels = object.metadata.labels.iter();
+    labels.map(|(name, value)| (name.to_string(), value.to_string())).collect()
+}
+
+/// A digest of all from which links are found. Most changes move a status alone, and finding edges costs more than
+/// telling that there is nothing new to be found.
+fn source(at: &Apply<'_>, object: Option<&Object<'_>>) -> i64 {
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    };
+    if let Some(object) = object {
+        // Relations of users may look anywhere.
+        let all = !at.rules.set.relations.is_empty();
+        for (name, text) in object.fields().filter(|(name, _)| all || !UNREAD.contains(name)) {
+            add(name);
+            add(text);
+        }
+        for (name, value) in &object.metadata.labels {
+            add(name);
+            add(value);
+        }
+        for owner in &object.metadata.owner_references {
+            [&owner.api_version, &owner.kind, &owner.name, &owner.uid].into_iter().for_each(|text| add(text));
+        }
+    }
+    // Other rules may find others in the same.
+    hasher.update(&at.rules.id.to_le_bytes());
+    let mut first = [0; 8];
+    hasher.finalize_xof().fill(&mut first);
+    i64::from_le_bytes(first)
 }
 
 /// Ends all links of a resource that is gone.
@@ -61,25 +91,4 @@ fn keep(connection: &Connection, id: ResourceId, digest: Option<i64>) -> rusqlit
         .prepare_cached("UPDATE resource SET links = ?2 WHERE id = ?1")?
         .execute(params![id.0, digest])?;
     Ok(())
-}
-
-/// Tells one set of links from another; not chosen by whoever writes the objects, as a plain hash could be.
-fn digest(links: &impl Hash) -> i64 {
-    let mut digest = Digest(blake3::Hasher::new());
-    links.hash(&mut digest);
-    digest.finish().cast_signed()
-}
-
-struct Digest(blake3::Hasher);
-
-impl Hasher for Digest {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    fn finish(&self) -> u64 {
-        let mut first = [0; 8];
-        self.0.finalize_xof().fill(&mut first);
-        u64::from_le_bytes(first)
-    }
 }

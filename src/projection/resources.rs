@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::context::{Apply, Judging};
-use super::links::{self, Links, Relinked};
+use super::links::{self, Relinked};
 use super::{OPEN, health_from_i64, health_to_i64};
 use crate::model::{DeletionCause, Health, ResourceId, ResourceKey, Timestamp, Uid, Verdict};
 use crate::object::{Object, ObjectError};
@@ -26,37 +26,32 @@ pub(super) struct Applied {
 }
 
 /// All that the view takes from an object.
-pub(super) struct State {
+pub(super) struct State<'a> {
     pub(super) verdict: Verdict,
-    links: Links,
+    /// None where it cannot be read.
+    object: Option<Object<'a>>,
     created_at: Option<Timestamp>,
     terminating: Option<Timestamp>,
 }
 
 /// Reads an object; one that cannot be read is Unknown and has no links, but is there all the same.
-pub(super) fn judge(rules: Judging<'_>, body: &str) -> State {
-    Object::parse(body).map_or_else(unreadable, |object| {
-        let labels = object.metadata.labels.iter();
-        State {
-            verdict: rules.judge.judge(&object),
-            links: Links {
-                labels: labels.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
-                edges: crate::edges::edges(&object, &rules.set.relations),
-            },
-            created_at: object.metadata.creation_timestamp,
-            terminating: object.metadata.deletion_timestamp,
-        }
+pub(super) fn judge<'a>(rules: Judging<'_>, body: &'a str) -> State<'a> {
+    Object::parse(body).map_or_else(unreadable, |object| State {
+        verdict: rules.judge.judge(&object),
+        created_at: object.metadata.creation_timestamp,
+        terminating: object.metadata.deletion_timestamp,
+        object: Some(object),
     })
 }
 
-fn unreadable(error: ObjectError) -> State {
+fn unreadable<'a>(error: ObjectError) -> State<'a> {
     let verdict = Verdict {
         health: Some(Health::Unknown),
         reason: "Unreadable".into(),
         message: error.to_string(),
         rule: "unreadable".into(),
     };
-    State { verdict, links: Links::default(), created_at: None, terminating: None }
+    State { verdict, object: None, created_at: None, terminating: None }
 }
 
 /// Records a state of a resource.
@@ -65,14 +60,14 @@ pub(super) fn applied(
     id: ResourceId,
     key: &ResourceKey,
     uid: &Uid,
-    state: &State,
+    state: &State<'_>,
 ) -> rusqlite::Result<Applied> {
     let before = close(at, id)?;
     if before.standing == Standing::Absent {
         introduce(at, id, key, uid, state.created_at)?;
     }
     open(at, id, &before, Some(state.verdict.health), &state.verdict, state.terminating)?;
-    let relinked = links::declare(at, id, &state.links)?;
+    let relinked = links::declare(at, id, state.object.as_ref())?;
     at.touched.resources.insert(id);
     Ok(Applied { before: before.standing, relinked })
 }

@@ -72,6 +72,20 @@ fn every_sample_tells_all_it_can() {
 }
 
 #[test]
+fn nothing_is_found_where_nobody_reads() {
+    for (sample, _) in samples() {
+        let mut other = sample.clone();
+        for field in UNREAD.into_iter().filter(|field| *field != "metadata") {
+            other[field] = sample["spec"].clone();
+        }
+        other["metadata"]["annotations"] = json!({"kubernetes.io/service-name": "web", "volume.name": "v"});
+        other["metadata"]["generation"] = json!(7);
+        let tell = |object: &Value| told_by(&Object::parse(&text(object)).unwrap());
+        assert_eq!(tell(&other), tell(&sample), "{sample}");
+    }
+}
+
+#[test]
 fn another_type_in_any_place_tells_less_and_never_panics() {
     let others = others();
     for (sample, count) in samples() {
