@@ -88,7 +88,7 @@ CREATE TABLE far (
     namespace TEXT NOT NULL,
     name      TEXT NOT NULL               -- with a uid as claimed; if both are empty, all of the kind
 ) STRICT;
-CREATE UNIQUE INDEX far_by_address ON far (kind_id, name, namespace, uid);
+CREATE UNIQUE INDEX far_by_address ON far (kind_id, namespace, name, uid);
 CREATE INDEX far_by_uid ON far (uid) WHERE uid <> '';
 
 -- Links as one end declares them.

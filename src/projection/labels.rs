@@ -20,16 +20,12 @@ pub(super) struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// The number under which a label stands here; two labels that share one are told apart by their words.
+    /// The number under which a label stands here; two labels that share one are told apart by their words. Its upper
+    /// half is of the ground alone, so that what arrives together, as lists do, is written to the same pages.
     pub(super) fn place(self, (name, value): (&str, &str)) -> i64 {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.kind.to_le_bytes());
-        for part in [self.namespace, name, value] {
-            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-        }
-        let mut first = [0; 8];
-        hasher.finalize_xof().fill(&mut first);
-        i64::from_le_bytes(first)
+        let ground = half(&[&self.kind.to_le_bytes(), self.namespace.as_bytes()]);
+        let label = half(&[&(name.len() as u64).to_le_bytes(), name.as_bytes(), value.as_bytes()]);
+        (u64::from(ground) << 32 | u64::from(label)).cast_signed()
     }
 
     /// The places of labels, and of the one that everything carries.
@@ -40,7 +36,18 @@ impl Ground<'_> {
     }
 }
 
-/// Makes a resource carry exactly these labels; tells whether any changed.
+/// A digest of parts of which all but the last have a known length.
+fn half(parts: &[&[u8]]) -> u32 {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    let mut first = [0; 4];
+    hasher.finalize_xof().fill(&mut first);
+    u32::from_le_bytes(first)
+}
+
+/// Finds a resource by exactly these labels from here on; tells whether any changed. Whoever calls keeps them.
 pub(super) fn declare(
     at: &Apply<'_>,
     id: ResourceId,
@@ -52,16 +59,14 @@ pub(super) fn declare(
     }
     let (kind, namespace) = ground(at, id)?;
     let ground = Ground { kind, namespace: &namespace };
-    keep(at, id, Some(labels))?;
     move_places(at, id, &ground.places(held.as_ref()), &ground.places(Some(labels)))?;
     Ok(true)
 }
 
-/// Takes all labels from a resource.
+/// Finds a resource by no label any more. Whoever calls lets go of them.
 pub(super) fn withdraw(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<()> {
     let (kind, namespace) = ground(at, id)?;
     let before = Ground { kind, namespace: &namespace }.places(of(at, id)?.as_ref());
-    keep(at, id, None)?;
     move_places(at, id, &before, &BTreeSet::new())
 }
 
@@ -79,13 +84,6 @@ fn move_places(
             statement.execute(params![place, id.0])?;
         }
     }
-    Ok(())
-}
-
-fn keep(at: &Apply<'_>, id: ResourceId, labels: Option<&BTreeMap<String, String>>) -> rusqlite::Result<()> {
-    let labels = labels.map(|labels| serde_json::json!(labels).to_string());
-    let sql = "UPDATE resource SET labels = ?2 WHERE id = ?1";
-    at.connection.prepare_cached(sql)?.execute(params![id.0, labels])?;
     Ok(())
 }
 

@@ -32,13 +32,14 @@ pub(super) fn declare(
     }
     let relations = &at.rules.set.relations;
     let found = object.map(|object| crate::edges::edges(object, relations)).unwrap_or_default();
-    let relabelled = labels::declare(at, id, &object.map(labels_of).unwrap_or_default())?;
+    let labels = object.map(labels_of).unwrap_or_default();
+    let relabelled = labels::declare(at, id, &labels)?;
+    keep(at.connection, id, Some((&labels, source)))?;
     let mut relinked = Relinked { owned: edges::declare(at, id, &found)? };
     relinked.owned.extend(selectors::declare(at, id, &found)?);
     if relabelled {
         selectors::settle(at, id)?;
     }
-    keep(at.connection, id, Some(source))?;
     Ok(Some(relinked))
 }
 
@@ -79,16 +80,22 @@ fn source(at: &Apply<'_>, object: Option<&Object<'_>>) -> i64 {
 /// Ends all links of a resource that is gone.
 pub(super) fn withdraw(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<Relinked> {
     labels::withdraw(at, id)?;
+    keep(at.connection, id, None)?;
     let mut relinked = Relinked { owned: edges::declare(at, id, &[])? };
     relinked.owned.extend(selectors::declare(at, id, &[])?);
     selectors::settle(at, id)?;
-    keep(at.connection, id, None)?;
     Ok(relinked)
 }
 
-fn keep(connection: &Connection, id: ResourceId, digest: Option<i64>) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE resource SET links = ?2 WHERE id = ?1")?
-        .execute(params![id.0, digest])?;
+/// Keeps the labels of a resource, with the digest of all from which its links are found.
+fn keep(
+    connection: &Connection,
+    id: ResourceId,
+    links: Option<(&BTreeMap<String, String>, i64)>,
+) -> rusqlite::Result<()> {
+    let (labels, source) = links.unzip();
+    let labels = labels.map(|labels| serde_json::json!(labels).to_string());
+    let sql = "UPDATE resource SET labels = ?2, links = ?3 WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute(params![id.0, labels, source])?;
     Ok(())
 }
