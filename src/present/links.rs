@@ -24,7 +24,8 @@ type Link<'g> = (usize, &'g str, &'g Kind);
 /// What each node of a graph says of its edges other than `owns`, such as `selects 3 Pods` or `mounts ConfigMap web`.
 ///
 /// An edge is told at the end that would be edited to change it: where it selects, routes and scales at the cause, and
-/// where it mounts and references at the dependent.
+/// where it mounts and references at the dependent. What a node says already is not said again below it: Pods repeat their
+/// Deployment.
 pub fn links(graph: &Graph) -> Vec<Vec<String>> {
     let ends = ends(graph);
     let mut found: BTreeMap<Link<'_>, (u64, Option<usize>)> = BTreeMap::new();
@@ -57,7 +58,23 @@ pub fn links(graph: &Graph) -> Vec<Vec<String>> {
     for (told, more) in told.iter_mut().zip(more).filter(|(_, more)| *more > 0) {
         told.push(format!("and {more} more"));
     }
+    let repeats: Vec<usize> =
+        (0..told.len()).filter(|&node| is_repeated(graph, &ends, &told, node)).collect();
+    repeats.into_iter().for_each(|node| told[node].clear());
     told
+}
+
+/// Levels above a node that are looked at; a circle, which no server sends, ends there too.
+const LEVELS_MAX: usize = 4;
+
+/// Whether a node above says the same.
+fn is_repeated(graph: &Graph, ends: &HashMap<&str, End<'_>>, told: &[Vec<String>], node: usize) -> bool {
+    let above = |place: &usize| match ends.get(graph.nodes.get(*place)?.parent.as_ref()?.as_str())? {
+        End::Node(parent) => Some(*parent),
+        End::Group(_) => None,
+    };
+    let mut ancestors = std::iter::successors(above(&node), above).take(LEVELS_MAX);
+    !told[node].is_empty() && ancestors.any(|ancestor| ancestor != node && told[ancestor] == told[node])
 }
 
 fn at_the_dependent(edge: &Edge) -> bool {
@@ -77,7 +94,7 @@ fn ends(graph: &Graph) -> HashMap<&str, End<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::{counted, graph, resource};
+    use crate::present::tests::{counted, graph, owns, resource};
 
     fn edge(from: &str, kind: &str, to: &str, count: u64) -> Edge {
         Edge { from: from.into(), to: to.into(), kind: kind.into(), count }
@@ -110,6 +127,24 @@ mod tests {
                 vec!["routes to Service web"]
             ]
         );
+    }
+
+    #[test]
+    fn what_is_said_above_is_not_said_again() {
+        let nodes = vec![
+            resource("Deployment", "web", None),
+            resource("ReplicaSet", "web-1", None),
+            resource("Pod", "web-1-a", None),
+            resource("ConfigMap", "settings", None),
+        ];
+        let mut edges = vec![owns("web", "web-1"), owns("web-1", "web-1-a")];
+        edges.extend(["web", "web-1-a"].map(|name| edge("settings", "mounts", name, 1)));
+        let told = links(&graph(nodes.clone(), edges.clone()));
+        assert_eq!(told[0], ["mounts ConfigMap settings"]);
+        assert_eq!(told[2], [""; 0]);
+        edges.pop();
+        let told = links(&graph(nodes, edges));
+        assert_eq!(told[0], ["mounts ConfigMap settings"]);
     }
 
     #[test]

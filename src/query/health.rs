@@ -224,12 +224,25 @@ fn told(
     let complete = marks.len() < MOVES_MAX;
     let mut marks = clipped(log, &marks, sight)?;
     marks.retain(|mark| mark.time <= span.until);
-    marks.dedup_by(|next, mark| next.health == mark.health);
+    let marks = lasting(marks);
     let since = match marks.first() {
         Some(first) if !complete => first.time.max(span.since),
         _ => span.since,
     };
     Ok(summary(&marks, Span { since, ..span }, limit))
+}
+
+/// The marks that begin an interval: of several at one time the last holds, and what is alike goes on.
+fn lasting(marks: Vec<Mark>) -> Vec<Mark> {
+    let mut kept: Vec<Mark> = Vec::new();
+    for mark in marks {
+        if kept.last().is_some_and(|last| last.time >= mark.time) {
+            kept.pop();
+        }
+        kept.push(mark);
+    }
+    kept.dedup_by(|next, mark| next.health == mark.health);
+    kept
 }
 
 /// What the marks amount to within a span.
@@ -358,6 +371,13 @@ mod tests {
         assert!(told(121).flapping && told(160).flapping);
         assert!(!told(161).flapping, "the first was more than an hour ago");
         assert_eq!(told(161).worsened, 3);
+    }
+
+    #[test]
+    fn what_lasted_no_time_is_not_told() {
+        let told = lasting(marks(&[(0, GOOD), (5, BAD), (5, GOOD), (7, BUSY), (7, BAD)]));
+        let told: Vec<_> = told.iter().map(|mark| (mark.time, mark.health)).collect();
+        assert_eq!(told, [(minute(0), GOOD), (minute(7), BAD)]);
     }
 
     #[test]
