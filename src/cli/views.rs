@@ -2,10 +2,8 @@
 
 use super::table::{Cell, Table};
 use crate::model::{Timestamp, Uid};
-use crate::present::{age, clock_time};
-use crate::query::{
-    Cluster, Environment, FarEnd, FoldedEvent, Resource, ResourceEdge, Version, VersionChange,
-};
+use crate::present::{age, clock_time, link_verb};
+use crate::query::{Cluster, Environment, FoldedEvent, Resource, ResourceEdge, Version, VersionChange};
 
 /// Something that tables show.
 pub(super) trait Listed {
@@ -178,13 +176,9 @@ impl Listed for FoldedEvent {
 
 impl Listed for ResourceEdge {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) =
-        (&["EDGE", "FAR END", "KIND", "NAME", "HEALTH"], &["NAMESPACE", "GROUP", "UID"]);
+        (&["LINK", "KIND", "NAME", "HEALTH"], &["NAMESPACE", "GROUP", "UID"]);
 
     fn cells(&self, _: Timestamp) -> Vec<Cell> {
-        let far = match self.far {
-            FarEnd::Cause => "cause",
-            FarEnd::Dependent => "dependent",
-        };
         let name = if self.name.is_empty() { "all of them" } else { &self.name };
         let health = match (self.exists, self.health) {
             (Some(false), _) => Cell::text("not there"),
@@ -192,8 +186,7 @@ impl Listed for ResourceEdge {
             (Some(true), health) => Cell::Health(health),
         };
         vec![
-            Cell::text(&self.edge),
-            Cell::text(far),
+            Cell::text(link_verb(self)),
             Cell::text(&self.kind.kind),
             Cell::text(name),
             health,
@@ -214,6 +207,7 @@ mod tests {
     use crate::cli::output::Paint;
     use crate::model::{Health, Kind};
     use crate::present::tests::{NOON, environment, folded_event, resource};
+    use crate::query::FarEnd;
 
     #[test]
     fn edges_say_what_is_there_and_what_is_not() {
@@ -235,10 +229,10 @@ mod tests {
         assert_eq!(
             table(&items, false, NOON).render(Paint(false), true),
             "\
-EDGE         FAR END     KIND        NAME          HEALTH
-mounts       cause       ConfigMap   gone          not there
-owns         dependent   ConfigMap   here          Healthy
-references   cause       ConfigMap   all of them   not watched
+LINK         KIND        NAME          HEALTH
+mounts       ConfigMap   gone          not there
+owns         ConfigMap   here          Healthy
+references   ConfigMap   all of them   not watched
 "
         );
     }

@@ -4,7 +4,25 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::number_of;
 use crate::model::Kind;
-use crate::query::{Edge, Graph};
+use crate::query::{Edge, FarEnd, Graph, ResourceEdge};
+
+/// What a resource does to the far end of a link, or suffers from it, such as `mounts` or `mounted by`.
+pub fn link_verb(edge: &ResourceEdge) -> &'static str {
+    match (edge.far, edge.edge.as_str()) {
+        (FarEnd::Cause, "owns") => "owned by",
+        (FarEnd::Cause, "selects") => "selected by",
+        (FarEnd::Cause, "routes") => "reached through",
+        (FarEnd::Cause, "mounts") => "mounts",
+        (FarEnd::Cause, "scales") => "scaled by",
+        (FarEnd::Cause, _) => "references",
+        (FarEnd::Dependent, "owns") => "owns",
+        (FarEnd::Dependent, "selects") => "selects",
+        (FarEnd::Dependent, "routes") => "routes to",
+        (FarEnd::Dependent, "mounts") => "mounted by",
+        (FarEnd::Dependent, "scales") => "scales",
+        (FarEnd::Dependent, _) => "referenced by",
+    }
+}
 
 /// The most links that one node tells of.
 const LINKS_MAX: usize = 4;

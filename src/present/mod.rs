@@ -9,7 +9,7 @@ mod text;
 mod tree;
 
 pub use age::{age, lasted, moment};
-pub use links::links;
+pub use links::{link_verb, links};
 pub use over_time::{Segment, Share, segments, shares, worsened};
 pub use place::Places;
 pub use say::{below, missing_end, number_of, preface, why_so};

@@ -6,7 +6,7 @@ use http::StatusCode;
 use super::environment::same_moment;
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
-use super::{events, html};
+use super::{edges, events, html};
 use crate::api::params::{AT, CLUSTER};
 use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
@@ -15,8 +15,8 @@ use crate::api::{ApiState, auth};
 use crate::model::{At, ChangedBy, DeletionCause, Offset, ResourceKey, Timestamp, Uid};
 use crate::present::{age, clock_time, visible};
 use crate::query::{
-    EventFilter, FoldedEvent, HealthFilter, HealthHistory, PageRequest, QueryError, ResourceDetail, Snapshot,
-    Version, VersionChange,
+    EventFilter, FoldedEvent, HealthFilter, HealthHistory, Page, PageRequest, QueryError, ResourceDetail,
+    ResourceEdge, Scope, Snapshot, Version, VersionChange,
 };
 
 /// A version in the history.
@@ -88,6 +88,10 @@ struct ResourcePage {
     events: Vec<events::Line>,
     events_json: String,
     health_json: String,
+    edges: Vec<edges::Line>,
+    /// Whether there are more edges than are shown.
+    linked_further: bool,
+    edges_json: String,
 }
 
 /// What was found of a resource.
@@ -102,6 +106,8 @@ struct Found {
     /// None where it was not there yet.
     health: Option<HealthHistory>,
     events: Vec<FoldedEvent>,
+    /// None where it is not there at the moment.
+    edges: Option<Page<ResourceEdge>>,
 }
 
 /// The page.
@@ -110,18 +116,29 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     let at = read.at();
     read.finish()?;
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
-    let cluster = request.query.one(CLUSTER);
-    let page = PageRequest::default();
-    let found = state.queries.resource(&scope, at, &uid, cluster).await;
+    let found = find(&state, &scope, at, uid, request.query.one(CLUSTER)).await?;
+    let status = if found.detail.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    html(&request, status, &view(&request, found, state.clock.now()))
+}
+
+async fn find(
+    state: &ApiState,
+    scope: &Scope,
+    at: At,
+    uid: Uid,
+    cluster: Option<&str>,
+) -> Result<Found, Problem> {
+    let (queries, page) = (&state.queries, PageRequest::default());
+    let found = queries.resource(scope, at, &uid, cluster).await;
     // The history goes on to now, so that from any version one reaches the later ones too.
-    let history = state.queries.resource_history(&scope, At::Now, &uid, cluster, false, &page).await;
+    let history = queries.resource_history(scope, At::Now, &uid, cluster, false, &page).await;
     let (detail, snapshot) = match (found, &history) {
         (Ok(found), _) => (Some(found.value), found.metadata),
         // It is gone or not yet there, but it has a history to show.
         (Err(QueryError::NotFound { .. }), Ok(history)) if !history.items.is_empty() => {
             // The history's snapshot is of now; the header has to tell the moment asked for.
             let one = PageRequest { limit: 1, after: None };
-            (None, state.queries.clusters(&scope, at, &one).await?.metadata.snapshot)
+            (None, queries.clusters(scope, at, &one).await?.metadata.snapshot)
         }
         (Err(error), _) => return Err(error.into()),
     };
@@ -132,32 +149,32 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     let key = match (&detail, versions.iter().find(|version| version.change == VersionChange::Applied)) {
         (Some(detail), _) => Some(detail.resource.key.clone()),
         (None, Some(version)) => {
-            let then = state.queries.resource(&scope, At::Offset(version.offset), &uid, cluster).await;
+            let then = queries.resource(scope, At::Offset(version.offset), &uid, cluster).await;
             then.ok().map(|found| found.value.resource.key)
         }
         (None, None) => None,
     };
     let (then, any) = (At::Offset(snapshot.offset), &EventFilter::default());
-    let events = state.queries.resource_events(&scope, then, &uid, cluster, any, &events::newest()).await;
-    let events = match events {
-        Ok(page) => page.items,
-        // It is not yet there at the moment.
-        Err(QueryError::NotFound { .. }) => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
+    let events = if_there(queries.resource_events(scope, then, &uid, cluster, any, &events::newest()).await)?;
     let (then, span) = (same_moment(at, &snapshot), HealthFilter::default());
-    let health = match state.queries.resource_health(&scope, then, &uid, cluster, &span).await {
-        Ok(found) => Some(found.value),
-        Err(QueryError::NotFound { .. }) => None,
-        Err(error) => return Err(error.into()),
-    };
-    let status = if detail.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
-    let found = Found { uid, key, detail, snapshot, versions, more, health, events };
-    html(&request, status, &view(&request, found, state.clock.now()))
+    let health = if_there(queries.resource_health(scope, then, &uid, cluster, &span).await)?;
+    let edges = if_there(queries.resource_edges(scope, then, &uid, cluster, &edges::first()).await)?;
+    let (events, health) =
+        (events.map(|page| page.items).unwrap_or_default(), health.map(|found| found.value));
+    Ok(Found { uid, key, detail, snapshot, versions, more, health, events, edges })
+}
+
+/// What is said of something, if it is there at the moment.
+fn if_there<T>(found: Result<T, QueryError>) -> Result<Option<T>, Problem> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(QueryError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
-    let Found { uid, key, detail, snapshot, versions, more, health, events: said } = found;
+    let Found { uid, key, detail, snapshot, versions, more, health, events: said, edges: linked } = found;
     let key = key.as_ref();
     let name = key.map_or(uid.as_str(), |key| &key.name);
     let kind = key.map_or("Resource", |key| &key.kind.kind);
@@ -180,6 +197,11 @@ fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
         json: json(""),
         events_json: json("/events"),
         health_json: json("/health"),
+        edges_json: json("/edges"),
+        linked_further: linked.as_ref().is_some_and(|page| page.metadata.next.is_some()),
+        edges: linked
+            .map(|page| edges::lines(&shell, &page.items, key.map_or("", |key| &key.cluster)))
+            .unwrap_or_default(),
         strip: health.map(|health| Strip::new(request, &health, now, json("/health"))),
         events: events::lines(&shell, &said, now),
         lines: lines(request, &versions, shown, now),
@@ -344,8 +366,30 @@ pub(super) fn rendered(
     let uid = resource.id.clone();
     let key = Some(resource.key.clone());
     let health = Some(health_history(&[(resource.health, 10), (Some(Health::Healthy), 90)]));
-    let found = Found { uid, key, detail: Some(detail), snapshot, versions, more: true, health, events };
+    let edges = Some(Page {
+        items: linked(),
+        metadata: crate::query::PageMetadata { snapshot: snapshot.clone(), next: None },
+    });
+    let found =
+        Found { uid, key, detail: Some(detail), snapshot, versions, more: true, health, events, edges };
     super::tests::text(&view(request, found, NOON))
+}
+
+/// What it is linked with, for tests: something that is there, and something that is not.
+#[cfg(test)]
+fn linked() -> Vec<ResourceEdge> {
+    use crate::model::{Health, Kind};
+    let edge = |edge: &str, kind: &str, name: &str, exists: bool| ResourceEdge {
+        edge: edge.into(),
+        far: crate::query::FarEnd::Cause,
+        kind: Kind::new("", kind),
+        namespace: "shop".into(),
+        name: name.into(),
+        id: exists.then(|| Uid::new(name)),
+        health: exists.then_some(Health::Healthy),
+        exists: Some(exists),
+    };
+    vec![edge("selects", "Service", "front", true), edge("mounts", "ConfigMap", "<lost>", false)]
 }
 
 #[cfg(test)]
@@ -353,6 +397,15 @@ mod tests {
     use super::*;
     use crate::model::{Health, ResourceVersion};
     use crate::present::tests::NOON;
+
+    #[test]
+    fn what_is_missing_comes_first_among_the_links() {
+        let lines = edges::lines(&Shell::bare(""), &linked(), "eu-west");
+        let told: Vec<_> = lines.iter().map(|line| (line.verb, line.name.as_str(), line.missing)).collect();
+        assert_eq!(told, [("mounts", "<lost>", true), ("selected by", "front", false)]);
+        assert_eq!(lines[0].href, None);
+        assert_eq!(lines[1].href.as_deref(), Some("/resources/front?cluster=eu-west"));
+    }
 
     #[test]
     fn the_history_folds_what_says_the_same_and_tells_later_from_earlier() {
