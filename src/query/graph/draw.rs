@@ -127,7 +127,11 @@ impl Drawing {
 /// The kinds of what is below the places that are shown, with their counts.
 ///
 /// The larger of two maps takes in the smaller, so that a long chain of many kinds costs little more than its length.
-pub(super) fn kinds_below(forest: &Forest, shown: &[usize]) -> HashMap<usize, Vec<(i64, HealthCounts)>> {
+pub(super) fn kinds_below<N: Ord>(
+    forest: &Forest,
+    shown: &[usize],
+    name: impl Fn(i64) -> N,
+) -> HashMap<usize, Vec<(i64, HealthCounts)>> {
     let mut wanted = vec![false; forest.members.len()];
     shown.iter().for_each(|&place| wanted[place] = !forest.children(place).is_empty());
     let mut maps: Vec<HashMap<i64, HealthCounts>> = vec![HashMap::new(); forest.members.len()];
@@ -135,7 +139,7 @@ pub(super) fn kinds_below(forest: &Forest, shown: &[usize]) -> HashMap<usize, Ve
     for &place in forest.order().iter().rev() {
         let mut map = std::mem::take(&mut maps[place]);
         if wanted[place] {
-            told.insert(place, most_telling(&map));
+            told.insert(place, most_telling(&map, &name));
         }
         let Some(owner) = forest.members[place].owner else { continue };
         let member = &forest.members[place];
@@ -153,10 +157,15 @@ pub(super) fn kinds_below(forest: &Forest, shown: &[usize]) -> HashMap<usize, Ve
 /// The most kinds that are told of what is below one resource.
 const KINDS_MAX: usize = 10;
 
-/// The kinds that need attention most, then those of which there are most.
-fn most_telling(kinds: &HashMap<i64, HealthCounts>) -> Vec<(i64, HealthCounts)> {
+/// The kinds that need attention most, then those of which there are most, then by name.
+fn most_telling<N: Ord>(
+    kinds: &HashMap<i64, HealthCounts>,
+    name: impl Fn(i64) -> N,
+) -> Vec<(i64, HealthCounts)> {
     let mut kinds: Vec<_> = kinds.iter().map(|(kind, counts)| (*kind, *counts)).collect();
-    kinds.sort_by_key(|(kind, counts)| (attention(counts.worst()), Reverse(counts.total()), *kind));
+    kinds.sort_by_cached_key(|(kind, counts)| {
+        (attention(counts.worst()), Reverse(counts.total()), name(*kind))
+    });
     kinds.truncate(KINDS_MAX);
     kinds
 }

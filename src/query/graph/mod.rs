@@ -19,7 +19,7 @@ use super::resources::Held;
 use super::scope::Scope;
 use super::types::{Answer, Below, Graph, GraphNode, Group, KindBelow};
 use super::{GraphFilter, QueryError, Result, environments, resources};
-use crate::model::{EnvironmentId, HealthCounts, Kind, Uid};
+use crate::model::{EnvironmentId, HealthCounts, Kind, Uid, attention};
 
 /// What an environment holds, as much of it as was asked for, with the edges in between.
 pub(super) fn get(
@@ -52,7 +52,7 @@ pub(super) fn get(
     let value = Graph {
         environment,
         nodes: nodes_of(&forest, &drawing, nodes, &kinds),
-        groups: groups.into_values().collect(),
+        groups: worst_first(groups),
         edges,
         truncated: drawing.truncated,
     };
@@ -130,10 +130,21 @@ fn groups(
     Ok(drawing.heaps.iter().map(group).collect())
 }
 
+/// What needs attention first, then by kind, cluster and owner: the view's own numbers say nothing to anyone.
+fn worst_first(groups: BTreeMap<HeapKey, Group>) -> Vec<Group> {
+    let mut groups: Vec<Group> = groups.into_values().collect();
+    groups.sort_by_cached_key(|group| {
+        let owner = group.parent.as_ref().map(Uid::to_string);
+        let Kind { group: of, kind } = group.kind.clone();
+        (attention(group.health), kind, of, group.cluster.clone(), owner)
+    });
+    groups
+}
+
 /// The nodes by kind, namespace and name, each with its owner and what is below it.
 fn nodes_of(forest: &Forest, drawing: &Drawing, nodes: Vec<Held>, kinds: &Kinds) -> Vec<GraphNode> {
     let uids: HashMap<i64, Uid> = nodes.iter().map(|held| (held.id.0, held.resource.id.clone())).collect();
-    let below = draw::kinds_below(forest, &drawing.shown);
+    let below = draw::kinds_below(forest, &drawing.shown, |kind| kinds.of(kind));
     let node = |held: Held| {
         let place = forest.find(held.id.0);
         let owner = place.and_then(|place| forest.members[place].owner);

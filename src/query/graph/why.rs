@@ -37,7 +37,13 @@ pub(in crate::query) fn why(
     let held: HashMap<i64, Held> = held.into_iter().map(|held| (held.id.0, held)).collect();
     let mut paths = Vec::new();
     for steps in places {
-        paths.push(path(view, moment.offset, &forest, &steps, &held)?);
+        let last = steps.last().map(|&place| forest.members[place].id);
+        // What is out of a caller's sight is not missing, and whether it is there is not the caller's to know.
+        let missing = match last.filter(|_| scope.is_everything()) {
+            Some(number) => missing(view, moment.offset, number)?,
+            None => Vec::new(),
+        };
+        paths.push(path(&forest, &steps, &held, missing));
     }
     let value = Why { environment, roots: roots.len() as u64, paths };
     let metadata = moment.snapshot(view, scope, &Concerns::Environment(number))?;
@@ -74,13 +80,7 @@ fn descend(forest: &Forest, root: usize) -> Vec<usize> {
     }
 }
 
-fn path(
-    view: &Connection,
-    at: Offset,
-    forest: &Forest,
-    steps: &[usize],
-    held: &HashMap<i64, Held>,
-) -> Result<WhyPath> {
+fn path(forest: &Forest, steps: &[usize], held: &HashMap<i64, Held>, missing: Vec<MissingEnd>) -> WhyPath {
     // Of a chain that is too long to be read, both ends tell most.
     let (first, last) = if steps.len() > STEPS_MAX {
         let half = STEPS_MAX / 2;
@@ -90,12 +90,8 @@ fn path(
     };
     let resource = |place: &usize| held.get(&forest.members[*place].id).map(|held| held.resource.clone());
     let told: Vec<_> = first.iter().chain(last).filter_map(resource).collect();
-    let missing = match steps.last() {
-        Some(&place) => missing(view, at, forest.members[place].id)?,
-        None => Vec::new(),
-    };
     let skipped = (steps.len() - first.len() - last.len()) as u64;
-    Ok(WhyPath { steps: told, skipped, missing })
+    WhyPath { steps: told, skipped, missing }
 }
 
 /// What a resource names and is not there, where it would be known if it were.

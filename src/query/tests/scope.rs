@@ -88,6 +88,13 @@ impl Two {
             same(step, reach, ours, plain(other.environment(all, reduced, &id).await));
             let ours = plain(full.environment_graph(scope, at, &id, &uncut()).await);
             same(step, reach, ours, plain(other.environment_graph(all, reduced, &id, &uncut()).await));
+            for collapse in Collapse::ALL {
+                let few = GraphFilter { collapse, limit: 3, ..GraphFilter::default() };
+                let ours = plain(full.environment_graph(scope, at, &id, &few).await);
+                same(step, reach, ours, plain(other.environment_graph(all, reduced, &id, &few).await));
+            }
+            let ours = plain(full.environment_why(scope, at, &id, Why::LIMIT).await);
+            same(step, reach, ours, plain(other.environment_why(all, reduced, &id, Why::LIMIT).await));
         }
     }
 
@@ -135,6 +142,7 @@ impl Two {
         }
         let ours = self.full.queries.resource(&self.scope, at, uid, cluster).await;
         same(step, reach, plain(ours), plain(theirs));
+        self.edges_agree(step, name, (at, reduced)).await;
         let everything = self.full.queries.resource_history(all, at, uid, cluster, true, page).await;
         let told = |version: &Version| self.sight.tells(name, version, version.offset, offset);
         let told: BTreeSet<_> = everything
@@ -149,6 +157,32 @@ impl Two {
         }
         let ours = self.full.queries.resource_history(&self.scope, at, uid, cluster, true, page).await;
         same(step, reach, plain(ours), plain(theirs));
+    }
+
+    /// The edges of one resource lead to what is in sight.
+    async fn edges_agree(&self, step: usize, name: &Name, (at, reduced): (At, At)) {
+        let (all, page, offset) = (&Scope::everything(), &whole(), self.full.heads[step]);
+        let (uid, cluster) = (&Uid::new(name.1.as_str()), Some(name.0.as_str()));
+        let ours = self.full.queries.resource_edges(&self.scope, at, uid, cluster, page).await;
+        if !self.sight.sees(name, offset) {
+            assert!(ours.is_err(), "step {step}: edges of {name:?}");
+            return;
+        }
+        let ends = |page: Page<ResourceEdge>| -> BTreeSet<(String, String)> {
+            let seen = |id: &Uid| self.sight.sees(&(name.0.clone(), id.to_string()), offset);
+            let ends = page.items.into_iter().filter_map(|edge| Some((edge.edge, edge.id?)));
+            ends.filter(|(_, id)| seen(id)).map(|(edge, id)| (edge, id.to_string())).collect()
+        };
+        let ours = ours.unwrap();
+        assert!(
+            ours.items.iter().all(|edge| edge.exists != Some(false)),
+            "what is out of sight may be there"
+        );
+        let told = ours.items.iter().filter(|edge| edge.id.is_some()).count();
+        let ours = ends(ours);
+        assert_eq!(ours.len(), told, "step {step}: {name:?} is linked with what is out of sight");
+        let theirs = self.reduced.queries.resource_edges(all, reduced, uid, cluster, page).await;
+        assert_eq!(ours, ends(theirs.unwrap()), "step {step}: edges of {name:?}");
     }
 
     /// A uid without a cluster: those in sight decide whether it is ambiguous.

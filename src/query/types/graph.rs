@@ -204,7 +204,7 @@ pub struct WhyPath {
     pub steps: Vec<Resource>,
     /// Steps left out in the middle of a path that is too long to be read.
     pub skipped: u64,
-    /// What the last of them names and is not there, of kinds that were watched.
+    /// What the last of them names and is not there, of kinds that were watched; told to who may see everything.
     pub missing: Vec<MissingEnd>,
 }
 
