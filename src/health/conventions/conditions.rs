@@ -70,6 +70,16 @@ impl<'a> Condition<'a> {
         matches!(&self.words[..], [word] if SUMMARIES.contains(&word.as_str()))
     }
 
+    /// Whether it tells that something is there at all, without which nothing else can be well.
+    fn is_a_beginning(&self) -> bool {
+        matches!(&self.words[..], [word] if ["installed", "established", "created", "provisioned"].contains(&word.as_str()))
+    }
+
+    /// Whether what runs is the controller, by what it says that it is doing, and not what it cares for.
+    fn is_a_run(&self) -> bool {
+        self.words == ["running"] && words::of_sentence(self.message) == Some(Meaning::Waiting)
+    }
+
     /// Whether it only warns, which says nothing of health: `Warning`, `NoWarnings`.
     fn only_warns(&self) -> bool {
         self.words.last().is_some_and(|word| word.starts_with("warning"))
@@ -129,6 +139,11 @@ impl<'a> Condition<'a> {
             return None;
         }
         match (self.meaning, self.why()) {
+            // That something has ended says nothing of how.
+            (Some(Meaning::Good), Some(Meaning::Bad)) if words::tells_an_end(self.of_type) => {
+                self.opinion(Health::Degraded, true)
+            }
+            (Some(Meaning::Good), _) if !whole && self.is_a_run() => self.opinion(Health::Progressing, true),
             (Some(Meaning::Good), _) => self.opinion(Health::Healthy, self.is_summary()),
             (Some(Meaning::Halted), _) => self.opinion(Health::Suspended, true),
             (Some(Meaning::Waiting), Some(Meaning::Bad)) => self.opinion(Health::Degraded, true),
@@ -152,7 +167,7 @@ impl<'a> Condition<'a> {
         match (self.meaning, self.why()) {
             (Some(Meaning::Good), Some(Meaning::Bad)) => self.opinion(Health::Degraded, true),
             (Some(Meaning::Good), Some(Meaning::Missing)) => self.opinion(Health::Degraded, false),
-            (Some(Meaning::Good), _) if whole => None,
+            (Some(Meaning::Good), _) if whole && !self.is_a_beginning() => None,
             (Some(Meaning::Good), why) => self.missed(why),
             (Some(Meaning::Waiting), Some(Meaning::Bad)) => self.opinion(Health::Degraded, true),
             (None, Some(Meaning::Bad)) => self.opinion(Health::Degraded, false),

@@ -107,12 +107,13 @@ fn by_status(object: &Object<'_>, spec: &Value, status: &Map<String, Value>) -> 
     }
     let state = states::of_whole(status);
     let settled = state.as_ref().is_some_and(|one| one.health == Health::Healthy);
+    let ended = state.as_ref().is_some_and(|one| words::tells_an_end(&one.reason));
     let conditions = conditions::judge(section, generation, settled)?;
     let parts = conditions::of_parts(status, generation).or_else(|| states::of_parts(status));
     let said = Said {
         conditions,
         state,
-        error: states::of_error(status),
+        error: states::of_error(status).or_else(|| states::of_outcome(status).filter(|_| ended)),
         counts: replicas::judge(spec, status),
         parts,
     };
@@ -152,13 +153,19 @@ impl Said {
         if is(&state, Health::Progressing) && is(&conditions, Health::Degraded) {
             return state;
         }
-        if unwell(&&conditions) || (whole && sure) {
+        if unwell(&&conditions) {
             return conditions;
+        }
+        let last = state.as_ref().is_some_and(|one| one.rule == "conventions/health");
+        // Who is ready to work may have failed at it: then a part says so in a word.
+        if whole && sure {
+            return parts.filter(|part| part.health == Health::Degraded && !last).or(conditions);
         }
         // A part can only tell that a whole is not well everywhere, and of `health` not even that.
         let known = state.is_some() || counts.is_some() || conditions.is_some();
-        let last = state.as_ref().is_some_and(|one| one.rule == "conventions/health");
-        let tells = |part: &Opinion| matches!(part.health, Health::Progressing | Health::Degraded) && !last;
+        let tells = |part: &Opinion| {
+            matches!(part.health, Health::Progressing | Health::Degraded | Health::Unknown) && !last
+        };
         let parts = parts.filter(|part| !known || tells(part));
         let order = [error, state, counts, parts, conditions];
         order.iter().find(unwell).cloned().or_else(|| order.into_iter().find(Option::is_some)).flatten()

@@ -6,9 +6,10 @@ use super::Opinion;
 use crate::model::Health;
 
 /// What is counted, each with the counters that must reach the number that is wanted.
-const COUNTED: [(&str, &[&str]); 2] = [
+const COUNTED: [(&str, &[&str]); 3] = [
     ("replicas", &["readyReplicas", "availableReplicas", "updatedReplicas", "updatedReadyReplicas"]),
     ("instances", &["readyInstances"]),
+    ("desiredNumberScheduled", &["numberReady", "numberAvailable", "updatedNumberScheduled"]),
 ];
 
 /// What the counts say; none where nothing is counted.

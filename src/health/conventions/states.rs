@@ -42,6 +42,8 @@ const ERRORS: [&str; 8] = [
 /// Names under which a sentence stands beside a state.
 const SENTENCES: [&str; 7] =
     ["message", "reason", "statusMessage", "stateMessage", "phaseMessage", "description", "statusReason"];
+/// Names under which it is told whether what has ended went well.
+const OUTCOMES: [&str; 5] = ["pass", "passed", "success", "successful", "succeeded"];
 /// How deep parts may be nested below the status.
 const DEPTH: usize = 3;
 /// How many members of one part are looked at.
@@ -83,10 +85,26 @@ pub(super) fn of_parts(status: &Members) -> Option<Opinion> {
 
 /// An error that stands in the status.
 pub(super) fn of_error(status: &Members) -> Option<Opinion> {
-    ERRORS.iter().find_map(|name| {
-        let message = sentence(status.get(*name)?)?;
+    let told = |name: &str| {
+        let message = sentence(status.get(name)?)?;
         Some(Opinion::new(Health::Degraded, name, "Error", message))
-    })
+    };
+    let by_name = || status.iter().filter(|(name, value)| value.is_string() && tells_an_error(name));
+    let failed =
+        || status.iter().find(|(name, value)| counts_failures(name) && value.as_u64().is_some_and(|n| n > 0));
+    let counted =
+        || failed().map(|(name, value)| Opinion::new(Health::Degraded, name, "Failed", value.to_string()));
+    ERRORS
+        .iter()
+        .find_map(|name| told(name))
+        .or_else(|| by_name().find_map(|(name, _)| told(name)))
+        .or_else(counted)
+}
+
+/// How something went that has come to its end: `pass: false` beside `state: Completed`.
+pub(super) fn of_outcome(status: &Members) -> Option<Opinion> {
+    let name = OUTCOMES.iter().find(|name| status.get(**name) == Some(&Value::Bool(false)))?;
+    Some(Opinion::new(Health::Degraded, name, "NotPassed", beside(status)))
 }
 
 /// A flag such as `ready: true`.
@@ -146,6 +164,19 @@ fn worded(health: Health, name: &str, text: &str, beside_in: &Members) -> Opinio
 
 fn is_of_another_time(words: &[String]) -> bool {
     words.first().is_some_and(|word| OTHER_TIMES.contains(&word.as_str()))
+}
+
+/// Whether a text of this name is an error: `errMsg`, `errorDescription`.
+fn tells_an_error(name: &str) -> bool {
+    words::words(name).first().is_some_and(|word| ["err", "error"].contains(&word.as_str()))
+}
+
+/// Whether a number of this name counts what has failed and not been mended: `failedTasksCount`.
+fn counts_failures(name: &str) -> bool {
+    let words = words::words(name);
+    words.len() > 2
+        && words.first().is_some_and(|word| word == "failed")
+        && words.last().is_some_and(|word| word == "count")
 }
 
 fn tells_a_state(name: &str) -> bool {

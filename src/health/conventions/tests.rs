@@ -149,6 +149,48 @@ fn conditions_and_states_are_weighed_against_each_other() {
 }
 
 #[test]
+fn what_goes_wrong_is_told_beside_what_goes_well() {
+    let ready = json!([{"type": "Ready", "status": "True", "reason": "Up"}]);
+    for (status, expected) in [
+        // Ready to work is not to have worked.
+        (json!({"conditions": ready, "tasks": [{"phase": "failure"}]}), "phase: Degraded [failure]"),
+        (json!({"conditions": ready, "tasks": [{"phase": "pending"}]}), "Ready: Healthy [Up]"),
+        (json!({"conditions": ready, "previousTask": {"phase": "failure"}}), "Ready: Healthy [Up]"),
+        // What has ended says nothing of how.
+        (json!({"state": "Completed", "pass": false}), "pass: Degraded [NotPassed]"),
+        (json!({"state": "Running", "pass": false}), "state: Healthy [Running]"),
+        (json!({"state": "Completed", "pass": true}), "state: Healthy [Completed]"),
+        (json!({"state": "Created", "failedTasksCount": 1}), "failedTasksCount: Degraded [Failed] 1"),
+        (json!({"state": "Created", "failedTasksCount": 0}), "state: Healthy [Created]"),
+        (json!({"value": 3, "errMsg": "no route to host"}), "errMsg: Degraded [Error] no route to host"),
+        (json!({"state": "Created", "errorCode": ""}), "state: Healthy [Created]"),
+        (
+            json!({"conditions": [{"type": "Applied", "status": "True"}], "nodes": [{"health": "Unknown"}]}),
+            "health: Unknown [Unknown]",
+        ),
+    ] {
+        assert_eq!(told(status.clone()), expected, "{status}");
+    }
+    for (list, expected) in [
+        (vec![("Complete", "True", "JobFailed")], "Complete: Degraded [JobFailed]"),
+        (
+            vec![("Healthy", "True", "Up"), ("Installed", "False", "Unpacking")],
+            "Installed: Progressing [Unpacking]",
+        ),
+        (vec![("Ready", "True", "Up"), ("Fallback", "True", "Exists")], "Fallback: Degraded [Exists]"),
+    ] {
+        assert_eq!(conditions(&list), expected, "{list:?}");
+    }
+    let running = |message: &str| {
+        told(
+            json!({"conditions": [{"type": "Running", "status": "True", "reason": "Running", "message": message}]}),
+        )
+    };
+    assert_eq!(running("Creating the autoscaler"), "Running: Progressing [Running] Creating the autoscaler");
+    assert_eq!(running("3 nodes"), "Running: Healthy [Running] 3 nodes");
+}
+
+#[test]
 fn replicas_are_counted_unless_people_hold_a_rollout_back() {
     let counted = |spec: Value, ready: i64, updated: i64| {
         judged(spec, json!({"replicas": 3, "readyReplicas": ready, "updatedReplicas": updated}))
@@ -162,6 +204,10 @@ fn replicas_are_counted_unless_people_hold_a_rollout_back() {
     assert_eq!(
         counted(held, 3, 1),
         "updatedReplicas: Suspended [RolloutPartitioned] updatedReplicas: 1 of 3"
+    );
+    assert_eq!(
+        judged(json!({}), json!({"desiredNumberScheduled": 2, "numberReady": 1, "observedGeneration": 2})),
+        "numberReady: Progressing [ReplicasNotReady] numberReady: 1 of 2"
     );
     assert_eq!(
         judged(json!({"replicas": 3}), json!({"replicas": 3})),

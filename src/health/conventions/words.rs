@@ -117,6 +117,13 @@ fn is_under_way(word: &str) -> bool {
     word.len() >= 6 && word.ends_with("ing") && !THINGS.split(' ').any(|thing| thing == word)
 }
 
+/// Whether the last word of a name tells that something has come to its end, be it a good one or not.
+pub(super) fn tells_an_end(text: &str) -> bool {
+    words(text)
+        .last()
+        .is_some_and(|word| ["complete", "completed", "finished", "done"].contains(&word.as_str()))
+}
+
 /// Words with their meaning.
 const VOCABULARY: [(Meaning, &str); 6] = [
     (
@@ -153,7 +160,7 @@ const VOCABULARY: [(Meaning, &str); 6] = [
          evicted insufficient forbidden unable cannot couldn't can't warning warn disconnected offline \
          down noncompliant problem bad wrong incompatible inaccessible duplicate duplicated dangling \
          dropped oomkilled killed pressure exception illegal impossible unprocessable undefined \
-         unrecognized timedout blocked revoked compromised terminal faulted faulty",
+         unrecognized timedout blocked revoked compromised terminal faulted faulty fallback canceled cancelled aborted",
     ),
 ];
 
