@@ -1,6 +1,6 @@
 //! Health over time: since when, for how long, how often.
 
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, Row, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::scope::Scope;
@@ -55,7 +55,7 @@ pub(super) fn of_environment(
     let sql = "SELECT from_offset, to_offset FROM environment WHERE id = :id AND from_offset <= :at
         AND (:scope IS NULL OR project IN (SELECT value FROM json_each(:scope))) ORDER BY from_offset DESC LIMIT :limit";
     let sight = sight(view, sql, number, moment.offset, scope)?;
-    let marks = environment_marks(view, moment.offset, number, span)?;
+    let marks = marks(view, OF_ENVIRONMENT, moment.offset, number, span)?;
     let value = told(log, marks, &sight, span, filter.limit)?;
     let metadata = moment.snapshot(view, scope, &Concerns::Environment(number))?;
     Ok(Answer { value, metadata })
@@ -82,7 +82,7 @@ pub(super) fn of_resource(
     } else {
         sight(view, sql, held.id.0, moment.offset, scope)?
     };
-    let marks = resource_marks(view, moment.offset, held.id.0, span)?;
+    let marks = marks(view, OF_RESOURCE, moment.offset, held.id.0, span)?;
     let value = told(log, marks, &sight, span, filter.limit)?;
     let metadata = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
     Ok(Answer { value, metadata })
@@ -123,11 +123,17 @@ fn sight(view: &Connection, sql: &str, number: i64, at: Offset, scope: &Scope) -
     Ok(joined)
 }
 
-/// The marks of an environment since the beginning of a span and the one before, the earliest first.
-fn environment_marks(view: &Connection, at: Offset, number: i64, span: Span) -> Result<Vec<Mark>> {
-    let sql = "SELECT h.from_offset, h.observed_at, h.state, s.name, h.grace_state, h.grace_until
-        FROM environment_health h JOIN rule_set s ON s.id = h.rule_set_id
-        WHERE h.environment_id = :id AND h.from_offset <= :at AND h.moved = 1 ORDER BY h.from_offset DESC LIMIT :limit";
+/// What a row says, given since and until when it holds: the latest first.
+type Said = fn(&Row<'_>, Timestamp, Timestamp) -> rusqlite::Result<Vec<Mark>>;
+
+/// The marks since the beginning of a span and the one before, the earliest first. A row's second column is its time.
+fn marks(
+    view: &Connection,
+    (sql, said): (&str, Said),
+    at: Offset,
+    number: i64,
+    span: Span,
+) -> Result<Vec<Mark>> {
     let mut statement = view.prepare_cached(sql)?;
     let mut rows =
         statement.query(named_params! { ":id": number, ":at": at.as_i64(), ":limit": MOVES_MAX as i64 })?;
@@ -135,22 +141,8 @@ fn environment_marks(view: &Connection, at: Offset, number: i64, span: Span) -> 
     // Until when the row that is read holds, which is what the one after it says.
     let mut end = span.until;
     while let Some(row) = rows.next()? {
-        let health =
-            |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(health_from_i64));
         let time = Timestamp::from_micros(row.get(1)?);
-        let mark = |time, health| -> Result<Mark> {
-            let (reason, message) = (String::new(), String::new());
-            Ok(Mark { offset: row.get(0)?, time, health, reason, message, rule_set: row.get(3)? })
-        };
-        match row.get::<_, Option<i64>>(5)?.map(Timestamp::from_micros) {
-            Some(patience) => {
-                if patience < end {
-                    marks.push(mark(patience, health(2)?)?);
-                }
-                marks.push(mark(time, health(4)?)?);
-            }
-            None => marks.push(mark(time, health(2)?)?),
-        }
+        marks.extend(said(row, time, end)?);
         if time <= span.since {
             break;
         }
@@ -160,31 +152,42 @@ fn environment_marks(view: &Connection, at: Offset, number: i64, span: Span) -> 
     Ok(marks)
 }
 
-/// The same of a resource; its end is a mark without health.
-fn resource_marks(view: &Connection, at: Offset, number: i64, span: Span) -> Result<Vec<Mark>> {
-    let sql = "SELECT v.from_offset, v.observed_at, v.health, v.reason, v.message, s.name
+fn health(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Health>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(health_from_i64))
+}
+
+const OF_ENVIRONMENT: (&str, Said) = (
+    "SELECT h.from_offset, h.observed_at, h.state, s.name, h.grace_state, h.grace_until
+        FROM environment_health h JOIN rule_set s ON s.id = h.rule_set_id
+        WHERE h.environment_id = :id AND h.from_offset <= :at AND h.moved = 1 ORDER BY h.from_offset DESC LIMIT :limit",
+    environment_said,
+);
+
+fn environment_said(row: &Row<'_>, time: Timestamp, end: Timestamp) -> rusqlite::Result<Vec<Mark>> {
+    let (offset, rule_set): (i64, String) = (row.get(0)?, row.get(3)?);
+    let mark = |time, health| {
+        let (reason, message) = (String::new(), String::new());
+        Mark { offset, time, health, reason, message, rule_set: rule_set.clone() }
+    };
+    let state = health(row, 2)?;
+    let Some(patience) = row.get::<_, Option<i64>>(5)?.map(Timestamp::from_micros) else {
+        return Ok(vec![mark(time, state)]);
+    };
+    let over = (patience < end).then(|| mark(patience, state));
+    Ok(over.into_iter().chain([mark(time, health(row, 4)?)]).collect())
+}
+
+const OF_RESOURCE: (&str, Said) = (
+    "SELECT v.from_offset, v.observed_at, v.health, v.reason, v.message, s.name
         FROM version v JOIN rule_set s ON s.id = v.rule_set_id
-        WHERE v.resource_id = :id AND v.from_offset <= :at AND v.moved = 1 ORDER BY v.from_offset DESC LIMIT :limit";
-    let mut statement = view.prepare_cached(sql)?;
-    let mut rows =
-        statement.query(named_params! { ":id": number, ":at": at.as_i64(), ":limit": MOVES_MAX as i64 })?;
-    let mut marks = Vec::new();
-    while let Some(row) = rows.next()? {
-        let time = Timestamp::from_micros(row.get(1)?);
-        marks.push(Mark {
-            offset: row.get(0)?,
-            time,
-            health: row.get::<_, Option<i64>>(2)?.map(health_from_i64),
-            reason: row.get(3)?,
-            message: row.get(4)?,
-            rule_set: row.get(5)?,
-        });
-        if time <= span.since {
-            break;
-        }
-    }
-    marks.reverse();
-    Ok(marks)
+        WHERE v.resource_id = :id AND v.from_offset <= :at AND v.moved = 1 ORDER BY v.from_offset DESC LIMIT :limit",
+    resource_said,
+);
+
+/// The end of a resource is a mark without health.
+fn resource_said(row: &Row<'_>, time: Timestamp, _: Timestamp) -> rusqlite::Result<Vec<Mark>> {
+    let (reason, message, rule_set) = (row.get(3)?, row.get(4)?, row.get(5)?);
+    Ok(vec![Mark { offset: row.get(0)?, time, health: health(row, 2)?, reason, message, rule_set }])
 }
 
 /// What of the marks is in sight: as things stood when it came into sight, then as they changed, until it left.
