@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, named_params};
 use super::history::told;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::{Scope, looked_at, one_of};
+use super::scope::{Scope, in_sight, looked_at, one_of};
 use super::types::{LastChange, Page, PageMetadata, WatchCoverage, WatchGap};
 use super::{PageRequest, Queries, Question, Result};
 use crate::log::{Cursor, LogReader};
@@ -183,11 +183,9 @@ fn held(view: &Connection, moment: &Moment, scope: &Scope, kind: i64, namespace:
         "   ORDER BY v.from_offset DESC LIMIT 1) AS last,
             (SELECT v.deleted = 0 FROM version v WHERE v.resource_id = r.id AND v.from_offset <= :at
                 ORDER BY v.from_offset DESC LIMIT 1)
-            AND (:scope IS NULL OR EXISTS (
-                SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
-                WHERE m.resource_id = r.id AND m.from_offset <= :at AND m.to_offset > :at
-                    AND e.from_offset <= :at AND e.to_offset > :at
-                    AND e.project IN (SELECT value FROM json_each(:scope)))) AS there
+            AND ",
+        in_sight!(),
+        " AS there
             FROM resource r WHERE r.kind_id = :kind AND (:namespace = '' OR r.namespace = :namespace))"
     );
     let params = named_params! {

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::Scope;
+use super::scope::{Scope, in_sight};
 use super::types::{FarEnd, Page, PageMetadata, ResourceEdge};
 use super::{Result, resources};
 use crate::model::{Kind, Offset, Uid};
@@ -79,17 +79,14 @@ pub(super) fn list(
 fn read(view: &Connection, at: Offset, scope: &Scope, id: i64, start: &Start) -> Result<Vec<ResourceEdge>> {
     // To a scope, what is out of its sight is not there: of others' links nothing is told, of its own only what the
     // object itself says.
+    let in_sight = in_sight!();
     let sql = format!(
         r#"SELECT DISTINCT l.kind, l.outward, k."group", k.kind, l.namespace, l.name, r.uid, v.health,
             CASE WHEN r.id IS NOT NULL THEN 1 WHEN EXISTS (SELECT 1 FROM coverage c WHERE c.kind_id = l.kind_id
                 AND c.state = 0 AND c.namespace IN ('', l.namespace) AND c.from_offset <= :at AND c.to_offset > :at)
                 AND l.name <> '' AND :scope IS NULL THEN 0 END
         FROM ({LINKS}) l JOIN kind k ON k.id = l.kind_id
-        LEFT JOIN resource r ON r.id = l.far_id AND (:scope IS NULL OR EXISTS (
-            SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
-            WHERE m.resource_id = r.id AND m.from_offset <= :at AND m.to_offset > :at
-                AND e.from_offset <= :at AND e.to_offset > :at
-                AND e.project IN (SELECT value FROM json_each(:scope))))
+        LEFT JOIN resource r ON r.id = l.far_id AND {in_sight}
         LEFT JOIN version v ON v.resource_id = r.id AND v.from_offset =
             (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at)
         WHERE (r.id IS NOT NULL OR l.far_id IS NULL OR EXISTS (SELECT 1 FROM edge own JOIN far f ON f.id = own.far_id

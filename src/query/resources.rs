@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row, ToSql, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::{Scope, one_of};
+use super::scope::{Scope, in_sight, one_of};
 use super::types::{Answer, Page, PageMetadata, Resource, ResourceDetail};
 use super::{QueryError, ResourceFilter, ResourceOrder, Result, environments};
 use crate::log::LogReader;
@@ -205,11 +205,7 @@ fn with_uid(
     cluster: Option<&str>,
 ) -> Result<Vec<Held>> {
     let sql = select_resources!(
-        "(v.deleted OR (:scope IS NOT NULL AND NOT EXISTS (
-            SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
-            WHERE m.resource_id = r.id AND m.from_offset <= :at AND m.to_offset > :at
-                AND e.from_offset <= :at AND e.to_offset > :at
-                AND e.project IN (SELECT value FROM json_each(:scope))))) AS gone",
+        concat!("(v.deleted OR NOT ", in_sight!(), ") AS gone"),
         "resource r",
         "WHERE r.uid = :uid AND (:cluster IS NULL OR c.name = :cluster)
             AND (:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id

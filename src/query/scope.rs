@@ -53,6 +53,17 @@ macro_rules! looked_at {
 }
 pub(super) use looked_at;
 
+/// SQL that holds where the resource `r` is in sight of `:scope` at `:at`: it belongs to one of its environments.
+macro_rules! in_sight {
+    () => {
+        "(:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
+            WHERE m.resource_id = r.id AND m.from_offset <= :at AND m.to_offset > :at
+                AND e.from_offset <= :at AND e.to_offset > :at
+                AND e.project IN (SELECT value FROM json_each(:scope))))"
+    };
+}
+pub(super) use in_sight;
+
 /// A filter's values as a JSON array for `json_each`, or NULL where the filter is not set.
 pub(super) fn one_of<'a, T, V: serde::Serialize>(
     values: &'a [T],
