@@ -11,42 +11,65 @@ use super::OPEN;
 use super::context::Apply;
 use crate::model::ResourceId;
 
-/// What owns a resource, as far as it has arrived. An edge of kind 0 owns.
+/// The far ends of edges of kind 0, which own, that the resource itself declares in a direction.
+macro_rules! declared {
+    (by_uid, $outward:literal) => {
+        concat!(
+            "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> ''
+                JOIN resource me ON me.id = e.declared_by
+                JOIN resource far ON far.uid = f.uid AND far.cluster_id = me.cluster_id
+            WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = ",
+            $outward
+        )
+    };
+    (by_address, $outward:literal) => {
+        concat!(
+            "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
+                JOIN resource far ON far.kind_id = f.kind_id AND far.namespace = f.namespace AND far.name = f.name
+            WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = ",
+            $outward
+        )
+    };
+}
+
+/// Who declares such edges to the resource in a direction.
+macro_rules! declarers {
+    (by_uid, $outward:literal) => {
+        concat!(
+            "SELECT it.id FROM resource me JOIN far f ON f.uid = me.uid AND f.uid <> ''
+                JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = ",
+            $outward,
+            " JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
+            WHERE me.id = ?1 AND e.to_offset = ?2"
+        )
+    };
+    (by_address, $outward:literal) => {
+        concat!(
+            "SELECT e.declared_by FROM resource me JOIN far f
+                    ON f.kind_id = me.kind_id AND f.name = me.name AND f.namespace = me.namespace AND f.uid = ''
+                JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = ",
+            $outward,
+            " WHERE me.id = ?1 AND e.to_offset = ?2"
+        )
+    };
+}
+
+/// What owns a resource, as far as it has arrived.
 const OWNERS: [&str; 5] = [
-    "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> '' JOIN resource me ON me.id = e.declared_by
-        JOIN resource far ON far.uid = f.uid AND far.cluster_id = me.cluster_id
-        WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 0",
-    "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
-        JOIN resource far ON far.kind_id = f.kind_id AND far.namespace = f.namespace AND far.name = f.name
-        WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 0",
-    "SELECT it.id FROM resource me JOIN far f ON f.uid = me.uid AND f.uid <> ''
-        JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 1
-        JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
-        WHERE me.id = ?1 AND e.to_offset = ?2",
-    "SELECT e.declared_by FROM resource me JOIN far f
-            ON f.kind_id = me.kind_id AND f.name = me.name AND f.namespace = me.namespace AND f.uid = ''
-        JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 1
-        WHERE me.id = ?1 AND e.to_offset = ?2",
+    declared!(by_uid, 0),
+    declared!(by_address, 0),
+    declarers!(by_uid, 1),
+    declarers!(by_address, 1),
     "SELECT s.declared_by FROM selected s
         WHERE s.resource_id = ?1 AND s.to_offset = ?2 AND s.kind = 0 AND s.outward = 1",
 ];
 
 /// What a resource owns.
 const OWNED: [&str; 5] = [
-    "SELECT it.id FROM resource me JOIN far f ON f.uid = me.uid AND f.uid <> ''
-        JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 0
-        JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
-        WHERE me.id = ?1 AND e.to_offset = ?2",
-    "SELECT e.declared_by FROM resource me JOIN far f
-            ON f.kind_id = me.kind_id AND f.name = me.name AND f.namespace = me.namespace AND f.uid = ''
-        JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 0
-        WHERE me.id = ?1 AND e.to_offset = ?2",
-    "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> '' JOIN resource me ON me.id = e.declared_by
-        JOIN resource far ON far.uid = f.uid AND far.cluster_id = me.cluster_id
-        WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 1",
-    "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
-        JOIN resource far ON far.kind_id = f.kind_id AND far.namespace = f.namespace AND far.name = f.name
-        WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 1",
+    declarers!(by_uid, 0),
+    declarers!(by_address, 0),
+    declared!(by_uid, 1),
+    declared!(by_address, 1),
     "SELECT s.resource_id FROM selected s
         WHERE s.declared_by = ?1 AND s.to_offset = ?2 AND s.kind = 0 AND s.outward = 1",
 ];

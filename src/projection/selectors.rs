@@ -34,8 +34,11 @@ pub(super) fn declare(
     edges: &[EdgeRef],
 ) -> rusqlite::Result<Vec<ResourceId>> {
     let mut wanted = BTreeSet::new();
-    for edge in edges {
-        wanted.extend(row(at, id, edge)?);
+    if edges.iter().any(|edge| matches!(edge.far, Far::Matching { .. })) {
+        let cluster = cluster_of(at, id)?;
+        for edge in edges {
+            wanted.extend(row(at, cluster, edge)?);
+        }
     }
     let held = declared_by(at, id)?;
     if held.iter().map(|(_, row)| row).eq(&wanted) {
@@ -57,9 +60,8 @@ pub(super) fn declare(
     exchange(at, Side::Declarer(id), &selected)
 }
 
-fn row(at: &mut Apply<'_>, id: ResourceId, edge: &EdgeRef) -> rusqlite::Result<Option<Row>> {
+fn row(at: &mut Apply<'_>, cluster: i64, edge: &EdgeRef) -> rusqlite::Result<Option<Row>> {
     let Far::Matching { kind, namespace, selector } = &edge.far else { return Ok(None) };
-    let cluster = cluster_of(at, id)?;
     Ok(Some(Row {
         kind: edge_kind_to_i64(edge.kind),
         outward: edge.direction == Direction::ToFar,
