@@ -1,7 +1,7 @@
 //! The newest Events of an environment or a resource, as its page shows them.
 
 use super::shell::{Shell, Time};
-use crate::api::request::encode;
+use super::tree::resource_href;
 use crate::kube_event::EventType;
 use crate::model::Timestamp;
 use crate::present::visible;
@@ -33,10 +33,7 @@ pub(super) struct Line {
 
 pub(super) fn lines(shell: &Shell, events: &[FoldedEvent], now: Timestamp) -> Vec<Line> {
     let shown = |text: &str| visible(text).into_owned();
-    let at = if shell.past() { format!("{}&", shell.keep) } else { "?".into() };
-    let href = |event: &FoldedEvent| {
-        format!("/resources/{}{at}cluster={}", encode(event.uid.as_str()), encode(&event.key.cluster))
-    };
+    let href = |event: &FoldedEvent| resource_href(shell, &event.uid, &event.key.cluster);
     let line = |event: &FoldedEvent| Line {
         warning: event.r#type != EventType::Normal.as_str(),
         r#type: shown(&event.r#type),
