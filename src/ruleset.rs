@@ -65,11 +65,6 @@ impl RuleSet {
         let of_kind = |exception: &Exception| exception.kind.as_ref().is_none_or(|of| of.matches(kind));
         !self.exceptions.iter().any(|exception| of_kind(exception) && exception.labels.matches(&label))
     }
-
-    /// Whether labels decide what counts.
-    pub fn asks_for_labels(&self) -> bool {
-        self.exceptions.iter().any(|exception| !exception.labels.is_empty())
-    }
 }
 
 #[cfg(test)]

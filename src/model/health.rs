@@ -82,6 +82,11 @@ pub const fn attention(health: Option<Health>) -> u8 {
     }
 }
 
+/// Which of two needs [`attention`] more; the first where both need it alike.
+pub fn more_urgent(one: Option<Health>, other: Option<Health>) -> Option<Health> {
+    if attention(other) < attention(one) { other } else { one }
+}
+
 /// What was found about one object, and by which rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {

@@ -20,7 +20,7 @@ pub use change::{
     CatalogFact, Change, ChangedBy, ClusterSpec, CoverageMark, CoverageState, DeletionCause, Record,
 };
 pub use environment::{EnvironmentSpec, Target, Tier};
-pub use health::{Health, HealthCounts, Verdict, attention};
+pub use health::{Health, HealthCounts, Verdict, attention, more_urgent};
 pub use ids::{EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
 pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
 pub use kind_pattern::KindPattern;

@@ -81,7 +81,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::model::{
         CoverageState, EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Timestamp, Uid,
-        WatchKey, attention,
+        WatchKey, more_urgent,
     };
     use crate::query::{
         Below, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, GraphNode, Group,
@@ -207,8 +207,7 @@ pub(crate) mod tests {
                     Some(one) => one.total += 1,
                     None => below.kinds.push(KindBelow { kind, total: 1, health: nodes[child].health }),
                 }
-                let healths = [below.health, nodes[child].health];
-                below.health = healths.into_iter().min_by_key(|health| attention(*health)).flatten();
+                below.health = more_urgent(below.health, nodes[child].health);
             }
         }
         let uid = |parent: usize| nodes[parent].id.clone();

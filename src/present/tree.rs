@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::count_of;
-use crate::model::{Health, Kind, Uid, attention};
+use crate::model::{Health, Kind, Uid, attention, more_urgent};
 use crate::query::{Graph, GraphNode, Group};
 
 /// More siblings than this of one kind and health are gathered.
@@ -139,7 +139,7 @@ impl Tree {
 /// What needs attention most in a node and all below it, shown or not.
 fn worst(node: &GraphNode) -> Option<Health> {
     let below = node.below.as_ref().and_then(|below| below.health);
-    [node.resource.health, below].into_iter().min_by_key(|health| attention(*health)).flatten()
+    more_urgent(node.resource.health, below)
 }
 
 /// Where nodes stand, by uid; several clusters may hold the same one.

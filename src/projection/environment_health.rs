@@ -8,7 +8,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
-use super::{OPEN, health_from_i64, health_to_i64};
+use super::{OPEN, health_from_i64, health_to_i64, member_health_from_i64};
 use crate::model::{Health, HealthCounts, Timestamp};
 
 /// One row of health.
@@ -141,8 +141,8 @@ fn members(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Members> {
     let mut rows = statement.query([environment])?;
     let mut members = Members { counts: HealthCounts::default(), worst: None, settled: None };
     while let Some(row) = rows.next()? {
-        let (health, total, counted): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let health = (health >= 0).then(|| health_from_i64(health));
+        let (total, counted): (i64, i64) = (row.get(1)?, row.get(2)?);
+        let health = member_health_from_i64(row.get(0)?);
         *members.counts.slot(health) += u64::try_from(total).unwrap_or(0);
         if counted > 0 {
             members.worst = members.worst.max(health);

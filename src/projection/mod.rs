@@ -69,6 +69,16 @@ pub fn health_to_i64(health: crate::model::Health) -> i64 {
     health as i64
 }
 
+/// How the health of a member is kept in a column that may not be NULL: -1 where its kind has none.
+pub fn member_health_to_i64(health: Option<crate::model::Health>) -> i64 {
+    health.map_or(-1, health_to_i64)
+}
+
+/// The health of a member that such a column holds.
+pub fn member_health_from_i64(value: i64) -> Option<crate::model::Health> {
+    (value >= 0).then(|| health_from_i64(value))
+}
+
 /// The health a column holds; an unknown number reads as Unknown, never as something better.
 pub fn health_from_i64(value: i64) -> crate::model::Health {
     use crate::model::Health;

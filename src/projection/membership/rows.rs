@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::super::context::Apply;
-use super::super::{OPEN, health_from_i64, health_to_i64};
+use super::super::{OPEN, member_health_from_i64, member_health_to_i64};
 use super::Belonging;
 use crate::model::{Health, ResourceId};
 
@@ -36,11 +36,6 @@ impl Why {
     }
 }
 
-/// A health in a column that may not be NULL; -1 stands for none.
-fn health_column(health: Option<Health>) -> i64 {
-    health.map_or(-1, health_to_i64)
-}
-
 /// What a resource belongs to.
 pub(super) fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belonging> {
     let sql = "SELECT environment_id, why, owner_id, counted, health FROM membership
@@ -50,12 +45,11 @@ pub(super) fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belonging
     let mut held = Belonging::new();
     while let Some(row) = rows.next()? {
         let matches = row.get_ref(1)?.as_str()? == Why::Matches.as_str();
-        let health: i64 = row.get(4)?;
         let belongs = Belongs {
             why: if matches { Why::Matches } else { Why::Owned },
             owner: row.get::<_, Option<i64>>(2)?.map(ResourceId),
             counted: row.get(3)?,
-            health: (health >= 0).then(|| health_from_i64(health)),
+            health: member_health_from_i64(row.get(4)?),
         };
         held.insert(row.get(0)?, belongs);
     }
@@ -126,7 +120,7 @@ fn open(
         OPEN,
         kind,
         belongs.owner.map(|owner| owner.0),
-        health_column(belongs.health),
+        member_health_to_i64(belongs.health),
         belongs.why.as_str(),
         belongs.counted
     ])?;
@@ -144,7 +138,7 @@ fn count(
         "INSERT INTO member_count (environment_id, kind_id, health, total, counted) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT DO UPDATE SET total = total + excluded.total, counted = counted + excluded.counted";
     let counted = if belongs.counted { by } else { 0 };
-    let row = params![environment, kind, health_column(belongs.health), by, counted];
+    let row = params![environment, kind, member_health_to_i64(belongs.health), by, counted];
     at.connection.prepare_cached(sql)?.execute(row)?;
     at.touched.environments.insert(environment);
     Ok(())

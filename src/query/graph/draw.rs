@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
 use super::forest::Forest;
-use crate::model::{Health, HealthCounts, attention};
+use crate::model::{Health, HealthCounts, attention, more_urgent};
 use crate::query::types::Collapse;
 
 /// Of more siblings of one kind than this, only those that need attention most are shown one by one.
@@ -102,10 +102,7 @@ impl Drawing {
     fn add(&mut self, forest: &Forest, key: HeapKey, place: usize) {
         let heap = self.heaps.entry(key).or_default();
         *heap.counts.slot(forest.members[place].health) += 1;
-        heap.worst = match heap.counts.total() {
-            1 => forest.worst[place],
-            _ => [heap.worst, forest.worst[place]].into_iter().min_by_key(|&h| attention(h)).flatten(),
-        };
+        heap.worst = more_urgent(heap.worst, forest.worst[place]);
         self.heaped.insert(place, key);
         self.truncated = true;
     }

@@ -7,8 +7,8 @@
 use rusqlite::{Connection, named_params};
 
 use super::super::Result;
-use crate::model::{Health, HealthCounts, Offset, attention};
-use crate::projection::health_from_i64;
+use crate::model::{Health, HealthCounts, Offset, attention, more_urgent};
+use crate::projection::member_health_from_i64;
 
 /// A member, as lists and trees need it.
 #[derive(Clone, Debug)]
@@ -47,11 +47,10 @@ impl Forest {
         let mut rows = statement.query(named_params! { ":environment": environment, ":at": at.as_i64() })?;
         let (mut members, mut owners) = (Vec::new(), Vec::new());
         while let Some(row) = rows.next()? {
-            let health: i64 = row.get(2)?;
             members.push(Member {
                 id: row.get(0)?,
                 kind: row.get(1)?,
-                health: (health >= 0).then(|| health_from_i64(health)),
+                health: member_health_from_i64(row.get(2)?),
                 counted: row.get(3)?,
                 owner: None,
             });
@@ -79,8 +78,7 @@ impl Forest {
         let mut below = vec![HealthCounts::default(); members.len()];
         for &place in order.iter().rev() {
             let Some(owner) = members[place].owner else { continue };
-            worst[owner] =
-                [worst[owner], worst[place]].into_iter().min_by_key(|&health| attention(health)).flatten();
+            worst[owner] = more_urgent(worst[owner], worst[place]);
             let mut counts = below[place];
             *counts.slot(members[place].health) += 1;
             below[owner].add(counts);

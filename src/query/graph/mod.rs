@@ -7,7 +7,7 @@ mod why;
 
 pub(super) use why::why;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{Connection, named_params};
 
@@ -41,7 +41,7 @@ pub(super) fn get(
         Drawing::of(&forest, &Wanted { under, depth: filter.depth(), collapse: filter.collapse, limit });
     let numbers: Vec<i64> = drawing.shown.iter().map(|&place| forest.members[place].id).collect();
     let nodes = resources::with_numbers(view, moment.offset, &numbers)?;
-    let kinds = Kinds::load(view, &forest, &drawing)?;
+    let kinds = Kinds::load(view, &forest)?;
     let groups = groups(view, &forest, &drawing, &kinds)?;
     let edges = {
         let named = drawing.heaped.iter();
@@ -75,17 +75,12 @@ fn place_of(view: &Connection, forest: &Forest, uid: &Uid, cluster: Option<&str>
     Err(QueryError::NotFound { what: "resource", id: uid.to_string() })
 }
 
-/// Cluster and name of the kinds that are told of.
+/// Cluster and name of the kinds of all members: what is only counted is of them too.
 struct Kinds(HashMap<i64, (String, Kind)>);
 
 impl Kinds {
-    fn load(view: &Connection, forest: &Forest, drawing: &Drawing) -> Result<Self> {
-        let of_shown = drawing.shown.iter().map(|&place| forest.members[place].kind);
-        let mut numbers: Vec<i64> = drawing.heaps.keys().map(|(_, kind)| *kind).chain(of_shown).collect();
-        // Below what is shown there may be kinds that are not.
-        numbers.extend(forest.members.iter().map(|member| member.kind));
-        numbers.sort_unstable();
-        numbers.dedup();
+    fn load(view: &Connection, forest: &Forest) -> Result<Self> {
+        let numbers: BTreeSet<i64> = forest.members.iter().map(|member| member.kind).collect();
         let sql = r#"SELECT k.id, c.name, k."group", k.kind FROM json_each(:numbers) n
             JOIN kind k ON k.id = n.value JOIN cluster c ON c.id = k.cluster_id"#;
         let mut statement = view.prepare_cached(sql)?;
