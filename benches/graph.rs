@@ -5,7 +5,6 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +14,8 @@ use strandline::clock::SystemClock;
 use strandline::digest::Digest;
 use strandline::log::Observation;
 use strandline::model::{
-    At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Offset, ResourceVersion, Target, Tier, Uid,
+    At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, ResourceVersion, Source,
+    TargetSpec, Uid,
 };
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{Collapse, GraphFilter, PageRequest, Queries, ResourceFilter, ResourceOrder, Scope};
@@ -78,7 +78,7 @@ impl Crowd {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let log = Log::open(directory.path());
         let runtime = Runtime::new().expect("a runtime");
-        runtime.block_on(log.appender.declare(facts())).expect("the catalog is declared");
+        runtime.block_on(log.appender.declare(Source::Config, facts())).expect("the catalog is declared");
         let selector = json!({"spec": {"selector": {"app": "web"}}});
         let mut first = vec![object("Service", "web", "", selector, 1)];
         first.extend([
@@ -88,7 +88,8 @@ impl Crowd {
         first.extend(pods(count, 100, 1));
         log.append(first, BATCH);
         project(directory.path());
-        let past = runtime.block_on(log.appender.declare(facts())).expect("nothing is new").head;
+        let past =
+            runtime.block_on(log.appender.declare(Source::Config, facts())).expect("nothing is new").head;
         log.append(pods(count, 2, 2), BATCH);
         log.close();
         project(directory.path());
@@ -115,18 +116,16 @@ impl Crowd {
 }
 
 fn facts() -> Vec<CatalogFact> {
-    let target = Target { cluster: "bench".into(), namespace: "shop".into(), labels: BTreeMap::new() };
-    let environment = EnvironmentSpec {
-        id: id(),
-        project: "shop/web".into(),
-        name: "production".into(),
-        slug: "production".into(),
-        tier: Tier::Production,
-        region: "eu".into(),
-        targets: vec![target],
+    let target = TargetSpec {
+        cluster: "bench".into(),
+        namespace: "shop".into(),
+        labels: Some(Labels::new()),
+        ..TargetSpec::default()
     };
+    let environment =
+        EnvironmentSpec { id: id(), targets: vec![target], ..EnvironmentSpec::new("shop/web", "production") };
     let cluster = ClusterSpec { name: "bench".into(), region: "eu".into() };
-    vec![CatalogFact::Cluster(cluster), CatalogFact::Environment(environment)]
+    vec![CatalogFact::Cluster(cluster), CatalogFact::from(environment)]
 }
 
 fn project(directory: &Path) {

@@ -13,7 +13,7 @@ use strandline::cluster::{
 use strandline::config;
 use strandline::digest::Noise;
 use strandline::log::{LogError, LogWriter};
-use strandline::model::CatalogFact;
+use strandline::model::{CatalogFact, Source};
 use strandline::projection::{Projector, ProjectorError};
 use strandline::redact::Rules;
 use strandline::ruleset::RuleSet;
@@ -56,7 +56,7 @@ impl Follower {
         let rules = Arc::new(Rules { key: [7; 32], noise: Noise::default() });
         let (settings, watching) = (ClusterSettings::new("bench", rules), CancellationToken::new());
         let stats = Arc::clone(&settings.stats);
-        runtime.block_on(appender.declare(catalog(url)?))?;
+        runtime.block_on(appender.declare(Source::Config, catalog(url)?))?;
         let connection = runtime.block_on(connect(&ConnectSettings::new(Access::Url(url.to_owned()))))?;
         let watcher = Watcher { connection, namespaces: Vec::new() };
         let supervisor = runtime.spawn(supervise(settings, vec![watcher], appender, clock, watching.clone()));
@@ -123,6 +123,5 @@ fn catalog(url: &str) -> Result<Vec<CatalogFact>> {
         ));
     }
     let config = config::parse(&text, Path::new("bench.yaml"))?;
-    let clusters: Vec<_> = config.cluster_specs().map(CatalogFact::Cluster).collect();
-    Ok(clusters.into_iter().chain(config.environments.into_iter().map(CatalogFact::Environment)).collect())
+    Ok(config.catalog())
 }

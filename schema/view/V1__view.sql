@@ -136,22 +136,133 @@ CREATE TABLE selected (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX selected_by_resource ON selected (resource_id, to_offset);
 
--- Environments with the log's number; name_id is the name in addresses.
+-- Projects as the catalog declares them.
+CREATE TABLE project (
+    path           TEXT NOT NULL,
+    from_offset    INTEGER NOT NULL,
+    to_offset      INTEGER NOT NULL,
+    number         INTEGER,               -- GitLab's; NULL where it is not known
+    default_branch TEXT NOT NULL,
+    labels         TEXT NOT NULL,         -- JSON
+    source         TEXT NOT NULL,
+    PRIMARY KEY (path, from_offset)
+) STRICT, WITHOUT ROWID;
+
+-- Agents by their full name, path/to/project:agent-name.
+CREATE TABLE agent (
+    id            TEXT NOT NULL,
+    from_offset   INTEGER NOT NULL,
+    to_offset     INTEGER NOT NULL,
+    number        INTEGER,
+    cluster       TEXT NOT NULL,          -- empty where it is not known
+    configuration TEXT NOT NULL,
+    problem       TEXT NOT NULL,
+    source        TEXT NOT NULL,
+    PRIMARY KEY (id, from_offset)
+) STRICT, WITHOUT ROWID;
+
+-- Whom the present agents let see what they serve: members of these projects and groups, in lower case.
+CREATE TABLE agent_viewer (
+    path  TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    PRIMARY KEY (agent, path)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX agent_viewer_by_path ON agent_viewer (path);
+
+-- The view's numbers of environments: one for each name in addresses, for ever.
+CREATE TABLE environment_name (
+    id      INTEGER PRIMARY KEY,
+    name_id TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- What is declared of environments at present, from which all that follows is settled: by the catalog …
+CREATE TABLE environment_fact (
+    environment_id INTEGER PRIMARY KEY,
+    project        TEXT NOT NULL,
+    source         TEXT NOT NULL,
+    spec           TEXT NOT NULL          -- JSON
+) STRICT;
+CREATE INDEX environment_fact_by_project ON environment_fact (project);
+
+-- … by resources of clusters …
+CREATE TABLE declaration (
+    resource_id    INTEGER PRIMARY KEY,
+    environment_id INTEGER NOT NULL,
+    origin         TEXT NOT NULL,         -- JSON: the resource's address
+    project        TEXT NOT NULL,         -- the first of its projects, or else of its groups
+    name           TEXT NOT NULL,         -- the environment's
+    namespace      TEXT NOT NULL,
+    viewers        TEXT NOT NULL          -- JSON: paths of projects and groups
+) STRICT;
+CREATE INDEX declaration_by_environment ON declaration (environment_id);
+
+-- … and by the deployment that ended well last, and the last of those that an agent let.
+CREATE TABLE environment_deployment (
+    environment_id INTEGER NOT NULL,
+    deciding       INTEGER NOT NULL,      -- 1: the last that an agent let, which decides where the environment is
+    deployment_id  INTEGER NOT NULL,
+    finished_at    INTEGER NOT NULL,
+    project        TEXT NOT NULL,         -- whose job deployed
+    agent          TEXT NOT NULL,
+    namespace      TEXT NOT NULL,
+    PRIMARY KEY (environment_id, deciding)
+) STRICT, WITHOUT ROWID;
+
+-- Which environments have to be settled when an agent changes.
+CREATE TABLE environment_agent (
+    agent          TEXT NOT NULL,
+    environment_id INTEGER NOT NULL,
+    PRIMARY KEY (agent, environment_id)
+) STRICT, WITHOUT ROWID;
+
+-- Environments as all of that makes them; name_id is the name in addresses.
 CREATE TABLE environment (
-    id          INTEGER NOT NULL,
-    from_offset INTEGER NOT NULL,
-    to_offset   INTEGER NOT NULL,
-    name_id     TEXT NOT NULL,
-    project     TEXT NOT NULL,
-    name        TEXT NOT NULL,
-    slug        TEXT NOT NULL,
-    tier        TEXT NOT NULL,
-    region      TEXT NOT NULL,
-    targets     TEXT NOT NULL,            -- JSON
+    id           INTEGER NOT NULL,
+    from_offset  INTEGER NOT NULL,
+    to_offset    INTEGER NOT NULL,
+    name_id      TEXT NOT NULL,
+    project      TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    slug         TEXT NOT NULL,
+    tier         TEXT NOT NULL,
+    region       TEXT NOT NULL,
+    state        TEXT NOT NULL,
+    labels       TEXT NOT NULL,           -- JSON: its own and those of its project
+    targets      TEXT NOT NULL,           -- JSON
+    agents       TEXT NOT NULL,           -- JSON: those of its targets
+    viewers      TEXT NOT NULL,           -- JSON: paths whose members see it besides its project's
+    settings     TEXT NOT NULL,           -- JSON: what else is declared of it
+    declared_by  TEXT NOT NULL,           -- JSON
+    deployment   INTEGER,                 -- the last that ended well
     PRIMARY KEY (id, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX environment_by_name_id ON environment (name_id, to_offset);
 CREATE INDEX environment_by_project ON environment (project, name, to_offset);
+
+-- Every path of a project or group whose members ever saw an environment.
+CREATE TABLE viewer (
+    path TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE deployment (
+    id             INTEGER NOT NULL,      -- GitLab's number, or one of ours
+    from_offset    INTEGER NOT NULL,
+    to_offset      INTEGER NOT NULL,
+    environment_id INTEGER NOT NULL,
+    project        TEXT NOT NULL,         -- whose job deploys
+    status         TEXT NOT NULL,
+    spec           TEXT NOT NULL,         -- JSON: all that was said of it
+    observed_at    INTEGER NOT NULL,
+    PRIMARY KEY (id, from_offset)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deployment_by_environment ON deployment (environment_id, id, from_offset);
+
+-- Deployments that an agent's configuration authorises (seed 002).
+CREATE TABLE agent_deployment (
+    deployment_id        INTEGER PRIMARY KEY,
+    agent                TEXT NOT NULL,
+    kubernetes_namespace TEXT NOT NULL CHECK (length(kubernetes_namespace) <= 255)
+) STRICT;
 
 -- Where the resource groups of the present environments look, by place.
 CREATE TABLE target (

@@ -25,6 +25,8 @@ pub enum Code {
     BadPageToken,
     /// There is no such thing, or the caller may not see it.
     NotFound,
+    /// An agent that serves the environment does not let the caller in.
+    AgentAccessDenied,
     /// The method is not one of this address.
     MethodNotAllowed,
     /// Several resources share the uid.
@@ -43,12 +45,13 @@ pub enum Code {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 12] = [
+    pub const ALL: [Code; 13] = [
         Code::InvalidParameter,
         Code::MalformedRequest,
         Code::FutureMoment,
         Code::BadPageToken,
         Code::NotFound,
+        Code::AgentAccessDenied,
         Code::MethodNotAllowed,
         Code::AmbiguousUid,
         Code::UriTooLong,
@@ -84,6 +87,9 @@ impl Code {
             Code::FutureMoment => ("future_moment", StatusCode::BAD_REQUEST, "The moment lies in the future"),
             Code::BadPageToken => ("bad_page_token", StatusCode::BAD_REQUEST, "The page token is not valid"),
             Code::NotFound => ("not_found", StatusCode::NOT_FOUND, "Not found"),
+            Code::AgentAccessDenied => {
+                ("agent_access_denied", StatusCode::FORBIDDEN, "An agent does not let the caller in")
+            }
             Code::MethodNotAllowed => {
                 ("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED, "Method not allowed")
             }
@@ -219,6 +225,7 @@ impl From<QueryError> for Problem {
             QueryError::FutureOffset { .. } | QueryError::FutureTime { .. } => {
                 Problem::new(Code::FutureMoment, detail)
             }
+            QueryError::AgentDenied { .. } => Problem::new(Code::AgentAccessDenied, detail),
             QueryError::BadToken(_) => Problem::new(Code::BadPageToken, detail),
             QueryError::Building { .. } | QueryError::Damaged(_) => Problem::new(Code::ViewBuilding, detail),
             QueryError::Storage(cause) => {
@@ -235,7 +242,7 @@ impl From<QueryError> for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Kind, Offset, Timestamp, Uid};
+    use crate::model::{EnvironmentId, Kind, Offset, Timestamp, Uid};
 
     #[test]
     fn every_failure_of_a_query_has_its_code() {
@@ -251,6 +258,7 @@ mod tests {
         let cases = [
             (not_found, "not_found", 404),
             (ambiguous, "ambiguous_uid", 409),
+            (QueryError::AgentDenied { environment: EnvironmentId::new("x") }, "agent_access_denied", 403),
             (QueryError::FutureOffset { asked: offset, newest: offset }, "future_moment", 400),
             (QueryError::FutureTime { asked: now, now }, "future_moment", 400),
             (QueryError::BadToken("x"), "bad_page_token", 400),

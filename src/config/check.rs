@@ -1,6 +1,6 @@
 //! What the file says, checked and completed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde_saphyr::{Location, Spanned};
@@ -8,9 +8,7 @@ use serde_saphyr::{Location, Spanned};
 use super::file::{Environment, File};
 use super::{ClusterConfig, Config, DATA, LISTEN};
 use crate::mistake::{Mistake, closest};
-use crate::model::{EnvironmentId, EnvironmentSpec, Target, Tier, is_dns_label, slug};
-
-type Labels = BTreeMap<String, String>;
+use crate::model::{EnvironmentId, EnvironmentSpec, ProjectSpec, TargetSpec, Tier, is_dns_label};
 
 /// Checks the whole file; every mistake is told, not only the first.
 pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
@@ -22,7 +20,13 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let rules = check.rules(&file);
     if check.mistakes.is_empty() {
         let data = check.path(file.data.as_deref().unwrap_or(DATA));
-        Ok(Config { listen, hosts: file.hosts, data, clusters, environments, rules })
+        let projects = file.projects.iter().map(|project| ProjectSpec {
+            path: project.path.value.clone(),
+            number: Some(project.id),
+            ..ProjectSpec::default()
+        });
+        let projects = projects.collect();
+        Ok(Config { listen, hosts: file.hosts, data, clusters, projects, environments, rules })
     } else {
         check.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
         Err(check.mistakes)
@@ -77,13 +81,11 @@ impl Check {
     }
 
     fn environments(&mut self, file: &File, clusters: &[ClusterConfig]) -> Vec<EnvironmentSpec> {
-        let projects: HashMap<&str, u64> =
-            file.projects.iter().map(|project| (project.path.value.as_str(), project.id)).collect();
         let mut lines: HashMap<String, u64> = HashMap::new();
         let mut specs = Vec::new();
         for environment in &file.environments {
             let at = environment.name.referenced;
-            let spec = self.environment(environment, &projects, clusters);
+            let spec = self.environment(environment, clusters);
             if let Some(line) = lines.insert(spec.id.to_string(), at.line()) {
                 let message = format!("the environment `{}` stands in line {line} already", spec.id);
                 self.say(at, "duplicate", message).hint =
@@ -94,12 +96,7 @@ impl Check {
         specs
     }
 
-    fn environment(
-        &mut self,
-        environment: &Environment,
-        projects: &HashMap<&str, u64>,
-        clusters: &[ClusterConfig],
-    ) -> EnvironmentSpec {
+    fn environment(&mut self, environment: &Environment, clusters: &[ClusterConfig]) -> EnvironmentSpec {
         let (project, name) = (&environment.project.value, &environment.name.value);
         for (what, written) in [("project", &environment.project), ("name", &environment.name)] {
             if written.value.trim().is_empty() {
@@ -110,17 +107,13 @@ impl Check {
                 );
             }
         }
-        let slug = slug(name);
-        let default = default_labels(projects.get(project.as_str()), &slug);
-        let targets = self.targets(environment, &default, clusters);
+        let tier = self.tier(environment);
         EnvironmentSpec {
             id: self.id(environment),
-            tier: self.tier(environment),
-            region: region(environment, &targets, clusters),
-            project: project.clone(),
-            name: name.clone(),
-            slug,
-            targets,
+            tier,
+            region: environment.region.clone().unwrap_or_default(),
+            targets: self.targets(environment, clusters),
+            ..EnvironmentSpec::new(project, name)
         }
     }
 
@@ -144,12 +137,7 @@ impl Check {
         })
     }
 
-    fn targets(
-        &mut self,
-        environment: &Environment,
-        default: &Labels,
-        clusters: &[ClusterConfig],
-    ) -> Vec<Target> {
+    fn targets(&mut self, environment: &Environment, clusters: &[ClusterConfig]) -> Vec<TargetSpec> {
         let at = environment.name.referenced;
         let mut written = Vec::new();
         match (&environment.cluster, &environment.namespace) {
@@ -173,10 +161,11 @@ impl Check {
             self.known_cluster(cluster, clusters);
             self.namespace(namespace);
             self.watched_namespace(cluster, namespace, clusters);
-            targets.push(Target {
+            targets.push(TargetSpec {
                 cluster: cluster.value.clone(),
                 namespace: namespace.value.clone(),
-                labels: labels.clone().unwrap_or_else(|| default.clone()),
+                labels: labels.clone(),
+                ..TargetSpec::default()
             });
         }
         targets
@@ -213,30 +202,4 @@ impl Check {
         let message = format!("there is no cluster `{}`", cluster.value);
         self.say(cluster.referenced, "unknown_cluster", message).hint = Some(hint);
     }
-}
-
-/// GitLab's two labels where the project's id is known, else none: the whole namespace.
-fn default_labels(project: Option<&u64>, slug: &str) -> Labels {
-    let Some(id) = project else { return Labels::new() };
-    let labels =
-        [("app.gitlab.com/project_id", id.to_string()), ("app.gitlab.com/environment_slug", slug.to_owned())];
-    labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-/// The environment's own word, else its name's (`production/us-region`), else that of its clusters where they
-/// agree.
-fn region(environment: &Environment, targets: &[Target], clusters: &[ClusterConfig]) -> String {
-    if let Some(region) = &environment.region {
-        return region.clone();
-    }
-    let from_name =
-        environment.name.value.rsplit_once('/').and_then(|(_, last)| last.strip_suffix("-region"));
-    if let Some(region) = from_name.filter(|region| !region.is_empty()) {
-        return region.to_owned();
-    }
-    let region_of =
-        |name: &str| clusters.iter().find(|cluster| cluster.name == name).map(|c| c.region.clone());
-    let mut regions: Vec<String> = targets.iter().filter_map(|target| region_of(&target.cluster)).collect();
-    regions.dedup();
-    if regions.len() == 1 { regions.swap_remove(0) } else { String::new() }
 }

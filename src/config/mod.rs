@@ -22,7 +22,7 @@ pub use scripts::{ReadScriptsError, read_all_scripts, read_customizations, read_
 
 use crate::edges::{MAX_RELATIONS_BYTES, RelationError, Relations};
 use crate::mistake::of_syntax;
-use crate::model::{ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector};
+use crate::model::{CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector, ProjectSpec};
 use crate::ruleset::RuleSet;
 
 /// The address listened on when none is given: this machine only.
@@ -42,6 +42,8 @@ pub struct Config {
     pub data: PathBuf,
     /// Clusters to watch.
     pub clusters: Vec<ClusterConfig>,
+    /// Projects.
+    pub projects: Vec<ProjectSpec>,
     /// Environments.
     pub environments: Vec<EnvironmentSpec>,
     /// How objects are judged and counted.
@@ -111,9 +113,13 @@ pub enum ClusterAccess {
 }
 
 impl Config {
-    /// The clusters as the catalog declares them.
-    pub fn cluster_specs(&self) -> impl Iterator<Item = ClusterSpec> {
-        self.clusters.iter().map(|c| ClusterSpec { name: c.name.clone(), region: c.region.clone() })
+    /// All that it declares for the catalog.
+    pub fn catalog(&self) -> Vec<CatalogFact> {
+        let cluster = |c: &ClusterConfig| ClusterSpec { name: c.name.clone(), region: c.region.clone() };
+        let clusters = self.clusters.iter().map(|config| CatalogFact::Cluster(cluster(config)));
+        let projects = self.projects.iter().cloned().map(CatalogFact::Project);
+        let environments = self.environments.iter().cloned().map(CatalogFact::from);
+        clusters.chain(projects).chain(environments).collect()
     }
 }
 

@@ -46,16 +46,15 @@ environments:
     assert_eq!(
         told,
         [
-            ("shop.web.production.us-region", Tier::Production, "us"),
-            ("shop.web.review.fix-login", Tier::Development, "eu"),
+            ("shop.web.production.us-region", Tier::Production, ""),
+            ("shop.web.review.fix-login", Tier::Development, ""),
             ("other.live", Tier::Production, ""),
         ]
     );
     let labels = &config.environments[0].targets[0].labels;
-    assert_eq!(labels["app.gitlab.com/project_id"], "42");
-    assert_eq!(labels["app.gitlab.com/environment_slug"], "production-us-reg-qbeygu");
-    assert_eq!(config.environments[1].targets[0].labels.len(), 1);
-    assert!(config.environments[2].targets.iter().all(|target| target.labels.is_empty()));
+    assert_eq!(*labels, None, "GitLab's own");
+    assert_eq!(config.environments[1].targets[0].labels.as_ref().map(|labels| labels.len()), Some(1));
+    assert!(config.environments[2].targets.iter().all(|target| target.labels.is_none()));
     assert!(read("{}").unwrap().clusters.is_empty());
 }
 

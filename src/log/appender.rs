@@ -1,15 +1,18 @@
 //! The way into the log: a bounded queue whose other end is the writer's thread.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use tokio::sync::{mpsc, oneshot};
 
 use super::append::{AppendError, Appended, Batch, Begin, Identified, Session};
-use crate::model::{CatalogFact, CoverageMark, Timestamp, WatchKey};
+use super::catalog::{Catalog, CatalogChange, Decision};
+use super::error::LogError;
+use crate::model::{CatalogFact, CoverageMark, Source, Timestamp, WatchKey};
 
 /// How many requests wait for the writer; whoever finds the queue full waits, and nothing is dropped.
 const QUEUE: usize = 256;
 
 /// What the writer is asked for.
-#[derive(Debug)]
 pub(super) enum Request {
     Begin(Begin),
     Append(Batch),
@@ -17,7 +20,8 @@ pub(super) enum Request {
     Dismiss { mark: CoverageMark, unfollow: bool },
     Identify { cluster: String, uid: String },
     Watches(String),
-    Declare(Vec<CatalogFact>),
+    Declare(Source, Vec<CatalogFact>),
+    Decide(Source, Decision),
 }
 
 /// What the writer answers, after the commit.
@@ -30,7 +34,6 @@ pub(super) enum Reply {
 }
 
 /// A request and where its answer goes.
-#[derive(Debug)]
 pub(super) struct Queued {
     pub(super) request: Request,
     pub(super) reply: oneshot::Sender<Result<Reply, AppendError>>,
@@ -121,11 +124,36 @@ impl Appender {
         }
     }
 
-    /// Makes the catalog hold exactly these facts: declares what is new or differs, withdraws what is missing.
+    /// Makes a source declare exactly these facts: declares what is new or differs, withdraws what is missing. What
+    /// another source declared under the same name is this one's from now on.
     ///
     /// # Errors
     /// When the log is closed or failed.
-    pub async fn declare(&self, facts: Vec<CatalogFact>) -> Result<Appended, AppendError> {
-        self.write(Request::Declare(facts)).await
+    pub async fn declare(&self, source: Source, facts: Vec<CatalogFact>) -> Result<Appended, AppendError> {
+        self.write(Request::Declare(source, facts)).await
+    }
+
+    /// Lets a decision look at the catalog as it stands and writes what it says, with nothing in between; returns what
+    /// it tells besides once all is durable.
+    ///
+    /// The decision runs on the writer's thread, so it has to be quick, and where the disk is full it is asked again.
+    ///
+    /// # Errors
+    /// When the log is closed or failed.
+    pub async fn decide<T: Send + 'static>(
+        &self,
+        source: Source,
+        decision: impl Fn(&mut Catalog<'_, '_>) -> Result<(Vec<CatalogChange>, T), LogError> + Send + 'static,
+    ) -> Result<(Appended, T), AppendError> {
+        let told = Arc::new(Mutex::new(None));
+        let tell = Arc::clone(&told);
+        let decision: Decision = Box::new(move |catalog| {
+            let (changes, value) = decision(catalog)?;
+            *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+            Ok(changes)
+        });
+        let appended = self.write(Request::Decide(source, decision)).await?;
+        let value = told.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok((appended, value.ok_or(AppendError::Closed)?))
     }
 }

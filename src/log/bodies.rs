@@ -90,7 +90,11 @@ impl Bodies {
     }
 
     /// The text of a keyframe: kept, or else read again.
-    fn text_of(&mut self, connection: &Connection, offset: Offset) -> Result<Option<Arc<str>>, LogError> {
+    pub(super) fn text_of(
+        &mut self,
+        connection: &Connection,
+        offset: Offset,
+    ) -> Result<Option<Arc<str>>, LogError> {
         if let Some(text) = self.keyframes.get(offset) {
             return Ok(Some(text));
         }

@@ -9,6 +9,7 @@
 mod append;
 mod appender;
 mod bodies;
+mod catalog;
 mod chain;
 mod draft;
 mod error;
@@ -28,6 +29,7 @@ mod tests;
 pub use crate::redact::Observation;
 pub use append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Observed, Phase, Session};
 pub use appender::Appender;
+pub use catalog::{Catalog, CatalogChange, Standing};
 pub use error::LogError;
 pub use open::{LogState, inspect};
 pub use reader::{Cursor, LogReader};

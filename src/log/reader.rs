@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
+use super::catalog::Declared;
 use super::chain::{self, Hash, Link};
 use super::error::LogError;
 use super::file;
@@ -13,7 +14,7 @@ use super::keyframes::Keyframes;
 use super::types::{self, ChangeType};
 use crate::delta::{Codec, Dictionary};
 use crate::model::{
-    CatalogFact, Change, DeletionCause, Kind, Offset, Record, ResourceId, ResourceKey, ResourceVersion,
+    CatalogKind, Change, DeletionCause, Kind, Offset, Record, ResourceId, ResourceKey, ResourceVersion,
     Timestamp, Uid,
 };
 
@@ -343,11 +344,13 @@ impl LogReader {
                 }
                 ChangeType::Coverage => Change::Coverage(serde_json::from_str(&text).map_err(unreadable)?),
                 ChangeType::Declared => {
-                    let fact: CatalogFact = serde_json::from_str(&text).map_err(unreadable)?;
-                    Change::Declared { id, fact }
+                    let Declared { source, fact } = serde_json::from_str(&text).map_err(unreadable)?;
+                    Change::Declared { id, source, fact }
                 }
                 ChangeType::Withdrawn => {
-                    Change::Withdrawn { id, kind: row.key.kind.clone(), name: row.key.name.clone() }
+                    let kind = CatalogKind::of(&row.key.kind)
+                        .ok_or_else(|| row.damaged("its kind is not one of the catalog"))?;
+                    Change::Withdrawn { id, kind, name: row.key.name.clone() }
                 }
             };
         Ok(Record { offset: row.offset, observed_at: Timestamp::from_micros(row.observed_at), change })

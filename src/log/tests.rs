@@ -15,7 +15,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::digest::Digest;
 use crate::model::{
     CatalogFact, Change, ClusterSpec, CoverageMark, CoverageState, DeletionCause, EVENT_DOORS, Kind, Offset,
-    ResourceVersion, Timestamp, Uid, WatchKey,
+    ResourceVersion, Source, Timestamp, Uid, WatchKey,
 };
 
 mod order;
@@ -224,10 +224,11 @@ async fn the_catalog_and_coverage_are_changes_and_repeat_nothing() {
         reason: reason.into(),
         message: String::new(),
     };
-    log.appender.declare(vec![cluster("one", "eu"), cluster("two", "us")]).await.unwrap();
-    let again = log.appender.declare(vec![cluster("two", "us"), cluster("one", "eu")]).await.unwrap();
+    log.appender.declare(Source::Config, vec![cluster("one", "eu"), cluster("two", "us")]).await.unwrap();
+    let again =
+        log.appender.declare(Source::Config, vec![cluster("two", "us"), cluster("one", "eu")]).await.unwrap();
     assert_eq!((again.written, again.unchanged), (0, 2));
-    log.appender.declare(vec![cluster("one", "us")]).await.unwrap();
+    log.appender.declare(Source::Config, vec![cluster("one", "us")]).await.unwrap();
     log.appender.mark(mark(CoverageState::Watched, "")).await.unwrap();
     log.appender.mark(mark(CoverageState::Watched, "")).await.unwrap();
     log.appender.mark(mark(CoverageState::Gap, "forbidden")).await.unwrap();
@@ -235,7 +236,7 @@ async fn the_catalog_and_coverage_are_changes_and_repeat_nothing() {
     let session = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     log.appender.append(batch(session.epoch, Phase::ListEnd, vec![], "3")).await.unwrap();
     log.stop();
-    let expected = ["declared one", "declared two", "declared one", "withdrawn two", "Watched", "Gap"];
+    let expected = ["declared one", "declared two", "withdrawn two", "declared one", "Watched", "Gap"];
     assert_eq!(told(dir.path()), expected);
 }
 
@@ -312,13 +313,13 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(inspect(dir.path()).unwrap(), None);
     let running = start(dir.path());
-    let written = running.appender.declare(Vec::new()).await;
+    let written = running.appender.declare(Source::Config, Vec::new()).await;
     assert!(written.is_ok());
-    assert_eq!(inspect(dir.path()).unwrap(), Some(LogState { schema: 2, head: Offset::ZERO }));
+    assert_eq!(inspect(dir.path()).unwrap(), Some(LogState { schema: 3, head: Offset::ZERO }));
     running.stop();
     filled(dir.path()).await;
     let before = std::fs::read_dir(dir.path()).unwrap().count();
-    assert_eq!(inspect(dir.path()).unwrap(), Some(LogState { schema: 2, head: Offset::new(40) }));
+    assert_eq!(inspect(dir.path()).unwrap(), Some(LogState { schema: 3, head: Offset::new(40) }));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), before, "a look leaves nothing behind");
     std::fs::remove_file(dir.path().join("log.db")).unwrap();
     let lost = inspect(dir.path()).unwrap_err();
@@ -343,7 +344,7 @@ async fn a_newer_or_untrustworthy_schema_is_refused() {
     let damages = [
         (
             "UPDATE refinery_schema_history SET version = 99 WHERE version = 2",
-            "has schema 99, this program knows 2",
+            "has schema 99, this program knows 3",
         ),
         ("UPDATE refinery_schema_history SET applied_on = 'yesterday'", "schema history is damaged"),
         ("UPDATE refinery_schema_history SET checksum = 'x'", "schema history is damaged"),

@@ -1,18 +1,17 @@
 //! Turns what watches saw into changes, within the writer's transaction.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::append::{AppendError, Appended, Batch, Epoch, Observed, Phase};
 use super::bodies::Bodies;
-use super::chain::{self, Hash};
+use super::chain::Hash;
 use super::draft::Draft;
 use super::error::LogError;
 use super::ids::{self, Ids};
 use super::runs::Run;
 use super::types::ChangeType;
 use crate::model::{
-    CatalogFact, CoverageMark, DeletionCause, Kind, Offset, ResourceKey, ResourceVersion, Timestamp, Uid,
-    WatchKey,
+    CoverageMark, DeletionCause, Offset, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey,
 };
 use crate::redact::Observation;
 
@@ -217,7 +216,7 @@ impl Write<'_> {
         Ok(1)
     }
 
-    fn bury(&self, subject: i64) -> Result<()> {
+    pub(super) fn bury(&self, subject: i64) -> Result<()> {
         self.connection.prepare_cached("DELETE FROM live WHERE subject_id = ?1")?.execute([subject])?;
         Ok(())
     }
@@ -261,61 +260,11 @@ impl Write<'_> {
     pub(super) fn mark(&mut self, mark: &CoverageMark) -> Result<Appended> {
         let key = key_of(&mark.watch, &mark.watch.namespace, "");
         let said = format!("{:?} {}", mark.state, mark.reason);
-        let written = self.fact(ChangeType::Coverage, &key, &to_json(mark), &said)?;
+        let written = self.fact(ChangeType::Coverage, &key, &to_json(mark), &said)?.is_some();
         Ok(self.appended(usize::from(written), usize::from(!written)))
     }
 
-    /// Makes the catalog hold exactly `facts`.
-    pub(super) fn declare(&mut self, facts: &[CatalogFact]) -> Result<Appended> {
-        let (mut written, mut unchanged) = (0, 0);
-        let mut held = self.catalog()?;
-        for fact in facts {
-            let key = catalog_key(fact.kind(), fact.name());
-            held.retain(|(_, other)| *other != key);
-            let body = to_json(fact);
-            if self.fact(ChangeType::Declared, &key, &body, &body)? { written += 1 } else { unchanged += 1 }
-        }
-        for (subject, key) in held {
-            self.write(Draft::bare(ChangeType::Withdrawn, subject, &key))?;
-            self.bury(subject)?;
-            written += 1;
-        }
-        Ok(self.appended(written, unchanged))
-    }
-
-    fn catalog(&self) -> Result<Vec<(i64, ResourceKey)>> {
-        let sql = r#"SELECT s.id, k."group", k.kind, s.name FROM live l JOIN subject s ON s.id = l.subject_id
-            JOIN kind k ON k.id = s.kind_id WHERE k.cluster = '' ORDER BY s.id"#;
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([], |row| {
-            let kind = Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?);
-            Ok((row.get(0)?, catalog_key(kind, &row.get::<_, String>(3)?)))
-        })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
-    }
-
-    /// Writes a fact unless what it says was said last; tells whether it was written.
-    fn fact(&mut self, r#type: ChangeType, key: &ResourceKey, body: &str, said: &str) -> Result<bool> {
-        let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
-        let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, "")?;
-        let digest = chain::body_hash(said);
-        let known: Option<[u8; 16]> = self
-            .connection
-            .prepare_cached("SELECT digest FROM live WHERE subject_id = ?1")?
-            .query_row([subject], |row| row.get(0))
-            .optional()?;
-        if known == Some(digest) {
-            return Ok(false);
-        }
-        let packed = self.state.bodies.fact(body)?;
-        self.write(Draft { body, packed: Some(packed), ..Draft::bare(r#type, subject, key) })?;
-        let sql = "INSERT OR REPLACE INTO live (subject_id, resource_version, digest, deltas, seen_epoch)
-            VALUES (?1, '', ?2, 0, 0)";
-        self.connection.prepare_cached(sql)?.execute(params![subject, digest])?;
-        Ok(true)
-    }
-
-    fn appended(&self, written: usize, unchanged: usize) -> Appended {
+    pub(super) fn appended(&self, written: usize, unchanged: usize) -> Appended {
         Appended { head: self.state.head, written, unchanged, ..Appended::default() }
     }
 }
@@ -342,11 +291,7 @@ fn key_of(watch: &WatchKey, namespace: &str, name: &str) -> ResourceKey {
     }
 }
 
-fn catalog_key(kind: Kind, name: &str) -> ResourceKey {
-    ResourceKey { cluster: String::new(), kind, namespace: String::new(), name: name.to_owned() }
-}
-
-fn to_json(value: &impl serde::Serialize) -> String {
+pub(super) fn to_json(value: &impl serde::Serialize) -> String {
     // Our own plain structures have text keys only, so this cannot fail; were it to, the reader would say so.
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -201,7 +201,8 @@ impl LogWriter {
                 Request::Dismiss { mark, unfollow } => Ok(Reply::Appended(write.dismiss(mark, *unfollow)?)),
                 Request::Identify { cluster, uid } => Ok(Reply::Identified(write.identify(cluster, uid)?)),
                 Request::Watches(cluster) => Ok(Reply::Watches(write.watches(cluster)?)),
-                Request::Declare(facts) => Ok(Reply::Appended(write.declare(facts)?)),
+                Request::Declare(source, facts) => Ok(Reply::Appended(write.declare(*source, facts)?)),
+                Request::Decide(source, decision) => write.decide(*source, decision)?.map(Reply::Appended),
             });
         }
         transaction.commit()?;

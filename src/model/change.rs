@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    EnvironmentSpec, Kind, Offset, ResourceId, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey,
+    CatalogFact, CatalogKind, Offset, ResourceId, ResourceKey, ResourceVersion, Source, Timestamp, Uid,
+    WatchKey,
 };
 
 /// One change as it stands in the log.
@@ -53,8 +54,10 @@ pub enum Change {
     Coverage(CoverageMark),
     /// The catalog holds this from now on.
     Declared {
-        /// The log's number of the declared thing; constant while it exists under this name.
+        /// The log's number of the declared thing; constant under this name.
         id: ResourceId,
+        /// By whom.
+        source: Source,
         /// What is declared.
         fact: CatalogFact,
     },
@@ -62,8 +65,8 @@ pub enum Change {
     Withdrawn {
         /// The log's number of the thing.
         id: ResourceId,
-        /// `Cluster` or `Environment`, in the group [`CatalogFact::GROUP`].
-        kind: Kind,
+        /// What it was about.
+        kind: CatalogKind,
         /// The name under which it was declared.
         name: String,
     },
@@ -164,45 +167,4 @@ impl FromStr for CoverageState {
             format!("`{text}` is not a state of coverage; it is one of watched, gap, excluded")
         })
     }
-}
-
-/// A fact of the catalog, declared as a whole under its name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum CatalogFact {
-    /// A cluster that is watched.
-    Cluster(ClusterSpec),
-    /// An environment with its resource group.
-    Environment(EnvironmentSpec),
-}
-
-impl CatalogFact {
-    /// The group under which the log files facts of the catalog.
-    pub const GROUP: &'static str = "catalog.strandline";
-
-    /// The kind under which the log files this fact.
-    pub fn kind(&self) -> Kind {
-        let kind = match self {
-            CatalogFact::Cluster(_) => "Cluster",
-            CatalogFact::Environment(_) => "Environment",
-        };
-        Kind::new(Self::GROUP, kind)
-    }
-
-    /// The name under which it is declared.
-    pub fn name(&self) -> &str {
-        match self {
-            CatalogFact::Cluster(cluster) => &cluster.name,
-            CatalogFact::Environment(environment) => environment.id.as_str(),
-        }
-    }
-}
-
-/// A cluster as the configuration declares it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClusterSpec {
-    /// Its name, unique in the installation.
-    pub name: String,
-    /// Where it runs; empty when not said.
-    pub region: String,
 }

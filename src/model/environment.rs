@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::EnvironmentId;
+use super::{AgentId, EnvironmentId, ResourceKey, Source, Timestamp, slug};
 
 /// GitLab's five deployment tiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// Serves users.
@@ -21,6 +21,7 @@ pub enum Tier {
     /// Serves developers.
     Development,
     /// None of these.
+    #[default]
     Other,
 }
 
@@ -74,8 +75,78 @@ impl FromStr for Tier {
     }
 }
 
-/// An environment and, one to one, the parameters of its resource group.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Whether an environment is in use, in GitLab's words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EnvironmentState {
+    /// In use.
+    #[default]
+    Available,
+    /// Being taken down.
+    Stopping,
+    /// No longer in use: it holds no resources any more, but what it held stays known.
+    Stopped,
+}
+
+impl EnvironmentState {
+    /// All of them.
+    pub const ALL: [EnvironmentState; 3] =
+        [EnvironmentState::Available, EnvironmentState::Stopping, EnvironmentState::Stopped];
+
+    /// The word for it everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            EnvironmentState::Available => "available",
+            EnvironmentState::Stopping => "stopping",
+            EnvironmentState::Stopped => "stopped",
+        }
+    }
+}
+
+impl fmt::Display for EnvironmentState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for EnvironmentState {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        EnvironmentState::ALL.into_iter().find(|state| state.as_str() == text).ok_or_else(|| {
+            format!("`{text}` is not a state of environments; it is one of available, stopping, stopped")
+        })
+    }
+}
+
+/// What GitLab knows of an environment besides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvironmentSettings {
+    /// GitLab's number of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
+    /// Where users reach what runs in it; empty when not said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub external_url: String,
+    /// Whether it comes and goes with a branch, as review apps do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dynamic: bool,
+    /// When GitLab means to stop it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_stop_at: Option<Timestamp>,
+    /// The agent that its settings name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_agent: Option<AgentId>,
+    /// The namespace that its settings name; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kubernetes_namespace: String,
+    /// The Flux resource that its settings name; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub flux_resource_path: String,
+}
+
+/// An environment as it is declared and, one to one, the parameters of its resource group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentSpec {
     /// The name in addresses and on the command line.
     pub id: EnvironmentId,
@@ -87,10 +158,59 @@ pub struct EnvironmentSpec {
     pub slug: String,
     /// Its tier.
     pub tier: Tier,
-    /// Where it runs; empty when not known.
+    /// Where it runs, by its own word; empty when not said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub region: String,
-    /// Where its resources are found; a resource belongs when any target matches.
-    pub targets: Vec<Target>,
+    /// Labels of users' own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Whether it is in use.
+    #[serde(default)]
+    pub state: EnvironmentState,
+    /// What else is declared of it.
+    #[serde(flatten)]
+    pub settings: EnvironmentSettings,
+    /// Where its resources are found by its own word, which goes before settings and deployments; a resource belongs
+    /// when any target matches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<TargetSpec>,
+}
+
+impl EnvironmentSpec {
+    /// An environment of which nothing more is known: with the slug and the tier that its name suggests.
+    pub fn new(project: &str, name: &str) -> Self {
+        EnvironmentSpec {
+            id: EnvironmentId::of(project, name),
+            project: project.to_owned(),
+            name: name.to_owned(),
+            slug: slug(name),
+            tier: Tier::guess(name),
+            ..EnvironmentSpec::default()
+        }
+    }
+
+    /// The region that a name tells, as in `production/us-region`.
+    pub fn region_of_name(&self) -> Option<&str> {
+        let last = self.name.rsplit_once('/')?.1.strip_suffix("-region")?;
+        (!last.is_empty()).then_some(last)
+    }
+}
+
+/// A place in which an environment is declared to find its resources.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetSpec {
+    /// Name of the cluster; empty where the agent tells it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cluster: String,
+    /// The agent through which the cluster is reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    /// Namespace.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// Labels that a resource must all carry; none for GitLab's own two, empty for the whole namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<BTreeMap<String, String>>,
 }
 
 /// A place in which an environment's resources are found.
@@ -102,6 +222,33 @@ pub struct Target {
     pub namespace: String,
     /// Labels that a resource must all carry; none means the whole namespace.
     pub labels: BTreeMap<String, String>,
+    /// The agent through which the cluster is reached, where the target is one by an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+}
+
+/// Who declares an environment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "source", rename_all = "snake_case")]
+pub enum DeclaredBy {
+    /// The configuration file.
+    Config,
+    /// A folder of files.
+    Folder,
+    /// A caller of the API.
+    Api,
+    /// A resource of a cluster.
+    Cluster(ResourceKey),
+}
+
+impl From<Source> for DeclaredBy {
+    fn from(source: Source) -> Self {
+        match source {
+            Source::Config => DeclaredBy::Config,
+            Source::Folder => DeclaredBy::Folder,
+            Source::Api => DeclaredBy::Api,
+        }
+    }
 }
 
 #[cfg(test)]

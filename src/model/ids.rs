@@ -2,8 +2,11 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::name::{is_dns_label, is_project_path};
 
 /// A change's position in the log: global, gap-free, never reused; zero means nothing yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -111,6 +114,61 @@ impl EnvironmentId {
     pub fn is_plain(&self) -> bool {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
         (1..=255).contains(&self.0.len()) && self.0.bytes().all(plain)
+    }
+}
+
+/// An agent, as `environment:kubernetes:agent` names it: `path/to/config/project:agent-name`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AgentId {
+    project: String,
+    name: String,
+}
+
+impl AgentId {
+    /// The agent of a project.
+    pub fn new(project: impl Into<String>, name: impl Into<String>) -> Self {
+        AgentId { project: project.into(), name: name.into() }
+    }
+
+    /// Full path of the project that owns it.
+    pub fn project(&self) -> &str {
+        &self.project
+    }
+
+    /// Its name in the project.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}:{}", self.project, self.name))
+    }
+}
+
+impl FromStr for AgentId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            Some((project, name)) if is_project_path(project) && is_dns_label(name) => {
+                Ok(AgentId::new(project, name))
+            }
+            _ => Err(format!("`{text}` is not an agent, which is written as path/to/project:agent-name")),
+        }
+    }
+}
+
+impl Serialize for AgentId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for AgentId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 

@@ -4,7 +4,9 @@
 //! speaks in these types, and the words are those of the product: change, offset, resource key,
 //! environment, health.
 
+mod catalog;
 mod change;
+mod deployment;
 mod environment;
 mod health;
 mod ids;
@@ -16,15 +18,19 @@ mod selector;
 mod slug;
 mod time;
 
-pub use change::{
-    CatalogFact, Change, ChangedBy, ClusterSpec, CoverageMark, CoverageState, DeletionCause, Record,
+pub use catalog::{AgentSpec, CatalogFact, CatalogKind, ClusterSpec, Labels, ProjectSpec, Source};
+pub use change::{Change, ChangedBy, CoverageMark, CoverageState, DeletionCause, Record};
+pub use deployment::{
+    AgentDeployment, Authorization, DeploymentId, DeploymentJob, DeploymentSpec, DeploymentStatus,
 };
-pub use environment::{EnvironmentSpec, Target, Tier};
+pub use environment::{
+    DeclaredBy, EnvironmentSettings, EnvironmentSpec, EnvironmentState, Target, TargetSpec, Tier,
+};
 pub use health::{Health, HealthCounts, Verdict, attention, more_urgent};
-pub use ids::{EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
+pub use ids::{AgentId, EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
 pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
 pub use kind_pattern::KindPattern;
-pub use name::is_dns_label;
+pub use name::{is_dns_label, is_project_path};
 pub use selector::{Condition, LabelSelector, Requirement, SelectorError};
 pub use slug::slug;
 pub use time::{At, Timestamp, parse_duration};

@@ -84,7 +84,7 @@ pub(crate) mod tests {
         WatchKey, more_urgent,
     };
     use crate::query::{
-        Below, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, GraphNode, Group,
+        Access, Below, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, GraphNode, Group,
         HealthHistory, HealthInterval, HealthTime, KindBelow, MissingEnd, Resource, Snapshot, WatchCoverage,
         Why, WhyPath,
     };
@@ -169,10 +169,18 @@ pub(crate) mod tests {
             slug: name.into(),
             tier: Tier::Production,
             region: region.into(),
+            state: Default::default(),
+            labels: Default::default(),
+            settings: Default::default(),
+            declared_by: Vec::new(),
+            last_deployment: None,
+            access: Access::Granted,
+            warnings: Vec::new(),
             targets: vec![Target {
                 cluster: "eu-west".into(),
                 namespace: "shop".into(),
                 labels: Default::default(),
+                agent: None,
             }],
             health: EnvironmentHealth {
                 state,

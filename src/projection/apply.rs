@@ -49,8 +49,8 @@ pub(super) fn apply(
             membership::settle(&mut at, *id, (before, Standing::Absent), owned)?;
         }
         Change::Coverage(mark) => coverage::mark(&mut at, mark)?,
-        Change::Declared { id, fact } => catalog::declared(&mut at, *id, fact)?,
-        Change::Withdrawn { id, kind, name } => catalog::withdrawn(&mut at, *id, kind, name)?,
+        Change::Declared { source, fact, .. } => catalog::declared(&mut at, *source, fact)?,
+        Change::Withdrawn { kind, name, .. } => catalog::withdrawn(&mut at, *kind, name)?,
     }
     environment_health::settle(&mut at)?;
     Ok(at.touched)

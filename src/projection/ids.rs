@@ -1,10 +1,10 @@
-//! The view's numbers for clusters, kinds and far ends of edges.
+//! The view's numbers for clusters, environments, kinds and far ends of edges.
 
 use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::model::Kind;
+use crate::model::{EnvironmentId, Kind};
 
 /// The most kinds kept in memory. Objects can claim owners of any kind, so their number is not ours to trust.
 const KINDS_MAX: usize = 100_000;
@@ -42,6 +42,21 @@ impl Ids {
         };
         self.clusters.insert(name.to_owned(), id);
         Ok(id)
+    }
+
+    /// The number of an environment's name, which it keeps whatever becomes of the environment.
+    pub(super) fn environment(
+        &mut self,
+        connection: &Connection,
+        name: &EnvironmentId,
+    ) -> rusqlite::Result<i64> {
+        let (select, insert) = (
+            "SELECT id FROM environment_name WHERE name_id = ?1",
+            "INSERT INTO environment_name (name_id) VALUES (?1)",
+        );
+        let name = name.as_str();
+        let found = connection.prepare_cached(select)?.query_row([name], |row| row.get(0)).optional()?;
+        found.map_or_else(|| connection.prepare_cached(insert)?.insert([name]), Ok)
     }
 
     pub(super) fn kind(

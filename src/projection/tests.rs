@@ -120,14 +120,16 @@ fn observed(step: &Step, version: usize) -> Observed {
 
 fn environment(name: &str, labels: bool) -> CatalogFact {
     let labels = if labels { BTreeMap::from([("app".into(), "web".into())]) } else { BTreeMap::new() };
-    CatalogFact::Environment(EnvironmentSpec {
+    let target = TargetSpec {
+        cluster: "one".into(),
+        namespace: "shop".into(),
+        labels: Some(labels),
+        ..TargetSpec::default()
+    };
+    CatalogFact::from(EnvironmentSpec {
         id: EnvironmentId::new(name),
-        project: "shop/web".into(),
-        name: name.into(),
-        slug: name.into(),
-        tier: Tier::Production,
-        region: "eu".into(),
-        targets: vec![Target { cluster: "one".into(), namespace: "shop".into(), labels }],
+        targets: vec![target],
+        ..EnvironmentSpec::new("shop/web", name)
     })
 }
 
@@ -194,7 +196,7 @@ async fn play(appender: &Appender, steps: &[Step]) {
                 let cluster = ClusterSpec { name: "one".into(), region: "eu".into() };
                 let mut facts = vec![environment("one", *labels), CatalogFact::Cluster(cluster)];
                 facts.extend(second.then(|| environment("two", !labels)));
-                appender.declare(facts).await.unwrap();
+                appender.declare(Source::Config, facts).await.unwrap();
             }
         }
     }

@@ -5,14 +5,14 @@ use rusqlite::{Connection, named_params};
 use super::Result;
 use super::moment::{Concerns, Moment, gaps};
 use super::page::Start;
-use super::scope::{Scope, looked_at};
+use super::scope::{Sight, looked_at};
 use super::types::{Cluster, Page, PageMetadata};
 
 /// A page of clusters, by name.
 pub(super) fn list(
     view: &Connection,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     start: &Start,
 ) -> Result<Page<Cluster>> {
     // A watch of all namespaces is let through before the scope's targets are looked through for it.

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, named_params};
 use super::history::told;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::{Scope, in_sight, looked_at, one_of};
+use super::scope::{Scope, Sight, in_sight, looked_at, one_of};
 use super::types::{LastChange, Page, PageMetadata, WatchCoverage, WatchGap};
 use super::{PageRequest, Queries, Question, Result};
 use crate::log::{Cursor, LogReader};
@@ -51,7 +51,7 @@ fn list(
     view: &Connection,
     log: &LogReader,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     filter: &CoverageFilter,
     start: &Start,
 ) -> Result<Page<WatchCoverage>> {
@@ -85,7 +85,7 @@ fn list(
 fn watches(
     view: &Connection,
     at: Offset,
-    scope: &Scope,
+    scope: &Sight,
     filter: &CoverageFilter,
     start: &Start,
 ) -> Result<Vec<(i64, WatchCoverage)>> {
@@ -169,7 +169,7 @@ impl Held {
 }
 
 /// The resources of a kind that were there, and their newest change, as far as the scope may see them.
-fn held(view: &Connection, moment: &Moment, scope: &Scope, kind: i64, namespace: &str) -> Result<Held> {
+fn held(view: &Connection, moment: &Moment, scope: &Sight, kind: i64, namespace: &str) -> Result<Held> {
     if moment.is_newest() && scope.is_everything() {
         let sql = "SELECT coalesce(sum(total), 0), max(last_offset) FROM resource_count
             WHERE kind_id = :kind AND (:namespace = '' OR namespace = :namespace)";

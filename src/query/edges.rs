@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::{Scope, in_sight};
+use super::scope::{Sight, in_sight};
 use super::types::{FarEnd, Page, PageMetadata, ResourceEdge};
 use super::{Result, resources};
 use crate::model::{Kind, Offset, Uid};
@@ -64,7 +64,7 @@ const LINKS: &str = concat!(
 pub(super) fn list(
     view: &Connection,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     uid: &Uid,
     cluster: Option<&str>,
     start: &Start,
@@ -76,7 +76,7 @@ pub(super) fn list(
     Ok(Page { items, metadata: PageMetadata { snapshot, next } })
 }
 
-fn read(view: &Connection, at: Offset, scope: &Scope, id: i64, start: &Start) -> Result<Vec<ResourceEdge>> {
+fn read(view: &Connection, at: Offset, scope: &Sight, id: i64, start: &Start) -> Result<Vec<ResourceEdge>> {
     // To a scope, what is out of its sight is not there: of others' links nothing is told, of its own only what the
     // object itself says.
     let in_sight = in_sight!();

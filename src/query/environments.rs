@@ -4,16 +4,30 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::{Scope, one_of};
-use super::types::{Answer, Environment, EnvironmentHealth, Page, PageMetadata};
-use super::{EnvironmentFilter, QueryError, Result};
-use crate::model::{EnvironmentId, Tier, Timestamp};
+use super::scope::{Sight, one_of, reads, sees};
+use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page, PageMetadata};
+use super::{EnvironmentFilter, QueryError, Result, warnings};
+use crate::model::{EnvironmentId, HealthCounts, Timestamp};
 use crate::projection::{health_from_i64, health_to_i64};
 
-/// What an environment shows at `:clock`: within the grace time of Progressing, what it showed before.
+/// What an environment shows at `:clock`: within the grace time of Progressing, what it showed before. Of what the
+/// caller may not read, nothing is shown since the environment came to be.
 macro_rules! shown {
     ($grace:literal, $state:literal) => {
-        concat!("CASE WHEN h.grace_until > :clock THEN h.", $grace, " ELSE h.", $state, " END")
+        shown!($grace, $state, "NULL")
+    };
+    ($grace:literal, $state:literal, $hidden:literal) => {
+        concat!(
+            "CASE WHEN NOT ",
+            reads!(),
+            " THEN ",
+            $hidden,
+            " WHEN h.grace_until > :clock THEN h.",
+            $grace,
+            " ELSE h.",
+            $state,
+            " END"
+        )
     };
 }
 
@@ -23,49 +37,88 @@ macro_rules! select_environments {
             "SELECT e.id, e.name_id, e.project, e.name, e.slug, e.tier, e.region, e.targets, ",
             shown!("grace_state", "state"),
             ", ",
-            shown!("grace_since", "since"),
-            ", CASE WHEN h.state IS NOT h.known THEN h.known END, h.counts, s.name
+            shown!(
+                "grace_since",
+                "since",
+                "(SELECT min(observed_at) FROM environment_health WHERE environment_id = e.id)"
+            ),
+            ", CASE WHEN h.state IS NOT h.known THEN h.known END, h.counts, s.name, ",
+            reads!(),
+            ", e.state, e.labels, e.settings, e.declared_by, d.spec, d.observed_at
             FROM environment e JOIN environment_health h ON h.environment_id = e.id AND h.from_offset =
                 (SELECT max(from_offset) FROM environment_health WHERE environment_id = e.id AND from_offset <= :at)
             JOIN rule_set s ON s.id = h.rule_set_id
-            WHERE e.from_offset <= :at AND e.to_offset > :at
-                AND (:scope IS NULL OR e.project IN (SELECT value FROM json_each(:scope)))",
+            LEFT JOIN deployment d ON d.id = e.deployment AND d.from_offset <= :at AND d.to_offset > :at
+            WHERE e.from_offset <= :at AND e.to_offset > :at AND ",
+            sees!(),
             $tail
         )
     };
+}
+
+/// An environment with what only queries need to know of it.
+pub(super) struct Found {
+    /// The view's number of it.
+    pub(super) number: i64,
+    pub(super) environment: Environment,
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
+    let readable: bool = row.get(13)?;
+    let parsed = |column: usize, error: String| unreadable(column, error);
+    let deployment = match row.get::<_, Option<String>>(18)? {
+        Some(_) => {
+            Some(Deployment { spec: json(row, 18)?, observed_at: Timestamp::from_micros(row.get(19)?) })
+        }
+        None => None,
+    };
+    let mut environment = Environment {
+        id: EnvironmentId::new(row.get::<_, String>(1)?),
+        project: row.get(2)?,
+        name: row.get(3)?,
+        slug: row.get(4)?,
+        tier: row.get::<_, String>(5)?.parse().map_err(|error| parsed(5, error))?,
+        region: row.get(6)?,
+        state: row.get::<_, String>(14)?.parse().map_err(|error| parsed(14, error))?,
+        labels: json(row, 15)?,
+        settings: json(row, 16)?,
+        declared_by: json(row, 17)?,
+        targets: json(row, 7)?,
+        last_deployment: deployment,
+        access: if readable { Access::Granted } else { Access::Denied },
+        health: health(row, readable)?,
+        warnings: Vec::new(),
+    };
+    environment.warnings = warnings::of(&environment);
+    Ok(Found { number: row.get(0)?, environment })
+}
+
+fn health(row: &Row<'_>, readable: bool) -> rusqlite::Result<EnvironmentHealth> {
+    let known = row.get::<_, Option<i64>>(10)?.map(health_from_i64);
+    Ok(EnvironmentHealth {
+        state: row.get::<_, Option<i64>>(8)?.map(health_from_i64),
+        since: Timestamp::from_micros(row.get(9)?),
+        last_known: known.filter(|_| readable),
+        counts: if readable { json(row, 11)? } else { HealthCounts::default() },
+        rule_set: row.get(12)?,
+    })
+}
+
+/// What a column holds as JSON.
+pub(super) fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text = row.get_ref(column)?.as_str()?;
+    serde_json::from_str(text).map_err(|error| unreadable(column, error))
 }
 
 fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
 }
 
-/// An environment with the log's number of it.
-fn from_row(row: &Row<'_>) -> rusqlite::Result<(i64, Environment)> {
-    let (targets, counts): (String, String) = (row.get(7)?, row.get(11)?);
-    let environment = Environment {
-        id: EnvironmentId::new(row.get::<_, String>(1)?),
-        project: row.get(2)?,
-        name: row.get(3)?,
-        slug: row.get(4)?,
-        tier: row.get::<_, String>(5)?.parse::<Tier>().map_err(|error| unreadable(5, error))?,
-        region: row.get(6)?,
-        targets: serde_json::from_str(&targets).map_err(|error| unreadable(7, error))?,
-        health: EnvironmentHealth {
-            state: row.get::<_, Option<i64>>(8)?.map(health_from_i64),
-            since: Timestamp::from_micros(row.get(9)?),
-            last_known: row.get::<_, Option<i64>>(10)?.map(health_from_i64),
-            counts: serde_json::from_str(&counts).map_err(|error| unreadable(11, error))?,
-            rule_set: row.get(12)?,
-        },
-    };
-    Ok((row.get(0)?, environment))
-}
-
 /// A page of environments, by project and name.
 pub(super) fn list(
     view: &Connection,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     filter: &EnvironmentFilter,
     start: &Start,
 ) -> Result<Page<Environment>> {
@@ -88,7 +141,7 @@ pub(super) fn list(
         ":healths": one_of(&filter.healths, |health| health_to_i64(*health)),
         ":project": start.after(0), ":name": start.after(1), ":id": start.after(2), ":limit": start.rows(),
     };
-    let rows = statement.query_map(params, |row| from_row(row).map(|(_, environment)| environment))?;
+    let rows = statement.query_map(params, |row| from_row(row).map(|found| found.environment))?;
     let mut items = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     let next = start.finish(moment.offset, &mut items, |item| {
         vec![item.project.clone(), item.name.clone(), item.id.as_str().to_owned()]
@@ -97,13 +150,8 @@ pub(super) fn list(
     Ok(Page { items, metadata: PageMetadata { snapshot, next } })
 }
 
-/// One environment and the log's number of it.
-pub(super) fn find(
-    view: &Connection,
-    moment: &Moment,
-    scope: &Scope,
-    id: &EnvironmentId,
-) -> Result<(i64, Environment)> {
+/// One environment, be it that the caller may not read what it holds.
+pub(super) fn seen(view: &Connection, moment: &Moment, scope: &Sight, id: &EnvironmentId) -> Result<Found> {
     let mut statement = view.prepare_cached(select_environments!(" AND e.name_id = :id"))?;
     let params = named_params! {
         ":at": moment.offset.as_i64(), ":clock": moment.clock().as_micros(), ":scope": scope.as_sql(),
@@ -113,14 +161,28 @@ pub(super) fn find(
     found.ok_or_else(|| QueryError::NotFound { what: "environment", id: id.to_string() })
 }
 
+/// One environment of which the caller may read what it holds, and the view's number of it.
+pub(super) fn find(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    id: &EnvironmentId,
+) -> Result<(i64, Environment)> {
+    let Found { number, environment, .. } = seen(view, moment, scope, id)?;
+    match environment.access {
+        Access::Granted => Ok((number, environment)),
+        Access::Denied => Err(QueryError::AgentDenied { environment: id.clone() }),
+    }
+}
+
 /// One environment.
 pub(super) fn get(
     view: &Connection,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     id: &EnvironmentId,
 ) -> Result<Answer<Environment>> {
-    let (number, value) = find(view, moment, scope, id)?;
+    let Found { number, environment, .. } = seen(view, moment, scope, id)?;
     let metadata = moment.snapshot(view, scope, &Concerns::Environment(number))?;
-    Ok(Answer { value, metadata })
+    Ok(Answer { value: environment, metadata })
 }

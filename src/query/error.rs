@@ -3,8 +3,12 @@
 use thiserror::Error;
 
 use crate::log::LogError;
-use crate::model::{Offset, ResourceKey, Timestamp, Uid};
+use crate::model::{EnvironmentId, Offset, ResourceKey, Timestamp, Uid};
 use crate::store::{PoolError, is_corrupt};
+
+/// Where people read what to do when an agent does not let them in.
+const ACCESS_HELP: &str =
+    "https://gitlab.com/strandline/strandline/-/blob/main/docs/troubleshooting.md#no-access";
 
 /// Why there is no answer.
 #[derive(Debug, Error)]
@@ -16,6 +20,15 @@ pub enum QueryError {
         what: &'static str,
         /// What was asked for.
         id: String,
+    },
+    /// An agent that serves the environment does not let the caller in; in the words of GitLab's blueprint (seed 002).
+    #[error(
+        "You don't have access to an agent that deployed to this environment. Please contact agent administrator if \
+         you are allowed in \"user_access\" in agent config file. See {ACCESS_HELP}."
+    )]
+    AgentDenied {
+        /// Which environment.
+        environment: EnvironmentId,
     },
     /// Several resources share the uid.
     #[error("the uid `{uid}` belongs to {} resources; say which with `cluster=`", keys.len())]

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::{Scope, one_of};
+use super::scope::{Scope, Sight, one_of};
 use super::types::{FoldedEvent, Page, PageMetadata};
 use super::{PageRequest, Queries, Question, Result, environments, resources};
 use crate::kube_event::EventType;
@@ -37,7 +37,9 @@ macro_rules! told_until {
             FROM membership m JOIN environment e ON e.id = m.environment_id
             WHERE max(m.from_offset, e.from_offset) <= :at
                 AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
-                AND (:scope IS NULL OR e.project IN (SELECT value FROM json_each(:scope))) AND ",
+                AND ",
+            $crate::query::scope::reads!(),
+            " AND ",
             $condition,
             " GROUP BY m.resource_id"
         )
@@ -107,7 +109,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<FoldedEvent> {
 fn page(
     view: &Connection,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     whose: Whose,
     filter: &EventFilter,
     start: &Start,

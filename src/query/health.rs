@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row, named_params};
 
 use super::moment::{Concerns, Moment};
-use super::scope::Scope;
+use super::scope::{Sight, reads};
 use super::types::{Answer, HealthHistory, HealthInterval, HealthTime};
 use super::{HealthFilter, QueryError, Result, environments, resources};
 use crate::log::LogReader;
@@ -32,7 +32,7 @@ struct Mark {
 }
 
 /// Offsets between which something is in sight of the caller, the later one not among them.
-type Sight = (i64, i64);
+type Seen = (i64, i64);
 
 /// A span of time.
 #[derive(Clone, Copy, Debug)]
@@ -46,14 +46,17 @@ pub(super) fn of_environment(
     view: &Connection,
     log: &LogReader,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     id: &EnvironmentId,
     filter: &HealthFilter,
 ) -> Result<Answer<HealthHistory>> {
     let (number, _) = environments::find(view, moment, scope, id)?;
     let span = span(log, moment, filter.since)?;
-    let sql = "SELECT from_offset, to_offset FROM environment WHERE id = :id AND from_offset <= :at
-        AND (:scope IS NULL OR project IN (SELECT value FROM json_each(:scope))) ORDER BY from_offset DESC LIMIT :limit";
+    let sql = concat!(
+        "SELECT e.from_offset, e.to_offset FROM environment e WHERE e.id = :id AND e.from_offset <= :at AND ",
+        reads!(),
+        " ORDER BY e.from_offset DESC LIMIT :limit"
+    );
     let sight = sight(view, sql, number, moment.offset, scope)?;
     let marks = marks(view, OF_ENVIRONMENT, moment.offset, number, span)?;
     let value = told(log, marks, &sight, span, filter.limit)?;
@@ -66,17 +69,21 @@ pub(super) fn of_resource(
     view: &Connection,
     log: &LogReader,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     (uid, cluster): (&Uid, Option<&str>),
     filter: &HealthFilter,
 ) -> Result<Answer<HealthHistory>> {
     let held = resources::find(view, moment.offset, scope, uid, cluster, false)?;
     let span = span(log, moment, filter.since)?;
-    let sql = "SELECT max(m.from_offset, e.from_offset), min(m.to_offset, e.to_offset)
+    let sql = concat!(
+        "SELECT max(m.from_offset, e.from_offset), min(m.to_offset, e.to_offset)
         FROM membership m JOIN environment e ON e.id = m.environment_id
         WHERE m.resource_id = :id AND max(m.from_offset, e.from_offset) <= :at
           AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
-          AND e.project IN (SELECT value FROM json_each(:scope)) ORDER BY 1 DESC LIMIT :limit";
+          AND ",
+        reads!(),
+        " ORDER BY 1 DESC LIMIT :limit"
+    );
     let sight = if scope.is_everything() {
         vec![(0, i64::MAX)]
     } else {
@@ -105,15 +112,15 @@ fn span(log: &LogReader, moment: &Moment, since: Option<At>) -> Result<Span> {
 }
 
 /// When something was in sight, the earliest first, what touches joined.
-fn sight(view: &Connection, sql: &str, number: i64, at: Offset, scope: &Scope) -> Result<Vec<Sight>> {
+fn sight(view: &Connection, sql: &str, number: i64, at: Offset, scope: &Sight) -> Result<Vec<Seen>> {
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
         ":id": number, ":at": at.as_i64(), ":scope": scope.as_sql(), ":limit": MOVES_MAX as i64,
     };
     let rows = statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let mut all = rows.collect::<rusqlite::Result<Vec<Sight>>>()?;
+    let mut all = rows.collect::<rusqlite::Result<Vec<Seen>>>()?;
     all.sort_unstable();
-    let mut joined: Vec<Sight> = Vec::new();
+    let mut joined: Vec<Seen> = Vec::new();
     for (from, to) in all {
         match joined.last_mut() {
             Some((_, end)) if from <= *end => *end = to.max(*end),
@@ -191,7 +198,7 @@ fn resource_said(row: &Row<'_>, time: Timestamp, _: Timestamp) -> rusqlite::Resu
 }
 
 /// What of the marks is in sight: as things stood when it came into sight, then as they changed, until it left.
-fn clipped(log: &LogReader, marks: &[Mark], sight: &[Sight]) -> Result<Vec<Mark>> {
+fn clipped(log: &LogReader, marks: &[Mark], sight: &[Seen]) -> Result<Vec<Mark>> {
     let mut seen = Vec::new();
     for &(from, to) in sight {
         let first = marks.partition_point(|mark| mark.offset <= from);
@@ -220,7 +227,7 @@ fn clipped(log: &LogReader, marks: &[Mark], sight: &[Sight]) -> Result<Vec<Mark>
 fn told(
     log: &LogReader,
     marks: Vec<Mark>,
-    sight: &[Sight],
+    sight: &[Seen],
     span: Span,
     limit: usize,
 ) -> Result<HealthHistory> {

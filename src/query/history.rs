@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::Scope;
+use super::scope::Sight;
 use super::types::{Page, PageMetadata, Version, VersionChange};
 use super::{Result, resources};
 use crate::log::LogReader;
@@ -17,15 +17,15 @@ use crate::projection::health_from_i64;
 /// resource had last belonged there: nothing of what it was before it came or after it left for another project.
 macro_rules! told {
     () => {
-        "(:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
-            WHERE m.resource_id = v.resource_id AND e.project IN (SELECT value FROM json_each(:scope))
+        concat!("(:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
+            WHERE m.resource_id = v.resource_id AND ", $crate::query::scope::reads!(), "
               AND max(m.from_offset, e.from_offset) <= :at
               AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
               AND CASE v.deleted WHEN 0
                   THEN max(m.from_offset, e.from_offset, v.from_offset) < min(m.to_offset, e.to_offset, v.to_offset)
                   ELSE e.to_offset >= m.to_offset AND m.to_offset = (SELECT max(last.to_offset) FROM membership last
                       WHERE last.resource_id = v.resource_id AND last.from_offset < last.to_offset
-                          AND last.to_offset <= v.from_offset) END))"
+                          AND last.to_offset <= v.from_offset) END))")
     };
 }
 pub(super) use told;
@@ -36,7 +36,7 @@ pub(super) fn list(
     view: &Connection,
     log: &mut LogReader,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     uid: &Uid,
     cluster: Option<&str>,
     bodies: bool,

@@ -22,6 +22,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod types;
+mod warnings;
 
 pub use coverage::CoverageFilter;
 pub use error::QueryError;
@@ -29,10 +30,10 @@ pub use events::EventFilter;
 pub use filters::{EnvironmentFilter, GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
 pub use scope::Scope;
 pub use types::{
-    Answer, Below, Cluster, Collapse, Coverage, Edge, Environment, EnvironmentHealth, FarEnd, FoldedEvent,
-    Gap, Graph, GraphNode, Group, HealthHistory, HealthInterval, HealthTime, KindBelow, LastChange,
-    MissingEnd, Page, PageMetadata, Resource, ResourceDetail, ResourceEdge, Snapshot, Version, VersionChange,
-    WatchCoverage, WatchGap, Why, WhyPath,
+    Access, Answer, Below, Cluster, Collapse, Coverage, Deployment, Edge, Environment, EnvironmentHealth,
+    EnvironmentWarning, FarEnd, FoldedEvent, Gap, Graph, GraphNode, Group, HealthHistory, HealthInterval,
+    HealthTime, KindBelow, LastChange, MissingEnd, Page, PageMetadata, Resource, ResourceDetail,
+    ResourceEdge, Snapshot, Version, VersionChange, WatchCoverage, WatchGap, Why, WhyPath,
 };
 
 use std::fmt::Debug;
@@ -44,6 +45,7 @@ use rusqlite::Connection;
 use self::moment::Moment;
 use self::page::Start;
 use self::reader::Reader;
+use self::scope::Sight;
 use crate::clock::Clock;
 use crate::log::LogReader;
 use crate::projection::ViewStatus;
@@ -81,7 +83,7 @@ struct Question<'a> {
     view: &'a Connection,
     log: &'a mut LogReader,
     moment: Moment,
-    scope: &'a Scope,
+    scope: &'a Sight,
     start: Start,
 }
 
@@ -122,7 +124,8 @@ impl Queries {
         let result = self.pool.run(move |reader| {
             let (view, log) = reader.begin()?;
             let moment = Moment::find(&view, log, now, at, start.pinned)?;
-            answer(Question { view: &view, log, moment, scope: &scope, start })
+            let sight = scope.look_up(&view)?;
+            answer(Question { view: &view, log, moment, scope: &sight, start })
         });
         let result = result.await?;
         if let Err(QueryError::Damaged(damage)) = &result {

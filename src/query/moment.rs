@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, named_params};
 
-use super::scope::{Scope, looked_at};
+use super::scope::{Sight, looked_at};
 use super::types::{Coverage, Gap, Snapshot};
 use super::{QueryError, Result};
 use crate::log::LogReader;
@@ -101,7 +101,7 @@ impl Moment {
     pub(super) fn snapshot(
         &self,
         view: &Connection,
-        scope: &Scope,
+        scope: &Sight,
         concerns: &Concerns<'_>,
     ) -> Result<Snapshot> {
         let gaps = gaps(view, scope, self.offset, concerns)?;
@@ -118,7 +118,7 @@ impl Moment {
 /// The gaps after an offset, the oldest first; a cluster that the catalog does not hold is nobody's gap.
 pub(super) fn gaps(
     view: &Connection,
-    scope: &Scope,
+    scope: &Sight,
     at: Offset,
     concerns: &Concerns<'_>,
 ) -> Result<Vec<Gap>> {

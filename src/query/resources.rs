@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row, ToSql, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::{Scope, in_sight, one_of};
+use super::scope::{Sight, in_sight, one_of, reads};
 use super::types::{Answer, Page, PageMetadata, Resource, ResourceDetail};
 use super::{QueryError, ResourceFilter, ResourceOrder, Result, environments};
 use crate::log::LogReader;
@@ -166,7 +166,7 @@ const BY_HEALTH: &str = select_resources!(
 pub(super) fn list(
     view: &Connection,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     id: &EnvironmentId,
     filter: &ResourceFilter,
     start: &Start,
@@ -200,19 +200,21 @@ pub(super) fn with_numbers(view: &Connection, at: Offset, numbers: &[i64]) -> Re
 fn with_uid(
     view: &Connection,
     at: Offset,
-    scope: &Scope,
+    scope: &Sight,
     uid: &Uid,
     cluster: Option<&str>,
 ) -> Result<Vec<Held>> {
     let sql = select_resources!(
         concat!("(v.deleted OR NOT ", in_sight!(), ") AS gone"),
         "resource r",
-        "WHERE r.uid = :uid AND (:cluster IS NULL OR c.name = :cluster)
+        concat!("WHERE r.uid = :uid AND (:cluster IS NULL OR c.name = :cluster)
             AND (:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
                 WHERE m.resource_id = r.id AND max(m.from_offset, e.from_offset) <= :at
                     AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
-                    AND e.project IN (SELECT value FROM json_each(:scope))))
-        ORDER BY gone, c.name, k.kind, r.id LIMIT 100"
+                    AND ",
+        reads!(),
+        "))
+        ORDER BY gone, c.name, k.kind, r.id LIMIT 100")
     );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
@@ -226,7 +228,7 @@ fn with_uid(
 pub(super) fn find(
     view: &Connection,
     at: Offset,
-    scope: &Scope,
+    scope: &Sight,
     uid: &Uid,
     cluster: Option<&str>,
     present: bool,
@@ -247,7 +249,7 @@ pub(super) fn get(
     view: &Connection,
     log: &mut LogReader,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     uid: &Uid,
     cluster: Option<&str>,
 ) -> Result<Answer<ResourceDetail>> {
@@ -285,14 +287,17 @@ pub(super) fn object(body: &str) -> serde_json::Value {
 fn environments_of(
     view: &Connection,
     at: Offset,
-    scope: &Scope,
+    scope: &Sight,
     id: ResourceId,
 ) -> Result<Vec<EnvironmentId>> {
-    let sql = "SELECT e.name_id FROM membership m JOIN environment e ON e.id = m.environment_id
+    let sql = concat!(
+        "SELECT e.name_id FROM membership m JOIN environment e ON e.id = m.environment_id
             AND e.from_offset <= :at AND e.to_offset > :at
         WHERE m.resource_id = :id AND m.from_offset <= :at AND m.to_offset > :at
-            AND (:scope IS NULL OR e.project IN (SELECT value FROM json_each(:scope)))
-        ORDER BY e.name_id";
+            AND ",
+        reads!(),
+        " ORDER BY e.name_id"
+    );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! { ":at": at.as_i64(), ":id": id.0, ":scope": scope.as_sql() };
     let rows = statement.query_map(params, |row| row.get::<_, String>(0).map(EnvironmentId::new))?;

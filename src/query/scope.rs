@@ -2,34 +2,119 @@
 
 use std::collections::BTreeSet;
 
+use rusqlite::Connection;
+
 /// What a caller may see; every query takes one and puts it into its SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
-    projects: Option<BTreeSet<String>>,
+    membership: Option<Membership>,
+}
+
+/// Of what a caller is a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Membership {
+    projects: BTreeSet<String>,
+    groups: BTreeSet<String>,
+}
+
+impl Membership {
+    /// Whether it holds for a project or group: by itself, or by a group above it. Paths have no case, as in GitLab.
+    fn holds(&self, path: &str) -> bool {
+        let path = path.to_lowercase();
+        let above = path.match_indices('/').map(|(end, _)| &path[..end]);
+        self.projects.contains(&path) || above.chain([path.as_str()]).any(|group| self.groups.contains(group))
+    }
 }
 
 impl Scope {
     /// Sees everything.
     pub fn everything() -> Self {
-        Scope { projects: None }
+        Scope { membership: None }
     }
 
-    /// Sees the environments of these projects with their resources while they belong to them, the clusters and
-    /// namespaces they look at, and nothing else; only offsets and the lag count changes of others.
+    /// What members of these projects and groups see, and nothing else: the environments of the projects, of those below
+    /// the groups, and those that are shared with one of them or deployed by one of them; of an environment that an agent
+    /// serves, resources only where the agent lets its members in. Besides, the clusters and namespaces that such
+    /// environments look at; only offsets and the lag count changes of others.
+    pub fn members(
+        projects: impl IntoIterator<Item = String>,
+        groups: impl IntoIterator<Item = String>,
+    ) -> Self {
+        let lower = |paths: &mut dyn Iterator<Item = String>| paths.map(|path| path.to_lowercase()).collect();
+        let membership =
+            Membership { projects: lower(&mut projects.into_iter()), groups: lower(&mut groups.into_iter()) };
+        Scope { membership: Some(membership) }
+    }
+
+    /// What members of these projects see.
     pub fn projects(paths: impl IntoIterator<Item = String>) -> Self {
-        Scope { projects: Some(paths.into_iter().collect()) }
+        Scope::members(paths, [])
     }
 
-    /// Whether nothing is hidden from it.
-    pub(super) fn is_everything(&self) -> bool {
-        self.projects.is_none()
-    }
-
-    /// The allowed projects as a JSON array for `json_each`, or NULL for all.
-    pub(super) fn as_sql(&self) -> Option<String> {
-        self.projects.as_ref().map(|paths| serde_json::json!(paths).to_string())
+    /// Looks up what this amounts to in a view. Which agents let a caller in is what they say now, whatever the moment
+    /// that is asked for.
+    pub(super) fn look_up(&self, view: &Connection) -> rusqlite::Result<Sight> {
+        let Some(membership) = &self.membership else { return Ok(Sight(None)) };
+        let mut paths = Vec::new();
+        let mut statement = view.prepare_cached("SELECT path FROM viewer")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let path = row.get_ref(0)?.as_str()?;
+            if membership.holds(path) {
+                paths.push(path.to_owned());
+            }
+        }
+        let mut agents = BTreeSet::new();
+        let mut statement = view.prepare_cached("SELECT path, agent FROM agent_viewer")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            if membership.holds(row.get_ref(0)?.as_str()?) {
+                agents.insert(row.get::<_, String>(1)?);
+            }
+        }
+        Ok(Sight(Some(serde_json::json!({"paths": paths, "agents": agents}).to_string())))
     }
 }
+
+/// A scope as statements take it: the paths and agents of the view that are within it, or NULL for all.
+#[derive(Clone, Debug)]
+pub(super) struct Sight(Option<String>);
+
+impl Sight {
+    /// Whether nothing is hidden from it.
+    pub(super) fn is_everything(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// What `:scope` is bound to.
+    pub(super) fn as_sql(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+/// SQL that holds where `:scope` sees that the environment `e` is there.
+macro_rules! sees {
+    () => {
+        "(:scope IS NULL OR e.project IN (SELECT value FROM json_each(:scope, '$.paths'))
+            OR (e.viewers <> '[]' AND EXISTS (SELECT 1 FROM json_each(e.viewers) viewer
+                WHERE viewer.value IN (SELECT value FROM json_each(:scope, '$.paths')))))"
+    };
+}
+pub(super) use sees;
+
+/// SQL that holds where `:scope` may read what the environment `e` holds: it sees it, and every agent that serves it
+/// lets it in.
+macro_rules! reads {
+    () => {
+        concat!(
+            "(:scope IS NULL OR (",
+            $crate::query::scope::sees!(),
+            " AND (e.agents = '[]' OR NOT EXISTS (SELECT 1 FROM json_each(e.agents) agent
+                WHERE agent.value NOT IN (SELECT value FROM json_each(:scope, '$.agents'))))))"
+        )
+    };
+}
+pub(super) use reads;
 
 /// SQL that holds where `:scope` looks, at `:at`: at a cluster `c` or, as `looked_at!(namespace)`, at what a row of
 /// coverage `g` tells of it, which is the scope's where it speaks of all namespaces or of one that the scope looks at.
@@ -47,7 +132,9 @@ macro_rules! looked_at {
             "(:scope IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
                 WHERE e.from_offset <= :at AND e.to_offset > :at AND t.value ->> '$.cluster' = c.name",
             $narrower,
-            " AND e.project IN (SELECT value FROM json_each(:scope))))"
+            " AND ",
+            $crate::query::scope::reads!(),
+            "))"
         )
     };
 }
@@ -56,10 +143,13 @@ pub(super) use looked_at;
 /// SQL that holds where the resource `r` is in sight of `:scope` at `:at`: it belongs to one of its environments.
 macro_rules! in_sight {
     () => {
-        "(:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
-            WHERE m.resource_id = r.id AND m.from_offset <= :at AND m.to_offset > :at
-                AND e.from_offset <= :at AND e.to_offset > :at
-                AND e.project IN (SELECT value FROM json_each(:scope))))"
+        concat!(
+            "(:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
+                WHERE m.resource_id = r.id AND m.from_offset <= :at AND m.to_offset > :at
+                    AND e.from_offset <= :at AND e.to_offset > :at AND ",
+            $crate::query::scope::reads!(),
+            "))"
+        )
     };
 }
 pub(super) use in_sight;

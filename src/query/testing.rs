@@ -17,8 +17,8 @@ use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use crate::model::{
-    CatalogFact, ChangedBy, ClusterSpec, CoverageMark, CoverageState, EnvironmentId, EnvironmentSpec, Kind,
-    Offset, ResourceVersion, Target, Tier, Timestamp, Uid, WatchKey,
+    CatalogFact, ChangedBy, ClusterSpec, CoverageMark, CoverageState, EnvironmentSpec, Kind, Offset,
+    ResourceVersion, Source, TargetSpec, Timestamp, Uid, WatchKey,
 };
 use crate::projection::{Projector, ViewStatus};
 use crate::ruleset::RuleSet;
@@ -228,19 +228,16 @@ pub(crate) enum Event {
 
 /// An environment that finds the resources with a label `app`, or all of a namespace where that is empty.
 pub(crate) fn environment(project: &str, name: &str, targets: &[(&str, &str, &str)]) -> EnvironmentSpec {
-    let target = |&(cluster, namespace, app): &(&str, &str, &str)| Target {
+    let target = |&(cluster, namespace, app): &(&str, &str, &str)| TargetSpec {
         cluster: cluster.into(),
         namespace: namespace.into(),
-        labels: if app.is_empty() { BTreeMap::new() } else { BTreeMap::from([("app".into(), app.into())]) },
+        labels: Some((!app.is_empty()).then(|| ("app".into(), app.into())).into_iter().collect()),
+        ..TargetSpec::default()
     };
     EnvironmentSpec {
-        id: EnvironmentId::of(project, name),
-        project: project.into(),
-        name: name.into(),
-        slug: name.into(),
-        tier: Tier::guess(name),
         region: if name.contains("us") { "us".into() } else { "eu".into() },
         targets: targets.iter().map(target).collect(),
+        ..EnvironmentSpec::new(project, name)
     }
 }
 
@@ -250,7 +247,7 @@ fn facts(environments: &[EnvironmentSpec]) -> Vec<CatalogFact> {
     let cluster =
         |name: &String| CatalogFact::Cluster(ClusterSpec { name: name.clone(), region: "eu".into() });
     let clusters = clusters.into_keys().map(cluster);
-    clusters.chain(environments.iter().cloned().map(CatalogFact::Environment)).collect()
+    clusters.chain(environments.iter().cloned().map(CatalogFact::from)).collect()
 }
 
 /// A recorded world: every step happens a minute after the one before.
@@ -329,7 +326,7 @@ impl World {
 async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset> {
     let appended = match event {
         Event::Nothing => return None,
-        Event::Declare(environments) => appender.declare(facts(environments)).await,
+        Event::Declare(environments) => appender.declare(Source::Config, facts(environments)).await,
         Event::Apply(thing) => {
             let seen = Observed::Applied(thing.observation(step as u64));
             appender.append(batch(appender, thing.watch(), seen).await).await
@@ -376,7 +373,7 @@ pub(crate) async fn apply_all(appender: &Appender, step: usize, things: &[Thing]
 
 /// The catalog holds exactly these environments.
 pub(crate) async fn declare(appender: &Appender, environments: &[EnvironmentSpec]) {
-    appender.declare(facts(environments)).await.expect("the log takes it");
+    appender.declare(Source::Config, facts(environments)).await.expect("the log takes it");
 }
 
 async fn batch(appender: &Appender, watch: WatchKey, seen: Observed) -> Batch {

@@ -11,8 +11,9 @@ pub use health::{HealthHistory, HealthInterval, HealthTime};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ChangedBy, CoverageState, DeletionCause, EnvironmentId, Health, HealthCounts, Offset, ResourceKey,
-    ResourceVersion, Target, Tier, Timestamp, Uid, WatchKey,
+    ChangedBy, CoverageState, DeclaredBy, DeletionCause, DeploymentSpec, EnvironmentId, EnvironmentSettings,
+    EnvironmentState, Health, HealthCounts, Labels, Offset, ResourceKey, ResourceVersion, Target, Tier,
+    Timestamp, Uid, WatchKey,
 };
 
 /// The moment an answer holds for, and how much of it was being watched.
@@ -104,10 +105,58 @@ pub struct Environment {
     pub tier: Tier,
     /// Region; empty when not known.
     pub region: String,
+    /// Whether it is in use.
+    pub state: EnvironmentState,
+    /// Labels of users' own: its own and those of its project.
+    pub labels: Labels,
+    /// What else is declared of it.
+    #[serde(flatten)]
+    pub settings: EnvironmentSettings,
+    /// Who declares it.
+    pub declared_by: Vec<DeclaredBy>,
     /// Where its resources are found.
     pub targets: Vec<Target>,
+    /// The last deployment that ended well.
+    pub last_deployment: Option<Deployment>,
+    /// Whether the caller may see what it holds; if not, its health is not told either.
+    pub access: Access,
     /// Its health.
     pub health: EnvironmentHealth,
+    /// Why it may show less than people expect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<EnvironmentWarning>,
+}
+
+/// Why an environment may show less than people expect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvironmentWarning {
+    /// Stable word: `no_agent_access`, `no_resources`, `no_target` or `agent_without_cluster`.
+    pub code: String,
+    /// Sentences for people.
+    pub message: String,
+    /// For `no_resources`, the labels that were looked for.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
+}
+
+/// Whether a caller may see what an environment holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// It may.
+    Granted,
+    /// An agent that serves the environment does not let it in.
+    Denied,
+}
+
+/// A deployment at a moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Deployment {
+    /// All that was said of it.
+    #[serde(flatten)]
+    pub spec: DeploymentSpec,
+    /// When it was last told how it stands.
+    pub observed_at: Timestamp,
 }
 
 /// The health of an environment at a moment.

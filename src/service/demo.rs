@@ -17,7 +17,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, Access, ConnectSettings, Selection, Watcher};
 use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::log::{Appender, LogReader};
-use crate::model::{CatalogFact, Kind, Timestamp};
+use crate::model::{CatalogFact, Kind, Source, Timestamp};
 use crate::projection::ViewStatus;
 use crate::ruleset::RuleSet;
 
@@ -159,7 +159,7 @@ fn recorded(data: &Path) -> Result<u64, ServiceError> {
 
 fn catalog(fleet: &Fleet) -> Vec<CatalogFact> {
     let clusters = fleet.clusters().into_iter().map(|(spec, _)| CatalogFact::Cluster(spec));
-    clusters.chain(fleet.environments().into_iter().map(CatalogFact::Environment)).collect()
+    clusters.chain(fleet.environments().into_iter().map(CatalogFact::from)).collect()
 }
 
 async fn clusters(fleet: &Fleet) -> Result<Vec<Watched>, ServiceError> {
@@ -221,7 +221,7 @@ async fn play(
 async fn declare(fleet: &Fleet, stage: &Stage, declared: &mut Vec<CatalogFact>) -> Result<(), ServiceError> {
     let facts = catalog(fleet);
     if facts != *declared {
-        stage.appender.declare(facts.clone()).await?;
+        stage.appender.declare(Source::Config, facts.clone()).await?;
         *declared = facts;
     }
     Ok(())

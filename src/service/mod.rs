@@ -30,7 +30,7 @@ use crate::cluster::{self, ClusterSettings, Selection, Watcher};
 use crate::config::{ClusterConfig, Config};
 use crate::digest::Noise;
 use crate::log::{Appender, LogError, LogWriter};
-use crate::model::CatalogFact;
+use crate::model::{CatalogFact, Source};
 use crate::projection::{ProjectorError, ViewStatus};
 use crate::query::Queries;
 use crate::redact::Rules;
@@ -164,7 +164,7 @@ impl Service {
         let hosts = ServerOptions::new(Hosts::for_listener(address, &options.hosts));
         server.spawn(api::serve(listener, web::site(&state), hosts, stopping.clone()));
         server.close();
-        appender.declare(options.catalog).await?;
+        appender.declare(Source::Config, options.catalog).await?;
         for (settings, ways) in settings {
             let (sink, clock) = (appender.clone(), Arc::clone(&clock));
             watchers.spawn(cluster::supervise(settings, ways, sink, clock, watching.clone()));
@@ -249,7 +249,7 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
         let options = Options {
             data: data.unwrap_or(&config.data).to_owned(),
             listen: listen.unwrap_or(config.listen),
-            catalog: catalog(config),
+            catalog: config.catalog(),
             hosts: config.hosts.clone(),
             clusters,
             rules: config.rules.clone(),
@@ -272,11 +272,6 @@ async fn watched(cluster: &ClusterConfig) -> Result<Watched, ServiceError> {
     }
     let selection = Selection::from(cluster);
     Ok(Watched { name: cluster.name.clone(), watchers, selection })
-}
-
-fn catalog(config: &Config) -> Vec<CatalogFact> {
-    let environments = config.environments.iter().cloned().map(CatalogFact::Environment);
-    config.cluster_specs().map(CatalogFact::Cluster).chain(environments).collect()
 }
 
 /// Builds the view anew from the log; the service must not be running.

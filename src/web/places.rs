@@ -41,6 +41,7 @@ mod tests {
             cluster: cluster.into(),
             namespace: namespace.into(),
             labels: Default::default(),
+            agent: None,
         };
         let found = places(&[target("us", "shop"), target("eu", "shop"), target("eu", "web")]);
         let told: Vec<_> = found.iter().map(|place| (&*place.namespace, &*place.clusters)).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::schedule::SiteId;
 use super::world::Site;
 use crate::demo::workloads::catalog::{PROJECTS, Place, Project};
-use crate::model::{EnvironmentId, EnvironmentSpec, Target, Tier, slug};
+use crate::model::{EnvironmentId, EnvironmentSpec, TargetSpec, Tier, slug};
 
 /// A cluster as it is founded: name, region as people say it, region and zones of the cloud.
 pub(super) struct Ground {
@@ -70,12 +70,10 @@ pub(super) fn environments(sites: &BTreeMap<SiteId, Box<Site>>) -> Vec<Environme
         let id = EnvironmentId::of(place.project.path, &place.environment);
         let environment = environments.entry(id.clone()).or_insert_with(|| EnvironmentSpec {
             id,
-            project: place.project.path.to_owned(),
-            name: place.environment.clone(),
             slug: place.slug.clone(),
             tier: place.tier,
             region: place.region.clone(),
-            targets: Vec::new(),
+            ..EnvironmentSpec::new(place.project.path, &place.environment)
         });
         environment.targets.push(target(place));
     }
@@ -83,11 +81,16 @@ pub(super) fn environments(sites: &BTreeMap<SiteId, Box<Site>>) -> Vec<Environme
 }
 
 /// Review apps own their namespace; elsewhere the labels decide.
-fn target(place: &Place) -> Target {
+fn target(place: &Place) -> TargetSpec {
     let labels = [
         ("app.gitlab.com/project_id".to_owned(), place.project.id.to_string()),
         ("app.gitlab.com/environment_slug".to_owned(), place.slug.clone()),
     ];
     let labels = if place.tier == Tier::Development { BTreeMap::new() } else { labels.into() };
-    Target { cluster: place.cluster.clone(), namespace: place.namespace.clone(), labels }
+    TargetSpec {
+        cluster: place.cluster.clone(),
+        namespace: place.namespace.clone(),
+        labels: Some(labels),
+        ..TargetSpec::default()
+    }
 }

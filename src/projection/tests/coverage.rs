@@ -34,7 +34,9 @@ pub(super) fn fold(records: &[Record]) -> Vec<WatchCoverage> {
             Change::Declared { fact: CatalogFact::Cluster(cluster), .. } => {
                 clusters.insert(cluster.name.clone());
             }
-            Change::Withdrawn { kind, name, .. } if kind.kind == "Cluster" => _ = clusters.remove(name),
+            Change::Withdrawn { kind, name, .. } if *kind == CatalogKind::Cluster => {
+                _ = clusters.remove(name)
+            }
             Change::Declared { .. } | Change::Withdrawn { .. } => {}
         }
     }

@@ -27,7 +27,7 @@ impl World {
             }
             Change::Deleted { id, .. } => _ = self.objects.remove(id),
             Change::Declared { fact: CatalogFact::Environment(e), .. } if e.id.as_str() == name => {
-                self.spec = Some(e.clone());
+                self.spec = Some((**e).clone());
             }
             Change::Withdrawn { name: gone, .. } if gone == name => self.spec = None,
             Change::Coverage(mark) if mark.state == CoverageState::Gap => {
@@ -39,9 +39,13 @@ impl World {
     }
 
     /// What matches the target, and whatever hangs below it.
-    pub(super) fn members(&self, target: &Target) -> BTreeSet<String> {
+    pub(super) fn members(&self, target: &TargetSpec) -> BTreeSet<String> {
         let matches = |object: &serde_json::Value| {
-            target.labels.iter().all(|(name, value)| object["metadata"]["labels"][name] == value.as_str())
+            target
+                .labels
+                .iter()
+                .flatten()
+                .all(|(name, value)| object["metadata"]["labels"][name] == value.as_str())
         };
         let objects = || self.objects.values().map(|(_, object, _)| object);
         let mut members: BTreeSet<String> = objects().filter(|object| matches(object)).map(uid_of).collect();

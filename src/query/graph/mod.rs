@@ -16,7 +16,7 @@ use self::forest::Forest;
 use self::links::Ends;
 use super::moment::{Concerns, Moment};
 use super::resources::Held;
-use super::scope::Scope;
+use super::scope::Sight;
 use super::types::{Answer, Below, Graph, GraphNode, Group, KindBelow};
 use super::{GraphFilter, QueryError, Result, environments, resources};
 use crate::model::{EnvironmentId, HealthCounts, Kind, Uid, attention};
@@ -25,7 +25,7 @@ use crate::model::{EnvironmentId, HealthCounts, Kind, Uid, attention};
 pub(super) fn get(
     view: &Connection,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     id: &EnvironmentId,
     filter: &GraphFilter,
 ) -> Result<Answer<Graph>> {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, named_params};
 
 use super::super::moment::{Concerns, Moment};
 use super::super::resources::{self, Held};
-use super::super::scope::Scope;
+use super::super::scope::Sight;
 use super::super::types::{Answer, MissingEnd, Why, WhyPath};
 use super::super::{Result, environments};
 use super::forest::Forest;
@@ -23,7 +23,7 @@ const MISSING_MAX: usize = 20;
 pub(in crate::query) fn why(
     view: &Connection,
     moment: &Moment,
-    scope: &Scope,
+    scope: &Sight,
     id: &EnvironmentId,
     limit: usize,
 ) -> Result<Answer<Why>> {

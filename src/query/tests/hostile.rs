@@ -11,7 +11,7 @@ use super::*;
 use crate::api::ApiState;
 use crate::digest::Noise;
 use crate::log::{Appender, Batch, Observed, Phase};
-use crate::model::{CatalogFact, Health, Kind, Offset, ResourceVersion, Uid, WatchKey};
+use crate::model::{CatalogFact, Health, Kind, Offset, ResourceVersion, Source, Uid, WatchKey};
 use crate::present::{Step, Tree};
 use crate::projection::Projector;
 use crate::redact::{Rules, TypeMeta, clean};
@@ -54,9 +54,9 @@ impl Hostile {
         let queries = queries(directory.path(), clock.clone());
         let targets = [("east", "shop", "web"), ("west", "shop", "web")];
         let spec = environment("shop/web", "production", &targets);
-        let facts = vec![CatalogFact::Environment(spec)];
+        let facts = vec![CatalogFact::from(spec)];
         record(directory.path(), clock.clone(), |appender| async move {
-            appender.declare(facts).await.unwrap();
+            appender.declare(Source::Config, facts).await.unwrap();
         });
         Hostile { directory, clock, queries, version: 0 }
     }

@@ -75,7 +75,11 @@ fn the_fleet_says_what_to_declare() {
             let deployments = server.objects("apps", "Deployment");
             let matching = deployments.iter().filter(|object| {
                 text(object, "/metadata/namespace") == target.namespace
-                    && target.labels.iter().all(|(key, value)| object["metadata"]["labels"][key] == **value)
+                    && target
+                        .labels
+                        .iter()
+                        .flatten()
+                        .all(|(key, value)| object["metadata"]["labels"][key] == **value)
             });
             assert!(matching.count() > 0, "{target:?}");
         }

@@ -1,0 +1,210 @@
+//! Deployments, and whether their jobs were authorised.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AgentId, EnvironmentId, Timestamp};
+
+/// Identifies a deployment: GitLab's number of it, or one of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DeploymentId(pub u64);
+
+impl fmt::Display for DeploymentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How a deployment stands, in GitLab's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeploymentStatus {
+    /// Not begun.
+    Created,
+    /// Waits for an approval.
+    Blocked,
+    /// Under way.
+    Running,
+    /// Ended well.
+    Success,
+    /// Ended badly.
+    Failed,
+    /// Was ended.
+    Canceled,
+    /// Was passed over.
+    Skipped,
+}
+
+impl DeploymentStatus {
+    /// All of them.
+    pub const ALL: [DeploymentStatus; 7] = [
+        DeploymentStatus::Created,
+        DeploymentStatus::Blocked,
+        DeploymentStatus::Running,
+        DeploymentStatus::Success,
+        DeploymentStatus::Failed,
+        DeploymentStatus::Canceled,
+        DeploymentStatus::Skipped,
+    ];
+
+    /// The word for it everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            DeploymentStatus::Created => "created",
+            DeploymentStatus::Blocked => "blocked",
+            DeploymentStatus::Running => "running",
+            DeploymentStatus::Success => "success",
+            DeploymentStatus::Failed => "failed",
+            DeploymentStatus::Canceled => "canceled",
+            DeploymentStatus::Skipped => "skipped",
+        }
+    }
+
+    /// Whether nothing follows on it.
+    pub const fn is_final(self) -> bool {
+        matches!(
+            self,
+            DeploymentStatus::Success
+                | DeploymentStatus::Failed
+                | DeploymentStatus::Canceled
+                | DeploymentStatus::Skipped
+        )
+    }
+}
+
+impl fmt::Display for DeploymentStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for DeploymentStatus {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = |status: &DeploymentStatus| status.as_str().eq_ignore_ascii_case(text);
+        DeploymentStatus::ALL.into_iter().find(named).ok_or_else(|| {
+            let words = DeploymentStatus::ALL.map(DeploymentStatus::as_str).join(", ");
+            format!("`{text}` is not a status of a deployment; it is one of {words}")
+        })
+    }
+}
+
+/// A deployment to an environment, as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeploymentSpec {
+    /// Which one.
+    pub id: DeploymentId,
+    /// Where to.
+    pub environment: EnvironmentId,
+    /// Full path of the project whose job deploys, which need not be that of the environment.
+    pub project: String,
+    /// How it stands.
+    pub status: DeploymentStatus,
+    /// Branch or tag.
+    #[serde(rename = "ref", default, skip_serializing_if = "String::is_empty")]
+    pub reference: String,
+    /// Whether that is a tag.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tag: bool,
+    /// Commit.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sha: String,
+    /// The job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<DeploymentJob>,
+    /// Who began it; empty when not said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub user: String,
+    /// When it was created, as far as that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// When it ended, as far as that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Timestamp>,
+    /// Where it deploys to; only where the agent's configuration authorises the job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentDeployment>,
+    /// What the agent's configuration says of the job; none where it asked for no agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorization: Option<Authorization>,
+}
+
+/// A job that deploys.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeploymentJob {
+    /// GitLab's number of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u64>,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+}
+
+/// Through which agent, and into which namespace, a deployment goes (seed 002, `agent_deployments`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "AgentDeploymentText", from = "AgentDeploymentText")]
+pub struct AgentDeployment {
+    /// Which agent.
+    pub agent: AgentId,
+    /// The namespace, of at most 255 characters.
+    pub kubernetes_namespace: String,
+}
+
+/// The same as it is written: with the parts of the agent's name, as clients of GitLab ask for them.
+#[derive(Serialize, Deserialize)]
+struct AgentDeploymentText {
+    id: AgentId,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    project: String,
+    kubernetes_namespace: String,
+}
+
+impl From<AgentDeployment> for AgentDeploymentText {
+    fn from(deployment: AgentDeployment) -> Self {
+        let AgentDeployment { agent, kubernetes_namespace } = deployment;
+        let (name, project) = (agent.name().to_owned(), agent.project().to_owned());
+        AgentDeploymentText { id: agent, name, project, kubernetes_namespace }
+    }
+}
+
+impl From<AgentDeploymentText> for AgentDeployment {
+    fn from(text: AgentDeploymentText) -> Self {
+        AgentDeployment { agent: text.id, kubernetes_namespace: text.kubernetes_namespace }
+    }
+}
+
+impl AgentDeployment {
+    /// The longest namespace that is recorded, in characters: the width of the seed's column.
+    pub const NAMESPACE_MAX: usize = 255;
+}
+
+/// Whether an agent's configuration lets a job deploy, and by which of its rules.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Authorization {
+    /// The agent that was asked for.
+    pub agent: AgentId,
+    /// Whether the job may use it.
+    pub allowed: bool,
+    /// The number of the rule that decided, counted from 1; none where no rule did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<usize>,
+    /// The entry of the configuration that decided, such as `projects shop/web`; empty where none did.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub entry: String,
+    /// The namespace that the configuration or the job gives; empty where none does.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// Roles that the rule gives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// Stable word.
+    pub reason: String,
+    /// Sentence for people.
+    pub message: String,
+}

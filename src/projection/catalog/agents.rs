@@ -1,0 +1,41 @@
+//! Agents as the catalog declares them.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::super::OPEN;
+use super::super::context::Apply;
+use super::rows::{self, Table, number, text};
+use super::{environments, viewers};
+use crate::model::{AgentSpec, Source};
+
+const AGENT: Table =
+    Table { name: "agent", key: "id", columns: &["number", "cluster", "configuration", "problem", "source"] };
+
+/// Makes an agent what is declared of it, and settles the environments that it serves.
+pub(super) fn settle(
+    at: &mut Apply<'_>,
+    id: &str,
+    declared: Option<(&AgentSpec, Source)>,
+) -> rusqlite::Result<()> {
+    let before = cluster(at, id)?;
+    let wanted = declared.map(|(spec, source)| {
+        let (cluster, problem) = (text(spec.cluster.as_str()), text(spec.problem.as_str()));
+        vec![number(spec.number), cluster, text(spec.configuration.as_str()), problem, text(source.as_str())]
+    });
+    if !rows::exchange(at, &AGENT, text(id), wanted)? {
+        return Ok(());
+    }
+    viewers::of_agent(at, id, declared.map_or("", |(spec, _)| &spec.configuration))?;
+    if before == cluster(at, id)? {
+        return Ok(());
+    }
+    let sql = "SELECT environment_id FROM environment_agent WHERE agent = ?1 ORDER BY 1";
+    environments::settle_all(at, sql, id)
+}
+
+/// The cluster to which an agent connects; empty when not known.
+pub(super) fn cluster(at: &Apply<'_>, id: &str) -> rusqlite::Result<String> {
+    let sql = "SELECT cluster FROM agent WHERE id = ?1 AND to_offset = ?2";
+    let found = at.connection.prepare_cached(sql)?.query_row(params![id, OPEN], |row| row.get(0));
+    Ok(found.optional()?.unwrap_or_default())
+}

@@ -1,0 +1,106 @@
+//! Deployments, and which of them decides where an environment's resources are.
+
+use rusqlite::params;
+use rusqlite::types::Value;
+
+use super::super::context::Apply;
+use super::environments;
+use super::rows::{self, Table, json, text};
+use crate::model::{DeploymentSpec, DeploymentStatus};
+
+const DEPLOYMENT: Table = Table {
+    name: "deployment",
+    key: "id",
+    columns: &["environment_id", "project", "status", "spec", "observed_at"],
+};
+
+/// A deployment that ended well, as its environment needs it.
+pub(super) struct Deployed {
+    pub(super) id: i64,
+    /// Whether it decides where the environment is; else it is only the last.
+    pub(super) deciding: bool,
+    pub(super) project: String,
+    pub(super) agent: String,
+    pub(super) namespace: String,
+}
+
+/// Takes over how a deployment stands; where it ended well, it may decide from here on.
+pub(super) fn declared(at: &mut Apply<'_>, spec: &DeploymentSpec) -> rusqlite::Result<()> {
+    let environment = at.ids.environment(at.connection, &spec.environment)?;
+    let id = spec.id.0.cast_signed();
+    let row = vec![
+        Value::Integer(environment),
+        text(spec.project.as_str()),
+        text(spec.status.as_str()),
+        json(spec),
+        Value::Integer(at.observed_at.as_micros()),
+    ];
+    rows::exchange(at, &DEPLOYMENT, Value::Integer(id), Some(row))?;
+    record_agent(at, id, spec)?;
+    if spec.status != DeploymentStatus::Success {
+        return Ok(());
+    }
+    ended_well(at, environment, spec, 0)?;
+    if spec.agent.is_some() {
+        ended_well(at, environment, spec, 1)?;
+    }
+    environments::settle(at, environment)
+}
+
+fn record_agent(at: &Apply<'_>, id: i64, spec: &DeploymentSpec) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM agent_deployment WHERE deployment_id = ?1";
+    at.connection.prepare_cached(sql)?.execute([id])?;
+    let Some(agent) = &spec.agent else { return Ok(()) };
+    let sql = "INSERT INTO agent_deployment (deployment_id, agent, kubernetes_namespace) VALUES (?1, ?2, ?3)";
+    let row = params![id, agent.agent.to_string(), agent.kubernetes_namespace];
+    at.connection.prepare_cached(sql)?.execute(row)?;
+    Ok(())
+}
+
+/// Notes a deployment that ended well as the last, unless it ended before the one that is known and was only told later.
+fn ended_well(
+    at: &Apply<'_>,
+    environment: i64,
+    spec: &DeploymentSpec,
+    deciding: i64,
+) -> rusqlite::Result<()> {
+    let finished_at = spec.finished_at.unwrap_or(at.observed_at).min(at.observed_at);
+    let (agent, namespace) = match &spec.agent {
+        Some(agent) => (agent.agent.to_string(), agent.kubernetes_namespace.as_str()),
+        None => (String::new(), ""),
+    };
+    let sql = "INSERT INTO environment_deployment
+            (environment_id, deciding, deployment_id, finished_at, project, agent, namespace)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        ON CONFLICT DO UPDATE SET deployment_id = excluded.deployment_id, finished_at = excluded.finished_at,
+            project = excluded.project, agent = excluded.agent, namespace = excluded.namespace
+            WHERE excluded.finished_at >= finished_at";
+    let id = spec.id.0.cast_signed();
+    let row = params![environment, deciding, id, finished_at.as_micros(), spec.project, agent, namespace];
+    at.connection.prepare_cached(sql)?.execute(row)?;
+    Ok(())
+}
+
+/// Ends the record of a deployment.
+pub(super) fn withdrawn(at: &mut Apply<'_>, name: &str) -> rusqlite::Result<()> {
+    let Ok(id) = name.parse::<i64>() else { return Ok(()) };
+    rows::exchange(at, &DEPLOYMENT, Value::Integer(id), None)?;
+    Ok(())
+}
+
+/// The last deployment to an environment that ended well, and the last of those that an agent let.
+pub(super) fn of_environment(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Vec<Deployed>> {
+    let sql = "SELECT deployment_id, deciding, project, agent, namespace FROM environment_deployment
+        WHERE environment_id = ?1 ORDER BY deciding";
+    let mut statement = at.connection.prepare_cached(sql)?;
+    let rows = statement.query_map([environment], |row| {
+        Ok(Deployed {
+            id: row.get(0)?,
+            deciding: row.get(1)?,
+            project: row.get(2)?,
+            agent: row.get(3)?,
+            namespace: row.get(4)?,
+        })
+    })?;
+    rows.collect()
+}

@@ -1,0 +1,137 @@
+//! Environments, settled from all that is declared of them.
+
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension, ToSql, params};
+
+use super::super::context::Apply;
+use super::declarations::{self, Declaration};
+use super::deployments;
+use super::resolve::{self, Facts, Resolved};
+use super::rows::{self, Table, json, text};
+use super::{projects, targets, viewers};
+use crate::model::{EnvironmentId, EnvironmentSpec, Source};
+
+const ENVIRONMENT: Table = Table {
+    name: "environment",
+    key: "id",
+    columns: &[
+        "name_id",
+        "project",
+        "name",
+        "slug",
+        "tier",
+        "region",
+        "state",
+        "labels",
+        "targets",
+        "agents",
+        "viewers",
+        "settings",
+        "declared_by",
+        "deployment",
+    ],
+};
+
+/// Takes over what the catalog declares of an environment.
+pub(super) fn declared(at: &mut Apply<'_>, spec: &EnvironmentSpec, source: Source) -> rusqlite::Result<()> {
+    let id = at.ids.environment(at.connection, &spec.id)?;
+    let sql = "INSERT OR REPLACE INTO environment_fact (environment_id, project, source, spec) VALUES (?1, ?2, ?3, ?4)";
+    let row = params![id, spec.project, source.as_str(), serde_json::json!(spec).to_string()];
+    at.connection.prepare_cached(sql)?.execute(row)?;
+    settle(at, id)
+}
+
+/// Lets go of what the catalog declared of an environment.
+pub(super) fn withdrawn(at: &mut Apply<'_>, name: &EnvironmentId) -> rusqlite::Result<()> {
+    let id = at.ids.environment(at.connection, name)?;
+    at.connection.prepare_cached("DELETE FROM environment_fact WHERE environment_id = ?1")?.execute([id])?;
+    settle(at, id)
+}
+
+/// Settles the environments that a statement finds.
+pub(super) fn settle_all(at: &mut Apply<'_>, sql: &str, argument: impl ToSql) -> rusqlite::Result<()> {
+    let found: Vec<i64> = {
+        let mut statement = at.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([argument], |row| row.get(0))?;
+        rows.collect::<rusqlite::Result<_>>()?
+    };
+    found.into_iter().try_for_each(|environment| settle(at, environment))
+}
+
+/// Makes an environment what follows from all that is declared of it, and settles what it holds.
+pub(super) fn settle(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<()> {
+    let resolved = resolved(at, id)?;
+    let row = resolved.as_ref().map(|resolved| {
+        let Resolved { spec, region, labels, agents, targets, viewers, declared_by, deployment, .. } =
+            resolved;
+        vec![
+            text(spec.id.as_str()),
+            text(spec.project.as_str()),
+            text(spec.name.as_str()),
+            text(spec.slug.as_str()),
+            text(spec.tier.as_str()),
+            text(region.as_str()),
+            text(spec.state.as_str()),
+            json(labels),
+            json(targets),
+            json(agents),
+            json(viewers),
+            json(&spec.settings),
+            json(declared_by),
+            deployment.map_or(Value::Null, Value::Integer),
+        ]
+    });
+    if !rows::exchange(at, &ENVIRONMENT, Value::Integer(id), row)? {
+        return Ok(());
+    }
+    at.touched.environments.insert(id);
+    if let Some(resolved) = &resolved {
+        let own = std::iter::once(&resolved.spec.project);
+        viewers::note(at, own.chain(&resolved.viewers))?;
+    }
+    depend(at, id, resolved.as_ref())?;
+    targets::exchange(at, id, resolved.as_ref().map_or(&[], |resolved| &resolved.targets))
+}
+
+/// Gathers what is declared of an environment; none where nothing is.
+fn resolved(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<Resolved>> {
+    let fact = fact(at, id)?;
+    let declarations = declarations::of_environment(at, id)?;
+    let (spec, source) = match (fact, declarations.first()) {
+        (Some((spec, source)), _) => (spec, Some(source)),
+        (None, Some(Declaration { project, name, .. })) => (EnvironmentSpec::new(project, name), None),
+        (None, None) => return Ok(None),
+    };
+    let (number, labels) = projects::find(at, &spec.project)?;
+    let deployed = deployments::of_environment(at, id)?;
+    let facts =
+        Facts { spec, source, project_number: number, project_labels: labels, deployed, declarations };
+    resolve::resolve(at, facts).map(Some)
+}
+
+fn fact(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<(EnvironmentSpec, Source)>> {
+    let sql = "SELECT spec, source FROM environment_fact WHERE environment_id = ?1";
+    let row = at.connection.prepare_cached(sql)?.query_row([id], |row| {
+        let (spec, source): (String, String) = (row.get(0)?, row.get(1)?);
+        Ok((from_json(&spec)?, source.parse().unwrap_or_default()))
+    });
+    row.optional()
+}
+
+/// Reads what a column of the view's own holds.
+pub(super) fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
+    let unreadable = |error: serde_json::Error| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
+    };
+    serde_json::from_str(text).map_err(unreadable)
+}
+
+/// Notes which agents an environment depends on, be they known or not.
+fn depend(at: &Apply<'_>, id: i64, resolved: Option<&Resolved>) -> rusqlite::Result<()> {
+    at.connection.prepare_cached("DELETE FROM environment_agent WHERE environment_id = ?1")?.execute([id])?;
+    let sql = "INSERT INTO environment_agent (agent, environment_id) VALUES (?1, ?2)";
+    for agent in resolved.into_iter().flat_map(|resolved| &resolved.depends_on) {
+        at.connection.prepare_cached(sql)?.execute(params![agent, id])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! What an environment is, given all that is declared of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::context::Apply;
+use super::declarations::Declaration;
+use super::deployments::Deployed;
+use super::{agents, clusters};
+use crate::model::{DeclaredBy, EnvironmentSpec, EnvironmentState, Labels, Source, Target, TargetSpec};
+
+/// A label by which an environment tells its region.
+const REGION_LABELS: [&str; 2] = ["region", "topology.kubernetes.io/region"];
+
+/// All that is declared of an environment.
+pub(super) struct Facts {
+    pub(super) spec: EnvironmentSpec,
+    /// Who declared it; none where only resources of clusters do.
+    pub(super) source: Option<Source>,
+    pub(super) project_number: Option<i64>,
+    pub(super) project_labels: Labels,
+    pub(super) deployed: Vec<Deployed>,
+    pub(super) declarations: Vec<Declaration>,
+}
+
+/// What follows.
+pub(super) struct Resolved {
+    pub(super) spec: EnvironmentSpec,
+    pub(super) region: String,
+    pub(super) labels: Labels,
+    pub(super) targets: Vec<Target>,
+    /// The agents of its targets.
+    pub(super) agents: BTreeSet<String>,
+    /// The agents that decide where it is, known or not.
+    pub(super) depends_on: BTreeSet<String>,
+    /// Projects and groups whose members see it, besides its own project.
+    pub(super) viewers: BTreeSet<String>,
+    pub(super) declared_by: Vec<DeclaredBy>,
+    /// The last deployment that ended well.
+    pub(super) deployment: Option<i64>,
+}
+
+/// Resolves an environment: where it looks by its own word or, without one, where the last deployment that ended well
+/// went or, before any did, where its settings say; and besides, where resources of clusters declare it.
+pub(super) fn resolve(at: &Apply<'_>, facts: Facts) -> rusqlite::Result<Resolved> {
+    let places = places(&facts);
+    let default = default_labels(facts.project_number, &facts.spec.slug);
+    let depends_on =
+        places.iter().filter_map(|place| place.agent.as_ref()).map(ToString::to_string).collect();
+    let mut targets = Vec::new();
+    for place in places {
+        let cluster = match &place.agent {
+            Some(agent) => agents::cluster(at, &agent.to_string())?,
+            None => place.cluster,
+        };
+        if !cluster.is_empty() {
+            let labels = place.labels.unwrap_or_else(|| default.clone());
+            targets.push(Target { cluster, namespace: place.namespace, labels, agent: place.agent });
+        }
+    }
+    let mut labels = facts.project_labels;
+    labels.extend(facts.spec.labels.clone());
+    let region = region(at, &facts.spec, &labels, &targets)?;
+    if facts.spec.state == EnvironmentState::Stopped {
+        targets.clear();
+    }
+    let agents = targets.iter().filter_map(|target| target.agent.as_ref()).map(ToString::to_string).collect();
+    let declared: Vec<_> =
+        facts.declarations.iter().map(|one| DeclaredBy::Cluster(one.origin.clone())).collect();
+    let deployer = facts.deployed.iter().map(|deployed| deployed.project.clone());
+    let shared = facts.declarations.iter().flat_map(|one| one.viewers.clone());
+    let viewers = deployer.chain(shared).filter(|path| *path != facts.spec.project).collect();
+    Ok(Resolved {
+        spec: facts.spec,
+        region,
+        labels,
+        targets,
+        agents,
+        depends_on,
+        viewers,
+        deployment: facts.deployed.first().map(|deployed| deployed.id),
+        declared_by: facts.source.map(DeclaredBy::from).into_iter().chain(declared).collect(),
+    })
+}
+
+/// Where an environment looks.
+fn places(facts: &Facts) -> Vec<TargetSpec> {
+    let Facts { spec, deployed, declarations, .. } = facts;
+    let deployed = || {
+        let Deployed { agent, namespace, .. } = deployed.iter().find(|deployed| deployed.deciding)?;
+        let agent = Some(agent.parse().ok()?);
+        Some(TargetSpec { agent, namespace: namespace.clone(), ..TargetSpec::default() })
+    };
+    let settings = &spec.settings;
+    let set = || {
+        let (agent, namespace) = (settings.cluster_agent.clone()?, settings.kubernetes_namespace.clone());
+        Some(TargetSpec { agent: Some(agent), namespace, ..TargetSpec::default() })
+    };
+    let mut places = match spec.targets.as_slice() {
+        [] => deployed().or_else(set).into_iter().collect(),
+        targets => targets.to_vec(),
+    };
+    // What a cluster declares is a namespace that it reserves, whole.
+    places.extend(declarations.iter().map(|declaration| TargetSpec {
+        cluster: declaration.origin.cluster.clone(),
+        agent: None,
+        namespace: declaration.namespace.clone(),
+        labels: Some(BTreeMap::new()),
+    }));
+    places
+}
+
+/// GitLab's two labels where the project's number is known, else none: the whole namespace.
+fn default_labels(project: Option<i64>, slug: &str) -> Labels {
+    let Some(number) = project else { return Labels::new() };
+    let labels = [
+        ("app.gitlab.com/project_id", number.to_string()),
+        ("app.gitlab.com/environment_slug", slug.to_owned()),
+    ];
+    labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The environment's own word, else its name's, else that of its clusters where they agree.
+fn region(
+    at: &Apply<'_>,
+    spec: &EnvironmentSpec,
+    labels: &Labels,
+    targets: &[Target],
+) -> rusqlite::Result<String> {
+    let labelled = REGION_LABELS.iter().find_map(|name| labels.get(*name)).map(String::as_str);
+    let own = Some(spec.region.as_str()).filter(|region| !region.is_empty());
+    if let Some(region) = own.or(labelled).or_else(|| spec.region_of_name()) {
+        return Ok(region.to_owned());
+    }
+    let mut regions = BTreeSet::new();
+    for target in targets {
+        regions.insert(clusters::region(at, &target.cluster)?);
+    }
+    Ok(if regions.len() == 1 { regions.pop_first().unwrap_or_default() } else { String::new() })
+}

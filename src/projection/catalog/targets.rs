@@ -1,0 +1,50 @@
+//! Where environments look at present, by place.
+
+use rusqlite::params;
+
+use super::super::context::Apply;
+use super::super::{OPEN, membership};
+use super::environments::from_json;
+use crate::model::{Labels, ResourceId, Target};
+
+/// Makes an environment look at these places, and settles what it held and what it may now hold.
+pub(super) fn exchange(at: &mut Apply<'_>, id: i64, targets: &[Target]) -> rusqlite::Result<()> {
+    let mut wanted = Vec::new();
+    for target in targets {
+        wanted.push((
+            at.ids.cluster(at.connection, &target.cluster)?,
+            target.namespace.clone(),
+            target.labels.clone(),
+        ));
+    }
+    if held(at, id)? == wanted {
+        return Ok(());
+    }
+    at.connection.prepare_cached("DELETE FROM target WHERE environment_id = ?1")?.execute([id])?;
+    let sql = "INSERT INTO target (environment_id, position, cluster_id, namespace, labels)
+        VALUES (?1, ?2, ?3, ?4, ?5)";
+    for (position, (cluster, namespace, labels)) in (0_i64..).zip(&wanted) {
+        let labels = serde_json::json!(labels).to_string();
+        at.connection.prepare_cached(sql)?.execute(params![id, position, cluster, namespace, labels])?;
+    }
+    let concerned: Vec<ResourceId> = {
+        let sql = "SELECT resource_id FROM membership WHERE environment_id = ?1 AND to_offset = ?2
+            UNION SELECT r.id FROM target t
+            JOIN resource r ON r.cluster_id = t.cluster_id AND r.namespace = t.namespace
+            WHERE t.environment_id = ?1";
+        let mut statement = at.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![id, OPEN], |row| row.get(0).map(ResourceId))?;
+        rows.collect::<rusqlite::Result<_>>()?
+    };
+    membership::settle_all(at, concerned)
+}
+
+fn held(at: &Apply<'_>, id: i64) -> rusqlite::Result<Vec<(i64, String, Labels)>> {
+    let sql = "SELECT cluster_id, namespace, labels FROM target WHERE environment_id = ?1 ORDER BY position";
+    let mut statement = at.connection.prepare_cached(sql)?;
+    let rows = statement.query_map([id], |row| {
+        let labels: String = row.get(2)?;
+        Ok((row.get(0)?, row.get(1)?, from_json(&labels)?))
+    })?;
+    rows.collect()
+}
