@@ -5,7 +5,7 @@
 //!  clusters ──► cluster ──►  LOG  ──► projection ──►  VIEW  ──► query ──► api  (REST)
 //!  config   ──► catalog    log.db                    view.db             web  (pages)
 //!                          the record                the cache           cli  (command line)
-//!                  └── pure: redact · digest · delta · health · edges · kube_event ──┘
+//!                  └── pure: access · redact · digest · delta · health · edges · kube_event ──┘
 //! ```
 //!
 //! Modules stand below in the order in which data flows through them. The rules of the house, held by
@@ -25,6 +25,7 @@ pub mod json;
 pub mod mistake;
 pub mod object;
 
+pub mod access;
 pub mod delta;
 pub mod digest;
 pub mod edges;

@@ -111,6 +111,7 @@ fn kubernetes_clients_live_in_one_room() {
 fn what_must_replay_reads_no_clock() {
     let pure = [
         "model",
+        "access",
         "object",
         "redact",
         "digest",

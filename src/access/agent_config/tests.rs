@@ -1,0 +1,297 @@
+//! What files say, and how mistakes in them are told.
+
+use serde_json::json;
+
+use super::super::{UserAccess, UserAccessAs};
+use super::{
+    AccessAs, AgentConfig, Entry, ExtraKeyVal, Grant, Impersonate, LongNamespace, MAX_CONFIG_BYTES, NoMatch,
+    Rule, When, read_agent_config,
+};
+
+fn read(yaml: &str) -> AgentConfig {
+    read_agent_config(yaml).unwrap().config
+}
+
+/// Place, code and what is said of every mistake.
+fn mistakes(yaml: &str) -> Vec<String> {
+    let error = read_agent_config(yaml).unwrap_err();
+    let shown = error.mistakes.iter().map(|m| format!("{}:{} {}: {}", m.line, m.column, m.code, m.message));
+    shown.collect()
+}
+
+fn warnings(yaml: &str) -> Vec<String> {
+    let read = read_agent_config(yaml).unwrap();
+    read.warnings.iter().map(|m| format!("{}:{} {}: {}", m.line, m.column, m.code, m.message)).collect()
+}
+
+const GITLAB: &str = "
+gitops: {manifest_projects: [{id: a/b, paths: [{glob: '**'}]}]}
+observability: {logging: {level: debug}}
+remote_development: {enabled: true}
+flux: {}
+container_scanning: {cadence: '0 0 * * *'}
+workspaces:
+ci_access:
+  projects:
+    - id: path/to/project-1
+    - id: path/to/project-2
+      default_namespace: ns
+      access_as: {ci_job: {}}
+      environments: [staging, review/*]
+      protected_branches_only: true
+      resource_management: {enabled: true}
+  groups:
+    - id: path/to/group-1
+      access_as:
+        impersonate:
+          username: me
+          uid: u1
+          groups: [g]
+          extra: [{key: k, val: [v, w]}]
+  instance: {}
+user_access:
+  access_as: {user: {}}
+  projects: [{id: group-1/project-1}]
+  groups: [{id: group-2}, {id: group-3/subgroup}]
+";
+
+#[test]
+fn gitlabs_keys_are_read() {
+    let config = read(GITLAB);
+    let ci_access = &config.ci_access;
+    assert_eq!(ci_access.projects[0], Entry { id: "path/to/project-1".into(), grant: Grant::default() });
+    let second = Grant {
+        default_namespace: Some("ns".into()),
+        access_as: Some(AccessAs::CiJob {}),
+        environments: vec!["staging".into(), "review/*".into()],
+        protected_branches_only: true,
+        resource_management: true,
+        rules: vec![],
+    };
+    assert_eq!(ci_access.projects[1].grant, second);
+    let impersonate = AccessAs::Impersonate(Impersonate {
+        username: "me".into(),
+        uid: Some("u1".into()),
+        groups: vec!["g".into()],
+        extra: vec![ExtraKeyVal { key: "k".into(), val: vec!["v".into(), "w".into()] }],
+    });
+    assert_eq!(ci_access.groups[0].grant.access_as, Some(impersonate));
+    assert_eq!(ci_access.instance, Some(Grant::default()));
+    let user_access = UserAccess {
+        access_as: Some(UserAccessAs::User {}),
+        projects: vec!["group-1/project-1".into()],
+        groups: vec!["group-2".into(), "group-3/subgroup".into()],
+    };
+    assert_eq!(config.user_access, Some(user_access));
+    assert!(warnings(GITLAB).is_empty());
+}
+
+#[test]
+fn rules_and_settings_are_read() {
+    let config = read(
+        "
+ci_access:
+  no_match: allow
+  long_namespace: truncate
+  projects:
+    - id: a/b
+      rules:
+        - if: $CI_COMMIT_TAG
+          namespace: $CI_ENVIRONMENT_SLUG
+          on_long_namespace: abort
+          roles: [edit, {name: view, kind: ClusterRole}]
+        - when: never
+",
+    );
+    assert_eq!(config.ci_access.no_match, NoMatch::Allow);
+    assert_eq!(config.ci_access.long_namespace, LongNamespace::Truncate);
+    let first = Rule {
+        condition: Some("$CI_COMMIT_TAG".into()),
+        namespace: Some("$CI_ENVIRONMENT_SLUG".into()),
+        roles: json!(["edit", {"name": "view", "kind": "ClusterRole"}]),
+        when: When::Always,
+        on_long_namespace: Some(LongNamespace::Abort),
+    };
+    assert_eq!(
+        config.ci_access.projects[0].grant.rules,
+        [first, Rule { when: When::Never, ..Rule::default() }]
+    );
+}
+
+#[test]
+fn a_configuration_comes_back_from_the_log() {
+    for yaml in [
+        GITLAB,
+        "",
+        "ci_access:\n  projects:\n",
+        "ci_access: {projects: [{id: a/b, rules: [{if: $A, roles: [x], when: never}]}]}",
+    ] {
+        let config = read(yaml);
+        let text = serde_json::to_string(&config).unwrap();
+        assert_eq!(serde_json::from_str::<AgentConfig>(&text).unwrap(), config, "{text}");
+    }
+    let text =
+        serde_json::to_value(read("ci_access: {projects: [{id: a/b, rules: [{if: $A, namespace: n}]}]}"))
+            .unwrap();
+    let rule = json!({"if": "$A", "namespace": "n", "when": "always"});
+    let expected = json!({"ci_access": {"no_match": "deny", "long_namespace": "abort",
+        "projects": [{"id": "a/b", "rules": [rule]}]}});
+    assert_eq!(text, expected);
+    assert_eq!(serde_json::from_str::<AgentConfig>("{}").unwrap(), AgentConfig::default());
+}
+
+#[test]
+fn nothing_is_sound() {
+    for yaml in ["", "# nothing\n", "ci_access:\n", "ci_access: {projects: [], groups: }\nuser_access:\n"] {
+        assert_eq!(read(yaml), AgentConfig::default(), "{yaml}");
+    }
+}
+
+#[test]
+fn unknown_keys_have_a_line_and_what_may_be_meant() {
+    for (yaml, expected, hint) in [
+        ("ci_acces: {}", "1:1 unknown_key: unknown key `ci_acces`", "did you mean `ci_access`?"),
+        ("ci_access:\n  project: []", "2:3 unknown_key: unknown key `project`", "did you mean `projects`?"),
+        (
+            "ci_access:\n  projects:\n    - id: a/b\n      rule: []",
+            "4:7 unknown_key: unknown key `rule`",
+            "did you mean `rules`?",
+        ),
+        (
+            "ci_access:\n  projects:\n    - id: a/b\n      rules:\n        - namespaces: x",
+            "5:11 unknown_key: unknown key `namespaces`",
+            "did you mean `namespace`?",
+        ),
+        (
+            "user_access:\n  access_as: {agents: {}}",
+            "2:15 unknown_word: unknown word `agents`",
+            "did you mean `agent`?",
+        ),
+        ("ci_access: {no_match: alow}", "1:23 unknown_word: unknown word `alow`", "did you mean `allow`?"),
+        (
+            "ci_access: {projects: [{id: a/b, rules: [{when: manual}]}]}",
+            "1:49 unknown_word: unknown word `manual`",
+            "the words here are always, never",
+        ),
+    ] {
+        assert_eq!(mistakes(yaml), [expected], "{yaml}");
+        let error = read_agent_config(yaml).unwrap_err();
+        assert_eq!(error.mistakes[0].hint.as_deref(), Some(hint), "{yaml}");
+    }
+}
+
+#[test]
+fn a_wrong_expression_is_told_where_it_stands() {
+    for (condition, expected) in [
+        // Plain, quoted in both ways, and as a block.
+        ("$A = 1", "5:18 bad_expression: in `if`, column 4:"),
+        ("'$A = 1'", "5:19 bad_expression: in `if`, column 4:"),
+        ("\"$A = 1\"", "5:19 bad_expression: in `if`, column 4:"),
+        ("|\n            $A = 1\n", "6:16 bad_expression: in `if`, column 4:"),
+        ("|\n            $A &&\n            $B = 1\n", "7:16 bad_expression: in `if`, column 10:"),
+        ("$A =~ /(x/", "5:21 bad_regex: in `if`, column 7:"),
+        ("$é == 'x'", "5:15 bad_expression: in `if`, column 1:"),
+        ("$A == 'é' &", "5:25 bad_expression: in `if`, column 11:"),
+        ("''", "5:15 bad_expression: in `if`, column 1:"),
+        (">\n            $A &&\n            $B = 1\n", "6:13 bad_expression: in `if`, column 10:"),
+        // With an escape the place inside of the file is not known.
+        ("\"$A \\u003d 1\"", "5:15 bad_expression: in `if`, column 4:"),
+    ] {
+        let yaml =
+            format!("ci_access:\n  projects:\n    - id: a/b\n      rules:\n        - if: {condition}\n");
+        let told = mistakes(&yaml);
+        assert!(told.len() == 1 && told[0].starts_with(expected), "{condition}: {told:?}");
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_in_the_order_of_the_file() {
+    let told = mistakes(
+        "
+ci_access:
+  long_namespace: cut
+  projects:
+    - default_namespace: x
+    - id: /a
+      environments: ['']
+      rules:
+        - if: $A =
+        - if: ($A
+  groups:
+    - id: a b
+  instance: {id: a}
+user_access:
+  projects: [{id: ''}]
+",
+    );
+    let expected = [
+        "3:19 unknown_word",
+        "5:7 missing_key",
+        "6:11 bad_path",
+        "7:22 bad_name",
+        "9:18 bad_expression",
+        "10:18 bad_expression",
+        "12:11 bad_path",
+        "13:18 unknown_key",
+        "15:19 bad_path",
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for (told, expected) in told.iter().zip(expected) {
+        assert!(told.starts_with(expected), "{told} is not {expected}");
+    }
+}
+
+#[test]
+fn what_may_not_be_meant_is_a_warning() {
+    let told = warnings(
+        "
+ci_access:
+  projects:
+    - id: group/project7
+    - id: Group/Project7
+      rules:
+        - namespace: Not-A-Label
+        - if: $A == production
+        - if: $A
+          namespace: UPPER
+          on_long_namespace: truncate
+  groups:
+    - id: group
+    - id: group
+",
+    );
+    let expected = [
+        "5:11 duplicate: the project `Group/Project7` stands in line 4 already",
+        "7:22 bad_namespace: `Not-A-Label` is not a namespace, so that all its jobs are denied",
+        "8:11 unreachable: this rule is never reached: rule 1 matches every job",
+        "8:21 odd_expression: in `if`, column 7: `production` is read as the variable $production; \
+         for the text write \"production\"",
+        "9:11 unreachable: this rule is never reached: rule 1 matches every job",
+        "14:11 duplicate: the group `group` stands in line 13 already",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn what_has_no_measure_is_refused_or_cut() {
+    assert_eq!(
+        mistakes(&"#".repeat(MAX_CONFIG_BYTES + 1)),
+        [format!("0:0 too_long: the file is longer than {MAX_CONFIG_BYTES} bytes")]
+    );
+    let entries: String = (0..502).map(|n| format!("    - id: a/p{n}\n")).collect();
+    let yaml = format!("ci_access:\n  projects:\n{entries}");
+    assert_eq!(read(&yaml).ci_access.projects.len(), 500);
+    assert_eq!(warnings(&yaml), ["503:11 too_many: only the first 500 projects are heeded, as in GitLab"]);
+    let rules = "        - if: $A\n".repeat(1001);
+    let yaml = format!("ci_access:\n  projects:\n    - id: a/b\n      rules:\n{rules}");
+    assert_eq!(mistakes(&yaml), ["1005:11 too_many: the file has more than 1000 rules"]);
+    let deep = format!(
+        "ci_access: {{projects: [{{id: a/b, rules: [{{roles: {}{}}}]}}]}}",
+        "[".repeat(5000),
+        "]".repeat(5000)
+    );
+    assert_eq!(read_agent_config(&deep).unwrap_err().mistakes.len(), 1);
+    let long =
+        format!("ci_access: {{projects: [{{id: a/b, rules: [{{if: '$A{}'}}]}}]}}", " && $A".repeat(170_000));
+    assert!(mistakes(&long)[0].contains("too_long"), "{:?}", mistakes(&long));
+}

@@ -1,0 +1,290 @@
+//! The language held against tables: what GitLab's own tests say, its rules, and hostile texts.
+
+use proptest::prelude::*;
+
+use super::super::Variables;
+use super::{Expression, MAX_DEPTH, Value};
+
+fn variables() -> Variables {
+    let pairs = [
+        ("PRESENT", "my variable"),
+        ("PATH_", "a/path/variable/value"),
+        ("FULL", "/a/full/path/variable/value"),
+        ("EMPTY", ""),
+        ("BLANK", "  "),
+        ("TEST", "abcde"),
+        ("PATTERN", "/^ab.*/"),
+        ("OTHER", "/^at.*/"),
+        ("FLAGGED", "/^AB/i"),
+        ("SLASHES", "/a\\/path/"),
+        ("BROKEN", "/(a/"),
+        ("BRANCH", "main"),
+        ("CI_DEFAULT_BRANCH", "main"),
+        ("LINES", "one\ntwo"),
+        ("WORD", "é-1"),
+        ("SELF", "$BRANCH"),
+    ];
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+fn gives(text: &str) -> String {
+    let variables = variables();
+    match Expression::parse(text) {
+        Err(error) => format!("{}@{}", error.code, error.column),
+        Ok(expression) => match expression.evaluate(&variables) {
+            Err(error) => error.code.to_owned(),
+            Ok(Value::Null) => "null".to_owned(),
+            Ok(Value::Bool(value)) => value.to_string(),
+            Ok(Value::Text(text)) => format!("'{text}'"),
+        },
+    }
+}
+
+fn table(cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        assert_eq!(gives(text), *expected, "{text}");
+    }
+}
+
+#[test]
+fn comparisons_give_yes_or_no() {
+    table(&[
+        ("$PRESENT == \"my variable\"", "true"),
+        ("'my variable' == $PRESENT", "true"),
+        ("$PRESENT==\"my variable\"", "true"),
+        ("$PRESENT != 'my variable'", "false"),
+        ("$PRESENT == null", "false"),
+        ("$EMPTY == null", "false"),
+        ("$EMPTY == ''", "true"),
+        ("$UNSET == null", "true"),
+        ("null != $UNSET", "false"),
+        ("$UNSET == ''", "false"),
+        ("$UNSET == $OTHER_UNSET", "true"),
+        ("$BRANCH == CI_DEFAULT_BRANCH", "true"),
+        ("$BRANCH != CI_DEFAULT_BRANCH && 'x'", "false"),
+        ("$PRESENT == NOT_SET", "false"),
+        ("'true' == true", "false"),
+        ("$SELF == 'main'", "false"),
+        ("$SELF == '$BRANCH'", "true"),
+        ("'a\\' == 'a\\'", "true"),
+        ("\"it's\" == \"it's\"", "true"),
+        ("('1' == '1') == true", "true"),
+        ("'1' == '1' == true", "true"),
+    ]);
+}
+
+#[test]
+fn regular_expressions_match_anywhere() {
+    table(&[
+        ("$PRESENT =~ /var.*e$/", "true"),
+        ("$PRESENT =~ /^var.*/", "false"),
+        ("$PRESENT !~ /^var.*/", "true"),
+        ("$PRESENT =~ /VAR.*/", "false"),
+        ("$PRESENT =~ /VAR.*/i", "true"),
+        ("$PRESENT =~ /VAR.*/iU", "true"),
+        ("$EMPTY =~ /var.*/", "false"),
+        ("$UNSET =~ /var.*/", "false"),
+        ("$UNSET !~ /var.*/", "true"),
+        ("$UNSET =~ /^$/", "true"),
+        ("$PATH_ =~ /path\\/variable/", "true"),
+        ("$FULL =~ /^\\/a\\/full\\/path\\/variable\\/value$/", "true"),
+        ("$LINES =~ /^two/", "false"),
+        ("$LINES =~ /^two/m", "true"),
+        ("$LINES =~ /one.two/", "false"),
+        ("$LINES =~ /one.two/s", "true"),
+        ("$TEST =~ /a/", "true"),
+        ("'v1.2' =~ /^v\\d+\\.\\d+$/", "true"),
+        ("'ÄB' =~ /äb/i", "true"),
+        ("$TEST =~ /^ab/ && $PRESENT =~ /my/ || null", "true"),
+    ]);
+}
+
+#[test]
+fn the_right_side_of_a_match_may_be_a_value() {
+    table(&[
+        ("$TEST =~ $PATTERN", "true"),
+        ("$TEST !~ $PATTERN", "false"),
+        ("$TEST =~ $OTHER", "false"),
+        ("$TEST =~ $FLAGGED", "true"),
+        ("$PATH_ =~ $SLASHES", "true"),
+        ("$TEST =~ PATTERN", "true"),
+        ("$TEST =~ ($UNSET || $PATTERN)", "true"),
+        ("$TEST =~ '/^ab/'", "true"),
+        // What is no regular expression is asked whether it contains the left side.
+        ("$TEST =~ 'abcde'", "true"),
+        ("$TEST =~ $TEST", "true"),
+        ("'bc' =~ $TEST", "true"),
+        ("$TEST =~ 'bc'", "false"),
+        ("$UNSET =~ 'x'", "true"),
+        // Null matches nothing.
+        ("$TEST =~ $UNSET", "false"),
+        ("$TEST !~ $UNSET", "true"),
+        ("$TEST =~ null", "false"),
+        // What looks like one and is none is told.
+        ("$TEST =~ $BROKEN", "bad_regex"),
+        ("$TEST !~ $BROKEN", "bad_regex"),
+        ("$UNSET && $TEST =~ $BROKEN", "null"),
+    ]);
+}
+
+#[test]
+fn re2_is_heeded_where_it_reads_texts_differently() {
+    table(&[
+        ("'é' =~ /^\\w$/", "false"),
+        ("'٣' =~ /\\d/", "false"),
+        ("'٣' =~ /^[\\D]$/", "true"),
+        ("'a-b' =~ /^[\\w-]+$/", "true"),
+        ("'[' =~ /^[[]$/", "true"),
+        ("']' =~ /^[]]$/", "true"),
+        ("'x&&y' =~ /^[x&&y]+$/", "true"),
+        ("'b' =~ /^[[:alpha:]]$/", "true"),
+        ("'a.b' =~ /^\\Qa.b\\E$/", "true"),
+        ("'axb' =~ /^\\Qa.b\\E$/", "false"),
+        ("'<a>' =~ /^\\<a\\>$/", "true"),
+        ("$WORD =~ /\\b1\\b/", "true"),
+        ("'aéb' =~ /a\\B/", "false"),
+        ("'ж' =~ /^\\p{Cyrillic}$/", "true"),
+        ("'ж' =~ /^\\pL$/", "true"),
+        ("'aa' =~ /(a)\\1/", "bad_regex@9"),
+        ("'aa' =~ /a(?=a)/", "bad_regex@9"),
+    ]);
+}
+
+#[test]
+fn and_binds_stronger_than_or_and_both_give_a_side() {
+    table(&[
+        ("$PRESENT && 'string'", "'string'"),
+        ("$PRESENT && $EMPTY", "''"),
+        ("$EMPTY && $PRESENT", "'my variable'"),
+        ("$EMPTY || $PRESENT", "''"),
+        ("$PRESENT && null", "null"),
+        ("null && $PRESENT", "null"),
+        ("$UNSET || $PRESENT", "'my variable'"),
+        ("$UNSET || null", "null"),
+        ("'a' == 'b' || 'c'", "'c'"),
+        ("'x' || null && null", "'x'"),
+        ("('x' || null) && null", "null"),
+        ("null && 'a' || 'b'", "'b'"),
+        ("null && ('a' || 'b')", "null"),
+        ("$PRESENT && null || $EMPTY == ''", "true"),
+        ("('string' == ('test' && 'string'))", "true"),
+        ("('string' == ('string' || (('1' == '1') && ('2' == '3'))))", "true"),
+        ("!$UNSET", "true"),
+        ("!$EMPTY", "true"),
+        ("!!$PRESENT", "true"),
+        ("!$PRESENT == false", "true"),
+        ("!($PRESENT == 'x')", "true"),
+    ]);
+}
+
+#[test]
+fn the_whole_is_true_when_it_gives_something() {
+    for (text, expected) in [
+        ("$PRESENT", true),
+        ("$EMPTY", false),
+        ("$BLANK", false),
+        ("$UNSET", false),
+        ("null", false),
+        ("$EMPTY || $PRESENT", false),
+        ("$EMPTY && $PRESENT", true),
+        ("'x'", true),
+        ("\n  $PRESENT\n", true),
+    ] {
+        let expression = Expression::parse(text).unwrap();
+        assert_eq!(expression.is_true(&variables()), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn mistakes_have_a_column() {
+    table(&[
+        ("", "bad_expression@1"),
+        ("   ", "bad_expression@4"),
+        ("$A = 1", "bad_expression@4"),
+        ("$A == ", "bad_expression@7"),
+        ("== $A", "bad_expression@1"),
+        ("$A == \"x", "bad_expression@7"),
+        ("$A == 'é' 'x'", "bad_expression@11"),
+        ("$A $B", "bad_expression@4"),
+        ("($A", "bad_expression@4"),
+        ("$A)", "bad_expression@3"),
+        ("()", "bad_expression@2"),
+        ("$A && || $B", "bad_expression@7"),
+        ("$", "bad_expression@1"),
+        ("${A}", "bad_expression@1"),
+        ("$[[ inputs.a ]]", "bad_expression@1"),
+        ("$A & $B", "bad_expression@4"),
+        ("CI_COMMIT_TAG", "bad_expression@1"),
+        ("production == $A", "bad_expression@1"),
+        ("$A =~ /x", "bad_expression@7"),
+        ("$A =~ //", "bad_expression@7"),
+        ("$A =~ /(x/", "bad_regex@7"),
+        ("$A =~ '/(x/'", "bad_regex@7"),
+        ("$A =~ /x/gi", "bad_regex@10"),
+        ("$A == /x/", "bad_expression@7"),
+        ("/x/ =~ $A", "bad_expression@1"),
+        ("$A; $B", "bad_expression@3"),
+        ("$A == 1", "bad_expression@7"),
+    ]);
+    let error = Expression::parse("$A =~ /(x/").unwrap_err();
+    assert_eq!(error.to_string(), "not a regular expression: unclosed group (column 7)");
+}
+
+#[test]
+fn what_is_odd_is_remarked() {
+    let remarks = |text: &str| {
+        let expression = Expression::parse(text).unwrap();
+        expression.remarks().iter().map(|remark| remark.column).collect::<Vec<_>>()
+    };
+    assert!(remarks("$A == CI_DEFAULT_BRANCH").is_empty());
+    assert_eq!(remarks("$A == production"), [7]);
+    assert_eq!(remarks("$A =~ 'x' || $B !~ '/x/'"), [7]);
+    let expression = Expression::parse("$B == A || $B").unwrap();
+    assert_eq!(expression.variables(), ["A", "B"]);
+}
+
+#[test]
+fn hostile_texts_are_refused_or_answered() {
+    assert_eq!(gives(&format!("{}$A{}", "(".repeat(10_000), ")".repeat(10_000))), "too_long@1");
+    assert_eq!(gives(&"(".repeat(8_000)), "too_long@1001");
+    assert_eq!(gives(&"(".repeat(900)), "too_long@51");
+    assert_eq!(gives(&"!".repeat(900)), "too_long@51");
+    assert_eq!(gives(&"$A ||".repeat(200_000)), "too_long@1");
+    assert_eq!(gives(&format!("{}$A", "$A||".repeat(999))), "too_long@2001");
+    let deep = format!("{}$PRESENT{}", "(".repeat(MAX_DEPTH), ")".repeat(MAX_DEPTH));
+    assert_eq!(gives(&deep), "'my variable'");
+    assert_eq!(gives("$A =~ /((a{1000}){1000}){1000}/"), "bad_regex@7");
+    assert_eq!(gives(&format!("$A =~ /{}/", "(".repeat(5000))), "bad_regex@7");
+    let mut known = variables();
+    known.insert("LONG".into(), format!("{}!", "a".repeat(60_000)));
+    known.insert("HUGE".into(), "a".repeat(70_000));
+    known.insert("EVIL".into(), "/^(a+)+$/".into());
+    let is_true = |text: &str| Expression::parse(text).unwrap().is_true(&known);
+    assert_eq!(is_true("$LONG =~ /^(a+)+$/"), Ok(false));
+    assert_eq!(is_true("$LONG =~ $EVIL"), Ok(false));
+    assert_eq!(is_true("$HUGE =~ /a/").map_err(|error| error.code), Err("value_too_long"));
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_answered_the_same_twice(text in "\\PC{0,60}") {
+        prop_assert_eq!(gives(&text), gives(&text));
+    }
+
+    #[test]
+    fn what_almost_is_one_never_panics(parts in prop::collection::vec(
+        prop::sample::select(vec!["$A", "$PRESENT", "'x'", "null", "/a+/i", "\"/\"", "==", "=~", "!~", "!", "&&", "||", "(", ")", " ", "B", "é", "\\", "[", "/", "$BROKEN"]), 0..14,
+    )) {
+        let text = parts.concat();
+        if let Err(error) = Expression::parse(&text) {
+            prop_assert!(error.column >= 1 && error.column <= text.chars().count() + 1, "{}", error);
+        }
+        gives(&text);
+    }
+
+    #[test]
+    fn any_regular_expression_is_taken_or_refused(body in "[ab\\[\\]\\\\(){}|*+?^$.&~wWdDsSbBQEpL0-9-]{1,20}", text in "\\PC{0,20}") {
+        let known: Variables = [("P".to_owned(), format!("/{body}/")), ("T".to_owned(), text)].into();
+        let _ = Expression::parse("$T =~ $P").unwrap().is_true(&known);
+    }
+}

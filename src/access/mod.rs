@@ -1,0 +1,37 @@
+//! Who may deploy where, and who may see what: the rules of agents' configuration files, as pure functions.
+//!
+//! - [`expression`]: GitLab's language of `rules:if`, read and evaluated.
+//! - [`expand()`]: `$VAR` in values.
+//! - [`AgentConfig`]: the file `.gitlab/agents/<name>/config.yaml`, read by [`read_agent_config`].
+//! - [`decide`]: whether a [`Job`] may deploy with an agent, by which rule, and into which namespace.
+//! - [`UserAccess`]: which users an agent lets in.
+//!
+//! What users write is described in `docs/access.md`, with the source of each rule.
+
+mod agent_config;
+mod decide;
+mod decision;
+mod expand;
+pub mod expression;
+mod job;
+mod namespace;
+mod path;
+mod user;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+pub use agent_config::{
+    AccessAs, AgentConfig, AgentConfigError, CiAccess, Entry, ExtraKeyVal, Grant, Impersonate, LongNamespace,
+    MAX_CONFIG_BYTES, NoMatch, ReadAgentConfig, Rule, When, read_agent_config,
+};
+pub use decide::decide;
+pub use decision::{Decision, EntryKind, EntryRef, Reason};
+pub use expand::{ExpandError, expand};
+pub use job::{Job, JobEnvironment};
+pub use user::{UserAccess, UserAccessAs};
+
+/// CI/CD variables by name.
+pub type Variables = BTreeMap<String, String>;
