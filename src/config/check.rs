@@ -20,9 +20,10 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let clusters = check.clusters(&file);
     let environments = check.environments(&file, &clusters);
     let rules = check.rules(&file);
+    let tokens = check.tokens(&file.access.tokens);
     if check.mistakes.is_empty() {
         let data = check.path(file.data.as_deref().unwrap_or(DATA));
-        Ok(Config { listen, hosts: file.hosts, data, clusters, environments, rules })
+        Ok(Config { listen, hosts: file.hosts, data, clusters, environments, rules, tokens })
     } else {
         check.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
         Err(check.mistakes)
