@@ -1,17 +1,18 @@
 //! What holds for every answer, whoever gives it: trace, names we answer to, panics, security headers.
 
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use http::header::{CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue};
-use http::header::{REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
+use http::header::{REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
 use http::{Method, Request, StatusCode};
 use hyper::body::{Body, Incoming};
 use tower_service::Service;
 
 use super::Hosts;
 use super::problem::{Code, Problem};
-use super::request::{Context, TraceId};
+use super::request::Context;
 use super::respond::Response;
 use super::router::Router;
 
@@ -24,15 +25,15 @@ const STRICT_POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'n
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers a request by the router, whatever the router does.
-pub async fn answer(router: Router, hosts: &Hosts, mut request: Request<Incoming>) -> Response {
-    let trace = TraceId::of(request.headers());
-    let context = Context {
-        path: request.uri().path().to_owned(),
-        method: request.method().clone(),
-        headers: request.headers().clone(),
-        trace: trace.clone(),
-    };
-    request.extensions_mut().insert(trace);
+pub async fn answer(
+    router: Router,
+    hosts: &Hosts,
+    peer: Option<SocketAddr>,
+    mut request: Request<Incoming>,
+) -> Response {
+    let known = Context::new(request.method().clone(), request.uri().path(), request.headers().clone());
+    let context = Context { peer, ..known };
+    request.extensions_mut().insert(context.clone());
     let response = match refusal(hosts, &request) {
         Some(problem) => problem.into_response(&context),
         None => caught(router, request, &context).await,
@@ -90,6 +91,8 @@ fn finish(mut response: Response, context: &Context) -> Response {
     }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    // What one caller sees is not what another sees, and no cache may think so.
+    headers.entry(VARY).or_insert(HeaderValue::from_static("Accept, Authorization"));
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(STRICT_POLICY));
     let empty = matches!(response.status(), StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT);

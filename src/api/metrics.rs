@@ -19,8 +19,9 @@ pub trait Metrics: Send + Sync {
     fn text(&self) -> Result<String, std::fmt::Error>;
 }
 
-/// `/metrics`.
-pub(super) async fn metrics(state: ApiState, _: Request) -> Result<Response, Problem> {
+/// `/metrics`: they tell of all clusters, so they are for who sees everything.
+pub(super) async fn metrics(state: ApiState, request: Request) -> Result<Response, Problem> {
+    request.caller.sees_everything()?;
     let text = state.metrics.text().map_err(Problem::internal)?;
     Ok(respond::uncached(StatusCode::OK, CONTENT_TYPE, text.into_bytes()))
 }

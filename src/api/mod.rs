@@ -6,14 +6,17 @@
 //! connections (timeouts, their number, the end) in [`server`].
 
 pub mod auth;
+pub mod body;
 mod clusters;
 mod coverage;
+mod credentials;
 pub mod document;
 mod environments;
 mod events;
 pub mod guard;
 mod host;
 mod metrics;
+mod origin;
 pub mod params;
 mod probes;
 pub mod problem;
@@ -30,7 +33,11 @@ use std::sync::Arc;
 
 use crate::clock::Clock;
 use crate::query::Queries;
+use auth::Gate;
+use problem::Problem;
+use request::Context;
 
+pub use auth::{Access, Caller};
 pub use host::Hosts;
 pub use metrics::Metrics;
 pub use probes::{Check, Readiness};
@@ -48,6 +55,14 @@ pub struct ApiState {
     pub metrics: Arc<dyn Metrics>,
     /// Tells pages how long ago something was.
     pub clock: Arc<dyn Clock>,
+    /// Tells who asks.
+    pub access: Arc<Access>,
+}
+
+impl Gate for ApiState {
+    fn admit(&self, context: &Context, writes: bool) -> Result<Arc<Caller>, Problem> {
+        self.access.admit(context, writes)
+    }
 }
 
 impl std::fmt::Debug for ApiState {

@@ -1,6 +1,8 @@
 //! Errors as RFC 9457 problem details: the one place where a failure becomes an answer.
 
-use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use http::{Method, StatusCode};
 use serde::Serialize;
 
@@ -12,6 +14,9 @@ use crate::query::QueryError;
 /// Seconds after which it is worth asking again while the view is being built.
 const RETRY_AFTER_SECONDS: u16 = 5;
 
+/// How a token may be presented; Basic stands first, because browsers ask for what it needs.
+const CHALLENGE: &str = "Basic realm=\"Strandline\", Bearer";
+
 /// The kinds of problem, each with a stable word that clients may rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
@@ -19,20 +24,36 @@ pub enum Code {
     InvalidParameter,
     /// The address cannot be read.
     MalformedRequest,
+    /// The body breaks off, is no JSON, or is not what is taken here.
+    InvalidBody,
     /// The moment lies in the future.
     FutureMoment,
     /// The page token is not valid here.
     BadPageToken,
+    /// A token is needed, or the one that was sent is not known.
+    Unauthorized,
+    /// The token does not allow this.
+    Forbidden,
+    /// A page of another site wants to change something.
+    CrossSite,
+    /// Writing needs a token where others than this machine can reach the server.
+    WritingNeedsToken,
     /// There is no such thing, or the caller may not see it.
     NotFound,
     /// An agent that serves the environment does not let the caller in.
     AgentAccessDenied,
     /// The method is not one of this address.
     MethodNotAllowed,
+    /// The body did not arrive in time.
+    BodyTimeout,
     /// Several resources share the uid.
     AmbiguousUid,
+    /// The body is too large.
+    BodyTooLarge,
     /// The address is too long.
     UriTooLong,
+    /// The body is of a type that is not taken.
+    UnsupportedMediaType,
     /// The Host header names another server.
     MisdirectedRequest,
     /// We failed in a way we did not foresee.
@@ -45,16 +66,24 @@ pub enum Code {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 13] = [
+    pub const ALL: [Code; 21] = [
         Code::InvalidParameter,
         Code::MalformedRequest,
+        Code::InvalidBody,
         Code::FutureMoment,
         Code::BadPageToken,
+        Code::Unauthorized,
+        Code::Forbidden,
+        Code::CrossSite,
+        Code::WritingNeedsToken,
         Code::NotFound,
         Code::AgentAccessDenied,
         Code::MethodNotAllowed,
+        Code::BodyTimeout,
         Code::AmbiguousUid,
+        Code::BodyTooLarge,
         Code::UriTooLong,
+        Code::UnsupportedMediaType,
         Code::MisdirectedRequest,
         Code::Internal,
         Code::Storage,
@@ -84,8 +113,15 @@ impl Code {
             Code::MalformedRequest => {
                 ("malformed_request", StatusCode::BAD_REQUEST, "The address cannot be read")
             }
+            Code::InvalidBody => ("invalid_body", StatusCode::BAD_REQUEST, "The body is not valid"),
             Code::FutureMoment => ("future_moment", StatusCode::BAD_REQUEST, "The moment lies in the future"),
             Code::BadPageToken => ("bad_page_token", StatusCode::BAD_REQUEST, "The page token is not valid"),
+            Code::Unauthorized => ("unauthorized", StatusCode::UNAUTHORIZED, "A token is needed"),
+            Code::Forbidden => ("forbidden", StatusCode::FORBIDDEN, "Not allowed for this token"),
+            Code::CrossSite => ("cross_site", StatusCode::FORBIDDEN, "Asked by a page of another site"),
+            Code::WritingNeedsToken => {
+                ("writing_needs_token", StatusCode::FORBIDDEN, "Writing needs a token")
+            }
             Code::NotFound => ("not_found", StatusCode::NOT_FOUND, "Not found"),
             Code::AgentAccessDenied => {
                 ("agent_access_denied", StatusCode::FORBIDDEN, "An agent does not let the caller in")
@@ -93,7 +129,12 @@ impl Code {
             Code::MethodNotAllowed => {
                 ("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED, "Method not allowed")
             }
+            Code::BodyTimeout => ("body_timeout", StatusCode::REQUEST_TIMEOUT, "The body did not arrive"),
             Code::AmbiguousUid => ("ambiguous_uid", StatusCode::CONFLICT, "Several resources share the uid"),
+            Code::BodyTooLarge => ("body_too_large", StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"),
+            Code::UnsupportedMediaType => {
+                ("unsupported_media_type", StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body is not JSON")
+            }
             Code::UriTooLong => ("uri_too_long", StatusCode::URI_TOO_LONG, "The address is too long"),
             Code::MisdirectedRequest => {
                 ("misdirected_request", StatusCode::MISDIRECTED_REQUEST, "Not served under this name")
@@ -116,6 +157,19 @@ pub struct ParameterError {
     pub detail: String,
 }
 
+/// Where a body is wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The path of the field, such as `targets[0].namespace`; empty for the whole body.
+    pub field: String,
+    /// Line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// Column in characters, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+}
+
 /// A failure on its way to the caller.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -127,8 +181,10 @@ pub struct Problem {
     pub errors: Vec<ParameterError>,
     /// For an ambiguous uid, the resources to choose from.
     pub candidates: Vec<ResourceKey>,
+    /// Where the body is wrong.
+    pub place: Option<Box<Place>>,
     /// Methods that would be allowed.
-    allow: Option<&'static str>,
+    allow: Option<Box<str>>,
 }
 
 /// The body of a problem.
@@ -146,12 +202,26 @@ struct Document<'a> {
     errors: &'a [ParameterError],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     candidates: &'a [ResourceKey],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<&'a Place>,
 }
 
 impl Problem {
     /// A problem of this kind.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Problem { code, detail: detail.into(), errors: Vec::new(), candidates: Vec::new(), allow: None }
+        let (errors, candidates) = (Vec::new(), Vec::new());
+        Problem { code, detail: detail.into(), errors, candidates, place: None, allow: None }
+    }
+
+    /// With the place at which the body is wrong.
+    pub fn at(self, place: Place) -> Self {
+        Problem { place: Some(Box::new(place)), ..self }
+    }
+
+    /// A field of the body, such as `targets[0].namespace`, has a value that cannot be meant.
+    pub fn field(field: &str, detail: impl std::fmt::Display) -> Self {
+        let place = Place { field: field.to_owned(), line: None, column: None };
+        Problem::new(Code::InvalidBody, format!("{field}: {detail}")).at(place)
     }
 
     /// Parameters are wrong.
@@ -169,9 +239,9 @@ impl Problem {
     }
 
     /// The address exists, the method does not.
-    pub fn method_not_allowed(method: &Method, allow: &'static str) -> Self {
+    pub fn method_not_allowed(method: &Method, allow: &str) -> Self {
         let detail = format!("`{method}` is not allowed here; allowed are {allow}");
-        Problem { allow: Some(allow), ..Problem::new(Code::MethodNotAllowed, detail) }
+        Problem { allow: Some(allow.into()), ..Problem::new(Code::MethodNotAllowed, detail) }
     }
 
     /// Something broke that we did not foresee; `cause` goes to the log only.
@@ -187,7 +257,10 @@ impl Problem {
     pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let retry =
             (self.code == Code::ViewBuilding).then(|| (RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS)));
-        retry.into_iter().chain(self.allow.map(|allow| (ALLOW, HeaderValue::from_static(allow))))
+        let challenge = (self.code == Code::Unauthorized)
+            .then(|| (WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE)));
+        let allow = self.allow.as_deref().and_then(|allow| HeaderValue::from_str(allow).ok());
+        retry.into_iter().chain(challenge).chain(allow.map(|allow| (ALLOW, allow)))
     }
 
     /// The answer, as `application/problem+json`.
@@ -202,6 +275,7 @@ impl Problem {
             trace_id: context.trace.as_str(),
             errors: &self.errors,
             candidates: &self.candidates,
+            place: self.place.as_deref(),
         };
         // Serialising strings cannot fail; should it ever, an empty object still is valid JSON.
         let body = serde_json::to_vec(&document).unwrap_or_else(|_| b"{}".to_vec());
@@ -209,6 +283,7 @@ impl Problem {
         *response.status_mut() = self.code.status();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.extend(self.headers());
         response
     }

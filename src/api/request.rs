@@ -1,13 +1,22 @@
 //! A request as handlers see it: the address decoded exactly once, the parameters checked against the route's.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::LazyLock;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use http::{HeaderMap, Method};
+use serde::de::DeserializeOwned;
 
+use super::auth::{self, Caller};
+use super::body;
 use super::params::Query;
 use super::problem::{Code, Problem};
+
+/// Headers that hold credentials.
+const SECRET: [http::HeaderName; 3] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE];
 
 /// What every answer needs to know of its request, good or bad.
 #[derive(Clone, Debug)]
@@ -20,9 +29,20 @@ pub struct Context {
     pub headers: HeaderMap,
     /// Under which the log files it.
     pub trace: TraceId,
+    /// The other end of the connection, where it is known.
+    pub peer: Option<SocketAddr>,
 }
 
 impl Context {
+    /// Of a request with these; headers that hold credentials are marked so that nothing prints them.
+    pub fn new(method: Method, path: &str, mut headers: HeaderMap) -> Self {
+        for (name, value) in &mut headers {
+            value.set_sensitive(SECRET.contains(name));
+        }
+        let trace = TraceId::of(&headers);
+        Context { path: path.to_owned(), method, headers, trace, peer: None }
+    }
+
     /// A header's text; none when absent or not text.
     pub fn header(&self, name: impl http::header::AsHeaderName) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
@@ -44,9 +64,26 @@ pub struct Request {
     pub arguments: Vec<String>,
     /// The query's parameters, decoded; all are known to the route.
     pub query: Query,
+    /// Who asks.
+    pub caller: Arc<Caller>,
+    /// The body; empty where the method takes none.
+    pub body: Bytes,
 }
 
 impl Request {
+    /// One without a body, of a caller who was not asked who they are.
+    pub fn new(context: Context, arguments: Vec<String>, query: Query) -> Self {
+        Request { context, arguments, query, caller: auth::unasked(), body: Bytes::new() }
+    }
+
+    /// The body as this type; unknown and repeated members are for the type to refuse.
+    ///
+    /// # Errors
+    /// `invalid_body`, with the field, the line and the column.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        body::decode(&self.body)
+    }
+
     /// The path's parameter at this place; empty when the route has none there.
     pub fn argument(&self, place: usize) -> &str {
         self.arguments.get(place).map_or("", String::as_str)
@@ -159,6 +196,20 @@ mod tests {
         for text in ["", "shop.web.production", "a/b?c=d&e#f", "100 %", "é\u{202e}\n"] {
             assert_eq!(decode(&encode(text)).as_deref().ok(), Some(text));
         }
+    }
+
+    #[test]
+    fn credentials_are_not_printed() {
+        let mut headers = HeaderMap::new();
+        for name in SECRET {
+            headers.insert(name, http::HeaderValue::from_static("sl_canary"));
+        }
+        headers.insert("accept", http::HeaderValue::from_static("text/html"));
+        let context = Context::new(Method::GET, "/", headers);
+        let request = Request::new(context, vec![], Query::default());
+        let printed = format!("{request:?}");
+        assert!(!printed.contains("canary") && printed.contains("text/html"), "{printed}");
+        assert_eq!(request.context.header(AUTHORIZATION), Some("sl_canary"), "what is read is what was sent");
     }
 
     #[test]

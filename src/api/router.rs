@@ -1,5 +1,6 @@
 //! A router built from a table of routes: warp matches and extracts, and nothing is ever rejected to it.
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{ALLOW, HeaderValue};
 use http::{HeaderMap, Method, StatusCode};
@@ -7,10 +8,12 @@ use warp::Filter;
 use warp::filters::BoxedFilter;
 use warp::filters::path::FullPath;
 
+use super::auth::{self, Gate};
 use super::params::{Parameter, Query};
 use super::problem::Problem;
-use super::request::{Context, Request, TraceId, decode};
+use super::request::{Context, Request, decode};
 use super::respond::Response;
+use super::{body, origin};
 
 /// Answers every request, or those under its paths.
 pub type Router = BoxedFilter<(Response,)>;
@@ -21,27 +24,107 @@ pub type Handler<S> = fn(S, Request) -> BoxFuture<'static, Result<Response, Prob
 /// Turns a problem into an answer: JSON for programs, a page for people.
 pub type Failure = fn(Problem, &Context) -> Response;
 
-/// One row of a table of routes.
+/// What one method of a route does.
+pub struct Operation<S: 'static> {
+    /// The query parameters that it knows.
+    pub parameters: &'static [Parameter],
+    handler: Handler<S>,
+}
+
+/// One row of a table of routes: a path, with what each of its methods does.
 pub struct Route<S: 'static> {
     /// The path, with `{name}` for its parameters.
     pub path: &'static str,
-    /// The query parameters that it knows.
-    pub parameters: &'static [Parameter],
-    /// Who answers GET and, without the body, HEAD.
-    pub handler: Handler<S>,
+    /// Whether GET asks nobody who they are, because what it tells is nobody's.
+    pub open: bool,
+    /// Answers HEAD too, without the body.
+    get: Option<Operation<S>>,
+    put: Option<Operation<S>>,
+    post: Option<Operation<S>>,
+    delete: Option<Operation<S>>,
+}
+
+impl<S> Route<S> {
+    /// A row for this path, as yet without methods.
+    pub const fn at(path: &'static str) -> Self {
+        Route { path, open: false, get: None, put: None, post: None, delete: None }
+    }
+
+    /// With GET for everyone, whoever they are.
+    pub const fn open(self) -> Self {
+        Route { open: true, ..self }
+    }
+
+    /// With GET and HEAD.
+    pub const fn get(self, parameters: &'static [Parameter], handler: Handler<S>) -> Self {
+        Route { get: Some(Operation { parameters, handler }), ..self }
+    }
+
+    /// With PUT, which takes a body.
+    pub const fn put(self, parameters: &'static [Parameter], handler: Handler<S>) -> Self {
+        Route { put: Some(Operation { parameters, handler }), ..self }
+    }
+
+    /// With POST, which takes a body.
+    pub const fn post(self, parameters: &'static [Parameter], handler: Handler<S>) -> Self {
+        Route { post: Some(Operation { parameters, handler }), ..self }
+    }
+
+    /// With DELETE, which takes none.
+    pub const fn delete(self, parameters: &'static [Parameter], handler: Handler<S>) -> Self {
+        Route { delete: Some(Operation { parameters, handler }), ..self }
+    }
+
+    /// What it does, by method; HEAD goes without saying.
+    pub fn operations(&self) -> impl Iterator<Item = (Method, &Operation<S>)> {
+        let all = [
+            (Method::GET, &self.get),
+            (Method::PUT, &self.put),
+            (Method::POST, &self.post),
+            (Method::DELETE, &self.delete),
+        ];
+        all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_ref()?)))
+    }
+
+    /// What a method does, if the path answers it.
+    pub fn operation(&self, method: &Method) -> Option<&Operation<S>> {
+        let method = if *method == Method::HEAD { &Method::GET } else { method };
+        self.operations().find(|(one, _)| one == method).map(|(_, operation)| operation)
+    }
+
+    /// All methods that it answers, as `Allow` tells them.
+    pub fn allow(&self) -> String {
+        let mut names = Vec::new();
+        for (method, _) in self.operations() {
+            names.push(method.to_string());
+            names.extend((method == Method::GET).then(|| Method::HEAD.to_string()));
+        }
+        names.push(Method::OPTIONS.to_string());
+        names.join(", ")
+    }
 }
 
 impl<S> std::fmt::Debug for Route<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Route").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("Route")
+            .field("path", &self.path)
+            .field("allow", &self.allow())
+            .finish_non_exhaustive()
     }
 }
 
-/// What every route answers to.
-const METHODS: &str = "GET, HEAD, OPTIONS";
+impl<S> std::fmt::Debug for Operation<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operation").field("parameters", &self.parameters).finish_non_exhaustive()
+    }
+}
 
 /// The router of a table; what matches no row is left to whatever stands after it.
-pub fn mount<S: Clone + Send + Sync>(routes: &'static [Route<S>], state: &S, failure: Failure) -> Router {
+pub fn mount<S: Gate + Clone + Send + Sync>(
+    routes: &'static [Route<S>],
+    state: &S,
+    failure: Failure,
+) -> Router {
     let nothing = warp::any().and_then(async || Err::<Response, _>(warp::reject::not_found())).boxed();
     routes
         .iter()
@@ -54,15 +137,17 @@ pub fn nothing_here(failure: Failure) -> Router {
     context().map(move |context: Context| failure(Problem::no_such_address(&context.path), &context)).boxed()
 }
 
-fn one<S: Clone + Send + Sync>(route: &'static Route<S>, state: S, failure: Failure) -> Router {
+fn one<S: Gate + Clone + Send + Sync>(route: &'static Route<S>, state: S, failure: Failure) -> Router {
     let query = warp::query::raw().or(warp::any().map(String::new)).unify();
     matched(route.path)
         .and(context())
         .and(query)
-        .then(move |arguments, context, query: String| {
+        .and(warp::body::stream().map(body::incoming).boxed())
+        .then(move |arguments, context, query: String, body| {
             let state = state.clone();
             async move {
-                match answer(route, state, arguments, &context, &query).await {
+                let asked = Asked { arguments, context: &context, query: &query, body };
+                match answer(route, state, asked).await {
                     Ok(response) => response,
                     Err(problem) => failure(problem, &context),
                 }
@@ -89,36 +174,60 @@ fn matched(path: &'static str) -> BoxedFilter<(Vec<String>,)> {
     all.and(warp::path::end()).boxed()
 }
 
-/// Extracts what every answer needs.
+/// Extracts what every answer needs: what the guard knows, or the request alone where there is no guard.
 fn context() -> BoxedFilter<(Context,)> {
     warp::method()
         .and(warp::path::full())
         .and(warp::header::headers_cloned())
-        .and(warp::ext::optional::<TraceId>())
-        .map(|method: Method, path: FullPath, headers: HeaderMap, trace: Option<TraceId>| {
-            let trace = trace.unwrap_or_else(|| TraceId::of(&headers));
-            Context { path: path.as_str().to_owned(), method, headers, trace }
+        .and(warp::ext::optional::<Context>())
+        .map(|method: Method, path: FullPath, headers: HeaderMap, known: Option<Context>| {
+            known.unwrap_or_else(|| Context::new(method, path.as_str(), headers))
         })
         .boxed()
 }
 
-async fn answer<S>(
-    route: &'static Route<S>,
-    state: S,
+/// A request that matched a route, as it came.
+struct Asked<'a> {
     arguments: Vec<String>,
-    context: &Context,
-    query: &str,
-) -> Result<Response, Problem> {
-    if context.method == Method::OPTIONS {
-        let mut response = Response::default();
-        *response.status_mut() = StatusCode::NO_CONTENT;
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static(METHODS));
-        return Ok(response);
+    context: &'a Context,
+    query: &'a str,
+    body: body::Incoming,
+}
+
+/// Answers a request. Who asks is settled before anything of it is read, and its body is read last.
+async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -> Result<Response, Problem> {
+    let (context, method) = (asked.context, &asked.context.method);
+    if *method == Method::OPTIONS {
+        return Ok(options(&route.allow()));
     }
-    if context.method != Method::GET && context.method != Method::HEAD {
-        return Err(Problem::method_not_allowed(&context.method, METHODS));
+    let operation =
+        route.operation(method).ok_or_else(|| Problem::method_not_allowed(method, &route.allow()))?;
+    let writes = !matches!(*method, Method::GET | Method::HEAD);
+    if writes {
+        origin::check(context)?;
     }
-    let arguments = arguments.iter().map(|argument| decode(argument)).collect::<Result<_, _>>()?;
-    let query = Query::parse(query, route.parameters)?;
-    (route.handler)(state, Request { context: context.clone(), arguments, query }).await
+    let caller = if route.open && !writes { auth::unasked() } else { state.admit(context, writes)? };
+    let arguments = asked.arguments.iter().map(|argument| decode(argument)).collect::<Result<_, _>>()?;
+    let query = Query::parse(asked.query, operation.parameters)?;
+    let body = match *method {
+        Method::PUT | Method::POST => body::read(context, asked.body).await?,
+        _ => Bytes::new(),
+    };
+    let name = caller.name.clone();
+    let request = Request { caller, body, ..Request::new(context.clone(), arguments, query) };
+    let answer = (operation.handler)(state, request).await;
+    if writes {
+        let status = answer.as_ref().map_or_else(|problem| problem.code.status(), Response::status).as_u16();
+        let trace_id = context.trace.as_str();
+        tracing::info!(caller = name, %method, path = context.path, status, trace_id, "asked to write");
+    }
+    answer
+}
+
+/// What OPTIONS is answered with; no site but ours is allowed anything, so there is no more to it.
+fn options(allow: &str) -> Response {
+    let mut response = Response::default();
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response.headers_mut().extend(HeaderValue::from_str(allow).ok().map(|allow| (ALLOW, allow)));
+    response
 }

@@ -12,102 +12,53 @@ use warp::Filter;
 
 /// Every address of the API.
 pub const ROUTES: &[Route<ApiState>] = &[
-    Route {
-        path: "/api/v1/environments",
-        parameters: &[TIER, REGION, PROJECT, HEALTH, AT, LIMIT, CONTINUE],
-        handler: |state, request| Box::pin(environments::list(state, request)),
-    },
-    Route {
-        path: "/api/v1/environments/{id}",
-        parameters: &[AT],
-        handler: |state, request| Box::pin(environments::one(state, request)),
-    },
-    Route {
-        path: "/api/v1/environments/{id}/resources",
-        parameters: &[KIND, HEALTH, OWNER, ORDER, AT, LIMIT, CONTINUE],
-        handler: |state, request| Box::pin(environments::resources(state, request)),
-    },
-    Route {
-        path: "/api/v1/environments/{id}/graph",
-        parameters: &[UNDER, CLUSTER, DEPTH, COLLAPSE, LIMIT, AT],
-        handler: |state, request| Box::pin(environments::graph(state, request)),
-    },
-    Route {
-        path: "/api/v1/environments/{id}/why",
-        parameters: &[LIMIT, AT],
-        handler: |state, request| Box::pin(environments::why(state, request)),
-    },
-    Route {
-        path: "/api/v1/environments/{id}/health",
-        parameters: &[SINCE, LIMIT, AT],
-        handler: |state, request| Box::pin(environments::health(state, request)),
-    },
-    Route {
-        path: "/api/v1/environments/{id}/events",
-        parameters: &[TYPE, REASON, AT, LIMIT, CONTINUE],
-        handler: |state, request| Box::pin(events::of_environment(state, request)),
-    },
-    Route {
-        path: "/api/v1/resources/{uid}",
-        parameters: &[AT, CLUSTER],
-        handler: |state, request| Box::pin(resources::one(state, request)),
-    },
-    Route {
-        path: "/api/v1/resources/{uid}/history",
-        parameters: &[AT, CLUSTER, BODIES, LIMIT, CONTINUE],
-        handler: |state, request| Box::pin(resources::history(state, request)),
-    },
-    Route {
-        path: "/api/v1/resources/{uid}/health",
-        parameters: &[SINCE, LIMIT, AT, CLUSTER],
-        handler: |state, request| Box::pin(resources::health(state, request)),
-    },
-    Route {
-        path: "/api/v1/resources/{uid}/edges",
-        parameters: &[AT, CLUSTER, LIMIT, CONTINUE],
-        handler: |state, request| Box::pin(resources::edges(state, request)),
-    },
-    Route {
-        path: "/api/v1/resources/{uid}/events",
-        parameters: &[TYPE, REASON, AT, CLUSTER, LIMIT, CONTINUE],
-        handler: |state, request| Box::pin(events::of_resource(state, request)),
-    },
-    Route {
-        path: "/api/v1/clusters",
-        parameters: &[AT, LIMIT, CONTINUE],
-        handler: |state, request| Box::pin(clusters::list(state, request)),
-    },
-    Route {
-        path: "/api/v1/coverage",
-        parameters: &[CLUSTERS, KIND, STATE, AT, LIMIT, CONTINUE],
-        handler: |state, request| Box::pin(coverage::list(state, request)),
-    },
-    Route {
-        path: "/api/v1/openapi.json",
-        parameters: &[],
-        handler: |_, request| Box::pin(document::json(request)),
-    },
-    Route { path: "/openapi.yaml", parameters: &[], handler: |_, request| Box::pin(document::yaml(request)) },
-    Route {
-        path: "/metrics",
-        parameters: &[],
-        handler: |state, request| Box::pin(metrics::metrics(state, request)),
-    },
-    Route {
-        path: "/healthz",
-        parameters: &[VERBOSE],
-        handler: |_, request| Box::pin(probes::live("healthz", request)),
-    },
-    Route {
-        path: "/livez",
-        parameters: &[VERBOSE],
-        handler: |_, request| Box::pin(probes::live("livez", request)),
-    },
-    Route {
-        path: "/readyz",
-        parameters: &[VERBOSE],
-        handler: |state, request| Box::pin(probes::ready(state, request)),
-    },
+    Route::at("/api/v1/environments")
+        .get(&[TIER, REGION, PROJECT, HEALTH, AT, LIMIT, CONTINUE], |state, request| {
+            Box::pin(environments::list(state, request))
+        }),
+    Route::at("/api/v1/environments/{id}")
+        .get(&[AT], |state, request| Box::pin(environments::one(state, request))),
+    Route::at("/api/v1/environments/{id}/resources")
+        .get(&[KIND, HEALTH, OWNER, ORDER, AT, LIMIT, CONTINUE], |state, request| {
+            Box::pin(environments::resources(state, request))
+        }),
+    Route::at("/api/v1/environments/{id}/graph")
+        .get(&[UNDER, CLUSTER, DEPTH, COLLAPSE, LIMIT, AT], |state, request| {
+            Box::pin(environments::graph(state, request))
+        }),
+    Route::at("/api/v1/environments/{id}/why")
+        .get(&[LIMIT, AT], |state, request| Box::pin(environments::why(state, request))),
+    Route::at("/api/v1/environments/{id}/health")
+        .get(&[SINCE, LIMIT, AT], |state, request| Box::pin(environments::health(state, request))),
+    Route::at("/api/v1/environments/{id}/events")
+        .get(&[TYPE, REASON, AT, LIMIT, CONTINUE], |state, request| {
+            Box::pin(events::of_environment(state, request))
+        }),
+    Route::at("/api/v1/resources/{uid}")
+        .get(&[AT, CLUSTER], |state, request| Box::pin(resources::one(state, request))),
+    Route::at("/api/v1/resources/{uid}/history")
+        .get(&[AT, CLUSTER, BODIES, LIMIT, CONTINUE], |state, request| {
+            Box::pin(resources::history(state, request))
+        }),
+    Route::at("/api/v1/resources/{uid}/health")
+        .get(&[SINCE, LIMIT, AT, CLUSTER], |state, request| Box::pin(resources::health(state, request))),
+    Route::at("/api/v1/resources/{uid}/edges")
+        .get(&[AT, CLUSTER, LIMIT, CONTINUE], |state, request| Box::pin(resources::edges(state, request))),
+    Route::at("/api/v1/resources/{uid}/events")
+        .get(&[TYPE, REASON, AT, CLUSTER, LIMIT, CONTINUE], |state, request| {
+            Box::pin(events::of_resource(state, request))
+        }),
+    Route::at("/api/v1/clusters")
+        .get(&[AT, LIMIT, CONTINUE], |state, request| Box::pin(clusters::list(state, request))),
+    Route::at("/api/v1/coverage").get(&[CLUSTERS, KIND, STATE, AT, LIMIT, CONTINUE], |state, request| {
+        Box::pin(coverage::list(state, request))
+    }),
+    Route::at("/api/v1/openapi.json").open().get(&[], |_, request| Box::pin(document::json(request))),
+    Route::at("/openapi.yaml").open().get(&[], |_, request| Box::pin(document::yaml(request))),
+    Route::at("/metrics").get(&[], |state, request| Box::pin(metrics::metrics(state, request))),
+    Route::at("/healthz").open().get(&[VERBOSE], |_, request| Box::pin(probes::live("healthz", request))),
+    Route::at("/livez").open().get(&[VERBOSE], |_, request| Box::pin(probes::live("livez", request))),
+    Route::at("/readyz").open().get(&[VERBOSE], |state, request| Box::pin(probes::ready(state, request))),
 ];
 
 /// The API's router: every route, and problems for whatever else stands under `/api`.

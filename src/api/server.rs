@@ -119,10 +119,11 @@ impl Connection {
         let Connection { router, options, watcher, abort, permit } = self;
         // Answers are written whole, so waiting to fill a packet would only delay their last one.
         let _ = stream.set_nodelay(true);
+        let peer = stream.peer_addr().ok();
         let (header_timeout, headers_max) = (options.header_timeout, options.headers_max);
         let service = service_fn(move |request| {
             let (router, options) = (router.clone(), options.clone());
-            async move { Ok::<_, Infallible>(guard::answer(router, &options.hosts, request).await) }
+            async move { Ok::<_, Infallible>(guard::answer(router, &options.hosts, peer, request).await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

@@ -243,24 +243,20 @@ mod tests {
     }
 
     /// A server of three items in pages of two, whose pages after the first refuse a moment.
-    const PAGES: &[Route<()>] = &[Route {
-        path: "/prefix/items",
-        parameters: &[AT, LIMIT, CONTINUE],
-        handler: |(), request| {
-            Box::pin(async move {
-                let size = request.query.reader().page().limit.min(2);
-                let token = request.query.one(CONTINUE);
-                if token.is_some() && request.query.one(AT).is_some() {
-                    return Err(Problem::new(Code::BadPageToken, "another moment"));
-                }
-                let start: usize = token.and_then(|token| token.parse().ok()).unwrap_or(0);
-                let items: Vec<_> = (start..3).take(size).collect();
-                let end = start + items.len();
-                let next = (end < 3).then(|| end.to_string());
-                json(&request, &serde_json::json!({ "items": items, "metadata": { "continue": next } }))
-            })
-        },
-    }];
+    const PAGES: &[Route<()>] = &[Route::at("/prefix/items").get(&[AT, LIMIT, CONTINUE], |(), request| {
+        Box::pin(async move {
+            let size = request.query.reader().page().limit.min(2);
+            let token = request.query.one(CONTINUE);
+            if token.is_some() && request.query.one(AT).is_some() {
+                return Err(Problem::new(Code::BadPageToken, "another moment"));
+            }
+            let start: usize = token.and_then(|token| token.parse().ok()).unwrap_or(0);
+            let items: Vec<_> = (start..3).take(size).collect();
+            let end = start + items.len();
+            let next = (end < 3).then(|| end.to_string());
+            json(&request, &serde_json::json!({ "items": items, "metadata": { "continue": next } }))
+        })
+    })];
 
     async fn listed(limit: Option<u64>) -> Result<Value, CliError> {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");

@@ -23,6 +23,33 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) health: Health,
     pub(super) relations: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) access: Access,
+}
+
+/// Who may ask.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Access {
+    #[serde(default)]
+    pub(super) tokens: Vec<Token>,
+}
+
+/// An entry of `tokens`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Token {
+    pub(super) name: Spanned<String>,
+    pub(super) hash: Spanned<String>,
+    pub(super) user: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) projects: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) groups: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) write: bool,
+    #[serde(default)]
+    pub(super) everything: bool,
 }
 
 /// How health is judged and counted.

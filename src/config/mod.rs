@@ -9,6 +9,7 @@ mod error;
 mod file;
 mod rules;
 mod scripts;
+mod tokens;
 
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::ConfigError;
 pub use scripts::{ReadScriptsError, read_all_scripts, read_customizations, read_scripts};
+pub use tokens::{TOKEN_PREFIX, TokenConfig, TokenHash};
 
 use crate::edges::{MAX_RELATIONS_BYTES, RelationError, Relations};
 use crate::mistake::of_syntax;
@@ -48,6 +50,8 @@ pub struct Config {
     pub environments: Vec<EnvironmentSpec>,
     /// How objects are judged and counted.
     pub rules: RuleSet,
+    /// Who may ask; where there is none, no token is asked for.
+    pub tokens: Vec<TokenConfig>,
 }
 
 /// A cluster to watch.

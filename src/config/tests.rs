@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod tokens;
+
 use super::*;
 use crate::model::Tier;
 

@@ -118,6 +118,7 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
             hosts: Vec::new(),
             clusters: clusters(&fleet).await?,
             rules: RuleSet::default(),
+            tokens: Vec::new(),
             preparing: recorded == 0,
         },
         Arc::clone(&clock) as Arc<dyn Clock>,

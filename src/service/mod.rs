@@ -24,10 +24,10 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::api::{self, ApiState, Hosts, ServerOptions};
+use crate::api::{self, Access, ApiState, Hosts, ServerOptions};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, ClusterSettings, Selection, Watcher};
-use crate::config::{ClusterConfig, Config};
+use crate::config::{ClusterConfig, Config, TokenConfig};
 use crate::digest::Noise;
 use crate::log::{Appender, LogError, LogWriter};
 use crate::model::{CatalogFact, Source};
@@ -70,6 +70,8 @@ pub struct Options {
     pub clusters: Vec<Watched>,
     /// How objects are judged and counted.
     pub rules: RuleSet,
+    /// Who may ask.
+    pub tokens: Vec<TokenConfig>,
     /// Whether `/readyz` is to wait for a word that all is prepared.
     pub preparing: bool,
 }
@@ -139,9 +141,7 @@ impl Service {
             .map_err(|source| ServiceError::Listen { address: options.listen, source })?;
         let bound = listener.local_addr();
         let address = bound.map_err(|source| ServiceError::Listen { address: options.listen, source })?;
-        if !address.ip().is_loopback() {
-            tracing::warn!(%address, "whoever reaches this address can read everything: there is no login yet");
-        }
+        let access = Arc::new(access(address, &options.tokens));
         let lock = DirectoryLock::acquire(&options.data)?;
         let key = key::of(&options.data).map_err(ServiceError::Key)?;
         let rules = Arc::new(Rules { key, noise: Noise::default() });
@@ -160,7 +160,7 @@ impl Service {
         let clusters = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
         let sources = Sources { status: status.clone(), writer: health, clusters };
         let metrics = Arc::new(Exposition::new(sources));
-        let state = ApiState { queries, readiness, metrics, clock: Arc::clone(&clock) };
+        let state = ApiState { queries, readiness, metrics, clock: Arc::clone(&clock), access };
         let hosts = ServerOptions::new(Hosts::for_listener(address, &options.hosts));
         server.spawn(api::serve(listener, web::site(&state), hosts, stopping.clone()));
         server.close();
@@ -210,6 +210,17 @@ impl Service {
     }
 }
 
+/// Who may ask at this address; says what that means where others than this machine can reach it.
+fn access(address: SocketAddr, tokens: &[TokenConfig]) -> Access {
+    let loopback = address.ip().is_loopback();
+    if !loopback && tokens.is_empty() {
+        tracing::warn!(%address, "whoever reaches this address can read everything: no token is configured");
+    } else if !loopback {
+        tracing::info!(%address, "tokens arrive here unencrypted, unless something in front of this ends TLS");
+    }
+    Access::new(tokens, loopback)
+}
+
 /// How each cluster is followed, with the ways into it.
 fn settings(clusters: Vec<Watched>, rules: &Arc<Rules>) -> Vec<(ClusterSettings, Vec<Watcher>)> {
     let of = |Watched { name, watchers, selection }| {
@@ -253,6 +264,7 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
             hosts: config.hosts.clone(),
             clusters,
             rules: config.rules.clone(),
+            tokens: config.tokens.clone(),
             preparing: false,
         };
         tracing::info!(data = %options.data.display(), "recording");

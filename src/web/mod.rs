@@ -40,31 +40,14 @@ const VERSION: Parameter = Parameter::one("v");
 
 /// Every page.
 pub const ROUTES: &[Route<ApiState>] = &[
-    Route {
-        path: "/",
-        parameters: &[AT, TIER, REGION, HEALTH, PROJECT],
-        handler: |state, request| Box::pin(overview::page(state, request)),
-    },
-    Route {
-        path: "/coverage",
-        parameters: &[AT],
-        handler: |state, request| Box::pin(coverage::page(state, request)),
-    },
-    Route {
-        path: "/environments/{id}",
-        parameters: &[AT, UNDER, CLUSTER, COLLAPSE],
-        handler: |state, request| Box::pin(environment::page(state, request)),
-    },
-    Route {
-        path: "/resources/{uid}",
-        parameters: &[AT, CLUSTER],
-        handler: |state, request| Box::pin(resource::page(state, request)),
-    },
-    Route {
-        path: "/assets/{name}",
-        parameters: &[VERSION],
-        handler: |_, request| Box::pin(assets::asset(request)),
-    },
+    Route::at("/")
+        .get(&[AT, TIER, REGION, HEALTH, PROJECT], |state, request| Box::pin(overview::page(state, request))),
+    Route::at("/coverage").get(&[AT], |state, request| Box::pin(coverage::page(state, request))),
+    Route::at("/environments/{id}")
+        .get(&[AT, UNDER, CLUSTER, COLLAPSE], |state, request| Box::pin(environment::page(state, request))),
+    Route::at("/resources/{uid}")
+        .get(&[AT, CLUSTER], |state, request| Box::pin(resource::page(state, request))),
+    Route::at("/assets/{name}").open().get(&[VERSION], |_, request| Box::pin(assets::asset(request))),
 ];
 
 /// The API and the pages together: what the server serves.

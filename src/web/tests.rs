@@ -10,7 +10,7 @@ use super::{ROUTES, failure};
 use crate::api::ApiState;
 use crate::api::params::Query;
 use crate::api::problem::{Code, ParameterError, Problem};
-use crate::api::request::{Context, Request, TraceId};
+use crate::api::request::{Context, Request};
 use crate::model::{CoverageState, Health, Kind, Uid};
 use crate::present::tests::{
     NOON, counted, environment, folded_event, graph, health_history, owns, resource, snapshot, watch, why,
@@ -24,17 +24,14 @@ pub(super) const HOSTILE: &str =
 
 /// A request for a page.
 pub(super) fn request(path: &str, query: &str) -> Request {
-    let parameters = ROUTES.iter().find(|route| route.path == path).map_or(&[][..], |route| route.parameters);
-    Request {
-        context: context(path),
-        arguments: vec![],
-        query: Query::parse(query, parameters).unwrap_or_default(),
-    }
+    let route = ROUTES.iter().find(|route| route.path == path);
+    let operation = route.and_then(|route| route.operation(&Method::GET));
+    let parameters = operation.map_or(&[][..], |operation| operation.parameters);
+    Request::new(context(path), vec![], Query::parse(query, parameters).unwrap_or_default())
 }
 
 fn context(path: &str) -> Context {
-    let headers = HeaderMap::new();
-    Context { path: path.into(), method: Method::GET, trace: TraceId::of(&headers), headers }
+    Context::new(Method::GET, path, HeaderMap::new())
 }
 
 /// A snapshot of a past moment with gaps.

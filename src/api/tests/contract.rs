@@ -6,9 +6,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::schema::{resolve, violations};
+use crate::api::ApiState;
 use crate::api::document::JSON;
-use crate::api::problem::{Code, ParameterError, Problem};
-use crate::api::request::{Context, TraceId};
+use crate::api::problem::{Code, ParameterError, Place, Problem};
+use crate::api::request::Context;
+use crate::api::router::Route;
 use crate::api::routes::ROUTES;
 use crate::kube_event::EventType;
 use crate::model::{
@@ -45,39 +47,85 @@ fn references(value: &Value, found: &mut Vec<String>) {
     }
 }
 
+/// Every operation of the document: its path, its method in capitals, and what is said of it.
+pub(super) fn operations() -> impl Iterator<Item = (&'static str, String, &'static Value)> {
+    let paths = document()["paths"].as_object().into_iter().flatten();
+    paths.flat_map(|(path, item)| {
+        let item = item.as_object().into_iter().flatten();
+        item.map(move |(method, operation)| (path.as_str(), method.to_uppercase(), operation))
+    })
+}
+
 #[test]
 fn every_route_is_documented_and_every_documented_path_is_a_route() {
-    let routes: BTreeSet<_> = ROUTES.iter().map(|route| route.path.to_owned()).collect();
-    let documented: BTreeSet<_> =
-        document()["paths"].as_object().into_iter().flatten().map(|(path, _)| path.clone()).collect();
+    let of = |route: &'static Route<ApiState>| {
+        route.operations().map(|(method, _)| (route.path, method.to_string()))
+    };
+    let routes: BTreeSet<_> = ROUTES.iter().flat_map(of).collect();
+    let documented: BTreeSet<_> = operations().map(|(path, method, _)| (path, method)).collect();
     assert_eq!(routes, documented);
-    assert_eq!(routes.len(), ROUTES.len(), "no path stands twice");
+    let paths: BTreeSet<_> = ROUTES.iter().map(|route| route.path).collect();
+    assert_eq!(paths.len(), ROUTES.len(), "no path stands twice");
 }
 
 #[test]
 fn every_parameter_is_documented_and_every_documented_one_is_read() {
     for route in ROUTES {
-        let declared = document()["paths"][route.path]["get"]["parameters"].as_array();
-        let declared: Vec<_> = declared
-            .into_iter()
-            .flatten()
-            .map(|parameter| resolve(document(), parameter["$ref"].as_str().unwrap_or_default()))
-            .map(|parameter| {
-                let text = |name: &str| parameter[name].as_str().unwrap_or_default();
-                (text("in"), text("name"), parameter["schema"]["type"] == "array")
-            })
-            .collect();
-        let in_path =
-            route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
-        let read: Vec<_> = in_path
-            .map(|name| ("path", name, false))
-            .chain(route.parameters.iter().map(|parameter| ("query", parameter.name, parameter.many)))
-            .collect();
-        let (mut declared_sorted, mut read_sorted) = (declared.clone(), read.clone());
-        declared_sorted.sort_unstable();
-        read_sorted.sort_unstable();
-        assert_eq!(declared_sorted, read_sorted, "{}", route.path);
+        for (method, operation) in route.operations() {
+            let name = method.as_str().to_lowercase();
+            let declared = document()["paths"][route.path][&name]["parameters"].as_array();
+            let mut declared: Vec<_> = declared
+                .into_iter()
+                .flatten()
+                .map(|parameter| resolve(document(), parameter["$ref"].as_str().unwrap_or_default()))
+                .map(|parameter| {
+                    let text = |name: &str| parameter[name].as_str().unwrap_or_default();
+                    (text("in"), text("name"), parameter["schema"]["type"] == "array")
+                })
+                .collect();
+            let in_path =
+                route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+            let mut read: Vec<_> = in_path
+                .map(|name| ("path", name, false))
+                .chain(operation.parameters.iter().map(|known| ("query", known.name, known.many)))
+                .collect();
+            declared.sort_unstable();
+            read.sort_unstable();
+            assert_eq!(declared, read, "{method} {}", route.path);
+        }
     }
+}
+
+#[test]
+fn every_operation_says_who_may_ask_and_what_it_takes() {
+    let refusals = |path: &str, method: &str| match (ROUTES.iter().find(|route| route.path == path), method) {
+        (Some(Route { open: true, .. }), "GET") => &[][..],
+        (Some(_), "GET") if path == "/metrics" => &["401", "403"],
+        (Some(_), "GET") => &["401"],
+        (Some(_), "PUT" | "POST") => &["400", "401", "403", "408", "413", "415"],
+        _ => &["401", "403"],
+    };
+    for (path, method, operation) in operations() {
+        let refused = refusals(path, &method);
+        let open = operation.get("security") == Some(&json!([]));
+        assert_eq!(open, refused.is_empty(), "{method} {path}: `security: []` is for what asks nobody");
+        for status in ["401", "403", "408", "413", "415"] {
+            let documented = operation["responses"].get(status).is_some();
+            assert_eq!(documented, refused.contains(&status), "{method} {path}: {status}");
+        }
+        let body = &operation["requestBody"]["content"]["application/json"]["schema"];
+        assert_eq!(body.is_object(), matches!(method.as_str(), "PUT" | "POST"), "{method} {path}: the body");
+    }
+    let schemes: BTreeSet<_> = document()["components"]["securitySchemes"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name)
+        .collect();
+    let named = document()["security"].as_array().into_iter().flatten();
+    let named: BTreeSet<_> =
+        named.flat_map(|one| one.as_object().into_iter().flatten()).map(|(name, _)| name).collect();
+    assert_eq!(schemes, named, "every way to present a token may be used everywhere");
 }
 
 #[test]
@@ -88,14 +136,15 @@ fn the_document_is_whole() {
     for reference in &found {
         resolve(document(), reference);
     }
-    for (group, members) in document()["components"].as_object().into_iter().flatten() {
+    let groups = document()["components"].as_object().into_iter().flatten();
+    // Ways to present a token are named, not referred to.
+    for (group, members) in groups.filter(|(group, _)| *group != "securitySchemes") {
         for name in members.as_object().into_iter().flatten().map(|(name, _)| name) {
             let reference = format!("#/components/{group}/{name}");
             assert!(found.contains(&reference), "nothing refers to {reference}");
         }
     }
-    let paths = document()["paths"].as_object().into_iter().flatten();
-    let ids: Vec<_> = paths.map(|(_, path)| path["get"]["operationId"].as_str()).collect();
+    let ids: Vec<_> = operations().map(|(_, _, operation)| operation["operationId"].as_str()).collect();
     assert!(ids.iter().all(Option::is_some));
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "operation ids are unique");
 }
@@ -335,16 +384,12 @@ fn coverage_has_the_documented_shape() {
 #[tokio::test]
 async fn problems_have_the_documented_shape() {
     use http_body_util::BodyExt;
-    let context = Context {
-        path: "/x".into(),
-        method: http::Method::GET,
-        headers: http::HeaderMap::new(),
-        trace: TraceId::of(&http::HeaderMap::new()),
-    };
+    let context = Context::new(http::Method::GET, "/x", http::HeaderMap::new());
     for code in Code::ALL {
         let mut problem = Problem::new(code, "what happened");
         problem.errors.push(ParameterError { parameter: "at".into(), detail: "no".into() });
         problem.candidates.push(resource("Pod", "web", None).key);
+        let problem = problem.at(Place { field: "a".into(), line: Some(1), column: Some(2) });
         let response = problem.into_response(&context);
         assert_eq!(response.status(), code.status());
         let body = response.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::contract::operations;
 use super::schema::{resolve, violations};
 use super::server::{Server, body, header, server, status};
-use super::{ApiState, Check, Readiness, Ready, Uncounted};
+use super::{Access, ApiState, Check, Readiness, Ready, Uncounted, local};
 use crate::api::document::JSON;
 use crate::api::routes;
 use crate::clock::SystemClock;
+use crate::config::{TokenConfig, TokenHash};
 use crate::projection::ViewStatus;
 use crate::query::Queries;
 use crate::query::testing::{World, queries, small_history};
@@ -52,6 +54,21 @@ enum Whom {
     Building,
     /// Finds no files.
     Broken,
+    /// Can be reached by others, and wants tokens.
+    Guarded,
+}
+
+/// One that sees a project.
+fn shop_token() -> TokenConfig {
+    TokenConfig {
+        name: "shop".into(),
+        hash: TokenHash::of("sl_shop"),
+        user: None,
+        projects: BTreeSet::from(["shop/db".to_owned()]),
+        groups: BTreeSet::new(),
+        write: false,
+        everything: false,
+    }
 }
 
 struct Servers {
@@ -67,11 +84,15 @@ impl Servers {
             readiness,
             metrics: Arc::new(Uncounted),
             clock: world.clock.clone(),
+            access: local(),
         };
         let nowhere = Path::new("/nonexistent");
         let building = Queries::new(nowhere, 1, ViewStatus::default(), Arc::new(SystemClock));
         let broken = queries(nowhere, Arc::new(SystemClock));
+        let guarded = Arc::new(Access::new(&[shop_token()], false));
+        let guarded = ApiState { access: guarded, ..state(world.queries.clone(), Arc::new(Ready(true))) };
         let states = [
+            (Whom::Guarded, guarded),
             (Whom::Whole, state(world.queries.clone(), Arc::new(Ready(true)))),
             (Whom::Building, state(building, Arc::new(Ready(false)))),
             (Whom::Broken, state(broken, Arc::new(Breaking))),
@@ -212,6 +233,15 @@ async fn provoke(servers: &Servers, path: &str, expected: &str) -> Vec<(Ask, &'s
             vec![(Ask { headers: format!("if-none-match: {tag}\r\n"), ..plain }, "")]
         }
         "400" => wrong(path),
+        "401" | "403" => {
+            let with = |headers: &str| Ask { whom: Whom::Guarded, headers: headers.into(), ..plain.clone() };
+            let [unknown, shop] =
+                ["sl_other", "sl_shop"].map(|token| format!("authorization: Bearer {token}\r\n"));
+            match expected {
+                "401" => vec![(with(""), "unauthorized"), (with(&unknown), "unauthorized")],
+                _ => vec![(with(&shop), "forbidden")],
+            }
+        }
         "404" => {
             let mut asks = vec![get(nobody.clone()), get(nobody + "?at=0")];
             // What is there, but not in this environment.
@@ -262,7 +292,7 @@ fn holds(path: &str, expected: &str, ask: &Ask, answer: &str, code: &str) {
         assert!(found.is_empty(), "{}\n{told}", found.join("\n"));
     }
     assert_eq!(value["code"].as_str().unwrap_or_default(), code, "{told}");
-    for name in ["ETag", "Link", "Retry-After"] {
+    for name in ["ETag", "Link", "Retry-After", "WWW-Authenticate"] {
         let documented = response["headers"].get(name).is_some();
         let wanted = documented && (name != "Link" || value["metadata"]["continue"].is_string());
         assert_eq!(header(answer, &name.to_lowercase()).is_some(), wanted, "{name}: {told}");
@@ -273,9 +303,10 @@ fn holds(path: &str, expected: &str, ask: &Ask, answer: &str, code: &str) {
 async fn every_documented_status_is_seen_and_is_as_documented() {
     let servers = Servers::new().await;
     let mut unseen = Vec::new();
-    for (path, item) in document()["paths"].as_object().into_iter().flatten() {
-        for (expected, _) in item["get"]["responses"].as_object().into_iter().flatten() {
-            if OUT_OF_REACH.iter().any(|(at, status, _)| at == path && status == expected) {
+    for (path, method, operation) in operations() {
+        assert_eq!(method, "GET", "say how to provoke what {path} promises");
+        for (expected, _) in operation["responses"].as_object().into_iter().flatten() {
+            if OUT_OF_REACH.iter().any(|(at, status, _)| *at == path && status == expected) {
                 continue;
             }
             let asks = provoke(&servers, path, expected).await;
@@ -294,24 +325,42 @@ async fn every_documented_status_is_seen_and_is_as_documented() {
     }
 }
 
+/// The methods that the document names for a path, as `Allow` is to tell them.
+fn allowed(path: &str) -> String {
+    let documented: BTreeSet<_> =
+        operations().filter(|(at, ..)| *at == path).map(|(_, method, _)| method).collect();
+    let all = ["GET", "HEAD", "PUT", "POST", "DELETE", "OPTIONS"].into_iter();
+    let named = |method: &str| match method {
+        "HEAD" => documented.contains("GET"),
+        "OPTIONS" => true,
+        method => documented.contains(method),
+    };
+    all.filter(|method| named(method)).collect::<Vec<_>>().join(", ")
+}
+
 #[tokio::test]
 async fn every_path_answers_the_methods_that_the_document_names() {
     let servers = Servers::new().await;
     let problem = &document()["components"]["schemas"]["Problem"];
-    for (path, _) in document()["paths"].as_object().into_iter().flatten() {
-        let plain = get(there(path));
-        let whole = servers.ask(&plain).await;
-        let head = servers.ask(&Ask { method: "HEAD", ..plain.clone() }).await;
-        assert_eq!((status(&head), body(&head)), ("200", ""), "{path}");
-        for name in ["content-type", "content-length", "etag"] {
-            assert_eq!(header(&head, name), header(&whole, name), "{path}: {name}");
+    for (path, item) in document()["paths"].as_object().into_iter().flatten() {
+        let (plain, allow) = (get(there(path)), allowed(path));
+        if item.get("get").is_some() {
+            let whole = servers.ask(&plain).await;
+            let head = servers.ask(&Ask { method: "HEAD", ..plain.clone() }).await;
+            assert_eq!((status(&head), body(&head)), ("200", ""), "{path}");
+            for name in ["content-type", "content-length", "etag"] {
+                assert_eq!(header(&head, name), header(&whole, name), "{path}: {name}");
+            }
         }
         let options = servers.ask(&Ask { method: "OPTIONS", ..plain.clone() }).await;
-        assert_eq!((status(&options), header(&options, "allow")), ("204", Some("GET, HEAD, OPTIONS")));
-        for method in ["POST", "PUT", "PATCH", "DELETE"] {
+        assert_eq!((status(&options), header(&options, "allow")), ("204", Some(allow.as_str())));
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            if allow.split(", ").any(|allowed| allowed == method) {
+                continue;
+            }
             let ask = Ask { method, headers: "content-length: 0\r\n".into(), ..plain.clone() };
             let refused = servers.ask(&ask).await;
-            assert_eq!((status(&refused), header(&refused, "allow")), ("405", Some("GET, HEAD, OPTIONS")));
+            assert_eq!((status(&refused), header(&refused, "allow")), ("405", Some(allow.as_str())));
             let value: Value = serde_json::from_str(body(&refused)).unwrap_or_default();
             let found = violations(document(), problem, &value);
             assert!(found.is_empty() && value["code"] == "method_not_allowed", "{path}: {found:?} {refused}");

@@ -1,5 +1,6 @@
 //! Tests of the API as a whole: against its document, and over real sockets.
 
+mod access;
 mod contract;
 mod hostile;
 mod live;
@@ -8,7 +9,10 @@ mod server;
 
 use std::sync::{Arc, OnceLock};
 
-use super::{ApiState, Check, Metrics, Readiness};
+use super::auth::Gate;
+use super::problem::Problem;
+use super::request::Context;
+use super::{Access, ApiState, Caller, Check, Metrics, Readiness};
 use crate::clock::SystemClock;
 use crate::log::LogWriter;
 use crate::projection::{Projector, ViewStatus};
@@ -33,6 +37,18 @@ impl Metrics for Uncounted {
     }
 }
 
+/// Nobody has a token, and only this machine can ask.
+pub(crate) fn local() -> Arc<Access> {
+    Arc::new(Access::new(&[], true))
+}
+
+/// A state that tells nothing of who asks.
+impl Gate for () {
+    fn admit(&self, _: &Context, _: bool) -> Result<Arc<Caller>, Problem> {
+        Ok(Arc::new(Caller::local()))
+    }
+}
+
 /// A state whose queries find an empty log and view.
 pub(crate) fn state(ready: bool) -> ApiState {
     static DATA: OnceLock<tempfile::TempDir> = OnceLock::new();
@@ -46,5 +62,5 @@ pub(crate) fn state(ready: bool) -> ApiState {
     status.set_usable(true);
     let queries = Queries::new(data.path(), 2, status, Arc::new(SystemClock));
     let (readiness, metrics) = (Arc::new(Ready(ready)), Arc::new(Uncounted));
-    ApiState { queries, readiness, metrics, clock: Arc::new(SystemClock) }
+    ApiState { queries, readiness, metrics, clock: Arc::new(SystemClock), access: local() }
 }

@@ -174,8 +174,8 @@ async fn readiness_is_told_in_lines_and_in_json() {
 }
 
 const TROUBLE: &[Route<ApiState>] = &[
-    Route { path: "/panic", parameters: &[], handler: |_, _| Box::pin(async { panic!("on purpose") }) },
-    Route { path: "/never", parameters: &[], handler: |_, _| Box::pin(std::future::pending()) },
+    Route::at("/panic").get(&[], |_, _| Box::pin(async { panic!("on purpose") })),
+    Route::at("/never").get(&[], |_, _| Box::pin(std::future::pending())),
 ];
 
 fn trouble() -> Router {

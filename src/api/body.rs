@@ -1,0 +1,195 @@
+//! Bodies of requests: JSON only, with a bound, decoded once into a type, with an answer that says where it is wrong.
+
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use futures_util::stream::{BoxStream, Stream, StreamExt};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+use super::problem::{Code, Place, Problem};
+use super::request::Context;
+use crate::json::{Lexer, Token, unquote};
+
+/// The most bytes that a body may have.
+pub const BODY_BYTES_MAX: usize = 1024 * 1024;
+
+/// How long a caller may take to send a body; with the bound, this keeps slow callers from holding memory.
+const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The longest name or value that is repeated in an answer.
+const REPEATED_CHARS_MAX: usize = 200;
+
+/// A body on its way; an error in it means that the caller went away.
+pub(super) type Incoming = BoxStream<'static, Option<Bytes>>;
+
+/// A body as warp hands it over.
+pub(super) fn incoming<B: Buf, E>(stream: impl Stream<Item = Result<B, E>> + Send + 'static) -> Incoming {
+    stream.map(|part| part.ok().map(|mut part| part.copy_to_bytes(part.remaining()))).boxed()
+}
+
+/// Reads a body of JSON as far as its bytes.
+///
+/// A page of another site cannot send this type without asking first, and we allow nobody that asks.
+///
+/// # Errors
+/// `unsupported_media_type`, `body_too_large`, `body_timeout`, or `invalid_body` when it breaks off.
+pub(super) async fn read(context: &Context, body: Incoming) -> Result<Bytes, Problem> {
+    if !context.header(CONTENT_TYPE).is_some_and(is_json) {
+        let detail = "a body is taken as JSON only; send it with `Content-Type: application/json`";
+        return Err(Problem::new(Code::UnsupportedMediaType, detail));
+    }
+    let announced = context.header(CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > BODY_BYTES_MAX) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(BODY_TIMEOUT, collect(body)).await {
+        Ok(read) => read,
+        Err(_) => {
+            let detail = format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs());
+            Err(Problem::new(Code::BodyTimeout, detail))
+        }
+    }
+}
+
+async fn collect(mut body: Incoming) -> Result<Bytes, Problem> {
+    let mut whole = BytesMut::new();
+    while let Some(part) = body.next().await {
+        let Some(part) = part else { return Err(Problem::new(Code::InvalidBody, "the body broke off")) };
+        if whole.len() + part.len() > BODY_BYTES_MAX {
+            return Err(too_large());
+        }
+        whole.extend_from_slice(&part);
+    }
+    Ok(whole.freeze())
+}
+
+fn too_large() -> Problem {
+    Problem::new(Code::BodyTooLarge, format!("a body may have at most {BODY_BYTES_MAX} bytes"))
+}
+
+/// Whether a media type is JSON in UTF-8, which is JSON's only encoding between programs (RFC 8259).
+fn is_json(media_type: &str) -> bool {
+    let mut parts = media_type.split(';').map(|part| part.trim().to_ascii_lowercase());
+    parts.next().as_deref() == Some("application/json")
+        && parts.all(|part| part.is_empty() || matches!(part.as_str(), "charset=utf-8" | "charset=\"utf-8\""))
+}
+
+/// Decodes a body; unknown and repeated members are for the type to refuse.
+///
+/// # Errors
+/// `invalid_body`, with the field, the line and the column.
+pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        wrong("the body is not UTF-8", &String::from_utf8_lossy(before), before.len())
+    })?;
+    if text.trim().is_empty() {
+        return Err(Problem::new(Code::InvalidBody, "the body is empty; it is to be a JSON document"));
+    }
+    serde_json::from_str(text).map_err(|error| {
+        let end = offset(text, error.line(), error.column());
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or(&message);
+        // What is wrong with a value is told at its end; people look for its beginning.
+        let start = match error.classify() {
+            Category::Data => beginning(text, end),
+            Category::Syntax | Category::Eof | Category::Io => end.saturating_sub(1),
+        };
+        wrong(&shortened(message), text, text.floor_char_boundary(start))
+    })
+}
+
+fn wrong(message: &str, text: &str, at: usize) -> Problem {
+    let before = text.get(..at).unwrap_or(text);
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let line = before.matches('\n').count() + 1;
+    let field = shortened(&field(text, at));
+    let on = if field.is_empty() { String::new() } else { format!("{field}: ") };
+    let place = Place { field, line: Some(line), column: Some(column) };
+    Problem::new(Code::InvalidBody, format!("{on}{message}, in line {line}, column {column}")).at(place)
+}
+
+/// The offset of what serde_json names by a line, from 1, and the bytes read of it.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    (before + column).min(text.len())
+}
+
+/// Where what is wrong begins: a value is told at its end, and a container, which nobody looked into, before it begins.
+fn beginning(text: &str, told: usize) -> usize {
+    let rest = text.get(told..).unwrap_or_default();
+    if rest.trim_start().starts_with(['{', '[']) {
+        return told + rest.len() - rest.trim_start().len();
+    }
+    let before = Lexer::new(text).take_while(|(_, range)| range.start < told);
+    before.filter(|(token, _)| *token != Token::Comma).last().map_or(0, |(_, range)| range.start)
+}
+
+/// A step into a document.
+enum Step<'a> {
+    Item(usize),
+    Member(&'a str),
+    Nowhere,
+}
+
+/// The path of the value at a place, such as `targets[0].namespace`; empty for the whole document.
+///
+/// A closing bracket stands for all that it closes.
+fn field(text: &str, at: usize) -> String {
+    let mut steps: Vec<Step<'_>> = Vec::new();
+    for (token, range) in Lexer::new(text).take_while(|(_, range)| range.start <= at) {
+        match token {
+            Token::Object => steps.push(Step::Nowhere),
+            Token::Array => steps.push(Step::Item(0)),
+            Token::Close => _ = steps.pop(),
+            Token::Key => replace(&mut steps, Step::Member(text.get(range).unwrap_or_default())),
+            Token::Comma => match steps.last() {
+                Some(&Step::Item(index)) => replace(&mut steps, Step::Item(index + 1)),
+                _ => replace(&mut steps, Step::Nowhere),
+            },
+            // The first token of a container decides nothing: it stands in a place already.
+            Token::Text | Token::Atom => {}
+        }
+    }
+    let mut path = String::new();
+    let opened = text.get(at..).is_some_and(|rest| rest.starts_with(['{', '[']));
+    // A container that begins here is itself what is meant, not its first part.
+    let steps = if opened { steps.split_last().map_or(&[][..], |(_, rest)| rest) } else { &steps };
+    for step in steps {
+        match step {
+            Step::Item(index) => path.push_str(&format!("[{index}]")),
+            Step::Member(key) => push_member(&mut path, key),
+            Step::Nowhere => {}
+        }
+    }
+    path
+}
+
+fn replace<'a>(steps: &mut [Step<'a>], with: Step<'a>) {
+    if let Some(last) = steps.last_mut() {
+        *last = with;
+    }
+}
+
+fn push_member(path: &mut String, key: &str) {
+    let name = unquote(key);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if name.is_empty() || !name.chars().all(plain) {
+        path.push_str(&format!("[{key}]"));
+    } else {
+        path.push_str(if path.is_empty() { "" } else { "." });
+        path.push_str(&name);
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(REPEATED_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! Bodies, good and bad, and what is said of them.
+
+use std::collections::BTreeMap;
+
+use futures_util::stream;
+use http::{HeaderMap, HeaderValue, Method};
+use proptest::prelude::*;
+use serde::Deserialize;
+
+use super::*;
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    name: String,
+    #[serde(default)]
+    count: u8,
+    #[serde(default)]
+    targets: Vec<Target>,
+    #[serde(default)]
+    by: BTreeMap<String, u8>,
+    kind: Option<Kind>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Target {
+    namespace: String,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    One,
+}
+
+fn context(headers: &[(&'static str, &str)]) -> Context {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        map.append(*name, HeaderValue::from_str(value).expect("a header"));
+    }
+    Context::new(Method::PUT, "/x", map)
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_field_line_and_column() {
+    for (text, field, line, column, message) in [
+        (r#"{"count": 1}"#, "", 1, 12, "missing field `name`"),
+        (r#"{"name": 1}"#, "name", 1, 10, "invalid type: integer `1`, expected a string"),
+        (
+            "{\n  \"name\": \"é\", \"count\": 300\n}",
+            "count",
+            2,
+            25,
+            "invalid value: integer `300`, expected u8",
+        ),
+        (r#"{"name": "a", "nam": 1}"#, "nam", 1, 15, "unknown field `nam`, expected one of"),
+        (r#"{"name": "a", "name": "b"}"#, "name", 1, 15, "duplicate field `name`"),
+        (
+            "{\"name\": \"a\", \"targets\": [{\"namespace\": \"a\"},\n {\"namespace\": null}]}",
+            "targets[1].namespace",
+            2,
+            16,
+            "invalid type: null, expected a string",
+        ),
+        (
+            r#"{"name": "a", "targets": [{"namespace": "a"}, {}]}"#,
+            "targets[1]",
+            1,
+            48,
+            "missing field `namespace`",
+        ),
+        (
+            r#"{"name": "a", "targets": [7]}"#,
+            "targets[0]",
+            1,
+            27,
+            "invalid type: integer `7`, expected struct Target",
+        ),
+        (
+            r#"{"name": "a", "by": {"x": 1, "b.c": "d"}}"#,
+            r#"by["b.c"]"#,
+            1,
+            37,
+            "invalid type: string \"d\", expected u8",
+        ),
+        (r#"{"name": "a", "kind": "two"}"#, "kind", 1, 23, "unknown variant `two`, expected `one`"),
+        (r#"{"name": {"a": []}}"#, "name", 1, 10, "invalid type: map, expected a string"),
+        (r#"{"name": "a", "by": {"x": [1]}}"#, "by.x", 1, 27, "invalid type: sequence, expected u8"),
+        (
+            r#"{"name": "a", "targets": [{"namespace": "a"} , 7]}"#,
+            "targets[1]",
+            1,
+            48,
+            "invalid type: integer `7`",
+        ),
+        ("[]", "", 1, 2, "invalid length 0"),
+        ("7", "", 1, 1, "invalid type: integer `7`, expected struct Document"),
+        (r#"{"name": "a",}"#, "", 1, 14, "trailing comma"),
+        (r#"{"name": "a"} x"#, "", 1, 15, "trailing characters"),
+        (r#"{"name": tru"#, "name", 1, 12, "EOF while parsing a value"),
+        ("{\"name\": \"a\nb\"}", "name", 1, 12, "control character"),
+        (r#"{"name""#, "name", 1, 7, "EOF while parsing an object"),
+    ] {
+        let problem = decode::<Document>(text.as_bytes()).expect_err(text);
+        let place = problem.place.clone().unwrap_or_default();
+        let told = (problem.code, place.field.as_str(), place.line, place.column);
+        assert_eq!(told, (Code::InvalidBody, field, Some(line), Some(column)), "{text}: {}", problem.detail);
+        assert!(problem.detail.contains(message), "{text}: {}", problem.detail);
+        assert!(!problem.detail.contains(" at line "), "told once: {}", problem.detail);
+    }
+    let good = decode::<Document>(br#"{"name": "a", "targets": [{"namespace": "b", "more": 1}]}"#);
+    assert_eq!(
+        good.map(|good| good.targets.len()).ok(),
+        Some(1),
+        "unknown members are for the type to refuse"
+    );
+}
+
+#[test]
+fn what_is_no_document_is_told_as_such() {
+    for empty in ["", " \n"] {
+        let problem = decode::<Document>(empty.as_bytes()).expect_err("empty");
+        assert!(problem.detail.contains("empty") && problem.place.is_none());
+    }
+    let problem = decode::<Document>(b"{\n\"name\": \"\xff\"}").expect_err("no UTF-8");
+    let place = problem.place.unwrap_or_default();
+    assert_eq!((place.field.as_str(), place.line, place.column), ("name", Some(2), Some(10)));
+    let deep = "[".repeat(100_000);
+    assert!(
+        decode::<serde_json::Value>(deep.as_bytes()).expect_err("deep").detail.contains("recursion limit")
+    );
+}
+
+#[test]
+fn answers_do_not_repeat_what_is_long() {
+    let long = "x".repeat(100_000);
+    for text in [format!(r#"{{"{long}": 1}}"#), format!(r#"{{"name": "a", "count": "{long}"}}"#)] {
+        let problem = decode::<Document>(text.as_bytes()).expect_err("wrong");
+        assert!(problem.detail.len() < 1000, "{}", problem.detail.len());
+    }
+}
+
+#[test]
+fn only_json_is_read() {
+    for (media_type, expected) in [
+        ("application/json", true),
+        ("Application/JSON; charset=UTF-8", true),
+        ("application/json;charset=\"utf-8\"", true),
+        ("application/json; charset=latin1", false),
+        ("application/jsonp", false),
+        ("text/plain", false),
+        ("application/x-www-form-urlencoded", false),
+        ("multipart/form-data; boundary=application/json", false),
+        ("", false),
+    ] {
+        assert_eq!(is_json(media_type), expected, "{media_type}");
+    }
+}
+
+async fn code_of(headers: &[(&'static str, &str)], parts: Vec<Option<Bytes>>) -> Result<usize, Code> {
+    let body = stream::iter(parts).boxed();
+    read(&context(headers), body).await.map(|bytes| bytes.len()).map_err(|problem| problem.code)
+}
+
+#[tokio::test]
+async fn bodies_have_a_bound_whether_announced_or_not() {
+    const JSON: (&str, &str) = ("content-type", "application/json");
+    let part = || Some(Bytes::from(vec![b' '; BODY_BYTES_MAX / 4]));
+    let one = || Some(Bytes::from_static(b" "));
+    assert_eq!(code_of(&[JSON], vec![part(), part(), part(), part()]).await, Ok(BODY_BYTES_MAX));
+    assert_eq!(code_of(&[JSON], vec![part(), part(), part(), part(), one()]).await, Err(Code::BodyTooLarge));
+    let (fits, announced) = (BODY_BYTES_MAX.to_string(), (BODY_BYTES_MAX + 1).to_string());
+    assert_eq!(code_of(&[JSON, ("content-length", &announced)], vec![]).await, Err(Code::BodyTooLarge));
+    assert_eq!(code_of(&[JSON, ("content-length", &fits)], vec![one()]).await, Ok(1));
+    assert_eq!(code_of(&[], vec![one()]).await, Err(Code::UnsupportedMediaType));
+    assert_eq!(code_of(&[JSON], vec![one(), None]).await, Err(Code::InvalidBody));
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_that_never_come_are_not_waited_for() {
+    let headers = context(&[("content-type", "application/json")]);
+    let read = read(&headers, stream::pending().boxed()).await;
+    assert_eq!(read.map_err(|problem| problem.code), Err(Code::BodyTimeout));
+}
+
+proptest! {
+    /// Whatever is sent, the place lies in it and nothing breaks.
+    #[test]
+    fn places_lie_within_the_text(text in r#"[\[\]{}:,"\\ntruefals0-9a-zé \n]{0,60}"#) {
+        if let Err(problem) = decode::<Document>(text.as_bytes()) {
+            let place = problem.place.unwrap_or_default();
+            let (line, column) = (place.line.unwrap_or(1), place.column.unwrap_or(1));
+            let found = text.split('\n').nth(line - 1);
+            prop_assert!(found.is_some_and(|found| column <= found.chars().count() + 1), "{line}:{column} in {text:?}");
+        }
+    }
+
+    /// A value that is wrong is found by the path of where it was put.
+    #[test]
+    fn fields_are_named_by_their_path(before in 0..4_usize, key in "[a-z]{1,5}") {
+        let items: Vec<_> = (0..before).map(|_| r#"{"namespace": "ok, [}"}"#).collect();
+        let wrong = format!(r#"{{"{key}x": [1, {{"a": []}}], "namespace": false}}"#);
+        let all = items.iter().copied().chain([wrong.as_str()]).collect::<Vec<_>>().join(" , ");
+        let text = format!(r#"{{"name": "a", "targets": [{all}]}}"#);
+        let problem = decode::<Document>(text.as_bytes()).expect_err("wrong");
+        prop_assert_eq!(problem.place.unwrap_or_default().field, format!("targets[{before}].namespace"));
+    }
+}

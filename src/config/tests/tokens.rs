@@ -1,0 +1,109 @@
+//! Tokens, good and bad.
+
+use super::*;
+
+const HASH: &str = "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae";
+
+#[test]
+fn a_token_is_known_by_its_hash_and_says_what_it_sees() {
+    let text = format!(
+        "
+access:
+  tokens:
+    - name: ci-of-shop
+      hash: {HASH}
+      user: alice
+      projects: [shop/web, shop/web]
+      groups: [shop]
+      write: true
+    - {{name: admin, hash: '{}', everything: true}}
+",
+        TokenHash::of("other")
+    );
+    let tokens = read(&text).unwrap().tokens;
+    let ci = &tokens[0];
+    assert_eq!((ci.name.as_str(), ci.user.as_deref()), ("ci-of-shop", Some("alice")));
+    assert_eq!(ci.hash, TokenHash::of("foo"), "SHA-256 of the token's text");
+    assert_eq!(ci.hash.to_string(), HASH, "written as it is read");
+    assert_eq!(ci.projects.iter().collect::<Vec<_>>(), ["shop/web"]);
+    assert_eq!(ci.groups.iter().collect::<Vec<_>>(), ["shop"]);
+    assert!(ci.write && !ci.everything && tokens[1].everything && !tokens[1].write);
+    assert_eq!(tokens[1].hash, TokenHash::of("other"));
+    assert!(read("access: {tokens: []}\n").unwrap().tokens.is_empty());
+    assert!(read("{}\n").unwrap().tokens.is_empty());
+}
+
+#[test]
+fn hashes_are_read_with_capitals_and_nothing_else() {
+    let capitals = HASH.replace("2c26b46b68", "2C26B46B68");
+    assert_eq!(capitals.parse(), Ok(TokenHash::of("foo")));
+    let digits = HASH.trim_start_matches("sha256:");
+    let short = &HASH[..HASH.len() - 1];
+    let bad = [
+        digits.to_owned(),
+        short.to_owned(),
+        format!("{HASH}0"),
+        format!("md5:{digits}"),
+        format!(" {HASH}"),
+        format!("{short}g"),
+        "sha256:".to_owned(),
+        "sha256:é".to_owned(),
+        String::new(),
+    ];
+    for text in bad {
+        assert_eq!(text.parse::<TokenHash>(), Err(()), "{text}");
+    }
+}
+
+#[test]
+fn mistakes_in_tokens_are_told_with_their_lines() {
+    check("access: {token: []}\n", &["1:10: unknown key `token`"], Some("did you mean `tokens`?"));
+    check(
+        &format!("access: {{tokens: [{{name: a, hash: '{HASH}', everything: true, wirte: true}}]}}\n"),
+        &["1:128: unknown key `wirte`"],
+        Some("did you mean `write`?"),
+    );
+    check(
+        &format!(
+            "access:\n  tokens:\n  - {{name: a, hash: '{HASH}', everything: true}}\n  \
+             - {{name: a, hash: '{HASH}', projects: [x]}}\n  - {{name: c, hash: '{}', write: true}}\n",
+            TokenHash::of("c")
+        ),
+        &[
+            "4:12: the token `a` stands in line 3 already",
+            "4:21: the same hash stands in line 3 already",
+            "5:12: the token `c` would see nothing",
+        ],
+        Some("make a token for each entry"),
+    );
+    check(
+        &format!(
+            "access:\n  tokens:\n  - {{name: a, hash: '{HASH}', projects: [/shop, 'a b'], groups: [shop//x, '']}}\n"
+        ),
+        &[
+            "3:107: `/shop` is not the full path of a project",
+            "3:114: `a b` is not the full path of a project",
+            "3:131: `shop//x` is not the full path of a group",
+            "3:140: `` is not the full path of a group",
+        ],
+        Some("write it as in its address, such as shop/web, without a slash at its ends"),
+    );
+}
+
+#[test]
+fn a_token_written_where_its_hash_belongs_is_not_repeated() {
+    let token = "sl_c0ffee";
+    let text =
+        format!("access: {{tokens: [{{name: {token}, hash: {token}, user: '', everything: true}}]}}\n");
+    check(
+        &text,
+        &[
+            "1:26: this is not a name for a token",
+            "1:43: this is not `sha256:` and 64 hex digits",
+            "1:60: the `user` of a token is not empty and has no control characters",
+        ],
+        Some("use letters, digits, `-`, `_` and `.`, and never the token itself"),
+    );
+    let error = read(&text).unwrap_err();
+    assert!(!format!("{error}{error:?}").contains(token), "{error}");
+}

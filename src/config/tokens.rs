@@ -1,0 +1,153 @@
+//! The part of the file about who may ask: tokens by their hash, each with what it may see and write.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::str::FromStr;
+
+use serde_saphyr::Spanned;
+use sha2::{Digest, Sha256};
+
+use super::check::Check;
+use super::file::Token;
+use crate::model::EnvironmentId;
+
+/// What the tokens that we make begin with, so that scanners for leaked credentials can tell them.
+pub const TOKEN_PREFIX: &str = "sl_";
+
+/// The algorithm that a written hash names.
+const ALGORITHM: &str = "sha256:";
+
+/// A token, with what it may see and write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenConfig {
+    /// Its name, unique in the configuration; logs tell it.
+    pub name: String,
+    /// The hash by which it is known.
+    pub hash: TokenHash,
+    /// Whose it is.
+    pub user: Option<String>,
+    /// Projects whose environments it sees, by full path.
+    pub projects: BTreeSet<String>,
+    /// Groups below which it sees every project, by full path.
+    pub groups: BTreeSet<String>,
+    /// Whether it may also write, of what it sees.
+    pub write: bool,
+    /// Whether it sees everything, whatever its projects and groups are.
+    pub everything: bool,
+}
+
+/// The SHA-256 of a token, written as `sha256:` and 64 hex digits.
+///
+/// A plain hash is enough where the token holds 256 random bits: there is nothing to guess that a slow hash would
+/// have to protect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TokenHash([u8; 32]);
+
+impl TokenHash {
+    /// The hash of this token.
+    pub fn of(token: &str) -> Self {
+        TokenHash(Sha256::digest(token.as_bytes()).into())
+    }
+}
+
+impl fmt::Display for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(ALGORITHM)?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for TokenHash {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let digits = text.strip_prefix(ALGORITHM).ok_or(())?;
+        let mut digits = digits.chars().map(|digit| digit.to_digit(16));
+        let mut bytes = [0; 32];
+        for byte in &mut bytes {
+            match (digits.next(), digits.next()) {
+                (Some(Some(high)), Some(Some(low))) => *byte = (high * 16 + low) as u8,
+                _ => return Err(()),
+            }
+        }
+        if digits.next().is_none() { Ok(TokenHash(bytes)) } else { Err(()) }
+    }
+}
+
+impl Check {
+    pub(super) fn tokens(&mut self, written: &[Token]) -> Vec<TokenConfig> {
+        let (mut names, mut hashes) = (HashMap::new(), HashMap::new());
+        let mut tokens = Vec::new();
+        for token in written {
+            self.token_name(token, &mut names);
+            if token.projects.is_empty() && token.groups.is_empty() && !token.everything {
+                let message = format!("the token `{}` would see nothing", token.name.value);
+                self.say(token.name.referenced, "sees_nothing", message).hint =
+                    Some("give it `projects`, `groups`, or `everything: true`".to_owned());
+            }
+            let hash = self.token_hash(token, &mut hashes);
+            let user = self.token_user(token);
+            let projects = self.full_paths("project", &token.projects);
+            let groups = self.full_paths("group", &token.groups);
+            let (name, write, everything) = (token.name.value.clone(), token.write, token.everything);
+            tokens.extend(hash.map(|hash| TokenConfig {
+                name,
+                hash,
+                user,
+                projects,
+                groups,
+                write,
+                everything,
+            }));
+        }
+        tokens
+    }
+
+    fn token_name<'f>(&mut self, token: &'f Token, lines: &mut HashMap<&'f str, u64>) {
+        let (name, at) = (token.name.value.as_str(), token.name.referenced);
+        // Where a name is wrong, what is written there may be the token itself, so it is not repeated.
+        if !EnvironmentId::new(name).is_plain() || name.starts_with(TOKEN_PREFIX) {
+            self.say(at, "bad_name", "this is not a name for a token").hint =
+                Some("use letters, digits, `-`, `_` and `.`, and never the token itself".to_owned());
+        } else if let Some(line) = lines.insert(name, at.line()) {
+            self.say(at, "duplicate", format!("the token `{name}` stands in line {line} already"));
+        }
+    }
+
+    fn token_hash(&mut self, token: &Token, lines: &mut HashMap<TokenHash, u64>) -> Option<TokenHash> {
+        let at = token.hash.referenced;
+        // What is written there may be the token itself, so it is not repeated.
+        let Ok(hash) = token.hash.value.parse() else {
+            self.say(at, "bad_hash", "this is not `sha256:` and 64 hex digits").hint =
+                Some("`strandline token` makes a token and prints the entry with its hash".to_owned());
+            return None;
+        };
+        if let Some(line) = lines.insert(hash, at.line()) {
+            let message = format!("the same hash stands in line {line} already");
+            self.say(at, "duplicate", message).hint = Some("make a token for each entry".to_owned());
+        }
+        Some(hash)
+    }
+
+    fn token_user(&mut self, token: &Token) -> Option<String> {
+        let user = token.user.as_ref()?;
+        if user.value.trim().is_empty() || user.value.chars().any(char::is_control) {
+            let message = "the `user` of a token is not empty and has no control characters";
+            self.say(user.referenced, "bad_name", message);
+        }
+        Some(user.value.clone())
+    }
+
+    fn full_paths(&mut self, what: &str, written: &[Spanned<String>]) -> BTreeSet<String> {
+        for path in written {
+            let sound = |part: &str| !part.is_empty() && !part.contains(|c: char| c.is_control() || c == ' ');
+            if !path.value.split('/').all(sound) {
+                let message = format!("`{}` is not the full path of a {what}", path.value);
+                self.say(path.referenced, "bad_path", message).hint = Some(
+                    "write it as in its address, such as shop/web, without a slash at its ends".to_owned(),
+                );
+            }
+        }
+        written.iter().map(|path| path.value.clone()).collect()
+    }
+}
