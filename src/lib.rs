@@ -41,6 +41,8 @@ pub mod store;
 
 pub mod log;
 
+pub mod catalog;
+
 pub mod cluster;
 
 pub mod projection;

@@ -88,3 +88,12 @@ pub(super) async fn health(state: ApiState, request: Request) -> Result<Response
     let found = state.queries.environment_health(&scope, at, &id, &filter).await?;
     respond::json(&request, &found)
 }
+
+/// What a stopped environment left in its clusters.
+pub(super) async fn left_behind(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let at = read.at();
+    read.finish()?;
+    let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
+    respond::json(&request, &state.queries.left_behind(&scope, at, &id).await?)
+}

@@ -5,10 +5,13 @@
 //! for all answers (names we answer to, panics, security headers) stands in [`guard`], and whatever holds for
 //! connections (timeouts, their number, the end) in [`server`].
 
+mod agents;
 pub mod auth;
 pub mod body;
+mod catalog;
 mod clusters;
 mod coverage;
+mod deployments;
 mod credentials;
 pub mod document;
 mod environments;
@@ -20,6 +23,7 @@ mod origin;
 pub mod params;
 mod probes;
 pub mod problem;
+mod projects;
 pub mod request;
 mod resources;
 pub mod respond;
@@ -31,6 +35,7 @@ pub(crate) mod tests;
 
 use std::sync::Arc;
 
+use crate::catalog::CatalogWriter;
 use crate::clock::Clock;
 use crate::query::Queries;
 use auth::Gate;
@@ -57,6 +62,8 @@ pub struct ApiState {
     pub clock: Arc<dyn Clock>,
     /// Tells who asks.
     pub access: Arc<Access>,
+    /// Changes the catalog.
+    pub catalog: CatalogWriter,
 }
 
 impl Gate for ApiState {

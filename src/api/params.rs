@@ -68,6 +68,24 @@ pub const CLUSTERS: Parameter = Parameter::many("cluster");
 pub const STATE: Parameter = Parameter::many("state");
 /// Whether versions carry their object.
 pub const BODIES: Parameter = Parameter::one("bodies");
+/// Only those to this environment; the environment of a job.
+pub const ENVIRONMENT: Parameter = Parameter::one("environment");
+/// Only these statuses of deployments.
+pub const STATUS: Parameter = Parameter::many("status");
+/// The project of a job.
+pub const PROJECT_ONE: Parameter = Parameter::one("project");
+/// Groups that a job's project belongs to, besides those of its path.
+pub const GROUP: Parameter = Parameter::many("group");
+/// The branch or tag of a job.
+pub const REF: Parameter = Parameter::one("ref");
+/// Whether a job's ref is a tag.
+pub const TAG: Parameter = Parameter::one("tag");
+/// Whether a job's ref is protected.
+pub const PROTECTED: Parameter = Parameter::one("protected");
+/// The namespace that a job asks for.
+pub const NAMESPACE: Parameter = Parameter::one("namespace");
+/// Variables of a job, each as NAME=value.
+pub const VAR: Parameter = Parameter::many("var");
 /// Whether a probe lists its checks; its value does not matter.
 pub const VERBOSE: Parameter = Parameter::one("verbose");
 
@@ -207,6 +225,11 @@ impl Reader<'_> {
     pub fn texts(&self, parameter: Parameter) -> Vec<String> {
         let values = self.query.all(parameter.name).flat_map(|value| value.split(','));
         values.map(str::trim).filter(|value| !value.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// All values of a parameter as they were given: commas stand for themselves.
+    pub fn all(&self, parameter: Parameter) -> Vec<String> {
+        self.query.all(parameter.name).map(str::to_owned).collect()
     }
 
     /// All values of a parameter as words of some list.

@@ -46,6 +46,16 @@ pub enum Code {
     MethodNotAllowed,
     /// The body did not arrive in time.
     BodyTimeout,
+    /// The agent that a deployment asks for is not known.
+    UnknownAgent,
+    /// Another environment has the name or the id.
+    DuplicateEnvironment,
+    /// The environment is stopped.
+    EnvironmentStopped,
+    /// The deployment has ended.
+    DeploymentEnded,
+    /// It is declared by the configuration or a folder.
+    DeclaredElsewhere,
     /// Several resources share the uid.
     AmbiguousUid,
     /// The body is too large.
@@ -66,7 +76,7 @@ pub enum Code {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 21] = [
+    pub const ALL: [Code; 26] = [
         Code::InvalidParameter,
         Code::MalformedRequest,
         Code::InvalidBody,
@@ -80,6 +90,11 @@ impl Code {
         Code::AgentAccessDenied,
         Code::MethodNotAllowed,
         Code::BodyTimeout,
+        Code::UnknownAgent,
+        Code::DuplicateEnvironment,
+        Code::EnvironmentStopped,
+        Code::DeploymentEnded,
+        Code::DeclaredElsewhere,
         Code::AmbiguousUid,
         Code::BodyTooLarge,
         Code::UriTooLong,
@@ -130,6 +145,17 @@ impl Code {
                 ("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED, "Method not allowed")
             }
             Code::BodyTimeout => ("body_timeout", StatusCode::REQUEST_TIMEOUT, "The body did not arrive"),
+            Code::UnknownAgent => {
+                ("unknown_agent", StatusCode::UNPROCESSABLE_ENTITY, "The agent is not known")
+            }
+            Code::DuplicateEnvironment => {
+                ("duplicate_environment", StatusCode::CONFLICT, "The environment is there already")
+            }
+            Code::EnvironmentStopped => {
+                ("environment_stopped", StatusCode::CONFLICT, "The environment is stopped")
+            }
+            Code::DeploymentEnded => ("deployment_ended", StatusCode::CONFLICT, "The deployment has ended"),
+            Code::DeclaredElsewhere => ("declared_elsewhere", StatusCode::CONFLICT, "Declared elsewhere"),
             Code::AmbiguousUid => ("ambiguous_uid", StatusCode::CONFLICT, "Several resources share the uid"),
             Code::BodyTooLarge => ("body_too_large", StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"),
             Code::UnsupportedMediaType => {

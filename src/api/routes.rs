@@ -2,12 +2,15 @@
 
 use super::ApiState;
 use super::params::{
-    AT, BODIES, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, HEALTH, KIND, LIMIT, ORDER, OWNER, PROJECT,
+    AT, BODIES, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT, GROUP, HEALTH, NAMESPACE, PROJECT_ONE, PROTECTED, REF, STATUS, TAG, VAR, KIND, LIMIT, ORDER, OWNER, PROJECT,
     REASON, REGION, SINCE, STATE, TIER, TYPE, UNDER, VERBOSE,
 };
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
-use super::{clusters, coverage, document, environments, events, metrics, probes, resources};
+use super::{
+    agents, catalog, clusters, coverage, deployments, document, environments, events, metrics, probes, projects,
+    resources,
+};
 use warp::Filter;
 
 /// Every address of the API.
@@ -17,7 +20,11 @@ pub const ROUTES: &[Route<ApiState>] = &[
             Box::pin(environments::list(state, request))
         }),
     Route::at("/api/v1/environments/{id}")
-        .get(&[AT], |state, request| Box::pin(environments::one(state, request))),
+        .get(&[AT], |state, request| Box::pin(environments::one(state, request)))
+        .put(&[], |state, request| Box::pin(catalog::put_environment(state, request)))
+        .delete(&[], |state, request| Box::pin(catalog::delete_environment(state, request))),
+    Route::at("/api/v1/environments/{id}/stop")
+        .post(&[], |state, request| Box::pin(catalog::stop_environment(state, request))),
     Route::at("/api/v1/environments/{id}/resources")
         .get(&[KIND, HEALTH, OWNER, ORDER, AT, LIMIT, CONTINUE], |state, request| {
             Box::pin(environments::resources(state, request))
@@ -34,6 +41,39 @@ pub const ROUTES: &[Route<ApiState>] = &[
         .get(&[TYPE, REASON, AT, LIMIT, CONTINUE], |state, request| {
             Box::pin(events::of_environment(state, request))
         }),
+    Route::at("/api/v1/environments/{id}/deployments")
+        .get(&[PROJECT, STATUS, AT, LIMIT, CONTINUE], |state, request| {
+            Box::pin(deployments::of_environment(state, request))
+        }),
+    Route::at("/api/v1/environments/{id}/left-behind")
+        .get(&[AT], |state, request| Box::pin(environments::left_behind(state, request))),
+    Route::at("/api/v1/projects")
+        .get(&[AT, LIMIT, CONTINUE], |state, request| Box::pin(projects::list(state, request))),
+    Route::at("/api/v1/projects/{path}")
+        .get(&[AT], |state, request| Box::pin(projects::one(state, request)))
+        .put(&[], |state, request| Box::pin(catalog::put_project(state, request)))
+        .delete(&[], |state, request| Box::pin(catalog::delete_project(state, request))),
+    Route::at("/api/v1/projects/{path}/environments")
+        .post(&[], |state, request| Box::pin(catalog::post_environments(state, request))),
+    Route::at("/api/v1/agents")
+        .get(&[AT, LIMIT, CONTINUE], |state, request| Box::pin(agents::list(state, request))),
+    Route::at("/api/v1/agents/{id}/allowed")
+        .get(
+            &[PROJECT_ONE, GROUP, ENVIRONMENT, REF, TAG, PROTECTED, NAMESPACE, VAR, AT],
+            |state, request| Box::pin(agents::allowed(state, request)),
+        ),
+    Route::at("/api/v1/agents/{id}")
+        .get(&[AT], |state, request| Box::pin(agents::one(state, request)))
+        .put(&[], |state, request| Box::pin(catalog::put_agent(state, request)))
+        .delete(&[], |state, request| Box::pin(catalog::delete_agent(state, request))),
+    Route::at("/api/v1/deployments")
+        .get(&[ENVIRONMENT, PROJECT, STATUS, AT, LIMIT, CONTINUE], |state, request| {
+            Box::pin(deployments::list(state, request))
+        })
+        .post(&[], |state, request| Box::pin(catalog::post_deployment(state, request))),
+    Route::at("/api/v1/deployments/{id}")
+        .get(&[AT], |state, request| Box::pin(deployments::one(state, request)))
+        .put(&[], |state, request| Box::pin(catalog::put_deployment(state, request))),
     Route::at("/api/v1/resources/{uid}")
         .get(&[AT, CLUSTER], |state, request| Box::pin(resources::one(state, request))),
     Route::at("/api/v1/resources/{uid}/history")

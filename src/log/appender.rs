@@ -46,7 +46,25 @@ pub struct Appender {
     queue: mpsc::Sender<Queued>,
 }
 
+/// A way into the log that does not keep its writer running.
+#[derive(Clone, Debug)]
+pub struct WeakAppender {
+    queue: mpsc::WeakSender<Queued>,
+}
+
+impl WeakAppender {
+    /// The way into the log, while somebody keeps its writer running.
+    pub fn upgrade(&self) -> Option<Appender> {
+        self.queue.upgrade().map(|queue| Appender { queue })
+    }
+}
+
 impl Appender {
+    /// The same without keeping the writer running.
+    pub fn downgrade(&self) -> WeakAppender {
+        WeakAppender { queue: self.queue.downgrade() }
+    }
+
     pub(super) fn channel() -> (Self, mpsc::Receiver<Queued>) {
         let (queue, receiver) = mpsc::channel(QUEUE);
         (Appender { queue }, receiver)

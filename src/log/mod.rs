@@ -28,7 +28,7 @@ mod tests;
 
 pub use crate::redact::Observation;
 pub use append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Observed, Phase, Session};
-pub use appender::Appender;
+pub use appender::{Appender, WeakAppender};
 pub use catalog::{Catalog, CatalogChange, Standing};
 pub use error::LogError;
 pub use open::{LogState, inspect};

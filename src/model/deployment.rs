@@ -200,9 +200,9 @@ pub struct Authorization {
     /// The namespace that the configuration or the job gives; empty where none does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub namespace: String,
-    /// Roles that the rule gives.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<String>,
+    /// What the rule says of roles, with variables expanded; null where it says nothing.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub roles: serde_json::Value,
     /// Stable word.
     pub reason: String,
     /// Sentence for people.

@@ -2,8 +2,10 @@
 //!
 //! A file per question. Each takes the view in one unchanging state, the moment, and a [`Scope`].
 
+mod agents;
 mod clusters;
 mod coverage;
+mod deployments;
 mod edges;
 mod environments;
 mod error;
@@ -12,8 +14,10 @@ mod filters;
 mod graph;
 mod health;
 mod history;
+mod left_behind;
 mod moment;
 mod page;
+mod projects;
 mod reader;
 mod resources;
 mod scope;
@@ -25,14 +29,15 @@ mod types;
 mod warnings;
 
 pub use coverage::CoverageFilter;
+pub use deployments::DeploymentFilter;
 pub use error::QueryError;
 pub use events::EventFilter;
 pub use filters::{EnvironmentFilter, GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
 pub use scope::Scope;
 pub use types::{
-    Access, Answer, Below, Cluster, Collapse, Coverage, Deployment, Edge, Environment, EnvironmentHealth,
+    Access, Agent, Answer, Below, Cluster, Collapse, Coverage, Deployment, Edge, Environment, EnvironmentHealth,
     EnvironmentWarning, FarEnd, FoldedEvent, Gap, Graph, GraphNode, Group, HealthHistory, HealthInterval,
-    HealthTime, KindBelow, LastChange, MissingEnd, Page, PageMetadata, Resource, ResourceDetail,
+    HealthTime, KindBelow, LastChange, LeftBehind, LeftNamespace, MissingEnd, Page, PageMetadata, Project, Resource, ResourceDetail,
     ResourceEdge, Snapshot, Version, VersionChange, WatchCoverage, WatchGap, Why, WhyPath,
 };
 

@@ -11,8 +11,8 @@ pub use health::{HealthHistory, HealthInterval, HealthTime};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ChangedBy, CoverageState, DeclaredBy, DeletionCause, DeploymentSpec, EnvironmentId, EnvironmentSettings,
-    EnvironmentState, Health, HealthCounts, Labels, Offset, ResourceKey, ResourceVersion, Target, Tier,
+    AgentId, ChangedBy, CoverageState, DeclaredBy, DeletionCause, DeploymentSpec, EnvironmentId, EnvironmentSettings,
+    EnvironmentState, Health, HealthCounts, Labels, Offset, ResourceKey, ResourceVersion, Source, Target, Tier,
     Timestamp, Uid, WatchKey,
 };
 
@@ -157,6 +157,71 @@ pub struct Deployment {
     pub spec: DeploymentSpec,
     /// When it was last told how it stands.
     pub observed_at: Timestamp,
+}
+
+/// A project at a moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Project {
+    /// Full path.
+    pub id: String,
+    /// GitLab's number of it; none where it is not known.
+    pub number: Option<u64>,
+    /// Default branch; empty when not known.
+    pub default_branch: String,
+    /// Labels of users' own.
+    pub labels: Labels,
+    /// Who declares it.
+    pub source: Source,
+}
+
+/// An agent at a moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agent {
+    /// `path/to/project:agent-name`.
+    pub id: AgentId,
+    /// Its name.
+    pub name: String,
+    /// The project that owns it.
+    pub project: String,
+    /// GitLab's number of it; none where it is not known.
+    pub number: Option<u64>,
+    /// The cluster it connects to; empty when not known.
+    pub cluster: String,
+    /// Environments that it serves, as far as the caller sees them.
+    pub environments: Vec<EnvironmentId>,
+    /// What is wrong with its configuration file as it stands, while the last good one holds; empty when nothing is.
+    pub problem: String,
+    /// Its configuration file, the last good one; only where one agent is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<String>,
+    /// Who declares it.
+    pub source: Source,
+}
+
+/// What a stopped environment left in its clusters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeftBehind {
+    /// When it was stopped.
+    pub stopped_at: Option<Timestamp>,
+    /// The namespaces in which something of it is still there.
+    pub namespaces: Vec<LeftNamespace>,
+    /// How much of it is still there.
+    pub resources: u64,
+}
+
+/// A namespace in which something of a stopped environment is still there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftNamespace {
+    /// Cluster.
+    pub cluster: String,
+    /// Namespace; empty for what is cluster-scoped.
+    pub namespace: String,
+    /// Resources of the environment that are still there.
+    pub resources: u64,
+    /// Whether other environments look into the namespace too, so that it cannot go as a whole.
+    pub shared: bool,
+    /// What cleans up, for whoever may: Strandline itself never writes to a cluster.
+    pub kubectl: String,
 }
 
 /// The health of an environment at a moment.

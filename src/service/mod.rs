@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::api::{self, Access, ApiState, Hosts, ServerOptions};
+use crate::catalog::CatalogWriter;
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, ClusterSettings, Selection, Watcher};
 use crate::config::{ClusterConfig, Config, TokenConfig};
@@ -160,7 +161,8 @@ impl Service {
         let clusters = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
         let sources = Sources { status: status.clone(), writer: health, clusters };
         let metrics = Arc::new(Exposition::new(sources));
-        let state = ApiState { queries, readiness, metrics, clock: Arc::clone(&clock), access };
+        let catalog = CatalogWriter::new(&appender);
+        let state = ApiState { queries, readiness, metrics, clock: Arc::clone(&clock), access, catalog };
         let hosts = ServerOptions::new(Hosts::for_listener(address, &options.hosts));
         server.spawn(api::serve(listener, web::site(&state), hosts, stopping.clone()));
         server.close();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::server::{body, server, status};
-use super::{ApiState, Ready, Uncounted, local};
+use super::{ApiState, Ready, Uncounted};
 use crate::api::routes;
 use crate::query::testing::{World, small_history};
 
@@ -45,7 +45,7 @@ async fn hostile_ids_are_refused_or_unknown() {
         readiness: std::sync::Arc::new(Ready(true)),
         metrics: std::sync::Arc::new(Uncounted),
         clock: world.clock.clone(),
-        access: local(),
+        ..super::state(true)
     };
     let server = server(routes(&state), |_| {}).await;
     let paths = [

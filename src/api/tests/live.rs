@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::contract::operations;
 use super::schema::{resolve, violations};
 use super::server::{Server, body, header, server, status};
-use super::{Access, ApiState, Check, Readiness, Ready, Uncounted, local};
+use super::{Access, ApiState, Check, Readiness, Ready, Uncounted};
 use crate::api::document::JSON;
 use crate::api::routes;
 use crate::clock::SystemClock;
@@ -84,7 +84,7 @@ impl Servers {
             readiness,
             metrics: Arc::new(Uncounted),
             clock: world.clock.clone(),
-            access: local(),
+            ..super::state(true)
         };
         let nowhere = Path::new("/nonexistent");
         let building = Queries::new(nowhere, 1, ViewStatus::default(), Arc::new(SystemClock));

@@ -13,6 +13,7 @@ use super::auth::Gate;
 use super::problem::Problem;
 use super::request::Context;
 use super::{Access, ApiState, Caller, Check, Metrics, Readiness};
+use crate::catalog::CatalogWriter;
 use crate::clock::SystemClock;
 use crate::log::LogWriter;
 use crate::projection::{Projector, ViewStatus};
@@ -51,16 +52,16 @@ impl Gate for () {
 
 /// A state whose queries find an empty log and view.
 pub(crate) fn state(ready: bool) -> ApiState {
-    static DATA: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let data = DATA.get_or_init(|| {
+    static DATA: OnceLock<(tempfile::TempDir, CatalogWriter)> = OnceLock::new();
+    let (data, catalog) = DATA.get_or_init(|| {
         let data = tempfile::tempdir().expect("a temporary directory");
-        LogWriter::open(data.path(), Arc::new(SystemClock)).expect("an empty log");
+        let (_, appender) = LogWriter::open(data.path(), Arc::new(SystemClock)).expect("an empty log");
         Projector::open(data.path(), RuleSet::default()).expect("an empty view");
-        data
+        (data, CatalogWriter::new(&appender))
     });
     let status = ViewStatus::default();
     status.set_usable(true);
     let queries = Queries::new(data.path(), 2, status, Arc::new(SystemClock));
     let (readiness, metrics) = (Arc::new(Ready(ready)), Arc::new(Uncounted));
-    ApiState { queries, readiness, metrics, clock: Arc::new(SystemClock), access: local() }
+    ApiState { queries, readiness, metrics, clock: Arc::new(SystemClock), access: local(), catalog: catalog.clone() }
 }

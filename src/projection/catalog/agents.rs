@@ -25,6 +25,7 @@ pub(super) fn settle(
     if !rows::exchange(at, &AGENT, text(id), wanted)? {
         return Ok(());
     }
+    viewers::note(at, id.split_once(':').map(|(project, _)| project).into_iter())?;
     viewers::of_agent(at, id, declared.map_or("", |(spec, _)| &spec.configuration))?;
     if before == cluster(at, id)? {
         return Ok(());

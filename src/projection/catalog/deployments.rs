@@ -4,7 +4,7 @@ use rusqlite::params;
 use rusqlite::types::Value;
 
 use super::super::context::Apply;
-use super::environments;
+use super::{environments, viewers};
 use super::rows::{self, Table, json, text};
 use crate::model::{DeploymentSpec, DeploymentStatus};
 
@@ -36,6 +36,7 @@ pub(super) fn declared(at: &mut Apply<'_>, spec: &DeploymentSpec) -> rusqlite::R
         Value::Integer(at.observed_at.as_micros()),
     ];
     rows::exchange(at, &DEPLOYMENT, Value::Integer(id), Some(row))?;
+    viewers::note(at, std::iter::once(spec.project.as_str()))?;
     record_agent(at, id, spec)?;
     if spec.status != DeploymentStatus::Success {
         return Ok(());

@@ -87,7 +87,7 @@ pub(super) fn settle(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<()> {
     at.touched.environments.insert(id);
     if let Some(resolved) = &resolved {
         let own = std::iter::once(&resolved.spec.project);
-        viewers::note(at, own.chain(&resolved.viewers))?;
+        viewers::note(at, own.chain(&resolved.viewers).map(String::as_str))?;
     }
     depend(at, id, resolved.as_ref())?;
     targets::exchange(at, id, resolved.as_ref().map_or(&[], |resolved| &resolved.targets))

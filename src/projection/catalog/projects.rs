@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::super::OPEN;
 use super::super::context::Apply;
-use super::environments;
+use super::{environments, viewers};
 use super::rows::{self, Table, json, number, text};
 use crate::model::{Labels, ProjectSpec, Source};
 
@@ -24,6 +24,7 @@ pub(super) fn settle(
     if !rows::exchange(at, &PROJECT, text(path), wanted)? {
         return Ok(());
     }
+    viewers::note(at, std::iter::once(path))?;
     let sql = "SELECT environment_id FROM environment_fact WHERE project = ?1 ORDER BY 1";
     environments::settle_all(at, sql, path)
 }

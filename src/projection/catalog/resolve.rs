@@ -60,10 +60,11 @@ pub(super) fn resolve(at: &Apply<'_>, facts: Facts) -> rusqlite::Result<Resolved
     let mut labels = facts.project_labels;
     labels.extend(facts.spec.labels.clone());
     let region = region(at, &facts.spec, &labels, &targets)?;
+    // Whoever may not see what an agent serves may not see what is left of it either.
+    let agents = targets.iter().filter_map(|target| target.agent.as_ref()).map(ToString::to_string).collect();
     if facts.spec.state == EnvironmentState::Stopped {
         targets.clear();
     }
-    let agents = targets.iter().filter_map(|target| target.agent.as_ref()).map(ToString::to_string).collect();
     let declared: Vec<_> =
         facts.declarations.iter().map(|one| DeclaredBy::Cluster(one.origin.clone())).collect();
     let deployer = facts.deployed.iter().map(|deployed| deployed.project.clone());

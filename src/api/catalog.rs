@@ -1,0 +1,215 @@
+//! Changes of the catalog: projects, agents, environments and deployments as callers declare them.
+
+use http::StatusCode;
+use serde::Serialize;
+
+use super::ApiState;
+use super::problem::{Code, Problem};
+use super::request::Request;
+use super::respond::{self, Response};
+use crate::catalog::{
+    AgentInput, CatalogCode, CatalogError, DeploymentInput, EnvironmentInput, Outcome, ProjectInput, StatusInput,
+};
+use crate::model::{AgentId, CatalogKind, DeploymentId, EnvironmentId, Offset};
+
+/// The most environments in one body.
+const ENVIRONMENTS_MAX: usize = 500;
+
+impl From<CatalogError> for Problem {
+    fn from(error: CatalogError) -> Self {
+        let detail = match &error.hint {
+            Some(hint) => format!("{}; {hint}", error.message),
+            None => error.message.clone(),
+        };
+        let code = match error.code {
+            CatalogCode::InvalidValue => return Problem::field(&error.field, detail),
+            CatalogCode::Unknown => Code::NotFound,
+            CatalogCode::UnknownAgent => Code::UnknownAgent,
+            CatalogCode::DuplicateEnvironment => Code::DuplicateEnvironment,
+            CatalogCode::EnvironmentStopped => Code::EnvironmentStopped,
+            CatalogCode::DeploymentEnded => Code::DeploymentEnded,
+            CatalogCode::DeclaredElsewhere => Code::DeclaredElsewhere,
+            CatalogCode::Failed => {
+                tracing::error!(cause = error.message, "the log could not be written");
+                let detail = "the log could not be written; the server's log has the cause under the trace id";
+                return Problem::new(Code::Storage, detail);
+            }
+        };
+        Problem::new(code, detail)
+    }
+}
+
+/// What holds after a change.
+#[derive(Serialize)]
+struct Written<'a, T> {
+    #[serde(flatten)]
+    value: &'a T,
+    metadata: WrittenMetadata<'a>,
+}
+
+/// What is told of a change besides.
+#[derive(Serialize)]
+struct WrittenMetadata<'a> {
+    /// Reading at this offset shows it.
+    offset: Offset,
+    /// What is odd about the body.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    warnings: &'a [String],
+}
+
+fn written<T: Serialize>(outcome: &Outcome<T>) -> Result<Response, Problem> {
+    let status = if outcome.created { StatusCode::CREATED } else { StatusCode::OK };
+    let metadata = WrittenMetadata { offset: outcome.offset, warnings: &outcome.warnings };
+    answer(status, &Written { value: &outcome.value, metadata })
+}
+
+fn answer(status: StatusCode, value: &impl Serialize) -> Result<Response, Problem> {
+    let mut body = serde_json::to_vec(value).map_err(Problem::internal)?;
+    body.push(b'\n');
+    Ok(respond::uncached(status, "application/json", body))
+}
+
+/// Declares a project.
+pub(super) async fn put_project(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let path = request.argument(0);
+    request.caller.writes_of(path)?;
+    written(&state.catalog.put_project(path, request.json::<ProjectInput>()?).await?)
+}
+
+/// Lets go of a project.
+pub(super) async fn delete_project(state: ApiState, request: Request) -> Result<Response, Problem> {
+    request.caller.writes_of(request.argument(0))?;
+    withdrawn(&state, CatalogKind::Project, request.argument(0)).await
+}
+
+/// Declares an agent.
+pub(super) async fn put_agent(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let id = agent_id(&request)?;
+    request.caller.writes_of(id.project())?;
+    written(&state.catalog.put_agent(&id, request.json::<AgentInput>()?).await?)
+}
+
+/// Lets go of an agent.
+pub(super) async fn delete_agent(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let id = agent_id(&request)?;
+    request.caller.writes_of(id.project())?;
+    withdrawn(&state, CatalogKind::Agent, &id.to_string()).await
+}
+
+/// The agent that an address names.
+pub(super) fn agent_id(request: &Request) -> Result<AgentId, Problem> {
+    request.argument(0).parse().map_err(|message: String| Problem::new(Code::NotFound, message))
+}
+
+/// Declares an environment.
+pub(super) async fn put_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let id = EnvironmentId::new(request.argument(0));
+    let input = request.json::<EnvironmentInput>()?;
+    let owner = state.catalog.owner(CatalogKind::Environment, id.as_str()).await?;
+    for project in owner.as_deref().into_iter().chain(input.project()) {
+        request.caller.writes_of(project)?;
+    }
+    written(&state.catalog.put_environment(Some(&id), None, input).await?)
+}
+
+/// Declares environments of a project: one, or a list as GitLab's `GET /projects/:id/environments` answers.
+pub(super) async fn post_environments(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let project = request.argument(0);
+    request.caller.writes_of(project)?;
+    if !request.body.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'[') {
+        let input = of_project(request.json::<EnvironmentInput>()?, project)?;
+        return written(&state.catalog.put_environment(None, Some(project), input).await?);
+    }
+    let inputs = request.json::<Vec<EnvironmentInput>>()?;
+    if inputs.len() > ENVIRONMENTS_MAX {
+        let detail = format!("a body holds at most {ENVIRONMENTS_MAX} environments; this has {}", inputs.len());
+        return Err(Problem::new(Code::InvalidBody, detail));
+    }
+    let mut items = Vec::new();
+    for (index, input) in inputs.into_iter().enumerate() {
+        let told = |mut problem: Problem| {
+            problem.detail = format!("[{index}]: {}; those before it were taken", problem.detail);
+            problem
+        };
+        let input = of_project(input, project).map_err(told)?;
+        let put = state.catalog.put_environment(None, Some(project), input).await;
+        items.push(put.map_err(|error| told(error.into()))?);
+    }
+    let items: Vec<_> = items
+        .iter()
+        .map(|outcome| Written {
+            value: &outcome.value,
+            metadata: WrittenMetadata { offset: outcome.offset, warnings: &outcome.warnings },
+        })
+        .collect();
+    answer(StatusCode::OK, &serde_json::json!({ "items": items }))
+}
+
+/// That an input speaks of the project under which it was sent.
+fn of_project(input: EnvironmentInput, project: &str) -> Result<EnvironmentInput, Problem> {
+    match input.project() {
+        Some(other) if other != project => {
+            Err(Problem::field("project", format!("`{other}` is another project than that of the address")))
+        }
+        _ => Ok(input),
+    }
+}
+
+/// Stops an environment.
+pub(super) async fn stop_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let id = EnvironmentId::new(request.argument(0));
+    writes_of_owner(&state, &request, CatalogKind::Environment, id.as_str()).await?;
+    written(&state.catalog.stop_environment(&id).await?)
+}
+
+/// Lets go of an environment.
+pub(super) async fn delete_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let id = request.argument(0);
+    writes_of_owner(&state, &request, CatalogKind::Environment, id).await?;
+    withdrawn(&state, CatalogKind::Environment, id).await
+}
+
+/// Records a deployment. Who deploys to another project's environment has to be allowed to write of both: the one sees
+/// what it deploys to, and the other is moved by it.
+pub(super) async fn post_deployment(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let input = request.json::<DeploymentInput>()?;
+    request.caller.writes_of(input.project())?;
+    if let Some(project) = input.environment_project() {
+        request.caller.writes_of(project)?;
+    }
+    written(&state.catalog.deploy(input).await?)
+}
+
+/// Records how a deployment stands.
+pub(super) async fn put_deployment(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let id = deployment_id(&request)?;
+    writes_of_owner(&state, &request, CatalogKind::Deployment, &id.to_string()).await?;
+    written(&state.catalog.set_deployment_status(id, request.json::<StatusInput>()?).await?)
+}
+
+/// The deployment that an address names.
+pub(super) fn deployment_id(request: &Request) -> Result<DeploymentId, Problem> {
+    let text = request.argument(0);
+    let number = text.parse().ok().filter(|number| i64::try_from(*number).is_ok());
+    number
+        .map(DeploymentId)
+        .ok_or_else(|| Problem::new(Code::NotFound, format!("`{text}` is not the number of a deployment")))
+}
+
+/// That a caller may write of whatever owns a fact; of what is not there nobody is told more than that.
+async fn writes_of_owner(
+    state: &ApiState,
+    request: &Request,
+    kind: CatalogKind,
+    name: &str,
+) -> Result<(), Problem> {
+    let owner = state.catalog.owner(kind, name).await?;
+    let unknown = || Problem::new(Code::NotFound, format!("there is no {kind} `{name}`"));
+    request.caller.writes_of(&owner.ok_or_else(unknown)?)
+}
+
+async fn withdrawn(state: &ApiState, kind: CatalogKind, name: &str) -> Result<Response, Problem> {
+    let outcome = state.catalog.withdraw(kind, name).await?;
+    let metadata = WrittenMetadata { offset: outcome.offset, warnings: &[] };
+    answer(StatusCode::OK, &serde_json::json!({ "metadata": metadata }))
+}

@@ -1,0 +1,44 @@
+//! `/api/v1/deployments`, and those to one environment.
+
+use super::params::{ENVIRONMENT, PROJECT, STATUS};
+use super::problem::Problem;
+use super::request::Request;
+use super::respond::{self, Response};
+use super::{ApiState, auth, catalog};
+use crate::model::EnvironmentId;
+use crate::query::DeploymentFilter;
+
+/// Deployments, filtered.
+pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let environment = request.query.one(ENVIRONMENT).map(EnvironmentId::new);
+    filtered(state, request, environment).await
+}
+
+/// The deployments to an environment.
+pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let environment = EnvironmentId::new(request.argument(0));
+    filtered(state, request, Some(environment)).await
+}
+
+async fn filtered(
+    state: ApiState,
+    request: Request,
+    environment: Option<EnvironmentId>,
+) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, page) = (read.at(), read.page());
+    let filter =
+        DeploymentFilter { environment, projects: read.texts(PROJECT), statuses: read.words(STATUS) };
+    read.finish()?;
+    let found = state.queries.deployments(&auth::scope(&request)?, at, &filter, &page).await?;
+    respond::page(&request, &found)
+}
+
+/// One deployment.
+pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let at = read.at();
+    read.finish()?;
+    let id = catalog::deployment_id(&request)?;
+    respond::json(&request, &state.queries.deployment(&auth::scope(&request)?, at, id).await?)
+}

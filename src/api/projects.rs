@@ -1,0 +1,23 @@
+//! `/api/v1/projects`.
+
+use super::problem::Problem;
+use super::request::Request;
+use super::respond::{self, Response};
+use super::{ApiState, auth};
+
+/// Projects.
+pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, page) = (read.at(), read.page());
+    read.finish()?;
+    respond::page(&request, &state.queries.projects(&auth::scope(&request)?, at, &page).await?)
+}
+
+/// One project.
+pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let at = read.at();
+    read.finish()?;
+    let found = state.queries.project(&auth::scope(&request)?, at, request.argument(0)).await?;
+    respond::json(&request, &found)
+}

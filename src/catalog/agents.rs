@@ -1,0 +1,81 @@
+//! Agents, as callers declare them.
+
+use serde::Deserialize;
+
+use super::error::CatalogError;
+use super::given::Given;
+use super::input::{self, ProjectRef, Rest};
+use super::{Decided, of_api};
+use crate::access::read_agent_config;
+use crate::log::{Catalog, CatalogChange, LogError, Standing};
+use crate::model::{AgentId, AgentSpec, CatalogFact, CatalogKind};
+
+/// What is said of an agent; GitLab's answer to `GET /projects/:id/cluster_agents/:agent_id` will do.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct AgentInput {
+    /// GitLab's number of it.
+    #[serde(default)]
+    id: Given<u64>,
+    /// The cluster that it connects to, by the name under which it is watched.
+    #[serde(default)]
+    cluster: Given<String>,
+    /// Its configuration file, as YAML.
+    #[serde(default)]
+    configuration: Given<String>,
+    /// Tells nothing that the address does not.
+    #[serde(default)]
+    config_project: Option<ProjectRef>,
+    #[serde(flatten)]
+    rest: Rest,
+}
+
+const KNOWN: [&str; 3] = ["id", "cluster", "configuration"];
+const PASSED: [&str; 5] = ["name", "created_at", "created_by_user_id", "is_receptive", "config_project"];
+
+impl AgentInput {
+    pub(super) fn warnings(&self) -> Vec<String> {
+        input::unread(&self.rest, &KNOWN, &PASSED)
+    }
+
+    /// Reads the configuration; tells what is odd about it.
+    pub(super) fn check(&self) -> Result<Vec<String>, CatalogError> {
+        let _ = &self.config_project;
+        if let Some(cluster) = self.cluster.value() {
+            input::bounded("cluster", cluster)?;
+        }
+        let Some(configuration) = self.configuration.value() else { return Ok(Vec::new()) };
+        match read_agent_config(configuration) {
+            Ok(read) => Ok(read.warnings.iter().map(|warning| format!("configuration:{warning}")).collect()),
+            Err(error) => Err(CatalogError::invalid("configuration", error.to_string())),
+        }
+    }
+}
+
+pub(super) fn put(
+    catalog: &mut Catalog<'_, '_>,
+    id: &AgentId,
+    input: &AgentInput,
+) -> Result<Decided<AgentSpec>, LogError> {
+    let name = id.to_string();
+    let standing = catalog.get(CatalogKind::Agent, &name)?;
+    if let Some(Err(refusal)) = standing.as_ref().map(|held| of_api(held, CatalogKind::Agent, &name)) {
+        return Ok(Err(refusal));
+    }
+    let created = standing.is_none();
+    let mut spec = match standing.map(|standing| standing.fact) {
+        Some(CatalogFact::Agent(spec)) => *spec,
+        _ => AgentSpec::new(id.clone()),
+    };
+    input.id.put_option(&mut spec.number);
+    input.cluster.put(&mut spec.cluster, String::new);
+    input.configuration.put(&mut spec.configuration, String::new);
+    Ok(Ok((vec![CatalogChange::Declare(CatalogFact::Agent(Box::new(spec.clone())))], spec, created)))
+}
+
+/// The agent of this id.
+pub(super) fn find(catalog: &mut Catalog<'_, '_>, id: &AgentId) -> Result<Option<AgentSpec>, LogError> {
+    Ok(match catalog.get(CatalogKind::Agent, &id.to_string())? {
+        Some(Standing { fact: CatalogFact::Agent(spec), .. }) => Some(*spec),
+        _ => None,
+    })
+}

@@ -1,0 +1,415 @@
+//! Deployments, as CI jobs tell them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::environments::{self, check_name, check_namespace};
+use super::error::{CatalogCode, CatalogError};
+use super::input::{self, AgentRef, ProjectRef, Rest};
+use super::{Decided, agents};
+use crate::access::{Decision, Job, JobEnvironment, decide, read_agent_config};
+use crate::log::{Catalog, CatalogChange, LogError, Standing};
+use crate::mistake::closest;
+use crate::model::{
+    AgentDeployment, AgentId, AgentSpec, Authorization, CatalogFact, CatalogKind, DeploymentId, DeploymentJob,
+    DeploymentSpec, DeploymentStatus, EnvironmentSpec, EnvironmentState, Timestamp,
+};
+
+/// A deployment, as a job tells it; GitLab's answer to `GET /projects/:id/deployments/:deployment_id` with a `project`
+/// will do.
+#[derive(Clone, Debug, Deserialize)]
+pub struct DeploymentInput {
+    /// GitLab's number of it; without one it gets one of ours.
+    #[serde(default)]
+    id: Option<u64>,
+    /// The project whose job deploys.
+    project: ProjectRef,
+    /// Where to: a name in that project, or an environment of another one.
+    environment: EnvironmentRef,
+    #[serde(default = "created")]
+    status: DeploymentStatus,
+    #[serde(rename = "ref", default)]
+    reference: Option<String>,
+    #[serde(default)]
+    tag: bool,
+    /// Whether the ref is protected.
+    #[serde(default)]
+    ref_protected: bool,
+    #[serde(default)]
+    sha: Option<String>,
+    #[serde(default, alias = "deployable")]
+    job: Option<JobRef>,
+    #[serde(default)]
+    user: Option<UserRef>,
+    #[serde(default)]
+    created_at: Option<Timestamp>,
+    #[serde(default)]
+    finished_at: Option<Timestamp>,
+    /// What `environment:kubernetes` of the job says.
+    #[serde(default)]
+    kubernetes: Option<Kubernetes>,
+    /// CI/CD variables of the job: read by the rules of the agent, and not kept.
+    #[serde(default)]
+    variables: BTreeMap<String, String>,
+    #[serde(flatten)]
+    rest: Rest,
+}
+
+fn created() -> DeploymentStatus {
+    DeploymentStatus::Created
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum EnvironmentRef {
+    Name(String),
+    Object { name: String, project: Option<ProjectRef> },
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum JobRef {
+    Name(String),
+    Object { id: Option<u64>, name: Option<String> },
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum UserRef {
+    Name(String),
+    Object { username: String },
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kubernetes {
+    agent: AgentRef,
+    #[serde(default)]
+    namespace: Option<String>,
+}
+
+/// How a deployment stands now.
+#[derive(Clone, Debug, Deserialize)]
+pub struct StatusInput {
+    status: DeploymentStatus,
+    #[serde(default)]
+    finished_at: Option<Timestamp>,
+    #[serde(flatten)]
+    rest: Rest,
+}
+
+/// What became of a deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Deployed {
+    /// As it is recorded.
+    #[serde(flatten)]
+    pub spec: DeploymentSpec,
+    /// Whether the environment came to be with it, as in GitLab.
+    pub environment_created: bool,
+}
+
+const KNOWN: [&str; 14] = [
+    "id",
+    "project",
+    "environment",
+    "status",
+    "ref",
+    "tag",
+    "ref_protected",
+    "sha",
+    "job",
+    "user",
+    "created_at",
+    "finished_at",
+    "kubernetes",
+    "variables",
+];
+
+/// Members of GitLab's answers that we have no use for.
+const PASSED: [&str; 6] =
+    ["iid", "updated_at", "pending_approval_count", "approvals", "approval_summary", "deployable"];
+
+/// An input that makes sense by itself.
+#[derive(Clone, Debug)]
+pub(super) struct Checked {
+    input: DeploymentInput,
+    project: String,
+    environment_project: String,
+    environment: String,
+    agent: Option<AgentId>,
+    namespace: String,
+}
+
+impl DeploymentInput {
+    /// Full path of the project whose job deploys.
+    pub fn project(&self) -> &str {
+        self.project.path()
+    }
+
+    /// Full path of the project of the environment, where that is another one.
+    pub fn environment_project(&self) -> Option<&str> {
+        match &self.environment {
+            EnvironmentRef::Name(_) => None,
+            EnvironmentRef::Object { project, .. } => project.as_ref().map(ProjectRef::path),
+        }
+    }
+
+    /// What is odd about it.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        input::unread(&self.rest, &KNOWN, &PASSED)
+    }
+
+    pub(super) fn check(self) -> Result<Checked, CatalogError> {
+        let project = input::project_path("project", self.project.path())?;
+        let (environment, of) = match &self.environment {
+            EnvironmentRef::Name(name) => (name.clone(), None),
+            EnvironmentRef::Object { name, project } => (name.clone(), project.as_ref()),
+        };
+        check_name(&environment)?;
+        let environment_project = match of {
+            Some(of) => input::project_path("environment.project", of.path())?,
+            None => project.clone(),
+        };
+        for (field, text) in [("ref", &self.reference), ("sha", &self.sha)] {
+            text.as_deref().map_or(Ok(()), |text| input::bounded(field, text))?;
+        }
+        if self.id.is_some_and(|id| id > i64::MAX.cast_unsigned()) {
+            return Err(CatalogError::invalid("id", "the number of a deployment is below 2⁶³"));
+        }
+        let (mut agent, mut namespace) = (None, String::new());
+        if let Some(kubernetes) = &self.kubernetes {
+            agent = Some(kubernetes.agent.id("kubernetes.agent", &project)?);
+            namespace = kubernetes.namespace.clone().unwrap_or_default();
+            check_namespace("kubernetes.namespace", &namespace)?;
+        }
+        Ok(Checked { input: self, project, environment_project, environment, agent, namespace })
+    }
+}
+
+impl StatusInput {
+    /// What is odd about it.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        input::unread(&self.rest, &["status", "finished_at"], &[])
+    }
+
+    pub(super) fn check(self) -> Result<(DeploymentStatus, Option<Timestamp>), CatalogError> {
+        Ok((self.status, self.finished_at))
+    }
+}
+
+pub(super) fn put(catalog: &mut Catalog<'_, '_>, checked: &Checked) -> Result<Decided<Deployed>, LogError> {
+    let (environment, created) = match environment(catalog, checked)? {
+        Ok(found) => found,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let (agent, authorization) = match authorization(catalog, checked, &environment)? {
+        Ok(told) => told,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let id = match checked.input.id {
+        Some(id) => DeploymentId(id),
+        None => free_id(catalog)?,
+    };
+    let held = find(catalog, id)?;
+    let spec = DeploymentSpec { agent, authorization, ..spec(checked, id, &environment) };
+    if let Some(refusal) = held.as_ref().and_then(|held| refused(held, &spec)) {
+        return Ok(Err(refusal));
+    }
+    let mut changes = Vec::new();
+    if created {
+        changes.push(CatalogChange::Declare(CatalogFact::from(environment)));
+    }
+    changes.push(CatalogChange::Declare(CatalogFact::Deployment(Box::new(spec.clone()))));
+    Ok(Ok((changes, Deployed { spec, environment_created: created }, held.is_none())))
+}
+
+fn spec(checked: &Checked, id: DeploymentId, environment: &EnvironmentSpec) -> DeploymentSpec {
+    let input = &checked.input;
+    let job = input.job.as_ref().map(|job| match job {
+        JobRef::Name(name) => DeploymentJob { id: None, name: name.clone() },
+        JobRef::Object { id, name } => DeploymentJob { id: *id, name: name.clone().unwrap_or_default() },
+    });
+    let user = input.user.as_ref().map(|user| match user {
+        UserRef::Name(name) | UserRef::Object { username: name } => name.clone(),
+    });
+    DeploymentSpec {
+        id,
+        environment: environment.id.clone(),
+        project: checked.project.clone(),
+        status: input.status,
+        reference: input.reference.clone().unwrap_or_default(),
+        tag: input.tag,
+        sha: input.sha.clone().unwrap_or_default(),
+        job,
+        user: user.unwrap_or_default(),
+        created_at: input.created_at,
+        finished_at: input.finished_at,
+        agent: None,
+        authorization: None,
+    }
+}
+
+/// The environment that is deployed to, and whether it comes to be with this deployment.
+fn environment(
+    catalog: &mut Catalog<'_, '_>,
+    checked: &Checked,
+) -> Result<Result<(EnvironmentSpec, bool), CatalogError>, LogError> {
+    let (project, name) = (&checked.environment_project, &checked.environment);
+    let Some((_, spec)) = environments::named(catalog, project, name)? else {
+        let created = environments::create(catalog, None, project, name)?;
+        return Ok(created.map(|spec| (spec, true)));
+    };
+    if spec.state == EnvironmentState::Stopped {
+        let message = format!("the environment `{}` is stopped", spec.id);
+        let error = CatalogError::new(CatalogCode::EnvironmentStopped, message);
+        let hint = format!("make it available first: PUT /api/v1/environments/{} {{\"state\": \"available\"}}", spec.id);
+        return Ok(Err(error.hint(hint)));
+    }
+    Ok(Ok((spec, false)))
+}
+
+type Authorized = (Option<AgentDeployment>, Option<Authorization>);
+
+/// Whether the job may use the agent that it asks for; agent and namespace are recorded only if it may (seed 002).
+fn authorization(
+    catalog: &mut Catalog<'_, '_>,
+    checked: &Checked,
+    environment: &EnvironmentSpec,
+) -> Result<Result<Authorized, CatalogError>, LogError> {
+    let Some(id) = &checked.agent else { return Ok(Ok((None, None))) };
+    let Some(agent) = agents::find(catalog, id)? else {
+        return Ok(Err(unknown_agent(id, &catalog.names(CatalogKind::Agent)?)));
+    };
+    let decision = match decision(catalog, &agent, checked, environment)? {
+        Ok(decision) => decision,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let settings = &environment.settings.kubernetes_namespace;
+    let namespace = decision.namespace.clone().or_else(|| (!settings.is_empty()).then(|| settings.clone()));
+    let recorded = namespace.clone().filter(|_| decision.allowed).map(|kubernetes_namespace| AgentDeployment {
+        agent: id.clone(),
+        kubernetes_namespace,
+    });
+    let mut message = decision.message;
+    if decision.allowed && recorded.is_none() {
+        message.push_str("; nobody names a namespace, so where it deploys to is not recorded");
+    }
+    let authorization = Authorization {
+        agent: id.clone(),
+        allowed: decision.allowed,
+        rule: decision.rule,
+        entry: decision.entry.map(|entry| format!("{} {}", entry.kind.as_str(), entry.id)).unwrap_or_default(),
+        namespace: namespace.unwrap_or_default(),
+        roles: decision.roles,
+        reason: decision.reason.as_str().to_owned(),
+        message,
+    };
+    Ok(Ok((recorded, Some(authorization))))
+}
+
+/// What the agent's configuration says of the job.
+fn decision(
+    catalog: &mut Catalog<'_, '_>,
+    agent: &AgentSpec,
+    checked: &Checked,
+    environment: &EnvironmentSpec,
+) -> Result<Result<Decision, CatalogError>, LogError> {
+    let default_branch = match catalog.get(CatalogKind::Project, &checked.project)? {
+        Some(Standing { fact: CatalogFact::Project(project), .. }) => Some(project.default_branch),
+        _ => None,
+    };
+    let config = match read_agent_config(&agent.configuration) {
+        Ok(read) => read.config,
+        Err(error) => {
+            let message = format!("the configuration of the agent `{}` cannot be read: {error}", agent.id);
+            return Ok(Err(CatalogError::invalid("kubernetes.agent", message)));
+        }
+    };
+    let input = &checked.input;
+    let job = Job {
+        project: checked.project.clone(),
+        groups: Vec::new(),
+        environment: Some(JobEnvironment {
+            name: environment.name.clone(),
+            slug: environment.slug.clone(),
+            tier: environment.tier.as_str().to_owned(),
+        }),
+        ref_name: input.reference.clone(),
+        tag: input.tag,
+        protected: input.ref_protected,
+        default_branch: default_branch.filter(|branch| !branch.is_empty()),
+        variables: input.variables.clone(),
+        namespace: (!checked.namespace.is_empty()).then(|| checked.namespace.clone()),
+    };
+    Ok(Ok(decide(&config, agent.id.project(), &job)))
+}
+
+fn unknown_agent(id: &AgentId, names: &[String]) -> CatalogError {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let text = id.to_string();
+    let error = CatalogError {
+        field: "kubernetes.agent".to_owned(),
+        ..CatalogError::new(CatalogCode::UnknownAgent, format!("there is no agent `{text}`"))
+    };
+    match closest(&text, &names) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("declare it in the configuration, or PUT /api/v1/agents/{id}"),
+    }
+}
+
+fn find(catalog: &mut Catalog<'_, '_>, id: DeploymentId) -> Result<Option<DeploymentSpec>, LogError> {
+    Ok(match catalog.get(CatalogKind::Deployment, &id.to_string())? {
+        Some(Standing { fact: CatalogFact::Deployment(spec), .. }) => Some(*spec),
+        _ => None,
+    })
+}
+
+/// A number that no deployment has: the offset at which it is recorded, or one soon after.
+fn free_id(catalog: &mut Catalog<'_, '_>) -> Result<DeploymentId, LogError> {
+    let mut id = DeploymentId(catalog.head().next().get());
+    while find(catalog, id)?.is_some() {
+        id = DeploymentId(id.0 + 1);
+    }
+    Ok(id)
+}
+
+/// Why one state of a deployment cannot follow another: what has ended stays as it is.
+fn refused(held: &DeploymentSpec, next: &DeploymentSpec) -> Option<CatalogError> {
+    let ended = |message: String| CatalogError::new(CatalogCode::DeploymentEnded, message);
+    if (&held.environment, &held.project) != (&next.environment, &next.project) {
+        let message = format!(
+            "the deployment {} is one of the project `{}` to `{}`",
+            held.id, held.project, held.environment
+        );
+        return Some(ended(message).hint("leave the `id` out, and it gets one of its own"));
+    }
+    if held.status.is_final() && held.status != next.status {
+        return Some(ended(format!("the deployment {} has ended: {}", held.id, held.status)));
+    }
+    None
+}
+
+pub(super) fn set_status(
+    catalog: &mut Catalog<'_, '_>,
+    id: DeploymentId,
+    status: DeploymentStatus,
+    finished_at: Option<Timestamp>,
+) -> Result<Decided<Deployed>, LogError> {
+    let Some(held) = find(catalog, id)? else {
+        let message = format!("there is no deployment {id}");
+        return Ok(Err(CatalogError::new(CatalogCode::Unknown, message)));
+    };
+    let next = DeploymentSpec { status, finished_at: finished_at.or(held.finished_at), ..held.clone() };
+    if let Some(refusal) = refused(&held, &next) {
+        return Ok(Err(refusal));
+    }
+    let stopped = environments::find(catalog, &held.environment)?
+        .is_some_and(|(_, environment)| environment.state == EnvironmentState::Stopped);
+    if stopped && status == DeploymentStatus::Running {
+        let message = format!("the environment `{}` is stopped", held.environment);
+        return Ok(Err(CatalogError::new(CatalogCode::EnvironmentStopped, message)));
+    }
+    let change = CatalogChange::Declare(CatalogFact::Deployment(Box::new(next.clone())));
+    Ok(Ok((vec![change], Deployed { spec: next, environment_created: false }, false)))
+}

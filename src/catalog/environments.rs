@@ -1,0 +1,328 @@
+//! Environments, as callers declare them.
+
+use serde::Deserialize;
+
+use super::error::{CatalogCode, CatalogError};
+use super::given::Given;
+use super::input::{self, AgentRef, ProjectRef, Rest};
+use super::{Decided, of_api};
+use crate::log::{Catalog, CatalogChange, LogError, Standing};
+use crate::model::{
+    AgentId, CatalogFact, CatalogKind, EnvironmentId, EnvironmentSpec, EnvironmentState, Labels, TargetSpec, Tier,
+    Timestamp, is_dns_label, slug,
+};
+
+/// The longest name of an environment, in characters, as GitLab limits it.
+const NAME_MAX: usize = 255;
+
+/// The most targets of an environment.
+const TARGETS_MAX: usize = 1000;
+
+/// What is said of an environment; GitLab's answer to `GET /projects/:id/environments/:environment_id` will do.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct EnvironmentInput {
+    /// GitLab's number of it, or ours as text.
+    #[serde(default)]
+    id: Given<Id>,
+    #[serde(default)]
+    project: Option<ProjectRef>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    slug: Option<String>,
+    #[serde(default)]
+    tier: Given<Tier>,
+    #[serde(default)]
+    region: Given<String>,
+    #[serde(default)]
+    labels: Given<Labels>,
+    #[serde(default)]
+    external_url: Given<String>,
+    #[serde(default)]
+    state: Given<EnvironmentState>,
+    #[serde(default)]
+    dynamic: Given<bool>,
+    #[serde(default)]
+    auto_stop_at: Given<Timestamp>,
+    #[serde(default)]
+    cluster_agent: Given<AgentRef>,
+    #[serde(default)]
+    kubernetes_namespace: Given<String>,
+    #[serde(default)]
+    flux_resource_path: Given<String>,
+    #[serde(default)]
+    targets: Given<Vec<TargetSpec>>,
+    #[serde(flatten)]
+    rest: Rest,
+}
+
+/// Either number of an environment.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(untagged)]
+enum Id {
+    Number(u64),
+    Text(String),
+}
+
+const KNOWN: [&str; 15] = [
+    "id",
+    "project",
+    "name",
+    "slug",
+    "tier",
+    "region",
+    "labels",
+    "external_url",
+    "state",
+    "dynamic",
+    "auto_stop_at",
+    "cluster_agent",
+    "kubernetes_namespace",
+    "flux_resource_path",
+    "targets",
+];
+
+/// Members of GitLab's answers that we have no use for.
+const PASSED: [&str; 9] = [
+    "description",
+    "description_html",
+    "created_at",
+    "updated_at",
+    "last_deployment",
+    "enable_advanced_logs_querying",
+    "logs_api_path",
+    "auto_stop_setting",
+    "environment_type",
+];
+
+/// An input that makes sense by itself.
+#[derive(Clone, Debug)]
+pub(super) struct Checked {
+    id: Option<EnvironmentId>,
+    project: Option<String>,
+    name: Option<String>,
+    cluster_agent: Given<AgentId>,
+    input: EnvironmentInput,
+}
+
+impl EnvironmentInput {
+    /// What is odd about it.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        input::unread(&self.rest, &KNOWN, &PASSED)
+    }
+
+    /// The project that it names, if it does.
+    pub fn project(&self) -> Option<&str> {
+        self.project.as_ref().map(ProjectRef::path)
+    }
+
+    pub(super) fn check(
+        self,
+        id: Option<&EnvironmentId>,
+        project: Option<&str>,
+    ) -> Result<Checked, CatalogError> {
+        if let Some(id) = id.filter(|id| !id.is_plain()) {
+            let message = format!("`{id}` is not an id for an environment");
+            return Err(CatalogError::invalid("id", message).hint("use letters, digits, `-`, `_` and `.`"));
+        }
+        let project = self.project().or(project).map(|path| input::project_path("project", path)).transpose()?;
+        if let Some(name) = &self.name {
+            check_name(name)?;
+        }
+        let texts = [
+            ("region", &self.region),
+            ("external_url", &self.external_url),
+            ("flux_resource_path", &self.flux_resource_path),
+        ];
+        for (field, text) in texts {
+            text.value().map_or(Ok(()), |text| input::bounded(field, text))?;
+        }
+        self.kubernetes_namespace.value().map_or(Ok(()), |name| check_namespace("kubernetes_namespace", name))?;
+        self.targets.value().map_or(Ok(()), |targets| check_targets(targets))?;
+        let of = project.clone().unwrap_or_default();
+        let cluster_agent = self.cluster_agent.read(|agent| agent.id("cluster_agent", &of))?;
+        let name = self.name.clone();
+        Ok(Checked { id: id.cloned(), project, name, cluster_agent, input: self })
+    }
+}
+
+pub(super) fn check_name(name: &str) -> Result<(), CatalogError> {
+    if name.trim().is_empty() || name.chars().count() > NAME_MAX {
+        let message = format!("the name of an environment has 1 to {NAME_MAX} characters");
+        return Err(CatalogError::invalid("name", message));
+    }
+    Ok(())
+}
+
+/// That a text can name a namespace; an empty one names none.
+pub(super) fn check_namespace(field: &str, name: &str) -> Result<(), CatalogError> {
+    if name.is_empty() || is_dns_label(name) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(80).collect();
+    let message = format!("`{shown}` is not a namespace; it has {} characters", name.chars().count());
+    let hint = "a namespace has up to 63 lower-case letters, digits and `-` inside";
+    Err(CatalogError::invalid(field, message).hint(hint))
+}
+
+fn check_targets(targets: &[TargetSpec]) -> Result<(), CatalogError> {
+    if targets.len() > TARGETS_MAX {
+        return Err(CatalogError::invalid("targets", format!("an environment has at most {TARGETS_MAX} targets")));
+    }
+    for (index, target) in targets.iter().enumerate() {
+        let field = format!("targets[{index}]");
+        if target.cluster.is_empty() == target.agent.is_none() {
+            return Err(CatalogError::invalid(&field, "a target has either a `cluster` or an `agent`"));
+        }
+        if target.namespace.is_empty() {
+            return Err(CatalogError::invalid(&field, "a target has a `namespace`"));
+        }
+        check_namespace(&format!("{field}.namespace"), &target.namespace)?;
+        input::bounded(&format!("{field}.cluster"), &target.cluster)?;
+    }
+    Ok(())
+}
+
+/// The environment of this name in a project.
+pub(super) fn named(
+    catalog: &mut Catalog<'_, '_>,
+    project: &str,
+    name: &str,
+) -> Result<Option<(Standing, EnvironmentSpec)>, LogError> {
+    for standing in catalog.under(CatalogKind::Environment, project)? {
+        if let CatalogFact::Environment(spec) = &standing.fact
+            && spec.name == name
+        {
+            let spec = (**spec).clone();
+            return Ok(Some((standing, spec)));
+        }
+    }
+    Ok(None)
+}
+
+/// The environment of this id.
+pub(super) fn find(
+    catalog: &mut Catalog<'_, '_>,
+    id: &EnvironmentId,
+) -> Result<Option<(Standing, EnvironmentSpec)>, LogError> {
+    Ok(catalog.get(CatalogKind::Environment, id.as_str())?.and_then(|standing| match &standing.fact {
+        CatalogFact::Environment(spec) => {
+            let spec = (**spec).clone();
+            Some((standing, spec))
+        }
+        _ => None,
+    }))
+}
+
+/// A new environment of a project, unless its id is taken.
+pub(super) fn create(
+    catalog: &mut Catalog<'_, '_>,
+    id: Option<&EnvironmentId>,
+    project: &str,
+    name: &str,
+) -> Result<Result<EnvironmentSpec, CatalogError>, LogError> {
+    let fresh = EnvironmentSpec::new(project, name);
+    let id = id.cloned().unwrap_or_else(|| fresh.id.clone());
+    if let Some((_, other)) = find(catalog, &id)? {
+        let message =
+            format!("the id `{id}` is that of the environment `{}` of the project `{}`", other.name, other.project);
+        let error = CatalogError::new(CatalogCode::DuplicateEnvironment, message);
+        return Ok(Err(error.hint("PUT it under an id of its own")));
+    }
+    Ok(Ok(EnvironmentSpec { id, ..fresh }))
+}
+
+pub(super) fn put(
+    catalog: &mut Catalog<'_, '_>,
+    checked: &Checked,
+) -> Result<Decided<EnvironmentSpec>, LogError> {
+    let (held, created) = match held(catalog, checked)? {
+        Ok(Some((standing, spec))) => match of_api(&standing, CatalogKind::Environment, spec.id.as_str()) {
+            Ok(()) => (spec, false),
+            Err(refusal) => return Ok(Err(refusal)),
+        },
+        Ok(None) => {
+            let (Some(project), Some(name)) = (&checked.project, &checked.name) else {
+                let field = if checked.project.is_none() { "project" } else { "name" };
+                let message = format!("a new environment needs a `{field}`");
+                return Ok(Err(CatalogError::invalid(field, message)));
+            };
+            match create(catalog, checked.id.as_ref(), project, name)? {
+                Ok(spec) => (spec, true),
+                Err(refusal) => return Ok(Err(refusal)),
+            }
+        }
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let spec = merged(held, checked);
+    Ok(Ok((vec![CatalogChange::Declare(CatalogFact::from(spec.clone()))], spec, created)))
+}
+
+/// What is declared already under the id, or else under project and name; both have to mean the same.
+fn held(
+    catalog: &mut Catalog<'_, '_>,
+    checked: &Checked,
+) -> Result<Result<Option<(Standing, EnvironmentSpec)>, CatalogError>, LogError> {
+    let by_id = match &checked.id {
+        Some(id) => find(catalog, id)?,
+        None => None,
+    };
+    if let Some((_, spec)) = &by_id {
+        let other = |given: &Option<String>, held: &str| given.as_deref().is_some_and(|given| given != held);
+        let differs = [("project", other(&checked.project, &spec.project)), ("name", other(&checked.name, &spec.name))];
+        if let Some((field, _)) = differs.into_iter().find(|(_, differs)| *differs) {
+            let message = format!("the environment `{}` keeps its {field}; what has another is another one", spec.id);
+            return Ok(Err(CatalogError::invalid(field, message)));
+        }
+        return Ok(Ok(by_id));
+    }
+    let (Some(project), Some(name)) = (&checked.project, &checked.name) else { return Ok(Ok(None)) };
+    let by_name = named(catalog, project, name)?;
+    if let (Some((_, spec)), Some(id)) = (&by_name, &checked.id) {
+        let message =
+            format!("the project `{project}` has an environment `{name}` already, under the id `{}`, not `{id}`", spec.id);
+        return Ok(Err(CatalogError::new(CatalogCode::DuplicateEnvironment, message)));
+    }
+    Ok(Ok(by_name))
+}
+
+fn merged(held: EnvironmentSpec, checked: &Checked) -> EnvironmentSpec {
+    let (mut spec, input) = (held, &checked.input);
+    if let Some(given) = input.slug.as_ref().filter(|given| !given.is_empty()) {
+        spec.slug.clone_from(given);
+    } else if spec.slug.is_empty() {
+        spec.slug = slug(&spec.name);
+    }
+    let name = spec.name.clone();
+    input.tier.put(&mut spec.tier, || Tier::guess(&name));
+    input.region.put(&mut spec.region, String::new);
+    input.labels.put(&mut spec.labels, Labels::new);
+    input.state.put(&mut spec.state, EnvironmentState::default);
+    input.targets.put(&mut spec.targets, Vec::new);
+    let settings = &mut spec.settings;
+    if let Given::Value(Id::Number(number)) = &input.id {
+        settings.number = Some(*number);
+    }
+    input.external_url.put(&mut settings.external_url, String::new);
+    input.dynamic.put(&mut settings.dynamic, || false);
+    input.auto_stop_at.put_option(&mut settings.auto_stop_at);
+    checked.cluster_agent.put_option(&mut settings.cluster_agent);
+    input.kubernetes_namespace.put(&mut settings.kubernetes_namespace, String::new);
+    input.flux_resource_path.put(&mut settings.flux_resource_path, String::new);
+    spec
+}
+
+pub(super) fn stop(
+    catalog: &mut Catalog<'_, '_>,
+    id: &EnvironmentId,
+) -> Result<Decided<EnvironmentSpec>, LogError> {
+    let Some((standing, mut spec)) = find(catalog, id)? else {
+        let names = catalog.names(CatalogKind::Environment)?;
+        return Ok(Err(CatalogError::unknown(CatalogKind::Environment, id.as_str(), &names)));
+    };
+    if let Err(refusal) = of_api(&standing, CatalogKind::Environment, id.as_str()) {
+        return Ok(Err(refusal));
+    }
+    spec.state = EnvironmentState::Stopped;
+    Ok(Ok((vec![CatalogChange::Declare(CatalogFact::from(spec.clone()))], spec, false)))
+}

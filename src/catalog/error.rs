@@ -1,0 +1,86 @@
+//! Why the catalog was not changed.
+
+use crate::log::AppendError;
+use crate::mistake::closest;
+use crate::model::CatalogKind;
+
+/// The kinds of refusal, each with a stable word that clients may rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CatalogCode {
+    /// A member of the body has a value that is not valid.
+    InvalidValue,
+    /// There is no such thing in the catalog.
+    Unknown,
+    /// The agent that a deployment asks for is not known.
+    UnknownAgent,
+    /// Another environment of the project has the name, or another project's environment the id.
+    DuplicateEnvironment,
+    /// The environment is stopped, so nothing is deployed to it.
+    EnvironmentStopped,
+    /// The deployment has ended, or belongs to another environment.
+    DeploymentEnded,
+    /// Somebody else declared it, who alone may change it.
+    DeclaredElsewhere,
+    /// The log could not be written or read.
+    Failed,
+}
+
+impl CatalogCode {
+    /// The stable word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            CatalogCode::InvalidValue => "invalid_value",
+            CatalogCode::Unknown => "not_found",
+            CatalogCode::UnknownAgent => "unknown_agent",
+            CatalogCode::DuplicateEnvironment => "duplicate_environment",
+            CatalogCode::EnvironmentStopped => "environment_stopped",
+            CatalogCode::DeploymentEnded => "deployment_ended",
+            CatalogCode::DeclaredElsewhere => "declared_elsewhere",
+            CatalogCode::Failed => "storage",
+        }
+    }
+}
+
+/// Why the catalog was not changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct CatalogError {
+    /// What kind of refusal.
+    pub code: CatalogCode,
+    /// What is wrong, in a sentence.
+    pub message: String,
+    /// The member of the body that is wrong, such as `kubernetes.agent`; empty for none.
+    pub field: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl CatalogError {
+    pub(super) fn new(code: CatalogCode, message: impl Into<String>) -> Self {
+        CatalogError { code, message: message.into(), field: String::new(), hint: None }
+    }
+
+    pub(super) fn invalid(field: &str, message: impl Into<String>) -> Self {
+        CatalogError { field: field.to_owned(), ..Self::new(CatalogCode::InvalidValue, message) }
+    }
+
+    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+        CatalogError { hint: Some(hint.into()), ..self }
+    }
+
+    /// That there is no such thing, with the one that may have been meant.
+    pub(super) fn unknown(kind: CatalogKind, name: &str, names: &[String]) -> Self {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let error = Self::new(CatalogCode::Unknown, format!("there is no {kind} `{name}`"));
+        match closest(name, &names) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error,
+        }
+    }
+}
+
+impl From<AppendError> for CatalogError {
+    fn from(error: AppendError) -> Self {
+        Self::new(CatalogCode::Failed, error.to_string())
+    }
+}

@@ -1,0 +1,174 @@
+//! Agents' configuration files in folders, laid out as GitLab has them: `.gitlab/agents/<name>/config.yaml`.
+//!
+//! A folder is looked at every few seconds. A file that can no longer be used does not undo what it said before: the
+//! last good one holds on, and what is wrong with the new one is declared beside it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::error::CatalogError;
+use crate::access::{MAX_CONFIG_BYTES, read_agent_config};
+use crate::log::{Appender, Catalog, CatalogChange, LogError, Standing};
+use crate::model::{AgentId, AgentSpec, CatalogFact, CatalogKind, Source, is_dns_label};
+
+/// The most agents of one folder.
+const AGENTS_MAX: usize = 10_000;
+
+/// A folder with the configuration files of a project's agents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentFolder {
+    /// Full path of the project whose checkout it is.
+    pub project: String,
+    /// The checkout.
+    pub path: PathBuf,
+    /// To which cluster each agent connects, by the agent's name.
+    pub clusters: BTreeMap<String, String>,
+}
+
+impl AgentFolder {
+    /// The folder below which each agent has one of its own.
+    fn agents(&self) -> PathBuf {
+        self.path.join(".gitlab").join("agents")
+    }
+}
+
+/// What a file said when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    id: AgentId,
+    cluster: String,
+    /// The text of a file that can be used, or what is wrong with it.
+    said: Result<String, String>,
+}
+
+/// Reads folders again and again.
+#[derive(Debug, Default)]
+pub struct FolderReader {
+    folders: Vec<AgentFolder>,
+    last: Option<Vec<Found>>,
+    /// Folders that could not be read, so that each trouble is told once.
+    unreadable: BTreeSet<PathBuf>,
+}
+
+impl FolderReader {
+    /// Of these folders.
+    pub fn new(folders: Vec<AgentFolder>) -> Self {
+        FolderReader { folders, ..FolderReader::default() }
+    }
+
+    /// Reads all files, and declares what they say where that has changed since they were read last. While a folder
+    /// cannot be read, nothing is concluded from it.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn look(mut self, appender: &Appender) -> Result<Self, CatalogError> {
+        let read = tokio::task::spawn_blocking(move || {
+            let found = self.read();
+            (self, found)
+        });
+        let Ok((mut reader, found)) = read.await else { return Ok(FolderReader::default()) };
+        let Some(found) = found.filter(|found| reader.last.as_ref() != Some(found)) else { return Ok(reader) };
+        let declared = found.clone();
+        appender.decide(Source::Folder, move |catalog| Ok((changes(catalog, &declared)?, ()))).await?;
+        reader.last = Some(found);
+        Ok(reader)
+    }
+
+    /// What all files say; none while a folder cannot be read.
+    fn read(&mut self) -> Option<Vec<Found>> {
+        let mut found = Vec::new();
+        for folder in &self.folders {
+            let path = folder.agents();
+            match agents(&path) {
+                Ok(names) => {
+                    self.unreadable.remove(&path);
+                    found.extend(names.iter().map(|name| read_one(folder, &path, name)));
+                }
+                Err(error) => {
+                    if self.unreadable.insert(path.clone()) {
+                        tracing::error!(folder = %path.display(), %error, "agents' configuration cannot be read; what it said last holds on");
+                    }
+                    return None;
+                }
+            }
+        }
+        Some(found)
+    }
+}
+
+/// The names of the agents that have a folder, in order.
+fn agents(path: &Path) -> std::io::Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for entry in std::fs::read_dir(path)?.take(AGENTS_MAX) {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().join("config.yaml").exists() && is_dns_label(&name) {
+            names.insert(name);
+        }
+    }
+    Ok(names)
+}
+
+fn read_one(folder: &AgentFolder, agents: &Path, name: &str) -> Found {
+    let path = agents.join(name).join("config.yaml");
+    let said = match read_file(&path) {
+        Ok(text) => match read_agent_config(&text) {
+            Ok(_) => Ok(text),
+            Err(error) => {
+                let lines: Vec<String> =
+                    error.mistakes.iter().map(|mistake| format!("{}:{mistake}", path.display())).collect();
+                Err(lines.join("\n"))
+            }
+        },
+        Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
+    };
+    let cluster = folder.clusters.get(name).cloned().unwrap_or_default();
+    Found { id: AgentId::new(folder.project.as_str(), name), cluster, said }
+}
+
+/// One byte more than a file may have is enough to tell that it has too many.
+fn read_file(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MAX_CONFIG_BYTES as u64 + 1).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// What follows from what the files say: every agent that has one, and none that had one before.
+fn changes(catalog: &mut Catalog<'_, '_>, found: &[Found]) -> Result<Vec<CatalogChange>, LogError> {
+    let mut changes = Vec::new();
+    for name in catalog.names(CatalogKind::Agent)? {
+        let standing = catalog.get(CatalogKind::Agent, &name)?;
+        let ours = standing.is_some_and(|standing| standing.source == Source::Folder);
+        if ours && !found.iter().any(|found| found.id.to_string() == name) {
+            changes.push(CatalogChange::Withdraw(CatalogKind::Agent, name));
+        }
+    }
+    for found in found {
+        let standing = catalog.get(CatalogKind::Agent, &found.id.to_string())?;
+        if let Some(other) = standing.as_ref().filter(|standing| standing.source != Source::Folder) {
+            tracing::warn!(agent = %found.id, source = %other.source, "the agent is declared elsewhere; its file is not read");
+            continue;
+        }
+        let before = match standing {
+            Some(Standing { fact: CatalogFact::Agent(spec), .. }) => *spec,
+            _ => AgentSpec::new(found.id.clone()),
+        };
+        changes.push(CatalogChange::Declare(CatalogFact::Agent(Box::new(after(before, found)))));
+    }
+    Ok(changes)
+}
+
+/// An agent after its file was read: a file that cannot be used leaves what the one before it said.
+fn after(before: AgentSpec, found: &Found) -> AgentSpec {
+    let (configuration, problem) = match &found.said {
+        Ok(text) => (text.clone(), String::new()),
+        Err(problem) => {
+            if before.problem != *problem {
+                tracing::error!(agent = %found.id, problem, "the agent's configuration cannot be used; the last good one holds on");
+            }
+            (before.configuration.clone(), problem.clone())
+        }
+    };
+    AgentSpec { cluster: found.cluster.clone(), configuration, problem, ..before }
+}

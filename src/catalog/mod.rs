@@ -1,0 +1,206 @@
+//! Changes of the catalog that callers ask for: checked, decided on what holds at that moment, and written.
+//!
+//! Inputs take the names of GitLab's REST API, so that its answers can be handed on as they are: what of them we have no
+//! use for is let pass, what we do not know is told as a warning. What a body leaves out stays as it was, as with
+//! GitLab's own `PUT`.
+//!
+//! Every decision runs within the transaction of the log that writes it, so nothing comes between the two.
+
+mod agents;
+mod deployments;
+mod environments;
+mod error;
+mod folder;
+mod given;
+mod input;
+mod projects;
+
+#[cfg(test)]
+mod tests;
+
+pub use agents::AgentInput;
+pub use deployments::{Deployed, DeploymentInput, StatusInput};
+pub use environments::EnvironmentInput;
+pub use error::{CatalogCode, CatalogError};
+pub use folder::{AgentFolder, FolderReader};
+pub use projects::ProjectInput;
+
+use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing, WeakAppender};
+use crate::model::{AgentId, CatalogFact, CatalogKind, DeploymentId, EnvironmentId, Offset, Source};
+
+/// What became of a change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome<T> {
+    /// What holds now.
+    pub value: T,
+    /// Whether it did not exist before.
+    pub created: bool,
+    /// Reading at this offset shows it.
+    pub offset: Offset,
+    /// What is odd about the input.
+    pub warnings: Vec<String>,
+}
+
+/// What a decision comes to: what to write and what to tell, or why nothing is written.
+type Decided<T> = Result<(Vec<CatalogChange>, T, bool), CatalogError>;
+
+/// Changes the catalog in the name of callers of the API; clones share one way into the log.
+#[derive(Clone, Debug)]
+pub struct CatalogWriter {
+    appender: WeakAppender,
+}
+
+impl CatalogWriter {
+    /// Writes through this appender while others keep it: callers do not hold up the end of the log.
+    pub fn new(appender: &Appender) -> Self {
+        CatalogWriter { appender: appender.downgrade() }
+    }
+
+    async fn decide<T: Send + 'static>(
+        &self,
+        warnings: Vec<String>,
+        decision: impl Fn(&mut Catalog<'_, '_>) -> Result<Decided<T>, LogError> + Send + 'static,
+    ) -> Result<Outcome<T>, CatalogError> {
+        let decided = move |catalog: &mut Catalog<'_, '_>| {
+            Ok(match decision(catalog)? {
+                Ok((changes, value, created)) => (changes, Ok((value, created))),
+                Err(refusal) => (Vec::new(), Err(refusal)),
+            })
+        };
+        let appender = self.appender.upgrade().ok_or(AppendError::Closed)?;
+        let (appended, told) = appender.decide(Source::Api, decided).await?;
+        let (value, created) = told?;
+        Ok(Outcome { value, created, offset: appended.head, warnings })
+    }
+
+    /// Declares a project, or changes what is declared of it.
+    ///
+    /// # Errors
+    /// Why nothing was changed.
+    pub async fn put_project(
+        &self,
+        path: &str,
+        input: ProjectInput,
+    ) -> Result<Outcome<crate::model::ProjectSpec>, CatalogError> {
+        let path = input::project_path("path", path)?;
+        let warnings = input.warnings();
+        self.decide(warnings, move |catalog| projects::put(catalog, &path, &input)).await
+    }
+
+    /// Declares an agent, or changes what is declared of it.
+    ///
+    /// # Errors
+    /// Why nothing was changed.
+    pub async fn put_agent(
+        &self,
+        id: &AgentId,
+        input: AgentInput,
+    ) -> Result<Outcome<crate::model::AgentSpec>, CatalogError> {
+        let (id, mut warnings) = (id.clone(), input.warnings());
+        warnings.extend(input.check()?);
+        self.decide(warnings, move |catalog| agents::put(catalog, &id, &input)).await
+    }
+
+    /// Declares an environment, or changes what is declared of it. Where nothing is declared yet, `project` or the input
+    /// tells its project, and the input its name.
+    ///
+    /// # Errors
+    /// Why nothing was changed.
+    pub async fn put_environment(
+        &self,
+        id: Option<&EnvironmentId>,
+        project: Option<&str>,
+        input: EnvironmentInput,
+    ) -> Result<Outcome<crate::model::EnvironmentSpec>, CatalogError> {
+        let (id, project) = (id.cloned(), project.map(str::to_owned));
+        let warnings = input.warnings();
+        let checked = input.check(id.as_ref(), project.as_deref())?;
+        self.decide(warnings, move |catalog| environments::put(catalog, &checked)).await
+    }
+
+    /// Stops an environment: its resource group is closed, what it held stays known.
+    ///
+    /// # Errors
+    /// Why nothing was changed.
+    pub async fn stop_environment(
+        &self,
+        id: &EnvironmentId,
+    ) -> Result<Outcome<crate::model::EnvironmentSpec>, CatalogError> {
+        let id = id.clone();
+        self.decide(Vec::new(), move |catalog| environments::stop(catalog, &id)).await
+    }
+
+    /// Records a deployment, and whether its job may use the agent that it asks for.
+    ///
+    /// # Errors
+    /// Why nothing was recorded.
+    pub async fn deploy(&self, input: DeploymentInput) -> Result<Outcome<Deployed>, CatalogError> {
+        let warnings = input.warnings();
+        let checked = input.check()?;
+        self.decide(warnings, move |catalog| deployments::put(catalog, &checked)).await
+    }
+
+    /// Records how a deployment stands now.
+    ///
+    /// # Errors
+    /// Why nothing was recorded.
+    pub async fn set_deployment_status(
+        &self,
+        id: DeploymentId,
+        input: StatusInput,
+    ) -> Result<Outcome<Deployed>, CatalogError> {
+        let warnings = input.warnings();
+        let (status, finished_at) = input.check()?;
+        self.decide(warnings, move |catalog| deployments::set_status(catalog, id, status, finished_at)).await
+    }
+
+    /// Lets go of what callers of the API declared under a name; tells whether there was anything.
+    ///
+    /// # Errors
+    /// When somebody else declared it.
+    pub async fn withdraw(&self, kind: CatalogKind, name: &str) -> Result<Outcome<()>, CatalogError> {
+        let name = name.to_owned();
+        self.decide(Vec::new(), move |catalog| {
+            let Some(standing) = catalog.get(kind, &name)? else {
+                return Ok(Err(CatalogError::unknown(kind, &name, &catalog.names(kind)?)));
+            };
+            if let Err(refusal) = of_api(&standing, kind, &name) {
+                return Ok(Err(refusal));
+            }
+            Ok(Ok((vec![CatalogChange::Withdraw(kind, name.clone())], (), false)))
+        })
+        .await
+    }
+
+    /// The project whose members may change a fact; none where there is no such fact.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub async fn owner(&self, kind: CatalogKind, name: &str) -> Result<Option<String>, CatalogError> {
+        let name = name.to_owned();
+        let found = self.decide(Vec::new(), move |catalog| {
+            let owner = catalog.get(kind, &name)?.map(|standing| match standing.fact {
+                CatalogFact::Cluster(cluster) => cluster.name,
+                CatalogFact::Project(project) => project.path,
+                CatalogFact::Agent(agent) => agent.id.project().to_owned(),
+                CatalogFact::Environment(environment) => environment.project.clone(),
+                CatalogFact::Deployment(deployment) => deployment.project.clone(),
+            });
+            Ok(Ok((Vec::new(), owner, false)))
+        });
+        Ok(found.await?.value)
+    }
+}
+
+/// That what is declared under a name was declared by callers of the API, who alone may change it there.
+fn of_api(standing: &Standing, kind: CatalogKind, name: &str) -> Result<(), CatalogError> {
+    if standing.source == Source::Api {
+        return Ok(());
+    }
+    let place = match standing.source {
+        Source::Config => "the configuration",
+        _ => "a folder of agent configuration files",
+    };
+    let message = format!("the {kind} `{name}` is declared by {place}");
+    Err(CatalogError::new(CatalogCode::DeclaredElsewhere, message).hint("change it there"))
+}

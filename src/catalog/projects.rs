@@ -1,0 +1,59 @@
+//! Projects, as callers declare them.
+
+use serde::Deserialize;
+
+use super::error::CatalogError;
+use super::given::Given;
+use super::input::{self, Rest};
+use super::{Decided, of_api};
+use crate::log::{Catalog, CatalogChange, LogError};
+use crate::model::{CatalogFact, CatalogKind, Labels, ProjectSpec};
+
+/// What is said of a project; GitLab's answer to `GET /projects/:id` will do.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct ProjectInput {
+    /// GitLab's number of it.
+    #[serde(default)]
+    id: Given<u64>,
+    /// Default branch.
+    #[serde(default)]
+    default_branch: Given<String>,
+    /// Labels of users' own.
+    #[serde(default)]
+    labels: Given<Labels>,
+    #[serde(flatten)]
+    rest: Rest,
+}
+
+const KNOWN: [&str; 3] = ["id", "default_branch", "labels"];
+
+impl ProjectInput {
+    /// GitLab tells a hundred things of a project, and more with every version: none of them is odd.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let of_gitlab = self.rest.contains_key("path_with_namespace");
+        if of_gitlab { Vec::new() } else { input::unread(&self.rest, &KNOWN, &["path", "name", "description"]) }
+    }
+}
+
+pub(super) fn put(
+    catalog: &mut Catalog<'_, '_>,
+    path: &str,
+    input: &ProjectInput,
+) -> Result<Decided<ProjectSpec>, LogError> {
+    let standing = catalog.get(CatalogKind::Project, path)?;
+    if let Some(Err(refusal)) = standing.as_ref().map(|held| of_api(held, CatalogKind::Project, path)) {
+        return Ok(Err(refusal));
+    }
+    let created = standing.is_none();
+    let mut spec = match standing.map(|standing| standing.fact) {
+        Some(CatalogFact::Project(spec)) => spec,
+        _ => ProjectSpec { path: path.to_owned(), ..ProjectSpec::default() },
+    };
+    if let Some(Err(refusal)) = input.default_branch.value().map(|name| input::bounded("default_branch", name)) {
+        return Ok(Err::<_, CatalogError>(refusal));
+    }
+    input.id.put_option(&mut spec.number);
+    input.default_branch.put(&mut spec.default_branch, String::new);
+    input.labels.put(&mut spec.labels, Labels::new);
+    Ok(Ok((vec![CatalogChange::Declare(CatalogFact::Project(spec.clone()))], spec, created)))
+}

@@ -1,0 +1,113 @@
+//! Deployments: those to an environment or of a project, and one by its number.
+
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
+
+use super::moment::{Concerns, Moment};
+use super::page::Start;
+use super::scope::{Scope, Sight, one_of, sees};
+use super::types::{Answer, Deployment, Page, PageMetadata};
+use super::{PageRequest, Queries, Question, QueryError, Result, environments};
+use crate::model::{At, DeploymentId, DeploymentStatus, EnvironmentId, Timestamp};
+
+/// Which deployments a list holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeploymentFilter {
+    /// Only those to this environment.
+    pub environment: Option<EnvironmentId>,
+    /// Only those of jobs of these projects; empty for all.
+    pub projects: Vec<String>,
+    /// Only those that stand like this; empty for all.
+    pub statuses: Vec<DeploymentStatus>,
+}
+
+/// A caller sees a deployment who sees its environment, and members of the project whose job deploys.
+macro_rules! select_deployments {
+    ($tail:literal) => {
+        concat!(
+            "SELECT d.spec, d.observed_at FROM deployment d
+            WHERE d.from_offset <= :at AND d.to_offset > :at AND (:scope IS NULL
+                OR d.project IN (SELECT value FROM json_each(:scope, '$.paths'))
+                OR EXISTS (SELECT 1 FROM environment e WHERE e.id = d.environment_id
+                    AND e.from_offset <= :at AND e.to_offset > :at AND ",
+            sees!(),
+            ")) ",
+            $tail
+        )
+    };
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Deployment> {
+    let observed_at = Timestamp::from_micros(row.get(1)?);
+    Ok(Deployment { spec: environments::json(row, 0)?, observed_at })
+}
+
+fn list(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    filter: &DeploymentFilter,
+    start: &Start,
+) -> Result<Page<Deployment>> {
+    let sql = select_deployments!(
+        "AND (:environment IS NULL OR d.environment_id =
+                (SELECT id FROM environment_name WHERE name_id = :environment))
+        AND (:projects IS NULL OR d.project IN (SELECT value FROM json_each(:projects)))
+        AND (:statuses IS NULL OR d.status IN (SELECT value FROM json_each(:statuses)))
+        AND d.id < :before ORDER BY d.id DESC LIMIT :limit"
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let before = start.after(0).parse().unwrap_or(i64::MAX);
+    let params = named_params! {
+        ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
+        ":environment": filter.environment.as_ref().map(EnvironmentId::as_str),
+        ":projects": one_of(&filter.projects, String::as_str),
+        ":statuses": one_of(&filter.statuses, |status| status.as_str()),
+        ":before": before, ":limit": start.rows(),
+    };
+    let mut items = statement.query_map(params, from_row)?.collect::<rusqlite::Result<Vec<_>>>()?;
+    let next = start.finish(moment.offset, &mut items, |item| vec![item.spec.id.to_string()]);
+    let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
+    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+}
+
+fn get(view: &Connection, moment: &Moment, scope: &Sight, id: DeploymentId) -> Result<Answer<Deployment>> {
+    let mut statement = view.prepare_cached(select_deployments!("AND d.id = :id"))?;
+    let params = named_params! {
+        ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":id": id.0.cast_signed(),
+    };
+    let found = statement.query_row(params, from_row).optional()?;
+    let value = found.ok_or_else(|| QueryError::NotFound { what: "deployment", id: id.to_string() })?;
+    Ok(Answer { value, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
+}
+
+impl Queries {
+    /// Deployments, those with the highest number first.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] when the filter's environment was not declared at that moment.
+    pub async fn deployments(
+        &self,
+        scope: &Scope,
+        at: At,
+        filter: &DeploymentFilter,
+        page: &PageRequest,
+    ) -> Result<Page<Deployment>> {
+        let wanted = filter.clone();
+        let answer = move |q: Question<'_>| {
+            if let Some(id) = &wanted.environment {
+                environments::seen(q.view, &q.moment, q.scope, id)?;
+            }
+            list(q.view, &q.moment, q.scope, &wanted, &q.start)
+        };
+        self.ask(scope, at, "deployments", filter, page, answer).await
+    }
+
+    /// One deployment.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] when it was not recorded at that moment.
+    pub async fn deployment(&self, scope: &Scope, at: At, id: DeploymentId) -> Result<Answer<Deployment>> {
+        let answer = move |q: Question<'_>| get(q.view, &q.moment, q.scope, id);
+        self.ask(scope, at, "deployment", &(), &PageRequest::default(), answer).await
+    }
+}
