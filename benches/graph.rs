@@ -115,7 +115,12 @@ impl Crowd {
 }
 
 fn facts() -> Vec<CatalogFact> {
-    let target = Target { cluster: "bench".into(), namespace: "shop".into(), labels: BTreeMap::new() };
+    let target = Target {
+        cluster: "bench".into(),
+        namespace: "shop".into(),
+        labels: BTreeMap::new(),
+        inventory: None,
+    };
     let environment = EnvironmentSpec {
         id: id(),
         project: "shop/web".into(),

@@ -5,7 +5,7 @@
 //!  clusters ──► cluster ──►  LOG  ──► projection ──►  VIEW  ──► query ──► api  (REST)
 //!  config   ──► catalog    log.db                    view.db             web  (pages)
 //!                          the record                the cache           cli  (command line)
-//!                  └── pure: redact · digest · delta · health · edges · kube_event ──┘
+//!                  └── pure: redact · digest · delta · health · edges · inventory · kube_event ──┘
 //! ```
 //!
 //! Modules stand below in the order in which data flows through them. The rules of the house, held by
@@ -29,6 +29,7 @@ pub mod delta;
 pub mod digest;
 pub mod edges;
 pub mod health;
+pub mod inventory;
 pub mod kube_event;
 pub mod redact;
 

@@ -54,6 +54,15 @@ CREATE TABLE label_place (
     PRIMARY KEY (place, resource_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Whose inventories what is there is in, by the marks that GitOps tools left on it.
+CREATE TABLE inventory_mark (
+    cluster_id  INTEGER NOT NULL,
+    mark        TEXT NOT NULL,
+    resource_id INTEGER NOT NULL,
+    PRIMARY KEY (cluster_id, mark, resource_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX inventory_mark_by_resource ON inventory_mark (resource_id);
+
 -- The states of a resource; from_offset is also where its body stands in the log.
 CREATE TABLE version (
     resource_id INTEGER NOT NULL,
@@ -158,11 +167,12 @@ CREATE TABLE target (
     environment_id INTEGER NOT NULL,
     position       INTEGER NOT NULL,
     cluster_id     INTEGER NOT NULL,
-    namespace      TEXT NOT NULL,
+    namespace      TEXT NOT NULL,         -- empty for all of them and for what is in none
     labels         TEXT NOT NULL,         -- JSON
+    inventory      TEXT NOT NULL,         -- the mark to be carried; empty for none, and then the namespace is not
     PRIMARY KEY (environment_id, position)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX target_by_place ON target (cluster_id, namespace);
+CREATE INDEX target_by_place ON target (cluster_id, inventory, namespace);
 
 -- Which resources belong to an environment, with what lists and trees ask of all of them: a row holds as long as
 -- nothing of it changes.

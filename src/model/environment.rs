@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::EnvironmentId;
+use super::{EnvironmentId, Inventory};
 
 /// GitLab's five deployment tiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -93,20 +93,36 @@ pub struct EnvironmentSpec {
     pub targets: Vec<Target>,
 }
 
-/// A place in which an environment's resources are found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A place in which an environment's resources are found: what matches all that it says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Name of the cluster.
     pub cluster: String,
-    /// Namespace.
+    /// Namespace. Empty for all of them and for what is in none, which takes an inventory: without one, nothing matches.
     pub namespace: String,
-    /// Labels that a resource must all carry; none means the whole namespace.
+    /// Labels that a resource must all carry; none means whatever else the target says.
     pub labels: BTreeMap<String, String>,
+    /// The inventory whose mark a resource must carry; none where no tool keeps one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inventory: Option<Inventory>,
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_without_an_inventory_are_written_as_they_were_before_there_were_any() {
+        let old = r#"{"cluster":"one","namespace":"shop","labels":{"app":"web"}}"#;
+        let target: Target = serde_json::from_str(old).unwrap();
+        assert_eq!(target.inventory, None);
+        assert_eq!(serde_json::to_string(&target).unwrap(), old);
+        let new = r#"{"cluster":"one","namespace":"","labels":{},"inventory":"argocd:shop"}"#;
+        let target: Target = serde_json::from_str(new).unwrap();
+        assert_eq!(target.inventory.as_ref().map(Inventory::to_string).as_deref(), Some("argocd:shop"));
+        assert_eq!(serde_json::to_string(&target).unwrap(), new);
+    }
 
     #[test]
     fn tiers_are_guessed_as_gitlab_does() {

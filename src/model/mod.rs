@@ -8,6 +8,7 @@ mod change;
 mod environment;
 mod health;
 mod ids;
+mod inventory;
 mod key;
 mod kind_pattern;
 mod name;
@@ -22,6 +23,7 @@ pub use change::{
 pub use environment::{EnvironmentSpec, Target, Tier};
 pub use health::{Health, HealthCounts, Verdict, attention, more_urgent};
 pub use ids::{EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
+pub use inventory::{Inventory, InventoryError};
 pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
 pub use kind_pattern::KindPattern;
 pub use name::is_dns_label;

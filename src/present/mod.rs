@@ -173,6 +173,7 @@ pub(crate) mod tests {
                 cluster: "eu-west".into(),
                 namespace: "shop".into(),
                 labels: Default::default(),
+                inventory: None,
             }],
             health: EnvironmentHealth {
                 state,

@@ -74,20 +74,25 @@ fn retarget(at: &mut Apply<'_>, id: i64, spec: Option<&EnvironmentSpec>) -> rusq
     for (position, target) in (0_i64..).zip(spec.map_or(&[][..], |spec| &spec.targets)) {
         let cluster = at.ids.cluster(at.connection, &target.cluster)?;
         let labels = serde_json::json!(target.labels).to_string();
-        let sql = "INSERT INTO target (environment_id, position, cluster_id, namespace, labels)
-            VALUES (?1, ?2, ?3, ?4, ?5)";
+        let inventory = target.inventory.as_ref().map(ToString::to_string).unwrap_or_default();
+        let sql = "INSERT INTO target (environment_id, position, cluster_id, namespace, labels, inventory)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         at.connection.prepare_cached(sql)?.execute(params![
             id,
             position,
             cluster,
             target.namespace,
-            labels
+            labels,
+            inventory
         ])?;
     }
     let concerned: Vec<ResourceId> = {
         let sql = "SELECT resource_id FROM membership WHERE environment_id = ?1 AND to_offset = ?2
             UNION SELECT r.id FROM target t
             JOIN resource r ON r.cluster_id = t.cluster_id AND r.namespace = t.namespace
+            WHERE t.environment_id = ?1 AND t.inventory = '' AND t.namespace <> ''
+            UNION SELECT i.resource_id FROM target t
+            JOIN inventory_mark i ON i.cluster_id = t.cluster_id AND i.mark = t.inventory
             WHERE t.environment_id = ?1";
         let mut statement = at.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params![id, OPEN], |row| row.get(0).map(ResourceId))?;

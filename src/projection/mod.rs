@@ -13,6 +13,7 @@ mod edges;
 mod environment_health;
 mod file;
 mod ids;
+mod inventories;
 mod kube_events;
 mod labels;
 mod links;

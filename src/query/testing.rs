@@ -232,6 +232,7 @@ pub(crate) fn environment(project: &str, name: &str, targets: &[(&str, &str, &st
         cluster: cluster.into(),
         namespace: namespace.into(),
         labels: if app.is_empty() { BTreeMap::new() } else { BTreeMap::from([("app".into(), app.into())]) },
+        inventory: None,
     };
     EnvironmentSpec {
         id: EnvironmentId::of(project, name),

@@ -117,6 +117,7 @@ fn what_must_replay_reads_no_clock() {
         "delta",
         "health",
         "edges",
+        "inventory",
         "kube_event",
         "projection",
         "log",

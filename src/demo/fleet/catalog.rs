@@ -89,5 +89,5 @@ fn target(place: &Place) -> Target {
         ("app.gitlab.com/environment_slug".to_owned(), place.slug.clone()),
     ];
     let labels = if place.tier == Tier::Development { BTreeMap::new() } else { labels.into() };
-    Target { cluster: place.cluster.clone(), namespace: place.namespace.clone(), labels }
+    Target { cluster: place.cluster.clone(), namespace: place.namespace.clone(), labels, inventory: None }
 }
