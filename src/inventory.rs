@@ -156,7 +156,7 @@ mod tests {
                 json!({"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"}),
                 vec!["helm:shop/web"],
             ),
-            (none.clone(), none.clone(), vec![]),
+            (none.clone(), none, vec![]),
         ] {
             assert_eq!(told(&web(&labels, &annotations)), expected, "{labels} {annotations}");
         }
@@ -239,7 +239,7 @@ mod tests {
         );
         let release = json!({"meta.helm.sh/release-name": "shop", "meta.helm.sh/release-namespace": "shop"});
         assert_eq!(told(&web(&labels, &release)), ["helm:shop/shop"]);
-        let mut by_flux = labels.clone();
+        let mut by_flux = labels;
         by_flux["helm.toolkit.fluxcd.io/name"] = json!("shop");
         by_flux["helm.toolkit.fluxcd.io/namespace"] = json!("apps");
         assert_eq!(told(&web(&by_flux, &release)), ["flux-helmrelease:apps/shop", "helm:shop/shop"]);

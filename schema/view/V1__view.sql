@@ -17,6 +17,24 @@ CREATE TABLE cluster_spec (
     cluster_id  INTEGER NOT NULL,
     from_offset INTEGER NOT NULL,
     to_offset   INTEGER NOT NULL,
+    region      TEXT NOT NULL,            -- as configured; empty where its Nodes are to say
+    PRIMARY KEY (cluster_id, from_offset)
+) STRICT, WITHOUT ROWID;
+
+-- What present Nodes say of their region; those that say nothing have no row.
+CREATE TABLE node_region (
+    resource_id INTEGER PRIMARY KEY,
+    cluster_id  INTEGER NOT NULL,
+    region      TEXT NOT NULL
+) STRICT;
+CREATE INDEX node_region_by_cluster ON node_region (cluster_id, region);
+
+-- Where clusters run by the word of their Nodes, while those that say anything agree; a region of cluster_spec is
+-- stronger.
+CREATE TABLE cluster_region (
+    cluster_id  INTEGER NOT NULL,
+    from_offset INTEGER NOT NULL,
+    to_offset   INTEGER NOT NULL,
     region      TEXT NOT NULL,
     PRIMARY KEY (cluster_id, from_offset)
 ) STRICT, WITHOUT ROWID;

@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::context::Apply;
-use super::{OPEN, membership};
+use super::{OPEN, membership, regions};
 use crate::model::{CatalogFact, ClusterSpec, EnvironmentSpec, Kind, ResourceId};
 
 /// Takes over a declared fact.
@@ -19,7 +19,9 @@ pub(super) fn withdrawn(at: &mut Apply<'_>, id: ResourceId, kind: &Kind, name: &
     match kind.kind.as_str() {
         "Cluster" => {
             let cluster = at.ids.cluster(at.connection, name)?;
-            close_cluster(at, cluster)
+            let before = regions::cluster_region(at, cluster)?;
+            close_cluster(at, cluster)?;
+            regions::settle(at, cluster, before)
         }
         _ => {
             close_environment(at, id.0)?;
@@ -30,10 +32,11 @@ pub(super) fn withdrawn(at: &mut Apply<'_>, id: ResourceId, kind: &Kind, name: &
 
 fn cluster_declared(at: &mut Apply<'_>, spec: &ClusterSpec) -> rusqlite::Result<()> {
     let cluster = at.ids.cluster(at.connection, &spec.name)?;
+    let before = regions::cluster_region(at, cluster)?;
     close_cluster(at, cluster)?;
     let sql = "INSERT INTO cluster_spec (cluster_id, from_offset, to_offset, region) VALUES (?1, ?2, ?3, ?4)";
     at.connection.prepare_cached(sql)?.execute(params![cluster, at.offset.as_i64(), OPEN, spec.region])?;
-    Ok(())
+    regions::settle(at, cluster, before)
 }
 
 fn close_cluster(at: &Apply<'_>, cluster: i64) -> rusqlite::Result<()> {

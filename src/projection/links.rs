@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, params};
 
 use super::context::Apply;
-use super::{edges, inventories, labels, selectors};
+use super::{edges, inventories, labels, regions, selectors};
 use crate::edges::UNREAD;
 use crate::inventory::marks;
 use crate::model::{Inventory, ResourceId};
@@ -38,6 +38,7 @@ pub(super) fn declare(
     let relabelled = labels::declare(at, id, &labels)?;
     keep(at.connection, id, Some((&labels, source)))?;
     inventories::declare(at, id, &marks)?;
+    regions::declare(at, id, object)?;
     let mut relinked = Relinked { owned: edges::declare(at, id, &found)? };
     relinked.owned.extend(selectors::declare(at, id, &found)?);
     if relabelled {
@@ -86,6 +87,7 @@ pub(super) fn withdraw(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<R
     labels::withdraw(at, id)?;
     keep(at.connection, id, None)?;
     inventories::declare(at, id, &BTreeSet::new())?;
+    regions::declare(at, id, None)?;
     let mut relinked = Relinked { owned: edges::declare(at, id, &[])? };
     relinked.owned.extend(selectors::declare(at, id, &[])?);
     selectors::settle(at, id)?;

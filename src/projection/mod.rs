@@ -20,6 +20,7 @@ mod links;
 mod membership;
 mod owners;
 mod projector;
+mod regions;
 mod resource_count;
 mod resources;
 mod selectors;

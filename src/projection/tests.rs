@@ -7,6 +7,7 @@ mod events;
 mod fold;
 mod graph;
 mod inventories;
+mod regions;
 
 use self::fold::{Told, fold, uid_of, world};
 use std::collections::{BTreeMap, BTreeSet};

@@ -35,7 +35,7 @@ pub(super) fn written(directory: &Path, writes: Vec<Write>) -> Vec<Offset> {
     heads
 }
 
-async fn one(appender: &Appender, version: u64, write: Write) -> Offset {
+pub(super) async fn one(appender: &Appender, version: u64, write: Write) -> Offset {
     let (cluster, object, gone) = match write {
         Write::Declare(facts) => return appender.declare(facts).await.unwrap().head,
         Write::Mark(mark) => return appender.mark(mark).await.unwrap().head,
