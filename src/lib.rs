@@ -25,6 +25,7 @@ pub mod json;
 pub mod mistake;
 pub mod object;
 
+pub mod declaration;
 pub mod delta;
 pub mod digest;
 pub mod edges;

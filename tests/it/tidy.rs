@@ -114,6 +114,7 @@ fn what_must_replay_reads_no_clock() {
         "object",
         "redact",
         "digest",
+        "declaration",
         "delta",
         "health",
         "edges",
