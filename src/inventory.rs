@@ -20,14 +20,23 @@
 //!
 //! Pure: no clock, no store.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::json::Members;
 use crate::model::Inventory;
-use crate::object::{Metadata, Object};
+use crate::object::Object;
 
-type Annotations<'a> = BTreeMap<Cow<'a, str>, Cow<'a, str>>;
+const OWNING_INVENTORY: &str = "config.k8s.io/owning-inventory";
+const TRACKING_ID: &str = "argocd.argoproj.io/tracking-id";
+const INSTALLATION_ID: &str = "argocd.argoproj.io/installation-id";
+const ARGO_CD_INSTANCE: &str = "argocd.argoproj.io/instance";
+const ANY_INSTANCE: &str = "app.kubernetes.io/instance";
+
+/// What each controller of Flux keeps, with the labels that name it and its namespace.
+const FLUX: [(&str, &str, &str); 2] = [
+    ("flux-kustomization", "kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"),
+    ("flux-helmrelease", "helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace"),
+];
 
 /// The inventories whose marks an object carries: those of several tools where one works through another, as Flux does
 /// through Helm.
@@ -35,41 +44,32 @@ type Annotations<'a> = BTreeMap<Cow<'a, str>, Cow<'a, str>>;
 /// What is no sound name is no mark.
 pub fn marks(object: &Object<'_>) -> BTreeSet<Inventory> {
     let metadata = &object.metadata;
-    let annotations = annotations(metadata);
+    let annotations = metadata.annotations.and_then(|text| Members::parse(text).ok()).unwrap_or_default();
     let mut marks = BTreeSet::new();
     let tracked = tracking(object, &annotations, &mut marks);
     if metadata.owner_references.iter().any(|owner| owner.controller) {
         return marks;
     }
-    if let Some(id) = annotations.get("config.k8s.io/owning-inventory") {
+    if let Some(id) = annotations.text(OWNING_INVENTORY) {
         marks.extend(format!("cli-utils:{id}").parse());
     }
-    for (prefix, group) in [
-        ("flux-kustomization", "kustomize.toolkit.fluxcd.io"),
-        ("flux-helmrelease", "helm.toolkit.fluxcd.io"),
-    ] {
-        let (name, namespace) = (format!("{group}/name"), format!("{group}/namespace"));
-        marks.extend(placed(prefix, metadata.label(&namespace), metadata.label(&name)));
+    for (prefix, name, namespace) in FLUX {
+        marks.extend(placed(prefix, metadata.label(namespace), metadata.label(name)));
     }
     if metadata.label("app.kubernetes.io/managed-by") == Some("Helm") {
-        let text = |name: &str| annotations.get(name).map(Cow::as_ref);
+        let namespace = annotations.text("meta.helm.sh/release-namespace");
         marks.extend(placed(
             "helm",
-            text("meta.helm.sh/release-namespace"),
-            text("meta.helm.sh/release-name"),
+            namespace.as_deref(),
+            annotations.text("meta.helm.sh/release-name").as_deref(),
         ));
     }
     if !tracked {
-        let own = metadata.label("argocd.argoproj.io/instance");
-        let shared = metadata.label("app.kubernetes.io/instance").filter(|_| marks.is_empty());
+        let own = metadata.label(ARGO_CD_INSTANCE);
+        let shared = metadata.label(ANY_INSTANCE).filter(|_| marks.is_empty());
         marks.extend(own.or(shared).and_then(|application| format!("argocd:{application}").parse().ok()));
     }
     marks
-}
-
-fn annotations<'a>(metadata: &Metadata<'a>) -> Annotations<'a> {
-    let members = metadata.annotations.and_then(|text| Members::parse(text).ok());
-    members.map(|members| members.texts().collect()).unwrap_or_default()
 }
 
 fn placed(prefix: &str, namespace: Option<&str>, name: Option<&str>) -> Option<Inventory> {
@@ -77,11 +77,11 @@ fn placed(prefix: &str, namespace: Option<&str>, name: Option<&str>) -> Option<I
 }
 
 /// The Application that a tracking id names, with and without the installation; tells whether there is an id at all.
-fn tracking(object: &Object<'_>, annotations: &Annotations<'_>, marks: &mut BTreeSet<Inventory>) -> bool {
-    let Some(id) = annotations.get("argocd.argoproj.io/tracking-id") else { return false };
-    if let Some(application) = tracked(object, id) {
+fn tracking(object: &Object<'_>, annotations: &Members<'_>, marks: &mut BTreeSet<Inventory>) -> bool {
+    let Some(id) = annotations.text(TRACKING_ID) else { return false };
+    if let Some(application) = tracked(object, &id) {
         marks.extend(format!("argocd:{application}").parse());
-        if let Some(installation) = annotations.get("argocd.argoproj.io/installation-id") {
+        if let Some(installation) = annotations.text(INSTALLATION_ID) {
             marks.extend(format!("argocd:{application}@{installation}").parse());
         }
     }
@@ -125,8 +125,6 @@ mod tests {
             "name": "web", "namespace": "shop", "labels": labels, "annotations": annotations}})
     }
 
-    const TRACKING: &str = "argocd.argoproj.io/tracking-id";
-
     #[test]
     fn each_tool_has_its_marks() {
         let none = json!({});
@@ -142,11 +140,15 @@ mod tests {
                 none.clone(),
                 vec!["flux-helmrelease:shop/app"],
             ),
-            (none.clone(), json!({TRACKING: "shop:apps/Deployment:shop/web"}), vec!["argocd:shop"]),
-            (none.clone(), json!({TRACKING: "team_shop:apps/Deployment:shop/web"}), vec!["argocd:team_shop"]),
+            (none.clone(), json!({TRACKING_ID: "shop:apps/Deployment:shop/web"}), vec!["argocd:shop"]),
             (
                 none.clone(),
-                json!({TRACKING: "shop:apps/Deployment:shop/web", "argocd.argoproj.io/installation-id": "west"}),
+                json!({TRACKING_ID: "team_shop:apps/Deployment:shop/web"}),
+                vec!["argocd:team_shop"],
+            ),
+            (
+                none.clone(),
+                json!({TRACKING_ID: "shop:apps/Deployment:shop/web", "argocd.argoproj.io/installation-id": "west"}),
                 vec!["argocd:shop", "argocd:shop@west"],
             ),
             (json!({"argocd.argoproj.io/instance": "shop"}), none.clone(), vec!["argocd:shop"]),
@@ -181,9 +183,9 @@ mod tests {
                 json!({"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"}),
             ),
             (json!({"app.kubernetes.io/instance": "Not_A.Name"}), json!({})),
-            (json!({}), json!({TRACKING: "shop"})),
-            (json!({}), json!({TRACKING: "shop:apps/Deployment"})),
-            (json!({}), json!({TRACKING: ":apps/Deployment:shop/web"})),
+            (json!({}), json!({TRACKING_ID: "shop"})),
+            (json!({}), json!({TRACKING_ID: "shop:apps/Deployment"})),
+            (json!({}), json!({TRACKING_ID: ":apps/Deployment:shop/web"})),
         ] {
             assert_eq!(told(&web(&labels, &annotations)), [""; 0], "{labels} {annotations}");
         }
@@ -199,16 +201,16 @@ mod tests {
             "shop:apps/Deployment:shop/web/more",
         ] {
             // The label beside it only informs.
-            let object = web(&json!({"app.kubernetes.io/instance": "shop"}), &json!({TRACKING: id}));
+            let object = web(&json!({"app.kubernetes.io/instance": "shop"}), &json!({TRACKING_ID: id}));
             assert_eq!(told(&object), [""; 0], "{id}");
         }
         assert_eq!(
-            told(&web(&json!({}), &json!({TRACKING: "shop:extensions/Deployment:shop/web"}))),
+            told(&web(&json!({}), &json!({TRACKING_ID: "shop:extensions/Deployment:shop/web"}))),
             ["argocd:shop"],
             "a kind may have moved since"
         );
         let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "it",
-            "annotations": {TRACKING: "shop:rbac.authorization.k8s.io/ClusterRole:shop/it"}}});
+            "annotations": {TRACKING_ID: "shop:rbac.authorization.k8s.io/ClusterRole:shop/it"}}});
         assert_eq!(told(&role), ["argocd:shop"], "what is in no namespace carries that of its Application");
     }
 
@@ -224,7 +226,7 @@ mod tests {
             owned["metadata"]["ownerReferences"] =
                 json!([{"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u", "controller": controller}]);
             assert_eq!(told(&owned).len(), count);
-            owned["metadata"]["annotations"][TRACKING] = json!("shop:apps/Deployment:shop/web");
+            owned["metadata"]["annotations"][TRACKING_ID] = json!("shop:apps/Deployment:shop/web");
             assert!(told(&owned).contains(&"argocd:shop".to_owned()), "this one is no copy");
         }
     }
@@ -252,7 +254,7 @@ mod tests {
         fn no_mark_makes_it_panic(values in prop::collection::vec("[a-z:/_@ ]{0,20}", 9)) {
             let labels = json!({"kustomize.toolkit.fluxcd.io/name": values[0], "kustomize.toolkit.fluxcd.io/namespace": values[1],
                 "app.kubernetes.io/instance": values[2], "app.kubernetes.io/managed-by": "Helm"});
-            let annotations = json!({"config.k8s.io/owning-inventory": values[3], TRACKING: values[4],
+            let annotations = json!({"config.k8s.io/owning-inventory": values[3], TRACKING_ID: values[4],
                 "argocd.argoproj.io/installation-id": values[5], "meta.helm.sh/release-name": values[6],
                 "meta.helm.sh/release-namespace": values[7]});
             for mark in told(&web(&labels, &annotations)) {

@@ -258,6 +258,10 @@ shop.db.production    Unknown    5d3h    production   <none>   6
         let wide = table(&items, true, NOON).render(Paint(false), true);
         assert!(wide.ends_with("1          Healthy      shop/db    production    eu-west/shop\n"), "{wide}");
         assert_eq!(items[0].name(), "environment/shop.web.production");
+        let mut everywhere = environment("shop/web", "eu", None);
+        everywhere.targets[0].namespace.clear();
+        let wide = table(&[everywhere], true, NOON).render(Paint(false), true);
+        assert!(wide.ends_with(" eu-west/*\n"), "{wide}");
     }
 
     #[test]

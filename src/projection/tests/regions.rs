@@ -89,3 +89,58 @@ fn environments_that_look_at_a_cluster_are_told_when_its_region_changes() {
     assert_eq!(touched(5, Write::Apply("one", node("b", &region("us")))), 1);
     assert_eq!(touched(6, Write::Apply("two", node("b", &region("us")))), 0);
 }
+
+/// What happens to three Nodes and to what is configured; a region is one of three, or none.
+#[derive(Clone, Debug)]
+enum Happens {
+    Told { node: usize, region: usize },
+    Gone { node: usize },
+    Configured { region: usize },
+}
+
+const NODES: [&str; 3] = ["a", "b", "c"];
+const REGIONS: [&str; 4] = ["", "eu", "us", "ap"];
+
+fn happens() -> impl Strategy<Value = Vec<Happens>> {
+    let one = prop_oneof![
+        6 => (0..NODES.len(), 0..REGIONS.len()).prop_map(|(node, region)| Happens::Told { node, region }),
+        2 => (0..NODES.len()).prop_map(|node| Happens::Gone { node }),
+        1 => (0..REGIONS.len()).prop_map(|region| Happens::Configured { region }),
+    ];
+    prop::collection::vec(one, 1..30)
+}
+
+/// The configured region, else the only one that present Nodes say.
+fn fold(all: &[Happens]) -> String {
+    let (mut nodes, mut configured) = ([0; NODES.len()], 0);
+    for one in all {
+        match *one {
+            Happens::Told { node, region } => nodes[node] = region,
+            Happens::Gone { node } => nodes[node] = 0,
+            Happens::Configured { region } => configured = region,
+        }
+    }
+    let said: BTreeSet<usize> = nodes.into_iter().filter(|region| *region > 0).collect();
+    let agreed = if said.len() == 1 { said.into_iter().sum() } else { 0 };
+    REGIONS[if configured > 0 { configured } else { agreed }].to_owned()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn at_every_moment_a_region_is_what_a_fold_tells(all in happens()) {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |one: &Happens| match *one {
+            Happens::Told { node: n, region: r } => Write::Apply("one", node(NODES[n], &region(REGIONS[r]))),
+            Happens::Gone { node: n } => Write::Delete("one", node(NODES[n], &json!({}))),
+            Happens::Configured { region } => declared(REGIONS[region]),
+        };
+        let writes = std::iter::once(declared("")).chain(all.iter().map(write)).collect();
+        let expected: Vec<String> = (0..=all.len()).map(|n| fold(&all[..n])).collect();
+        prop_assert_eq!(told(dir.path(), writes), expected);
+        let incremental = dump(dir.path());
+        build(dir.path(), RuleSet::default(), &Watermark::default()).unwrap();
+        prop_assert_eq!(dump(dir.path()), incremental);
+    }
+}
