@@ -5,7 +5,7 @@
 //!  clusters ──► cluster ──►  LOG  ──► projection ──►  VIEW  ──► query ──► api  (REST)
 //!  config   ──► catalog    log.db                    view.db             web  (pages)
 //!                          the record                the cache           cli  (command line)
-//!                  └── pure: access · redact · digest · delta · health · edges · kube_event ──┘
+//!                  └── pure: access · redact · digest · delta · health · edges · inventory · kube_event ──┘
 //! ```
 //!
 //! Modules stand below in the order in which data flows through them. The rules of the house, held by
@@ -26,10 +26,12 @@ pub mod mistake;
 pub mod object;
 
 pub mod access;
+pub mod declaration;
 pub mod delta;
 pub mod digest;
 pub mod edges;
 pub mod health;
+pub mod inventory;
 pub mod kube_event;
 pub mod redact;
 

@@ -7,7 +7,7 @@ use crate::health::Scripts;
 use crate::model::{Kind, KindPattern, LabelSelector};
 
 /// Raise this when the program's own rules judge, link or count in another way than before.
-pub const RULES_VERSION: u32 = 4;
+pub const RULES_VERSION: u32 = 5;
 
 /// What users add to the program's rules.
 #[derive(Clone, Debug, Default)]

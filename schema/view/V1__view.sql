@@ -17,6 +17,24 @@ CREATE TABLE cluster_spec (
     cluster_id  INTEGER NOT NULL,
     from_offset INTEGER NOT NULL,
     to_offset   INTEGER NOT NULL,
+    region      TEXT NOT NULL,            -- as configured; empty where its Nodes are to say
+    PRIMARY KEY (cluster_id, from_offset)
+) STRICT, WITHOUT ROWID;
+
+-- What present Nodes say of their region; those that say nothing have no row.
+CREATE TABLE node_region (
+    resource_id INTEGER PRIMARY KEY,
+    cluster_id  INTEGER NOT NULL,
+    region      TEXT NOT NULL
+) STRICT;
+CREATE INDEX node_region_by_cluster ON node_region (cluster_id, region);
+
+-- Where clusters run by the word of their Nodes, while those that say anything agree; a region of cluster_spec is
+-- stronger.
+CREATE TABLE cluster_region (
+    cluster_id  INTEGER NOT NULL,
+    from_offset INTEGER NOT NULL,
+    to_offset   INTEGER NOT NULL,
     region      TEXT NOT NULL,
     PRIMARY KEY (cluster_id, from_offset)
 ) STRICT, WITHOUT ROWID;
@@ -53,6 +71,15 @@ CREATE TABLE label_place (
     resource_id INTEGER NOT NULL,
     PRIMARY KEY (place, resource_id)
 ) STRICT, WITHOUT ROWID;
+
+-- Whose inventories what is there is in, by the marks that GitOps tools left on it.
+CREATE TABLE inventory_mark (
+    cluster_id  INTEGER NOT NULL,
+    mark        TEXT NOT NULL,
+    resource_id INTEGER NOT NULL,
+    PRIMARY KEY (cluster_id, mark, resource_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX inventory_mark_by_resource ON inventory_mark (resource_id);
 
 -- The states of a resource; from_offset is also where its body stands in the log.
 CREATE TABLE version (
@@ -269,11 +296,12 @@ CREATE TABLE target (
     environment_id INTEGER NOT NULL,
     position       INTEGER NOT NULL,
     cluster_id     INTEGER NOT NULL,
-    namespace      TEXT NOT NULL,
+    namespace      TEXT NOT NULL,         -- empty for all of them and for what is in none
     labels         TEXT NOT NULL,         -- JSON
+    inventory      TEXT NOT NULL,         -- the mark to be carried; empty for none, and then the namespace is not
     PRIMARY KEY (environment_id, position)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX target_by_place ON target (cluster_id, namespace);
+CREATE INDEX target_by_place ON target (cluster_id, inventory, namespace);
 
 -- Which resources belong to an environment, with what lists and trees ask of all of them: a row holds as long as
 -- nothing of it changes.

@@ -8,7 +8,8 @@ use super::problem::{Code, Problem};
 use super::request::Request;
 use super::respond::{self, Response};
 use crate::catalog::{
-    AgentInput, CatalogCode, CatalogError, DeploymentInput, EnvironmentInput, Outcome, ProjectInput, StatusInput,
+    AgentInput, CatalogCode, CatalogError, DeploymentInput, EnvironmentInput, Outcome, ProjectInput,
+    StatusInput,
 };
 use crate::model::{AgentId, CatalogKind, DeploymentId, EnvironmentId, Offset};
 
@@ -31,7 +32,8 @@ impl From<CatalogError> for Problem {
             CatalogCode::DeclaredElsewhere => Code::DeclaredElsewhere,
             CatalogCode::Failed => {
                 tracing::error!(cause = error.message, "the log could not be written");
-                let detail = "the log could not be written; the server's log has the cause under the trace id";
+                let detail =
+                    "the log could not be written; the server's log has the cause under the trace id";
                 return Problem::new(Code::Storage, detail);
             }
         };
@@ -116,13 +118,14 @@ pub(super) async fn put_environment(state: ApiState, request: Request) -> Result
 pub(super) async fn post_environments(state: ApiState, request: Request) -> Result<Response, Problem> {
     let project = request.argument(0);
     request.caller.writes_of(project)?;
-    if !request.body.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'[') {
+    if request.body.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| *byte != b'[') {
         let input = of_project(request.json::<EnvironmentInput>()?, project)?;
         return written(&state.catalog.put_environment(None, Some(project), input).await?);
     }
     let inputs = request.json::<Vec<EnvironmentInput>>()?;
     if inputs.len() > ENVIRONMENTS_MAX {
-        let detail = format!("a body holds at most {ENVIRONMENTS_MAX} environments; this has {}", inputs.len());
+        let detail =
+            format!("a body holds at most {ENVIRONMENTS_MAX} environments; this has {}", inputs.len());
         return Err(Problem::new(Code::InvalidBody, detail));
     }
     let mut items = Vec::new();

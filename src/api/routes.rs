@@ -2,14 +2,15 @@
 
 use super::ApiState;
 use super::params::{
-    AT, BODIES, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT, GROUP, HEALTH, NAMESPACE, PROJECT_ONE, PROTECTED, REF, STATUS, TAG, VAR, KIND, LIMIT, ORDER, OWNER, PROJECT,
-    REASON, REGION, SINCE, STATE, TIER, TYPE, UNDER, VERBOSE,
+    AT, BODIES, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT, GROUP, HEALTH, KIND, LIMIT,
+    NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON, REF, REGION, SINCE, STATE, STATUS, TAG,
+    TIER, TYPE, UNDER, VAR, VERBOSE,
 };
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
 use super::{
-    agents, catalog, clusters, coverage, deployments, document, environments, events, metrics, probes, projects,
-    resources,
+    agents, catalog, clusters, coverage, deployments, document, environments, events, metrics, probes,
+    projects, resources,
 };
 use warp::Filter;
 
@@ -57,11 +58,10 @@ pub const ROUTES: &[Route<ApiState>] = &[
         .post(&[], |state, request| Box::pin(catalog::post_environments(state, request))),
     Route::at("/api/v1/agents")
         .get(&[AT, LIMIT, CONTINUE], |state, request| Box::pin(agents::list(state, request))),
-    Route::at("/api/v1/agents/{id}/allowed")
-        .get(
-            &[PROJECT_ONE, GROUP, ENVIRONMENT, REF, TAG, PROTECTED, NAMESPACE, VAR, AT],
-            |state, request| Box::pin(agents::allowed(state, request)),
-        ),
+    Route::at("/api/v1/agents/{id}/allowed").get(
+        &[PROJECT_ONE, GROUP, ENVIRONMENT, REF, TAG, PROTECTED, NAMESPACE, VAR, AT],
+        |state, request| Box::pin(agents::allowed(state, request)),
+    ),
     Route::at("/api/v1/agents/{id}")
         .get(&[AT], |state, request| Box::pin(agents::one(state, request)))
         .put(&[], |state, request| Box::pin(catalog::put_agent(state, request)))

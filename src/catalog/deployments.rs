@@ -12,8 +12,8 @@ use crate::access::{Decision, Job, JobEnvironment, decide, read_agent_config};
 use crate::log::{Catalog, CatalogChange, LogError, Standing};
 use crate::mistake::closest;
 use crate::model::{
-    AgentDeployment, AgentId, AgentSpec, Authorization, CatalogFact, CatalogKind, DeploymentId, DeploymentJob,
-    DeploymentSpec, DeploymentStatus, EnvironmentSpec, EnvironmentState, Timestamp,
+    AgentDeployment, AgentId, AgentSpec, Authorization, CatalogFact, CatalogKind, DeploymentId,
+    DeploymentJob, DeploymentSpec, DeploymentStatus, EnvironmentSpec, EnvironmentState, Timestamp,
 };
 
 /// A deployment, as a job tells it; GitLab's answer to `GET /projects/:id/deployments/:deployment_id` with a `project`
@@ -263,7 +263,10 @@ fn environment(
     if spec.state == EnvironmentState::Stopped {
         let message = format!("the environment `{}` is stopped", spec.id);
         let error = CatalogError::new(CatalogCode::EnvironmentStopped, message);
-        let hint = format!("make it available first: PUT /api/v1/environments/{} {{\"state\": \"available\"}}", spec.id);
+        let hint = format!(
+            "make it available first: PUT /api/v1/environments/{} {{\"state\": \"available\"}}",
+            spec.id
+        );
         return Ok(Err(error.hint(hint)));
     }
     Ok(Ok((spec, false)))
@@ -287,10 +290,10 @@ fn authorization(
     };
     let settings = &environment.settings.kubernetes_namespace;
     let namespace = decision.namespace.clone().or_else(|| (!settings.is_empty()).then(|| settings.clone()));
-    let recorded = namespace.clone().filter(|_| decision.allowed).map(|kubernetes_namespace| AgentDeployment {
-        agent: id.clone(),
-        kubernetes_namespace,
-    });
+    let recorded = namespace
+        .clone()
+        .filter(|_| decision.allowed)
+        .map(|kubernetes_namespace| AgentDeployment { agent: id.clone(), kubernetes_namespace });
     let mut message = decision.message;
     if decision.allowed && recorded.is_none() {
         message.push_str("; nobody names a namespace, so where it deploys to is not recorded");
@@ -299,7 +302,10 @@ fn authorization(
         agent: id.clone(),
         allowed: decision.allowed,
         rule: decision.rule,
-        entry: decision.entry.map(|entry| format!("{} {}", entry.kind.as_str(), entry.id)).unwrap_or_default(),
+        entry: decision
+            .entry
+            .map(|entry| format!("{} {}", entry.kind.as_str(), entry.id))
+            .unwrap_or_default(),
         namespace: namespace.unwrap_or_default(),
         roles: decision.roles,
         reason: decision.reason.as_str().to_owned(),

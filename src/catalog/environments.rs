@@ -8,8 +8,8 @@ use super::input::{self, AgentRef, ProjectRef, Rest};
 use super::{Decided, of_api};
 use crate::log::{Catalog, CatalogChange, LogError, Standing};
 use crate::model::{
-    AgentId, CatalogFact, CatalogKind, EnvironmentId, EnvironmentSpec, EnvironmentState, Labels, TargetSpec, Tier,
-    Timestamp, is_dns_label, slug,
+    AgentId, CatalogFact, CatalogKind, EnvironmentId, EnvironmentSpec, EnvironmentState, Labels, TargetSpec,
+    Tier, Timestamp, is_dns_label, slug,
 };
 
 /// The longest name of an environment, in characters, as GitLab limits it.
@@ -125,7 +125,8 @@ impl EnvironmentInput {
             let message = format!("`{id}` is not an id for an environment");
             return Err(CatalogError::invalid("id", message).hint("use letters, digits, `-`, `_` and `.`"));
         }
-        let project = self.project().or(project).map(|path| input::project_path("project", path)).transpose()?;
+        let project =
+            self.project().or(project).map(|path| input::project_path("project", path)).transpose()?;
         if let Some(name) = &self.name {
             check_name(name)?;
         }
@@ -137,7 +138,9 @@ impl EnvironmentInput {
         for (field, text) in texts {
             text.value().map_or(Ok(()), |text| input::bounded(field, text))?;
         }
-        self.kubernetes_namespace.value().map_or(Ok(()), |name| check_namespace("kubernetes_namespace", name))?;
+        self.kubernetes_namespace
+            .value()
+            .map_or(Ok(()), |name| check_namespace("kubernetes_namespace", name))?;
         self.targets.value().map_or(Ok(()), |targets| check_targets(targets))?;
         let of = project.clone().unwrap_or_default();
         let cluster_agent = self.cluster_agent.read(|agent| agent.id("cluster_agent", &of))?;
@@ -167,7 +170,10 @@ pub(super) fn check_namespace(field: &str, name: &str) -> Result<(), CatalogErro
 
 fn check_targets(targets: &[TargetSpec]) -> Result<(), CatalogError> {
     if targets.len() > TARGETS_MAX {
-        return Err(CatalogError::invalid("targets", format!("an environment has at most {TARGETS_MAX} targets")));
+        return Err(CatalogError::invalid(
+            "targets",
+            format!("an environment has at most {TARGETS_MAX} targets"),
+        ));
     }
     for (index, target) in targets.iter().enumerate() {
         let field = format!("targets[{index}]");
@@ -224,8 +230,10 @@ pub(super) fn create(
     let fresh = EnvironmentSpec::new(project, name);
     let id = id.cloned().unwrap_or_else(|| fresh.id.clone());
     if let Some((_, other)) = find(catalog, &id)? {
-        let message =
-            format!("the id `{id}` is that of the environment `{}` of the project `{}`", other.name, other.project);
+        let message = format!(
+            "the id `{id}` is that of the environment `{}` of the project `{}`",
+            other.name, other.project
+        );
         let error = CatalogError::new(CatalogCode::DuplicateEnvironment, message);
         return Ok(Err(error.hint("PUT it under an id of its own")));
     }
@@ -269,9 +277,11 @@ fn held(
     };
     if let Some((_, spec)) = &by_id {
         let other = |given: &Option<String>, held: &str| given.as_deref().is_some_and(|given| given != held);
-        let differs = [("project", other(&checked.project, &spec.project)), ("name", other(&checked.name, &spec.name))];
+        let differs =
+            [("project", other(&checked.project, &spec.project)), ("name", other(&checked.name, &spec.name))];
         if let Some((field, _)) = differs.into_iter().find(|(_, differs)| *differs) {
-            let message = format!("the environment `{}` keeps its {field}; what has another is another one", spec.id);
+            let message =
+                format!("the environment `{}` keeps its {field}; what has another is another one", spec.id);
             return Ok(Err(CatalogError::invalid(field, message)));
         }
         return Ok(Ok(by_id));
@@ -279,8 +289,10 @@ fn held(
     let (Some(project), Some(name)) = (&checked.project, &checked.name) else { return Ok(Ok(None)) };
     let by_name = named(catalog, project, name)?;
     if let (Some((_, spec)), Some(id)) = (&by_name, &checked.id) {
-        let message =
-            format!("the project `{project}` has an environment `{name}` already, under the id `{}`, not `{id}`", spec.id);
+        let message = format!(
+            "the project `{project}` has an environment `{name}` already, under the id `{}`, not `{id}`",
+            spec.id
+        );
         return Ok(Err(CatalogError::new(CatalogCode::DuplicateEnvironment, message)));
     }
     Ok(Ok(by_name))

@@ -68,7 +68,9 @@ impl FolderReader {
             (self, found)
         });
         let Ok((mut reader, found)) = read.await else { return Ok(FolderReader::default()) };
-        let Some(found) = found.filter(|found| reader.last.as_ref() != Some(found)) else { return Ok(reader) };
+        let Some(found) = found.filter(|found| reader.last.as_ref() != Some(found)) else {
+            return Ok(reader);
+        };
         let declared = found.clone();
         appender.decide(Source::Folder, move |catalog| Ok((changes(catalog, &declared)?, ()))).await?;
         reader.last = Some(found);

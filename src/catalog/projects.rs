@@ -31,7 +31,11 @@ impl ProjectInput {
     /// GitLab tells a hundred things of a project, and more with every version: none of them is odd.
     pub(super) fn warnings(&self) -> Vec<String> {
         let of_gitlab = self.rest.contains_key("path_with_namespace");
-        if of_gitlab { Vec::new() } else { input::unread(&self.rest, &KNOWN, &["path", "name", "description"]) }
+        if of_gitlab {
+            Vec::new()
+        } else {
+            input::unread(&self.rest, &KNOWN, &["path", "name", "description"])
+        }
     }
 }
 
@@ -49,7 +53,9 @@ pub(super) fn put(
         Some(CatalogFact::Project(spec)) => spec,
         _ => ProjectSpec { path: path.to_owned(), ..ProjectSpec::default() },
     };
-    if let Some(Err(refusal)) = input.default_branch.value().map(|name| input::bounded("default_branch", name)) {
+    if let Some(Err(refusal)) =
+        input.default_branch.value().map(|name| input::bounded("default_branch", name))
+    {
         return Ok(Err::<_, CatalogError>(refusal));
     }
     input.id.put_option(&mut spec.number);

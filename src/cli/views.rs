@@ -1,7 +1,7 @@
 //! Which columns each kind of thing has, and its name on a line.
 
 use super::table::{Cell, Table};
-use crate::model::{Timestamp, Uid};
+use crate::model::{Target, Timestamp, Uid};
 use crate::present::{age, clock_time, link_verb};
 use crate::query::{Cluster, Environment, FoldedEvent, Resource, ResourceEdge, Version, VersionChange};
 
@@ -25,6 +25,11 @@ pub(super) fn table<T: Listed>(items: &[T], wide: bool, now: Timestamp) -> Table
     Table { rows: items.iter().map(row).collect(), headers }
 }
 
+/// The namespace of a target, or a star for all of them.
+fn namespaces(target: &Target) -> &str {
+    if target.namespace.is_empty() { "*" } else { &target.namespace }
+}
+
 impl Listed for Environment {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
         &["NAME", "HEALTH", "SINCE", "TIER", "REGION", "RESOURCES"],
@@ -33,7 +38,7 @@ impl Listed for Environment {
 
     fn cells(&self, now: Timestamp) -> Vec<Cell> {
         let places: Vec<_> =
-            self.targets.iter().map(|target| format!("{}/{}", target.cluster, target.namespace)).collect();
+            self.targets.iter().map(|target| format!("{}/{}", target.cluster, namespaces(target))).collect();
         vec![
             Cell::text(self.id.as_str()),
             Cell::Health(self.health.state),
@@ -253,6 +258,10 @@ shop.db.production    Unknown    5d3h    production   <none>   6
         let wide = table(&items, true, NOON).render(Paint(false), true);
         assert!(wide.ends_with("1          Healthy      shop/db    production    eu-west/shop\n"), "{wide}");
         assert_eq!(items[0].name(), "environment/shop.web.production");
+        let mut everywhere = environment("shop/web", "eu", None);
+        everywhere.targets[0].namespace.clear();
+        let wide = table(&[everywhere], true, NOON).render(Paint(false), true);
+        assert!(wide.ends_with(" eu-west/*\n"), "{wide}");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use serde_saphyr::{Location, Spanned};
 
 use super::file::{Environment, File};
 use super::{ClusterConfig, Config, DATA, LISTEN};
-use crate::mistake::{Mistake, closest};
-use crate::model::{EnvironmentId, EnvironmentSpec, ProjectSpec, TargetSpec, Tier, is_dns_label};
+use crate::mistake::Mistake;
+use crate::model::{EnvironmentId, EnvironmentSpec, ProjectSpec, Tier, is_dns_label};
 
 /// Checks the whole file; every mistake is told, not only the first.
 pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
@@ -136,71 +136,5 @@ impl Check {
             self.say(tier.referenced, "bad_tier", message);
             Tier::Other
         })
-    }
-
-    fn targets(&mut self, environment: &Environment, clusters: &[ClusterConfig]) -> Vec<TargetSpec> {
-        let at = environment.name.referenced;
-        let mut written = Vec::new();
-        match (&environment.cluster, &environment.namespace) {
-            (Some(cluster), Some(namespace)) => written.push((cluster, namespace, &environment.labels)),
-            (None, None) if !environment.targets.is_empty() => {}
-            (None, None) => {
-                let message = "an environment needs a `cluster` and a `namespace`, or `targets`";
-                self.say(at, "missing_key", message);
-            }
-            (Some(_), None) => _ = self.say(at, "missing_key", "the key `namespace` is missing"),
-            (None, Some(_)) => _ = self.say(at, "missing_key", "the key `cluster` is missing"),
-        }
-        if environment.labels.is_some() && environment.cluster.is_none() {
-            self.say(at, "conflict", "`labels` speak of nothing here").hint =
-                Some("give each of the `targets` its own `labels`".to_owned());
-        }
-        let more = environment.targets.iter();
-        written.extend(more.map(|target| (&target.cluster, &target.namespace, &target.labels)));
-        let mut targets = Vec::new();
-        for (cluster, namespace, labels) in written {
-            self.known_cluster(cluster, clusters);
-            self.namespace(namespace);
-            self.watched_namespace(cluster, namespace, clusters);
-            targets.push(TargetSpec {
-                cluster: cluster.value.clone(),
-                namespace: namespace.value.clone(),
-                labels: labels.clone(),
-                ..TargetSpec::default()
-            });
-        }
-        targets
-    }
-
-    fn watched_namespace(
-        &mut self,
-        cluster: &Spanned<String>,
-        namespace: &Spanned<String>,
-        clusters: &[ClusterConfig],
-    ) {
-        let cluster = clusters.iter().find(|known| known.name == cluster.value);
-        let Some(cluster) = cluster.filter(|cluster| !cluster.watches(&namespace.value)) else { return };
-        let message =
-            format!("the namespace `{}` of cluster `{}` is not watched", namespace.value, cluster.name);
-        let excluded = cluster.exclude_namespaces.contains(&namespace.value);
-        self.say(namespace.referenced, "unwatched_namespace", message).hint = Some(if excluded {
-            "take it out of the cluster's `exclude_namespaces`".to_owned()
-        } else {
-            "add it to the cluster's `namespaces`".to_owned()
-        });
-    }
-
-    fn known_cluster(&mut self, cluster: &Spanned<String>, clusters: &[ClusterConfig]) {
-        let names: Vec<&str> = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
-        if names.contains(&cluster.value.as_str()) {
-            return;
-        }
-        let hint = match closest(&cluster.value, &names) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if names.is_empty() => "declare it under `clusters`".to_owned(),
-            None => format!("the clusters are {}", names.join(", ")),
-        };
-        let message = format!("there is no cluster `{}`", cluster.value);
-        self.say(cluster.referenced, "unknown_cluster", message).hint = Some(hint);
     }
 }

@@ -162,8 +162,23 @@ pub(super) struct Environment {
     pub(super) cluster: Option<Spanned<String>>,
     pub(super) namespace: Option<Spanned<String>>,
     pub(super) labels: Option<BTreeMap<String, String>>,
+    pub(super) inventory: Option<Spanned<String>>,
+    pub(super) flux_resource_path: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) targets: Vec<Target>,
+}
+
+impl Environment {
+    /// The one target that its own keys describe, if they name a cluster.
+    pub(super) fn own_target(&self) -> Option<Target> {
+        Some(Target {
+            cluster: self.cluster.clone()?,
+            namespace: self.namespace.clone(),
+            labels: self.labels.clone(),
+            inventory: self.inventory.clone(),
+            flux_resource_path: self.flux_resource_path.clone(),
+        })
+    }
 }
 
 /// An entry of an environment's `targets`.
@@ -171,6 +186,8 @@ pub(super) struct Environment {
 #[serde(deny_unknown_fields)]
 pub(super) struct Target {
     pub(super) cluster: Spanned<String>,
-    pub(super) namespace: Spanned<String>,
+    pub(super) namespace: Option<Spanned<String>>,
     pub(super) labels: Option<BTreeMap<String, String>>,
+    pub(super) inventory: Option<Spanned<String>>,
+    pub(super) flux_resource_path: Option<Spanned<String>>,
 }

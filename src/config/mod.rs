@@ -9,6 +9,7 @@ mod error;
 mod file;
 mod rules;
 mod scripts;
+mod targets;
 mod tokens;
 
 #[cfg(test)]

@@ -303,3 +303,86 @@ fn relations_are_read_from_a_file_of_their_own() {
     std::fs::write(&path, "relations: []").unwrap();
     assert!(read_relations(&path).unwrap().is_empty());
 }
+
+#[test]
+fn an_inventory_takes_the_place_of_labels_and_of_the_namespace() {
+    let text = format!(
+        "{CLUSTER}projects:\n  - {{path: shop/web, id: 42}}\nenvironments:\n\
+         - {{project: shop/web, name: a, cluster: one, inventory: shop-1}}\n\
+         - {{project: shop/web, name: b, cluster: one, namespace: x, inventory: 'argocd:team/shop', labels: {{a: b}}}}\n\
+         - {{project: shop/web, name: c, targets: [{{cluster: one, inventory: 'helm:x/web'}}, {{cluster: one, namespace: x}}]}}\n\
+         - {{project: shop/web, name: d, cluster: one, namespace: x, flux_resource_path: HelmRelease/web}}\n\
+         - {{project: shop/web, name: e, cluster: one, \
+             flux_resource_path: kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations/app}}\n"
+    );
+    let config = read(&text).unwrap();
+    let told: Vec<String> = config
+        .environments
+        .iter()
+        .flat_map(|environment| &environment.targets)
+        .map(|target| {
+            let inventory = target.inventory.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!(
+                "{}/{} {} {inventory}",
+                target.cluster,
+                target.namespace,
+                target.labels.as_ref().map_or(0, |labels| labels.len())
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "one/ 0 cli-utils:shop-1",
+            "one/x 1 argocd:team_shop",
+            "one/ 0 helm:x/web",
+            "one/x 0 ",
+            "one/x 0 flux-helmrelease:x/web",
+            "one/ 0 flux-kustomization:flux-system/app",
+        ]
+    );
+}
+
+#[test]
+fn a_wrong_inventory_is_told_with_its_place() {
+    let with =
+        |environment: &str| format!("{CLUSTER}environments:\n- {{project: a, name: b, {environment}}}\n");
+    check(
+        &with("cluster: one, inventory: 'argo:x'"),
+        &["3:50: `argo:x` is not an inventory"],
+        Some(
+            "write cli-utils:ID, flux-kustomization:NAMESPACE/NAME, flux-helmrelease:NAMESPACE/NAME, argocd:APP or \
+             helm:NAMESPACE/RELEASE",
+        ),
+    );
+    check(
+        &with("cluster: one, flux_resource_path: HelmRelease/web"),
+        &["3:59: `HelmRelease/web` does not say in which namespace it is"],
+        Some(
+            "write the whole path, such as kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations/app",
+        ),
+    );
+    check(
+        &with("cluster: one, inventory: x, flux_resource_path: Kustomization/a, namespace: n"),
+        &["3:50: `inventory` and `flux_resource_path` both say whose the resources are"],
+        Some("keep one of them"),
+    );
+    check(
+        &with("inventory: x, targets: [{cluster: one, namespace: n}]"),
+        &["3:36: `inventory` speaks of nothing here"],
+        Some("give each of the `targets` its own `inventory`"),
+    );
+    check(
+        &with("targets: [{cluster: one}]"),
+        &["3:45: the key `namespace` is missing"],
+        Some("only what has an `inventory` is found without one"),
+    );
+    check(
+        &with("inventory: x"),
+        &[
+            "3:22: an environment needs a `cluster` and a `namespace`, or `targets`",
+            "3:36: `inventory` speaks of nothing here",
+        ],
+        Some("with an `inventory` the `namespace` may be left out"),
+    );
+}

@@ -41,10 +41,13 @@
 //! | ValidatingWebhookConfiguration, MutatingWebhookConfiguration, APIService, CustomResourceDefinition | `service` of a client | `-> routes` Service |
 //! | ValidatingAdmissionPolicyBinding, MutatingAdmissionPolicyBinding | `policyName` | `<- references` |
 //! | CustomResourceDefinition | group and kind | `-> references` every instance |
+//! | GitLabDeployment | `namespace`, or its own name | `-> references` Namespace |
+//! | GitLabMonitoring | `gitLabDeploymentRef` | `<- references` GitLabDeployment |
 //!
 //! What is missing, has another type, or can name nothing tells of nothing.
 
 mod access;
+mod declarations;
 mod extensions;
 mod gateway;
 mod ingress;
@@ -63,6 +66,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::declaration;
 use crate::model::{Kind, LabelSelector, Uid};
 use crate::object::Object;
 use told::Told;
@@ -246,6 +250,8 @@ fn built_in(told: &mut Told, object: &Object<'_>) {
             }
             _ => extensions::policy_binding(told, object),
         },
+        (declaration::GROUP, declaration::DEPLOYMENT) => declarations::deployment(told, object),
+        (declaration::GROUP, declaration::MONITORING) => declarations::monitoring(told, object),
         _ => {}
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, EnvironmentId, ResourceKey, Source, Timestamp, slug};
+use super::{AgentId, EnvironmentId, Inventory, ResourceKey, Source, Timestamp, slug};
 
 /// GitLab's five deployment tiers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -205,23 +205,29 @@ pub struct TargetSpec {
     /// The agent through which the cluster is reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
-    /// Namespace.
+    /// Namespace; with an inventory it may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub namespace: String,
     /// Labels that a resource must all carry; none for GitLab's own two, empty for the whole namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<BTreeMap<String, String>>,
+    /// The inventory whose mark a resource must carry; then labels have to be said, and the namespace need not be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inventory: Option<Inventory>,
 }
 
-/// A place in which an environment's resources are found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A place in which an environment's resources are found: what matches all that it says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Name of the cluster.
     pub cluster: String,
-    /// Namespace.
+    /// Namespace. Empty for all of them and for what is in none, which takes an inventory: without one, nothing matches.
     pub namespace: String,
-    /// Labels that a resource must all carry; none means the whole namespace.
+    /// Labels that a resource must all carry; none means whatever else the target says.
     pub labels: BTreeMap<String, String>,
+    /// The inventory whose mark a resource must carry; none where no tool keeps one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inventory: Option<Inventory>,
     /// The agent through which the cluster is reached, where the target is one by an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
@@ -252,8 +258,21 @@ impl From<Source> for DeclaredBy {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_without_an_inventory_are_written_as_they_were_before_there_were_any() {
+        let old = r#"{"cluster":"one","namespace":"shop","labels":{"app":"web"}}"#;
+        let target: Target = serde_json::from_str(old).unwrap();
+        assert_eq!(target.inventory, None);
+        assert_eq!(serde_json::to_string(&target).unwrap(), old);
+        let new = r#"{"cluster":"one","namespace":"","labels":{},"inventory":"argocd:shop"}"#;
+        let target: Target = serde_json::from_str(new).unwrap();
+        assert_eq!(target.inventory.as_ref().map(Inventory::to_string).as_deref(), Some("argocd:shop"));
+        assert_eq!(serde_json::to_string(&target).unwrap(), new);
+    }
 
     #[test]
     fn tiers_are_guessed_as_gitlab_does() {

@@ -10,6 +10,7 @@ mod deployment;
 mod environment;
 mod health;
 mod ids;
+mod inventory;
 mod key;
 mod kind_pattern;
 mod name;
@@ -28,6 +29,7 @@ pub use environment::{
 };
 pub use health::{Health, HealthCounts, Verdict, attention, more_urgent};
 pub use ids::{AgentId, EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
+pub use inventory::{Inventory, InventoryError};
 pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
 pub use kind_pattern::KindPattern;
 pub use name::{is_dns_label, is_project_path};

@@ -181,6 +181,7 @@ pub(crate) mod tests {
                 namespace: "shop".into(),
                 labels: Default::default(),
                 agent: None,
+                inventory: None,
             }],
             health: EnvironmentHealth {
                 state,

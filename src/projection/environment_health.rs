@@ -157,7 +157,7 @@ fn members(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Members> {
 fn gap(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Timestamp>> {
     let sql = r#"SELECT min(g.since) FROM target t
         JOIN coverage g ON g.cluster_id = t.cluster_id AND g.state = 1 AND g.to_offset = ?2
-            AND g.namespace IN ('', t.namespace)
+            AND (g.namespace IN ('', t.namespace) OR t.namespace = '')
         JOIN kind k ON k.id = g.kind_id
         WHERE t.environment_id = ?1 AND ((k.kind = '' AND k."group" = '') OR EXISTS (SELECT 1 FROM member_count c
             WHERE c.environment_id = t.environment_id AND c.kind_id = g.kind_id AND c.total > 0))

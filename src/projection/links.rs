@@ -1,13 +1,14 @@
-//! What a resource carries that links it to others: its labels and its edges.
+//! What a resource carries that links it to others: its labels, its edges, and the marks of inventories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, params};
 
 use super::context::Apply;
-use super::{edges, labels, selectors};
+use super::{edges, inventories, labels, regions, selectors};
 use crate::edges::UNREAD;
-use crate::model::ResourceId;
+use crate::inventory::marks;
+use crate::model::{Inventory, ResourceId};
 use crate::object::Object;
 
 /// What changed with a resource's links, besides the resource itself.
@@ -24,7 +25,8 @@ pub(super) fn declare(
     id: ResourceId,
     object: Option<&Object<'_>>,
 ) -> rusqlite::Result<Option<Relinked>> {
-    let source = source(at, object);
+    let marks = object.map(marks).unwrap_or_default().iter().map(Inventory::to_string).collect();
+    let source = source(at, object, &marks);
     let sql = "SELECT links FROM resource WHERE id = ?1";
     let held: Option<i64> = at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))?;
     if held == Some(source) {
@@ -35,6 +37,8 @@ pub(super) fn declare(
     let labels = object.map(labels_of).unwrap_or_default();
     let relabelled = labels::declare(at, id, &labels)?;
     keep(at.connection, id, Some((&labels, source)))?;
+    inventories::declare(at, id, &marks)?;
+    regions::declare(at, id, object)?;
     let mut relinked = Relinked { owned: edges::declare(at, id, &found)? };
     relinked.owned.extend(selectors::declare(at, id, &found)?);
     if relabelled {
@@ -50,7 +54,7 @@ fn labels_of(object: &Object<'_>) -> BTreeMap<String, String> {
 
 /// A digest of all from which links are found. Most changes move a status alone, and finding edges costs more than
 /// telling that there is nothing new to be found.
-fn source(at: &Apply<'_>, object: Option<&Object<'_>>) -> i64 {
+fn source(at: &Apply<'_>, object: Option<&Object<'_>>, marks: &BTreeSet<String>) -> i64 {
     let mut hasher = blake3::Hasher::new();
     let mut add = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
@@ -70,6 +74,7 @@ fn source(at: &Apply<'_>, object: Option<&Object<'_>>) -> i64 {
             [&owner.api_version, &owner.kind, &owner.name, &owner.uid].into_iter().for_each(|text| add(text));
         }
     }
+    marks.iter().for_each(|mark| add(mark));
     // Other rules may find others in the same.
     hasher.update(&at.rules.id.to_le_bytes());
     let mut first = [0; 8];
@@ -81,6 +86,8 @@ fn source(at: &Apply<'_>, object: Option<&Object<'_>>) -> i64 {
 pub(super) fn withdraw(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<Relinked> {
     labels::withdraw(at, id)?;
     keep(at.connection, id, None)?;
+    inventories::declare(at, id, &BTreeSet::new())?;
+    regions::declare(at, id, None)?;
     let mut relinked = Relinked { owned: edges::declare(at, id, &[])? };
     relinked.owned.extend(selectors::declare(at, id, &[])?);
     selectors::settle(at, id)?;

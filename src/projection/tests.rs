@@ -6,6 +6,8 @@ mod coverage;
 mod events;
 mod fold;
 mod graph;
+mod inventories;
+mod regions;
 
 use self::fold::{Told, fold, uid_of, world};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,11 +29,11 @@ use crate::store::Watermark;
 /// What happens to a small cluster, of few names so that they meet often.
 #[derive(Clone, Debug)]
 enum Step {
-    /// Object n (of kind n % 3) is owned by another (or none), labelled or not, with a health.
+    /// Object n (of kind n % 3) is owned by another (or none), labelled and marked or not, with a health.
     Apply {
         n: usize,
         owner: Option<usize>,
-        labelled: bool,
+        carries: Carries,
         health: usize,
         incarnation: usize,
     },
@@ -50,8 +52,9 @@ enum Step {
     Exclude {
         kind: usize,
     },
+    /// One environment looks so, and there may be a second that looks otherwise.
     Declare {
-        labels: bool,
+        look: usize,
         second: bool,
     },
     /// An Event takes a state.
@@ -62,6 +65,28 @@ enum Step {
     },
 }
 
+/// What an object carries by which environments find it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carries {
+    Nothing,
+    Label,
+    Mark,
+    Both,
+}
+
+impl Carries {
+    const ALL: [Carries; 4] = [Carries::Nothing, Carries::Label, Carries::Mark, Carries::Both];
+}
+
+/// Where environments look: namespace, label and mark, each wanted or not.
+const LOOKS: [(&str, bool, bool); 5] = [
+    ("shop", false, false),
+    ("shop", true, false),
+    ("", false, true),
+    ("shop", false, true),
+    ("", true, true),
+];
+
 const KINDS: [&str; 3] = ["Deployment", "ReplicaSet", "Pod"];
 const OBJECTS: usize = 9;
 /// Where the kinds with Events' two doors end.
@@ -71,8 +96,9 @@ const EVENTS_END: usize = KINDS.len() + EVENT_DOORS.len();
 const WATCHES: usize = EVENTS_END + 2;
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let apply = (0..OBJECTS, prop::option::of(0..OBJECTS), any::<bool>(), 0..7_usize, 0..2_usize).prop_map(
-        |(n, owner, labelled, health, incarnation)| Step::Apply { n, owner, labelled, health, incarnation },
+    let carries = prop::sample::select(Carries::ALL.to_vec());
+    let apply = (0..OBJECTS, prop::option::of(0..OBJECTS), carries, 0..7_usize, 0..2_usize).prop_map(
+        |(n, owner, carries, health, incarnation)| Step::Apply { n, owner, carries, health, incarnation },
     );
     let step = prop_oneof![
         8 => apply,
@@ -81,7 +107,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0..WATCHES).prop_map(|kind| Step::Gap { kind }),
         1 => (0..WATCHES).prop_map(|kind| Step::Watch { kind }),
         1 => (0..KINDS.len()).prop_map(|kind| Step::Exclude { kind }),
-        1 => (any::<bool>(), any::<bool>()).prop_map(|(labels, second)| Step::Declare { labels, second }),
+        1 => (0..LOOKS.len(), any::<bool>()).prop_map(|(look, second)| Step::Declare { look, second }),
         4 => events::sayings().prop_map(Step::Say),
         1 => (0..events::EVENTS).prop_map(|event| Step::Forget { event }),
     ];
@@ -99,31 +125,55 @@ fn watch(kind: usize) -> WatchKey {
     WatchKey { cluster: "one".into(), kind, namespace: String::new() }
 }
 
+/// The namespace of an object; the last two are in none.
+fn namespace(n: usize) -> &'static str {
+    if n < OBJECTS - 2 { "shop" } else { "" }
+}
+
 fn uid(n: usize, incarnation: usize) -> String {
     format!("uid-{n}-{incarnation}")
 }
 
 fn observed(step: &Step, version: usize) -> Observed {
-    let Step::Apply { n, owner, labelled, health, incarnation } = step else { panic!("{step:?}") };
+    let Step::Apply { n, owner, carries, health, incarnation } = step else { panic!("{step:?}") };
     let owners: Vec<_> = owner
         .iter()
         .map(|o| serde_json::json!({"kind": KINDS[o % 3], "name": format!("o{o}"), "uid": uid(*o, 0)}))
         .collect();
-    let labels = if *labelled { serde_json::json!({"app": "web"}) } else { serde_json::json!({}) };
+    let (labelled, marked) = (*carries != Carries::Mark, *carries != Carries::Label);
+    let one = |has: bool, name: &str, value: &str| {
+        if has && *carries != Carries::Nothing {
+            serde_json::json!({name: value})
+        } else {
+            serde_json::json!({})
+        }
+    };
+    let (labels, annotations) =
+        (one(labelled, "app", "web"), one(marked, "config.k8s.io/owning-inventory", "shop-1"));
     let mut body = serde_json::json!({
         "apiVersion": "v1", "kind": KINDS[n % 3],
-        "metadata": {"name": format!("o{n}"), "uid": uid(*n, *incarnation), "labels": labels, "ownerReferences": owners},
+        "metadata": {"name": format!("o{n}"), "namespace": namespace(*n), "uid": uid(*n, *incarnation),
+            "labels": labels, "annotations": annotations, "ownerReferences": owners},
     });
     body.as_object_mut().unwrap().extend(judged_fields(*health));
-    Observed::Applied(observation("shop", &format!("o{n}"), &uid(*n, *incarnation), version as u64, &body))
+    Observed::Applied(observation(
+        namespace(*n),
+        &format!("o{n}"),
+        &uid(*n, *incarnation),
+        version as u64,
+        &body,
+    ))
 }
 
-fn environment(name: &str, labels: bool) -> CatalogFact {
-    let labels = if labels { BTreeMap::from([("app".into(), "web".into())]) } else { BTreeMap::new() };
+fn environment(name: &str, look: usize) -> CatalogFact {
+    let (namespace, labelled, marked) = LOOKS[look % LOOKS.len()];
+    let labels = if labelled { BTreeMap::from([("app".into(), "web".into())]) } else { BTreeMap::new() };
+    let inventory = marked.then(|| Inventory::CliUtils("shop-1".into()));
     let target = TargetSpec {
         cluster: "one".into(),
-        namespace: "shop".into(),
+        namespace: namespace.into(),
         labels: Some(labels),
+        inventory,
         ..TargetSpec::default()
     };
     CatalogFact::from(EnvironmentSpec {
@@ -153,7 +203,7 @@ async fn play(appender: &Appender, steps: &[Step]) {
             }
             Step::Delete { n } => {
                 let gone = |incarnation| Observed::Deleted {
-                    namespace: "shop".into(),
+                    namespace: namespace(*n).into(),
                     name: format!("o{n}"),
                     uid: Uid::new(uid(*n, incarnation)),
                     resource_version: ResourceVersion::new(version.to_string()),
@@ -165,8 +215,8 @@ async fn play(appender: &Appender, steps: &[Step]) {
                     epochs[kind] = appender.begin(Begin::new(&watch(kind), true)).await.unwrap().epoch;
                     let apply = |n: &usize| {
                         let n = *n;
-                        let step =
-                            Step::Apply { n, owner: None, labelled: true, health: n % 7, incarnation: 0 };
+                        let carries = Carries::Both;
+                        let step = Step::Apply { n, owner: None, carries, health: n % 7, incarnation: 0 };
                         observed(&step, version)
                     };
                     let seen = kept.iter().filter(|n| *n % 3 == kind).map(apply).collect();
@@ -192,10 +242,10 @@ async fn play(appender: &Appender, steps: &[Step]) {
             Step::Gap { kind } => mark(appender, *kind, CoverageState::Gap).await,
             Step::Watch { kind } => mark(appender, *kind, CoverageState::Watched).await,
             Step::Exclude { kind } => mark(appender, *kind, CoverageState::Excluded).await,
-            Step::Declare { labels, second } => {
+            Step::Declare { look, second } => {
                 let cluster = ClusterSpec { name: "one".into(), region: "eu".into() };
-                let mut facts = vec![environment("one", *labels), CatalogFact::Cluster(cluster)];
-                facts.extend(second.then(|| environment("two", !labels)));
+                let mut facts = vec![environment("one", *look), CatalogFact::Cluster(cluster)];
+                facts.extend(second.then(|| environment("two", look + 2)));
                 appender.declare(Source::Config, facts).await.unwrap();
             }
         }
@@ -289,12 +339,12 @@ async fn told(queries: &Queries, offset: Offset, name: &str) -> Option<Told> {
 /// A circle of two, of which one matches; then it no longer does.
 #[test]
 fn a_circle_of_owners_ends_with_its_last_match() {
-    let apply =
-        |n, owner, labelled| Step::Apply { n, owner: Some(owner), labelled, health: 0, incarnation: 0 };
+    use Carries::{Label, Nothing};
+    let apply = |n, owner, carries| Step::Apply { n, owner: Some(owner), carries, health: 0, incarnation: 0 };
     let dir = tempfile::tempdir().unwrap();
-    let declare = Step::Declare { labels: true, second: false };
-    let below = apply(2, 1, false);
-    record(dir.path(), &[declare, apply(0, 1, true), apply(1, 0, false), below, apply(0, 1, false)]);
+    let declare = Step::Declare { look: 1, second: false };
+    let below = apply(2, 1, Nothing);
+    record(dir.path(), &[declare, apply(0, 1, Label), apply(1, 0, Nothing), below, apply(0, 1, Nothing)]);
     project_in_bites(dir.path());
     let queries = testing::queries(dir.path(), Arc::new(SystemClock));
     let members = |offset: u64| {
@@ -308,8 +358,8 @@ fn a_circle_of_owners_ends_with_its_last_match() {
 #[test]
 fn a_gap_makes_unknown_and_what_was_known_goes_on_after_it() {
     let dir = tempfile::tempdir().unwrap();
-    let declare = Step::Declare { labels: true, second: false };
-    let apply = Step::Apply { n: 0, owner: None, labelled: true, health: 0, incarnation: 0 };
+    let declare = Step::Declare { look: 1, second: false };
+    let apply = Step::Apply { n: 0, owner: None, carries: Carries::Label, health: 0, incarnation: 0 };
     record(dir.path(), &[declare, apply, Step::Gap { kind: 0 }, Step::Watch { kind: 0 }]);
     project_in_bites(dir.path());
     let queries = testing::queries(dir.path(), Arc::new(SystemClock));
@@ -328,7 +378,7 @@ fn a_gap_makes_unknown_and_what_was_known_goes_on_after_it() {
 
 #[test]
 fn a_view_of_another_log_is_told_and_built_anew() {
-    let apply = |n| Step::Apply { n, owner: None, labelled: true, health: 0, incarnation: 0 };
+    let apply = |n| Step::Apply { n, owner: None, carries: Carries::Label, health: 0, incarnation: 0 };
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     record(one.path(), &[apply(0)]);
     record(two.path(), &[apply(1), apply(2)]);

@@ -6,7 +6,7 @@ use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, sees};
 use super::types::{Agent, Answer, Page, PageMetadata};
-use super::{PageRequest, Queries, Question, QueryError, Result};
+use super::{PageRequest, Queries, QueryError, Question, Result};
 use crate::model::{AgentId, At, EnvironmentId};
 
 /// The most environments that are told of one agent.
@@ -51,7 +51,12 @@ fn from_row(row: &Row<'_>, whole: bool) -> rusqlite::Result<Agent> {
 }
 
 /// The environments that an agent serves.
-fn environments(view: &Connection, moment: &Moment, scope: &Sight, agent: &Agent) -> Result<Vec<EnvironmentId>> {
+fn environments(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    agent: &Agent,
+) -> Result<Vec<EnvironmentId>> {
     let sql = concat!(
         "SELECT e.name_id FROM environment e, json_each(e.agents) used
         WHERE used.value = :agent AND e.from_offset <= :at AND e.to_offset > :at AND ",

@@ -15,9 +15,12 @@ pub(super) fn list(
     scope: &Sight,
     start: &Start,
 ) -> Result<Page<Cluster>> {
+    // The configured region goes before the one on which the Nodes agree.
     // A watch of all namespaces is let through before the scope's targets are looked through for it.
     let sql = concat!(
-        "SELECT c.name, s.region,
+        "SELECT c.name,
+            CASE WHEN s.region <> '' THEN s.region ELSE coalesce((SELECT n.region FROM cluster_region n
+             WHERE n.cluster_id = c.id AND n.from_offset <= :at AND n.to_offset > :at), '') END,
             (SELECT count(DISTINCT g.kind_id) FROM coverage g JOIN kind k ON k.id = g.kind_id
              WHERE g.cluster_id = c.id AND g.state = 0 AND k.kind <> '' AND g.from_offset <= :at AND g.to_offset > :at
                AND (g.namespace = '' OR ",

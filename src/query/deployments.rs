@@ -6,7 +6,7 @@ use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, one_of, sees};
 use super::types::{Answer, Deployment, Page, PageMetadata};
-use super::{PageRequest, Queries, Question, QueryError, Result, environments};
+use super::{PageRequest, Queries, QueryError, Question, Result, environments};
 use crate::model::{At, DeploymentId, DeploymentStatus, EnvironmentId, Timestamp};
 
 /// Which deployments a list holds.

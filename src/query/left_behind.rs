@@ -15,9 +15,9 @@ fn last_in_use(view: &Connection, number: i64, at: Offset) -> Result<Option<(Off
         WHERE id = :id AND from_offset <= :at AND to_offset <= :at AND state <> 'stopped' AND to_offset > from_offset
         ORDER BY from_offset DESC LIMIT 1";
     let params = named_params! { ":id": number, ":at": at.as_i64() };
-    let row = view.prepare_cached(sql)?.query_row(params, |row| {
-        Ok((Offset::from_i64(row.get(0)?), environments::json(row, 1)?))
-    });
+    let row = view
+        .prepare_cached(sql)?
+        .query_row(params, |row| Ok((Offset::from_i64(row.get(0)?), environments::json(row, 1)?)));
     Ok(row.optional()?)
 }
 
@@ -61,12 +61,16 @@ fn kubectl(left: &LeftNamespace, targets: &[Target]) -> String {
     }
     let selector: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let selector = quoted(&selector.join(","));
-    format!("kubectl --context {context} --namespace {namespace} delete all,configmap,secret,ingress,pvc -l {selector}")
+    format!(
+        "kubectl --context {context} --namespace {namespace} delete all,configmap,secret,ingress,pvc -l {selector}"
+    )
 }
 
 /// A word as a shell takes it for one.
 fn quoted(word: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'/' | b'=' | b',' | b':' | b'@');
+    let plain = |b: u8| {
+        b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'/' | b'=' | b',' | b':' | b'@')
+    };
     if !word.is_empty() && word.bytes().all(plain) {
         return word.to_owned();
     }
@@ -102,12 +106,7 @@ impl Queries {
     ///
     /// # Errors
     /// [`super::QueryError::NotFound`] when it was not declared at that moment.
-    pub async fn left_behind(
-        &self,
-        scope: &Scope,
-        at: At,
-        id: &EnvironmentId,
-    ) -> Result<Answer<LeftBehind>> {
+    pub async fn left_behind(&self, scope: &Scope, at: At, id: &EnvironmentId) -> Result<Answer<LeftBehind>> {
         let id = id.clone();
         let answer = move |q: Question<'_>| get(q.view, q.log, &q.moment, q.scope, &id);
         self.ask(scope, at, "left_behind", &(), &PageRequest::default(), answer).await

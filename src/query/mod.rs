@@ -35,10 +35,11 @@ pub use events::EventFilter;
 pub use filters::{EnvironmentFilter, GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
 pub use scope::Scope;
 pub use types::{
-    Access, Agent, Answer, Below, Cluster, Collapse, Coverage, Deployment, Edge, Environment, EnvironmentHealth,
-    EnvironmentWarning, FarEnd, FoldedEvent, Gap, Graph, GraphNode, Group, HealthHistory, HealthInterval,
-    HealthTime, KindBelow, LastChange, LeftBehind, LeftNamespace, MissingEnd, Page, PageMetadata, Project, Resource, ResourceDetail,
-    ResourceEdge, Snapshot, Version, VersionChange, WatchCoverage, WatchGap, Why, WhyPath,
+    Access, Agent, Answer, Below, Cluster, Collapse, Coverage, Deployment, Edge, Environment,
+    EnvironmentHealth, EnvironmentWarning, FarEnd, FoldedEvent, Gap, Graph, GraphNode, Group, HealthHistory,
+    HealthInterval, HealthTime, KindBelow, LastChange, LeftBehind, LeftNamespace, MissingEnd, Page,
+    PageMetadata, Project, Resource, ResourceDetail, ResourceEdge, Snapshot, Version, VersionChange,
+    WatchCoverage, WatchGap, Why, WhyPath,
 };
 
 use std::fmt::Debug;

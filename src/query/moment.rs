@@ -135,7 +135,8 @@ pub(super) fn gaps(
           AND (:cluster IS NULL OR c.name = :cluster)
           AND (:environment IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
               WHERE e.id = :environment AND e.from_offset <= :at AND e.to_offset > :at
-                AND t.value ->> '$.cluster' = c.name AND g.namespace IN ('', t.value ->> '$.namespace')
+                AND t.value ->> '$.cluster' = c.name
+                AND (g.namespace IN ('', t.value ->> '$.namespace') OR t.value ->> '$.namespace' = '')
                 AND (g.namespace <> '' OR NOT EXISTS (SELECT 1 FROM coverage w WHERE w.kind_id = g.kind_id
                     AND w.namespace = t.value ->> '$.namespace' AND w.state = 0
                     AND w.from_offset <= :at AND w.to_offset > :at))))

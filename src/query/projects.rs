@@ -6,7 +6,7 @@ use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight};
 use super::types::{Answer, Page, PageMetadata, Project};
-use super::{PageRequest, Queries, Question, QueryError, Result, environments};
+use super::{PageRequest, Queries, QueryError, Question, Result, environments};
 use crate::model::At;
 
 macro_rules! select_projects {
@@ -44,8 +44,7 @@ fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Res
 
 fn get(view: &Connection, moment: &Moment, scope: &Sight, path: &str) -> Result<Answer<Project>> {
     let mut statement = view.prepare_cached(select_projects!("AND p.path = :path"))?;
-    let params =
-        named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":path": path };
+    let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":path": path };
     let found = statement.query_row(params, from_row).optional()?;
     let value = found.ok_or_else(|| QueryError::NotFound { what: "project", id: path.to_owned() })?;
     Ok(Answer { value, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })

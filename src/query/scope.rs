@@ -119,13 +119,13 @@ pub(super) use reads;
 /// SQL that holds where `:scope` looks, at `:at`: at a cluster `c` or, as `looked_at!(namespace)`, at what a row of
 /// coverage `g` tells of it, which is the scope's where it speaks of all namespaces or of one that the scope looks at.
 ///
-/// A scope looks where the targets of its projects' environments are.
+/// A scope looks where the targets of its projects' environments are: into all namespaces, where a target names none.
 macro_rules! looked_at {
     (cluster) => {
         looked_at!(@ "")
     };
     (namespace) => {
-        looked_at!(@ " AND g.namespace IN ('', t.value ->> '$.namespace')")
+        looked_at!(@ " AND (g.namespace IN ('', t.value ->> '$.namespace') OR t.value ->> '$.namespace' = '')")
     };
     (@ $narrower:literal) => {
         concat!(

@@ -11,9 +11,9 @@ pub use health::{HealthHistory, HealthInterval, HealthTime};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    AgentId, ChangedBy, CoverageState, DeclaredBy, DeletionCause, DeploymentSpec, EnvironmentId, EnvironmentSettings,
-    EnvironmentState, Health, HealthCounts, Labels, Offset, ResourceKey, ResourceVersion, Source, Target, Tier,
-    Timestamp, Uid, WatchKey,
+    AgentId, ChangedBy, CoverageState, DeclaredBy, DeletionCause, DeploymentSpec, EnvironmentId,
+    EnvironmentSettings, EnvironmentState, Health, HealthCounts, Labels, Offset, ResourceKey,
+    ResourceVersion, Source, Target, Tier, Timestamp, Uid, WatchKey,
 };
 
 /// The moment an answer holds for, and how much of it was being watched.

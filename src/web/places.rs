@@ -10,7 +10,7 @@ use crate::present::visible;
 pub(super) struct Place {
     pub(super) namespace: String,
     pub(super) clusters: String,
-    /// Labels that its resources carry, as `key=value`; empty for all of the namespace.
+    /// Labels that its resources carry, as `key=value`, and the inventory they are in; empty for all of the namespace.
     pub(super) labels: String,
 }
 
@@ -18,8 +18,10 @@ pub(super) struct Place {
 pub(super) fn places(targets: &[Target]) -> Vec<Place> {
     let mut clusters: BTreeMap<(&str, String), BTreeSet<&str>> = BTreeMap::new();
     for target in targets {
-        let labels: Vec<_> = target.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let place = (target.namespace.as_str(), labels.join(", "));
+        let labels = target.labels.iter().map(|(key, value)| format!("{key}={value}"));
+        let carried: Vec<_> = labels.chain(target.inventory.as_ref().map(ToString::to_string)).collect();
+        let namespace = if target.namespace.is_empty() { "all namespaces" } else { &target.namespace };
+        let place = (namespace, carried.join(", "));
         clusters.entry(place).or_default().insert(&target.cluster);
     }
     let shown = |text: &str| visible(text).into_owned();
@@ -36,12 +38,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_inventory_stands_where_labels_do() {
+        let target = Target {
+            cluster: "eu".into(),
+            inventory: "argocd:shop".parse().ok(),
+            labels: [("app".to_owned(), "web".to_owned())].into(),
+            ..Target::default()
+        };
+        let expected = Place {
+            namespace: "all namespaces".into(),
+            clusters: "eu".into(),
+            labels: "app=web, argocd:shop".into(),
+        };
+        assert_eq!(places(&[target]), [expected]);
+    }
+
+    #[test]
     fn a_namespace_is_said_once_for_all_its_clusters() {
         let target = |cluster: &str, namespace: &str| Target {
             cluster: cluster.into(),
             namespace: namespace.into(),
             labels: Default::default(),
             agent: None,
+            inventory: None,
         };
         let found = places(&[target("us", "shop"), target("eu", "shop"), target("eu", "web")]);
         let told: Vec<_> = found.iter().map(|place| (&*place.namespace, &*place.clusters)).collect();

@@ -8,6 +8,7 @@ mod control_plane;
 mod doctor;
 mod faults;
 mod fleet;
+mod gitops;
 mod graph;
 mod hostile;
 mod random;

@@ -245,6 +245,7 @@ fn environments_have_the_documented_shape() {
     let mut unknown = environment("shop/web", "", Some(Health::Unknown));
     unknown.health.last_known = Some(Health::Healthy);
     unknown.targets[0].labels.insert("app".into(), "web".into());
+    unknown.targets[0].inventory = "argocd:shop".parse().ok();
     let bare = environment("shop/db", "eu", None);
     holds("EnvironmentPage", &page(vec![unknown.clone(), bare.clone()]));
     holds("EnvironmentPage", &empty::<crate::query::Environment>());

@@ -63,5 +63,12 @@ pub(crate) fn state(ready: bool) -> ApiState {
     status.set_usable(true);
     let queries = Queries::new(data.path(), 2, status, Arc::new(SystemClock));
     let (readiness, metrics) = (Arc::new(Ready(ready)), Arc::new(Uncounted));
-    ApiState { queries, readiness, metrics, clock: Arc::new(SystemClock), access: local(), catalog: catalog.clone() }
+    ApiState {
+        queries,
+        readiness,
+        metrics,
+        clock: Arc::new(SystemClock),
+        access: local(),
+        catalog: catalog.clone(),
+    }
 }

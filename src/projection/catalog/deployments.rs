@@ -4,8 +4,8 @@ use rusqlite::params;
 use rusqlite::types::Value;
 
 use super::super::context::Apply;
-use super::{environments, viewers};
 use super::rows::{self, Table, json, text};
+use super::{environments, viewers};
 use crate::model::{DeploymentSpec, DeploymentStatus};
 
 const DEPLOYMENT: Table = Table {

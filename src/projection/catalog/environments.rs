@@ -94,7 +94,7 @@ pub(super) fn settle(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<()> {
 }
 
 /// Gathers what is declared of an environment; none where nothing is.
-fn resolved(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<Resolved>> {
+fn resolved(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<Option<Resolved>> {
     let fact = fact(at, id)?;
     let declarations = declarations::of_environment(at, id)?;
     let (spec, source) = match (fact, declarations.first()) {

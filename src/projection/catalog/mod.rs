@@ -15,6 +15,8 @@ mod rows;
 mod targets;
 mod viewers;
 
+pub(super) use clusters::moved as cluster_moved;
+
 use super::context::Apply;
 use crate::model::{CatalogFact, CatalogKind, EnvironmentId, Source};
 

@@ -4,8 +4,8 @@ use rusqlite::{OptionalExtension, params};
 
 use super::super::OPEN;
 use super::super::context::Apply;
-use super::{environments, viewers};
 use super::rows::{self, Table, json, number, text};
+use super::{environments, viewers};
 use crate::model::{Labels, ProjectSpec, Source};
 
 const PROJECT: Table =

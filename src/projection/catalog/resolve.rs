@@ -6,7 +6,9 @@ use super::super::context::Apply;
 use super::declarations::Declaration;
 use super::deployments::Deployed;
 use super::{agents, clusters};
-use crate::model::{DeclaredBy, EnvironmentSpec, EnvironmentState, Labels, Source, Target, TargetSpec};
+use crate::model::{
+    DeclaredBy, EnvironmentSpec, EnvironmentState, Inventory, Labels, Source, Target, TargetSpec,
+};
 
 /// A label by which an environment tells its region.
 const REGION_LABELS: [&str; 2] = ["region", "topology.kubernetes.io/region"];
@@ -41,7 +43,7 @@ pub(super) struct Resolved {
 
 /// Resolves an environment: where it looks by its own word or, without one, where the last deployment that ended well
 /// went or, before any did, where its settings say; and besides, where resources of clusters declare it.
-pub(super) fn resolve(at: &Apply<'_>, facts: Facts) -> rusqlite::Result<Resolved> {
+pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Resolved> {
     let places = places(&facts);
     let default = default_labels(facts.project_number, &facts.spec.slug);
     let depends_on =
@@ -53,8 +55,11 @@ pub(super) fn resolve(at: &Apply<'_>, facts: Facts) -> rusqlite::Result<Resolved
             None => place.cluster,
         };
         if !cluster.is_empty() {
-            let labels = place.labels.unwrap_or_else(|| default.clone());
-            targets.push(Target { cluster, namespace: place.namespace, labels, agent: place.agent });
+            // The mark says whose a resource is; what a GitOps tool deploys need not carry GitLab's labels.
+            let marked = place.inventory.is_some();
+            let labels = place.labels.unwrap_or_else(|| if marked { Labels::new() } else { default.clone() });
+            let TargetSpec { agent, namespace, inventory, .. } = place;
+            targets.push(Target { cluster, namespace, labels, inventory, agent });
         }
     }
     let mut labels = facts.project_labels;
@@ -94,7 +99,10 @@ fn places(facts: &Facts) -> Vec<TargetSpec> {
     let settings = &spec.settings;
     let set = || {
         let (agent, namespace) = (settings.cluster_agent.clone()?, settings.kubernetes_namespace.clone());
-        Some(TargetSpec { agent: Some(agent), namespace, ..TargetSpec::default() })
+        let within = Some(namespace.as_str()).filter(|namespace| !namespace.is_empty());
+        let inventory = Inventory::from_flux_path(&settings.flux_resource_path, within).ok();
+        let somewhere = inventory.is_some() || within.is_some();
+        somewhere.then(|| TargetSpec { agent: Some(agent), namespace, inventory, ..TargetSpec::default() })
     };
     let mut places = match spec.targets.as_slice() {
         [] => deployed().or_else(set).into_iter().collect(),
@@ -103,9 +111,9 @@ fn places(facts: &Facts) -> Vec<TargetSpec> {
     // What a cluster declares is a namespace that it reserves, whole.
     places.extend(declarations.iter().map(|declaration| TargetSpec {
         cluster: declaration.origin.cluster.clone(),
-        agent: None,
         namespace: declaration.namespace.clone(),
         labels: Some(BTreeMap::new()),
+        ..TargetSpec::default()
     }));
     places
 }
@@ -122,7 +130,7 @@ fn default_labels(project: Option<i64>, slug: &str) -> Labels {
 
 /// The environment's own word, else its name's, else that of its clusters where they agree.
 fn region(
-    at: &Apply<'_>,
+    at: &mut Apply<'_>,
     spec: &EnvironmentSpec,
     labels: &Labels,
     targets: &[Target],

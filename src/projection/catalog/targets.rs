@@ -15,22 +15,27 @@ pub(super) fn exchange(at: &mut Apply<'_>, id: i64, targets: &[Target]) -> rusql
             at.ids.cluster(at.connection, &target.cluster)?,
             target.namespace.clone(),
             target.labels.clone(),
+            target.inventory.as_ref().map(ToString::to_string).unwrap_or_default(),
         ));
     }
     if held(at, id)? == wanted {
         return Ok(());
     }
     at.connection.prepare_cached("DELETE FROM target WHERE environment_id = ?1")?.execute([id])?;
-    let sql = "INSERT INTO target (environment_id, position, cluster_id, namespace, labels)
-        VALUES (?1, ?2, ?3, ?4, ?5)";
-    for (position, (cluster, namespace, labels)) in (0_i64..).zip(&wanted) {
+    let sql = "INSERT INTO target (environment_id, position, cluster_id, namespace, labels, inventory)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    for (position, (cluster, namespace, labels, inventory)) in (0_i64..).zip(&wanted) {
         let labels = serde_json::json!(labels).to_string();
-        at.connection.prepare_cached(sql)?.execute(params![id, position, cluster, namespace, labels])?;
+        let row = params![id, position, cluster, namespace, labels, inventory];
+        at.connection.prepare_cached(sql)?.execute(row)?;
     }
     let concerned: Vec<ResourceId> = {
         let sql = "SELECT resource_id FROM membership WHERE environment_id = ?1 AND to_offset = ?2
             UNION SELECT r.id FROM target t
             JOIN resource r ON r.cluster_id = t.cluster_id AND r.namespace = t.namespace
+            WHERE t.environment_id = ?1 AND t.inventory = '' AND t.namespace <> ''
+            UNION SELECT i.resource_id FROM target t
+            JOIN inventory_mark i ON i.cluster_id = t.cluster_id AND i.mark = t.inventory
             WHERE t.environment_id = ?1";
         let mut statement = at.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params![id, OPEN], |row| row.get(0).map(ResourceId))?;
@@ -39,12 +44,12 @@ pub(super) fn exchange(at: &mut Apply<'_>, id: i64, targets: &[Target]) -> rusql
     membership::settle_all(at, concerned)
 }
 
-fn held(at: &Apply<'_>, id: i64) -> rusqlite::Result<Vec<(i64, String, Labels)>> {
-    let sql = "SELECT cluster_id, namespace, labels FROM target WHERE environment_id = ?1 ORDER BY position";
+fn held(at: &Apply<'_>, id: i64) -> rusqlite::Result<Vec<(i64, String, Labels, String)>> {
+    let sql = "SELECT cluster_id, namespace, labels, inventory FROM target WHERE environment_id = ?1 ORDER BY position";
     let mut statement = at.connection.prepare_cached(sql)?;
     let rows = statement.query_map([id], |row| {
         let labels: String = row.get(2)?;
-        Ok((row.get(0)?, row.get(1)?, from_json(&labels)?))
+        Ok((row.get(0)?, row.get(1)?, from_json(&labels)?, row.get(3)?))
     })?;
     rows.collect()
 }

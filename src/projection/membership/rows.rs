@@ -1,5 +1,7 @@
 //! The rows of membership, and the counts that follow them.
 
+use std::collections::BTreeSet;
+
 use rusqlite::params;
 
 use super::super::context::Apply;
@@ -56,17 +58,42 @@ pub(super) fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belonging
     Ok(held)
 }
 
+/// SQL for the environments of which a target, found for the resource `r` by some of its columns, matches it: when
+/// none of the target's labels is missing from the resource.
+macro_rules! matching {
+    ($found:literal) => {
+        concat!(
+            "SELECT t.environment_id FROM resource r ",
+            $found,
+            " WHERE r.id = ?1 AND NOT EXISTS (
+                SELECT 1 FROM json_each(t.labels) wanted
+                WHERE (SELECT value FROM json_each(r.labels) WHERE key = wanted.key) IS NOT wanted.value)"
+        )
+    };
+}
+
+/// By its namespace; what is in none is found by an inventory only.
+const BY_PLACE: &str = matching!(
+    "JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = '' AND t.namespace = r.namespace AND t.namespace <> ''"
+);
+
+/// By its marks, and in the target's namespace if that has one.
+const BY_MARK: &str = matching!(
+    "JOIN inventory_mark i ON i.resource_id = r.id
+    JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = i.mark AND t.namespace IN ('', r.namespace)"
+);
+
 /// Environments of which a target matches a resource.
-pub(super) fn matching(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<i64>> {
-    // A target matches when none of its labels is missing from the resource.
-    let sql = "SELECT DISTINCT t.environment_id FROM resource r
-        JOIN target t ON t.cluster_id = r.cluster_id AND t.namespace = r.namespace
-        WHERE r.id = ?1 AND NOT EXISTS (
-            SELECT 1 FROM json_each(t.labels) wanted
-            WHERE (SELECT value FROM json_each(r.labels) WHERE key = wanted.key) IS NOT wanted.value)";
-    let mut statement = at.connection.prepare_cached(sql)?;
-    let rows = statement.query_map([id.0], |row| row.get(0))?;
-    rows.collect()
+pub(super) fn matching(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<i64>> {
+    let mut found = BTreeSet::new();
+    for sql in [BY_PLACE, BY_MARK] {
+        let mut statement = at.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([id.0], |row| row.get(0))?;
+        for environment in rows {
+            found.insert(environment?);
+        }
+    }
+    Ok(found)
 }
 
 /// Puts what a resource is to belong to in the place of what it belonged to.

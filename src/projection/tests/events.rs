@@ -54,7 +54,7 @@ pub(super) fn observed(said: &Saying, version: usize) -> Observed {
     // Nodes, for one, have their name for a uid.
     let about = if said.by_name { format!("o{}", said.n) } else { uid(said.n, said.incarnation) };
     let object = json!({
-        "apiVersion": "v1", "kind": KINDS[said.n % 3], "namespace": "shop", "name": format!("o{}", said.n), "uid": about,
+        "apiVersion": "v1", "kind": KINDS[said.n % 3], "namespace": super::namespace(said.n), "name": format!("o{}", said.n), "uid": about,
     });
     let last = format!("2026-11-20T12:{:02}:00Z", said.minute);
     let note = format!("note {}", said.note);
@@ -218,7 +218,7 @@ fn counts_add_up_over_objects_doors_and_notes() {
     let say = |event, door, note, count, minute| {
         Say(Saying { event, door, n: 0, incarnation: 0, by_name: false, note, count, minute })
     };
-    let object = || Apply { n: 0, owner: None, labelled: true, health: 0, incarnation: 0 };
+    let object = || Apply { n: 0, owner: None, carries: super::Carries::Label, health: 0, incarnation: 0 };
     let told = |expected: &[(&str, u64)]| -> Vec<_> {
         expected.iter().map(|(note, count)| ((*note).to_owned(), *count)).collect()
     };

@@ -41,11 +41,12 @@ impl World {
     /// What matches the target, and whatever hangs below it.
     pub(super) fn members(&self, target: &TargetSpec) -> BTreeSet<String> {
         let matches = |object: &serde_json::Value| {
-            target
-                .labels
-                .iter()
-                .flatten()
-                .all(|(name, value)| object["metadata"]["labels"][name] == value.as_str())
+            let labelled =
+                |(name, value): (&String, &String)| object["metadata"]["labels"][name] == value.as_str();
+            let here =
+                target.namespace.is_empty() || object["metadata"]["namespace"] == target.namespace.as_str();
+            here && target.labels.iter().flatten().all(labelled)
+                && target.inventory.as_ref().is_none_or(|id| marked(object, id))
         };
         let objects = || self.objects.values().map(|(_, object, _)| object);
         let mut members: BTreeSet<String> = objects().filter(|object| matches(object)).map(uid_of).collect();
@@ -58,6 +59,12 @@ impl World {
             members.extend(more);
         }
     }
+}
+
+/// Whether an object carries the one mark that these tests give.
+fn marked(object: &serde_json::Value, inventory: &Inventory) -> bool {
+    let mark = &object["metadata"]["annotations"]["config.k8s.io/owning-inventory"];
+    mark.as_str().is_some_and(|id| *inventory == Inventory::CliUtils(id.to_owned()))
 }
 
 pub(super) fn uid_of(object: &serde_json::Value) -> String {

@@ -90,7 +90,7 @@ fn body(object: usize, variant: usize, incarnation: usize) -> Value {
 }
 
 async fn play_all(appender: Appender, all: Vec<Happens>) {
-    appender.declare(Source::Config, vec![environment("all", false)]).await.unwrap();
+    appender.declare(Source::Config, vec![environment("all", 0)]).await.unwrap();
     for (version, happens) in all.iter().enumerate() {
         let (object, observed) = match happens {
             Happens::Applied { object, variant, incarnation } => {

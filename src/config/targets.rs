@@ -1,0 +1,134 @@
+//! The part of the file about where an environment's resources are found.
+
+use serde_saphyr::{Location, Spanned};
+
+use super::ClusterConfig;
+use super::check::Check;
+use super::file::{self, Environment};
+use crate::mistake::closest;
+use crate::model::{Inventory, InventoryError, TargetSpec};
+
+impl Check {
+    /// The environment's targets.
+    pub(super) fn targets(
+        &mut self,
+        environment: &Environment,
+        clusters: &[ClusterConfig],
+    ) -> Vec<TargetSpec> {
+        let at = environment.name.referenced;
+        let own = environment.own_target();
+        match (&own, &environment.namespace) {
+            (None, None) if environment.targets.is_empty() => {
+                let message = "an environment needs a `cluster` and a `namespace`, or `targets`";
+                self.say(at, "missing_key", message).hint =
+                    Some("with an `inventory` the `namespace` may be left out".to_owned());
+            }
+            (None, Some(_)) => _ = self.say(at, "missing_key", "the key `cluster` is missing"),
+            _ => {}
+        }
+        if own.is_none() {
+            self.nowhere(environment);
+        }
+        let mut targets = Vec::new();
+        let written = own.iter().map(|target| (target, at));
+        let more = environment.targets.iter().map(|target| (target, target.cluster.referenced));
+        for (target, at) in written.chain(more) {
+            targets.push(self.target(target, at, clusters));
+        }
+        targets
+    }
+
+    /// Keys of an environment that speak of its own cluster, where it names none.
+    fn nowhere(&mut self, environment: &Environment) {
+        let keys = [
+            ("labels", environment.labels.as_ref().map(|_| environment.name.referenced)),
+            ("inventory", environment.inventory.as_ref().map(|written| written.referenced)),
+            ("flux_resource_path", environment.flux_resource_path.as_ref().map(|written| written.referenced)),
+        ];
+        for (key, at) in keys.into_iter().filter_map(|(key, at)| Some((key, at?))) {
+            let (speak, own) = if key == "labels" { ("speak", "labels") } else { ("speaks", key) };
+            self.say(at, "conflict", format!("`{key}` {speak} of nothing here")).hint =
+                Some(format!("give each of the `targets` its own `{own}`"));
+        }
+    }
+
+    /// A target; `at` is what stands for it where a key is missing.
+    fn target(&mut self, written: &file::Target, at: Location, clusters: &[ClusterConfig]) -> TargetSpec {
+        self.known_cluster(&written.cluster, clusters);
+        let inventory = self.inventory(written);
+        let marked = written.inventory.is_some() || written.flux_resource_path.is_some();
+        match &written.namespace {
+            Some(namespace) => {
+                self.namespace(namespace);
+                self.watched_namespace(&written.cluster, namespace, clusters);
+            }
+            None if marked => {}
+            None => {
+                self.say(at, "missing_key", "the key `namespace` is missing").hint =
+                    Some("only what has an `inventory` is found without one".to_owned());
+            }
+        }
+        TargetSpec {
+            cluster: written.cluster.value.clone(),
+            namespace: written
+                .namespace
+                .as_ref()
+                .map(|namespace| namespace.value.clone())
+                .unwrap_or_default(),
+            labels: written.labels.clone(),
+            inventory,
+            ..TargetSpec::default()
+        }
+    }
+
+    fn inventory(&mut self, written: &file::Target) -> Option<Inventory> {
+        if let (Some(inventory), Some(_)) = (&written.inventory, &written.flux_resource_path) {
+            let message = "`inventory` and `flux_resource_path` both say whose the resources are";
+            self.say(inventory.referenced, "conflict", message).hint = Some("keep one of them".to_owned());
+        }
+        let namespace = written.namespace.as_ref().map(|namespace| namespace.value.as_str());
+        let mut read = |text: &Spanned<String>, code, outcome: Result<Inventory, InventoryError>| {
+            let told = |error: InventoryError| {
+                self.say(text.referenced, code, error.message).hint = Some(error.hint);
+            };
+            outcome.map_err(told).ok()
+        };
+        if let Some(text) = &written.inventory {
+            return read(text, "bad_inventory", text.value.parse());
+        }
+        let text = written.flux_resource_path.as_ref()?;
+        read(text, "bad_flux_resource_path", Inventory::from_flux_path(&text.value, namespace))
+    }
+
+    fn watched_namespace(
+        &mut self,
+        cluster: &Spanned<String>,
+        namespace: &Spanned<String>,
+        clusters: &[ClusterConfig],
+    ) {
+        let cluster = clusters.iter().find(|known| known.name == cluster.value);
+        let Some(cluster) = cluster.filter(|cluster| !cluster.watches(&namespace.value)) else { return };
+        let message =
+            format!("the namespace `{}` of cluster `{}` is not watched", namespace.value, cluster.name);
+        let excluded = cluster.exclude_namespaces.contains(&namespace.value);
+        self.say(namespace.referenced, "unwatched_namespace", message).hint = Some(if excluded {
+            "take it out of the cluster's `exclude_namespaces`".to_owned()
+        } else {
+            "add it to the cluster's `namespaces`".to_owned()
+        });
+    }
+
+    fn known_cluster(&mut self, cluster: &Spanned<String>, clusters: &[ClusterConfig]) {
+        let names: Vec<&str> = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
+        if names.contains(&cluster.value.as_str()) {
+            return;
+        }
+        let hint = match closest(&cluster.value, &names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "declare it under `clusters`".to_owned(),
+            None => format!("the clusters are {}", names.join(", ")),
+        };
+        let message = format!("there is no cluster `{}`", cluster.value);
+        self.say(cluster.referenced, "unknown_cluster", message).hint = Some(hint);
+    }
+}
