@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, params};
 
 use super::context::Apply;
-use super::{edges, inventories, labels, regions, selectors};
+use super::{catalog, edges, inventories, labels, regions, selectors};
 use crate::edges::UNREAD;
 use crate::inventory::marks;
 use crate::model::{Inventory, ResourceId};
@@ -39,6 +39,7 @@ pub(super) fn declare(
     keep(at.connection, id, Some((&labels, source)))?;
     inventories::declare(at, id, &marks)?;
     regions::declare(at, id, object)?;
+    catalog::declare(at, id, object)?;
     let mut relinked = Relinked { owned: edges::declare(at, id, &found)? };
     relinked.owned.extend(selectors::declare(at, id, &found)?);
     if relabelled {
@@ -88,6 +89,7 @@ pub(super) fn withdraw(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<R
     keep(at.connection, id, None)?;
     inventories::declare(at, id, &BTreeSet::new())?;
     regions::declare(at, id, None)?;
+    catalog::declare(at, id, None)?;
     let mut relinked = Relinked { owned: edges::declare(at, id, &[])? };
     relinked.owned.extend(selectors::declare(at, id, &[])?);
     selectors::settle(at, id)?;

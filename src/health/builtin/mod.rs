@@ -11,6 +11,7 @@ mod custom_resource_definition;
 mod daemon_set;
 mod deployment;
 mod gateway;
+mod gitlab_deployment;
 mod ingress;
 mod job;
 mod namespace;
@@ -33,6 +34,7 @@ pub(super) use silent::has_no_health;
 #[cfg(test)]
 use super::tests;
 use super::{Finding, NOT_OBSERVED, Rule, fields};
+use crate::declaration;
 
 /// The rule for a kind, with its name.
 pub(super) fn rule(group: &str, kind: &str) -> Option<(&'static str, Rule)> {
@@ -58,6 +60,9 @@ pub(super) fn rule(group: &str, kind: &str) -> Option<(&'static str, Rule)> {
             ("builtin/CertificateSigningRequest", certificate_signing_request::judge)
         }
         ("gateway.networking.k8s.io" | "gateway.networking.x-k8s.io", kind) => return gateway::rule(kind),
+        (declaration::GROUP, declaration::DEPLOYMENT) => {
+            ("builtin/GitLabDeployment", gitlab_deployment::judge)
+        }
         ("networking.k8s.io", _) => return ingress(group, kind),
         ("policy", "PodDisruptionBudget") => ("builtin/PodDisruptionBudget", pod_disruption_budget::judge),
         ("resource.k8s.io", "ResourceClaim") => ("builtin/ResourceClaim", resource_claim::judge),
