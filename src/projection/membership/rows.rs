@@ -77,10 +77,11 @@ const BY_PLACE: &str = matching!(
     "JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = '' AND t.namespace = r.namespace AND t.namespace <> ''"
 );
 
-/// By its marks, and in the target's namespace if that has one.
+/// By its marks, and in the target's namespace if that has one. The order is said because a resource has few marks, and a
+/// cluster can have thousands of targets.
 const BY_MARK: &str = matching!(
-    "JOIN inventory_mark i ON i.resource_id = r.id
-    JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = i.mark AND t.namespace IN ('', r.namespace)"
+    "CROSS JOIN inventory_mark i ON i.resource_id = r.id
+    CROSS JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = i.mark AND t.namespace IN ('', r.namespace)"
 );
 
 /// Environments of which a target matches a resource.
