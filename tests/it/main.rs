@@ -18,5 +18,6 @@ mod simulation;
 mod spine;
 mod storm;
 mod tidy;
+mod tokens;
 mod topologies;
 mod vanished;
