@@ -1,9 +1,10 @@
 //! The REST API under `/api/v1`, and the server that also carries the pages.
 //!
 //! warp is used thinly: filters match a path and extract the request, one boxed router comes of it, and every
-//! handler returns a finished answer, so that no error ever falls through to another route. Whatever holds
-//! for all answers (names we answer to, panics, security headers) stands in [`guard`], and whatever holds for
-//! connections (timeouts, their number, the end) in [`server`].
+//! handler returns a finished answer, so that no error ever falls through to another route. Who asks is settled by
+//! [`auth`] before anything of a request is read. Whatever holds for all answers (names we answer to, panics,
+//! security headers) stands in [`guard`], and whatever holds for connections (timeouts, their number, the end) in
+//! [`server`].
 
 mod agents;
 pub mod auth;

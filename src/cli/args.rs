@@ -6,13 +6,15 @@ mod read;
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use read::{
     ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,
-    ReadCommand, ServerArgs, TreeArgs, VersionArgs, WhyArgs,
+    ReadCommand, ServerArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
 };
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::model::EnvironmentId;
 
 /// What runs in every environment of an organization's Kubernetes clusters, now and at any past moment.
 #[derive(Clone, Debug, Parser)]
@@ -57,6 +59,11 @@ pub enum Command {
   kubectl get deployments,services,ingresses -o json | strandline edges -f -
   strandline edges -f objects.yaml --relations relations.yaml -o json")]
     Edges(EdgesArgs),
+    /// Make a token, and print it with its entry for the configuration
+    #[command(after_help = "Examples:
+  strandline token --name ci-of-shop --project shop/web --write
+  strandline token --name admins --everything")]
+    Token(TokenArgs),
     /// Reads.
     #[command(flatten)]
     Read(ReadCommand),
@@ -130,6 +137,36 @@ pub struct DoctorArgs {
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
     pub output: ReportFormat,
+}
+
+/// What the token is to be for.
+#[derive(Clone, Debug, Args)]
+pub struct TokenArgs {
+    /// Its name, which logs tell
+    #[arg(long, default_value = "new-token", value_parser = token_name)]
+    pub name: String,
+    /// Whose it is
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Full paths of projects whose environments it sees
+    #[arg(long, value_name = "PATH", value_delimiter = ',')]
+    pub project: Vec<String>,
+    /// Full paths of groups below which it sees every project
+    #[arg(long, value_name = "PATH", value_delimiter = ',')]
+    pub group: Vec<String>,
+    /// It may also write, of what it sees
+    #[arg(long)]
+    pub write: bool,
+    /// It sees everything
+    #[arg(long)]
+    pub everything: bool,
+}
+
+fn token_name(text: &str) -> Result<String, String> {
+    match EnvironmentId::new(text).is_plain() {
+        true => Ok(text.to_owned()),
+        false => Err("use letters, digits, `-`, `_` and `.`".to_owned()),
+    }
 }
 
 /// Form of a report.

@@ -1,10 +1,12 @@
 //! Reads from a server over HTTP.
 
+use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION};
 use http::uri::Scheme;
-use http::{Request, StatusCode, Uri};
+use http::{HeaderValue, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -13,6 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::{CliError, Exit};
+use super::{ServerArgs, TokenText};
 use crate::api::request::encode;
 
 /// How long one answer may take.
@@ -24,10 +27,15 @@ const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// The most items that one request asks for.
 const PAGE: u64 = crate::query::PageRequest::MAX as u64;
 
+/// The variable that holds a token where no argument does.
+const TOKEN_VARIABLE: &str = "STRANDLINE_TOKEN";
+
 /// Asks a server.
 #[derive(Debug)]
 pub(super) struct Client {
     server: String,
+    /// The header that presents the token; marked so that nothing prints it.
+    authorization: Option<HeaderValue>,
     http: legacy::Client<HttpConnector, Empty<Bytes>>,
 }
 
@@ -58,8 +66,18 @@ struct Candidate {
 }
 
 impl Client {
+    /// A client of the server that the arguments name, with the token that they or the environment give.
+    pub(super) fn of(args: &ServerArgs) -> Result<Self, CliError> {
+        let token = match (&args.token, &args.token_file) {
+            (Some(token), _) => Some(token.clone()),
+            (None, Some(path)) => Some(token_of_file(path)?),
+            (None, None) => token_of_environment()?,
+        };
+        Client::new(&args.server, token.as_ref())
+    }
+
     /// A client of the server at this address.
-    pub(super) fn new(server: &str) -> Result<Self, CliError> {
+    fn new(server: &str, token: Option<&TokenText>) -> Result<Self, CliError> {
         let wrong = |why: &str| {
             CliError::new(format!("using the server `{server}`"), why)
                 .hint("give an address such as http://127.0.0.1:7979 by --server or STRANDLINE_SERVER")
@@ -77,7 +95,12 @@ impl Client {
             return Err(wrong("the address has a query"));
         }
         let http = legacy::Client::builder(TokioExecutor::new()).build_http();
-        Ok(Client { server: server.trim_end_matches('/').to_owned(), http })
+        let authorization = token.and_then(|token| {
+            let mut value = HeaderValue::from_str(&format!("Bearer {}", token.as_str())).ok()?;
+            value.set_sensitive(true);
+            Some(value)
+        });
+        Ok(Client { server: server.trim_end_matches('/').to_owned(), authorization, http })
     }
 
     /// One answer; `what` says in errors what was being done.
@@ -90,10 +113,11 @@ impl Client {
         let pairs: Vec<_> = query.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
         let mark = if pairs.is_empty() { "" } else { "?" };
         let address = format!("{}{path}{mark}{}", self.server, pairs.join("&"));
-        let request = Request::get(&address)
-            .header("accept", "application/json")
+        let mut request = Request::get(&address)
+            .header(ACCEPT, "application/json")
             .body(Empty::new())
             .map_err(|error| CliError::new(what, error))?;
+        request.headers_mut().extend(self.authorization.clone().map(|value| (AUTHORIZATION, value)));
         let answer = tokio::time::timeout(TIMEOUT, self.answer(what, request)).await;
         let (status, body) = answer.map_err(|_| {
             CliError::new(what, format!("no answer from {} within {} s", self.server, TIMEOUT.as_secs()))
@@ -104,7 +128,21 @@ impl Client {
                     .hint(format!("is {} a Strandline server?", self.server))
             });
         }
-        Err(refused(what, &self.server, status, &body))
+        let refused = refused(what, &self.server, status, &body);
+        Err(if status == StatusCode::UNAUTHORIZED { self.unauthorized(refused) } else { refused })
+    }
+
+    /// What to do about a token that is missing or not known.
+    fn unauthorized(&self, error: CliError) -> CliError {
+        let hint = match self.authorization {
+            None => {
+                "give a token with --token-file, or as STRANDLINE_TOKEN; whoever runs the server makes one with `strandline token`"
+            }
+            Some(_) => {
+                "look whether it is the token of this server, and whether it still stands in its configuration"
+            }
+        };
+        error.hint(hint).exit(Exit::Usage)
     }
 
     async fn answer(
@@ -158,6 +196,23 @@ impl Client {
     }
 }
 
+fn token_of_file(path: &Path) -> Result<TokenText, CliError> {
+    let what = || format!("reading the token in {}", path.display());
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| CliError::new(what(), error).exit(Exit::Usage))?;
+    text.parse().map_err(|why| CliError::new(what(), why).exit(Exit::Usage))
+}
+
+/// A variable that is empty counts as absent, because that is how many take one away.
+fn token_of_environment() -> Result<Option<TokenText>, CliError> {
+    let text = std::env::var(TOKEN_VARIABLE).unwrap_or_default();
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let wrong = |why| CliError::new(format!("reading the token in {TOKEN_VARIABLE}"), why).exit(Exit::Usage);
+    text.parse().map(Some).map_err(wrong)
+}
+
 /// The innermost cause, which says what people can act on.
 fn root(error: &dyn std::error::Error) -> String {
     let mut cause = error;
@@ -198,23 +253,28 @@ fn refused(what: &str, server: &str, status: StatusCode, body: &[u8]) -> CliErro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::auth::Gate;
     use crate::api::params::{AT, CONTINUE, LIMIT};
     use crate::api::problem::{Code, Problem};
+    use crate::api::request::Context;
     use crate::api::respond::json;
-    use crate::api::router::{Route, mount};
-    use crate::api::{Hosts, ServerOptions, serve};
+    use crate::api::router::{Route, Router, mount};
+    use crate::api::{Access, Caller, Hosts, ServerOptions, serve};
     use crate::cli::runtime;
-    use tokio_util::sync::CancellationToken;
+    use crate::config::TokenHash;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+    use tokio_util::sync::{CancellationToken, DropGuard};
 
     #[test]
     fn only_http_addresses_serve() {
         let runtime = runtime().expect("a runtime");
         let _guard = runtime.enter();
-        assert!(Client::new("http://localhost:7979/").is_ok());
+        assert!(Client::new("http://localhost:7979/", None).is_ok());
         for address in
             ["https://strand.test", "localhost:7979", "ftp://x", "http://", "http://a b", "http://a?b"]
         {
-            let error = Client::new(address).err();
+            let error = Client::new(address, None).err();
             assert_eq!(error.map(|error| error.exit), Some(Exit::Usage), "{address}");
         }
     }
@@ -258,16 +318,67 @@ mod tests {
         })
     })];
 
-    async fn listed(limit: Option<u64>) -> Result<Value, CliError> {
+    /// The address of a server that ends with the guard.
+    async fn served(router: Router) -> (String, DropGuard) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("its address");
-        let router = mount(PAGES, &(), Problem::into_response);
         let shutdown = CancellationToken::new();
-        let _end = shutdown.clone().drop_guard();
         let options = ServerOptions::new(Hosts::for_listener(address, &[]));
-        tokio::spawn(serve(listener, router, options, shutdown));
-        let client = Client::new(&format!("http://{address}/prefix/"))?;
+        tokio::spawn(serve(listener, router, options, shutdown.clone()));
+        (format!("http://{address}"), shutdown.drop_guard())
+    }
+
+    async fn listed(limit: Option<u64>) -> Result<Value, CliError> {
+        let (address, _end) = served(mount(PAGES, &(), Problem::into_response)).await;
+        let client = Client::new(&format!("{address}/prefix/"), None)?;
         client.list("reading items", "/items", vec![("at", "2h".into())], limit).await
+    }
+
+    #[derive(Clone)]
+    struct Guarded(Arc<Access>);
+
+    impl Gate for Guarded {
+        fn admit(&self, context: &Context, writes: bool) -> Result<Arc<Caller>, Problem> {
+            self.0.admit(context, writes)
+        }
+    }
+
+    const WHO: &[Route<Guarded>] = &[Route::at("/who").get(&[], |_, request| {
+        Box::pin(async move { json(&request, &serde_json::json!({ "by": request.caller.name })) })
+    })];
+
+    #[tokio::test]
+    async fn tokens_are_sent_and_their_refusal_says_what_to_do() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("a file");
+            path
+        };
+        let entry = "access: {tokens: [{name: ci, everything: true, hash: ";
+        let config = crate::config::parse(&format!("{entry}{}}}]}}", TokenHash::of("sl_ci")), Path::new("c"));
+        let access = Access::new(&config.expect("a configuration").tokens, false);
+        let (address, _end) = served(mount(WHO, &Guarded(Arc::new(access)), Problem::into_response)).await;
+        let ask = async |token: Option<&str>, token_file: Option<PathBuf>| {
+            let token = token.map(|token| token.parse().expect("a token"));
+            let args = ServerArgs { server: address.clone(), token, token_file, at: None };
+            Client::of(&args)?.get("asking", "/who", &[]).await
+        };
+        let ci = Ok(serde_json::json!({ "by": "ci" }));
+        assert_eq!(ask(Some("sl_ci"), None).await, ci);
+        assert_eq!(ask(None, Some(file("good", " sl_ci\n"))).await, ci);
+        let wrong = ask(Some("sl_canary"), None).await.expect_err("a wrong token");
+        assert!(wrong.exit == Exit::Usage && wrong.lines().contains("configuration"), "{}", wrong.lines());
+        assert!(!wrong.lines().contains("canary"), "{}", wrong.lines());
+        for (path, expected) in [
+            (folder.path().join("none"), "No such file"),
+            (file("empty", "\n"), "it is empty"),
+            (file("two", "sl_canary sl_canary"), "no spaces"),
+        ] {
+            let error = ask(None, Some(path)).await.expect_err("no token");
+            assert!(error.exit == Exit::Usage && error.lines().contains(expected), "{}", error.lines());
+            assert!(!error.lines().contains("canary"), "{}", error.lines());
+        }
     }
 
     #[tokio::test]

@@ -21,7 +21,7 @@ pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
         .add("cluster", &args.cluster)
         .add("kind", &args.kind)
         .add("state", &args.state);
-    let value = Client::new(&list.server.server)?.list(what, "/api/v1/coverage", query, list.limit).await?;
+    let value = Client::of(&list.server)?.list(what, "/api/v1/coverage", query, list.limit).await?;
     if let Some(text) = document(list.output.output, &value) {
         return write(&text?);
     }

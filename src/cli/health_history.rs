@@ -31,7 +31,7 @@ async fn told(args: &HealthArgs) -> Result<(), CliError> {
         .add("cluster", args.cluster.as_slice())
         .add("since", args.since.as_slice())
         .add("limit", args.limit.as_slice());
-    let value = Client::new(&args.server.server)?.get(&what, &path, &query).await?;
+    let value = Client::of(&args.server)?.get(&what, &path, &query).await?;
     if let Some(text) = document(args.output.output, &value) {
         return write(&text?);
     }

@@ -19,6 +19,7 @@ mod output;
 mod read;
 mod serve;
 mod table;
+mod token;
 mod tree;
 mod views;
 mod why;
@@ -28,7 +29,8 @@ use tokio::runtime::{Builder, Runtime};
 pub use args::{
     Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EdgesArgs, EventsArgs, GetCommand,
     HealthArgs, HistoryArgs, KindsArgs, LineFormat, ListArgs, ObjectsArgs, OutputArgs, OutputFormat,
-    ReadCommand, RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TreeArgs, VersionArgs, WhyArgs,
+    ReadCommand, RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TokenArgs, TokenText, TreeArgs,
+    VersionArgs, WhyArgs,
 };
 pub use error::{CliError, Exit};
 
@@ -51,6 +53,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Doctor(args) => doctor::run(args),
         Command::Health(args) => health::health(args),
         Command::Edges(args) => edges::run(args),
+        Command::Token(args) => token::run(args),
         Command::Read(command) => read::run(command),
     }
 }

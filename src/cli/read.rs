@@ -99,7 +99,7 @@ pub(super) fn edges(args: &EdgesArgs) -> Result<(), CliError> {
 async fn draw(args: &TreeArgs) -> Result<(), CliError> {
     let what = format!("reading environment {}", args.environment);
     let path = format!("/api/v1/environments/{}/graph", encode(args.environment.as_str()));
-    let value = Client::new(&args.server.server)?.get(&what, &path, &drawn(args)).await?;
+    let value = Client::of(&args.server)?.get(&what, &path, &drawn(args)).await?;
     if let Some(text) = document(args.output.output, &value) {
         return write(&text?);
     }
@@ -143,7 +143,7 @@ async fn print_list<T: Listed + DeserializeOwned>(
     list: &ListArgs,
 ) -> Result<(), CliError> {
     let what = format!("reading {nouns}");
-    let value = Client::new(&list.server.server)?.list(&what, path, query, list.limit).await?;
+    let value = Client::of(&list.server)?.list(&what, path, query, list.limit).await?;
     if let Some(text) = document(list.output.output, &value) {
         return write(&text?);
     }

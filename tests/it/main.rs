@@ -19,5 +19,6 @@ mod simulation;
 mod spine;
 mod storm;
 mod tidy;
+mod tokens;
 mod topologies;
 mod vanished;

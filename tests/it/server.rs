@@ -1,7 +1,7 @@
 //! The program as a child process, and the ways to ask it.
 
 use std::error::Error;
-use std::net::TcpListener;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -25,18 +25,27 @@ pub(crate) struct Server {
     child: Child,
     url: String,
     folder: PathBuf,
-    port: u16,
+    listen: SocketAddr,
 }
 
 impl Server {
     /// Starts with a configuration; data, configuration and output are kept in `folder`.
     pub(crate) async fn start(folder: &Path, config: &str) -> Result<Self> {
-        std::fs::write(folder.join("config.yaml"), config)?;
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        Self::spawn(folder, port).await
+        Self::start_at(folder, config, IpAddr::from([127, 0, 0, 1])).await
     }
 
-    async fn spawn(folder: &Path, port: u16) -> Result<Self> {
+    /// Starts where others than this machine can reach it too.
+    pub(crate) async fn start_public(folder: &Path, config: &str) -> Result<Self> {
+        Self::start_at(folder, config, IpAddr::from([0, 0, 0, 0])).await
+    }
+
+    async fn start_at(folder: &Path, config: &str, host: IpAddr) -> Result<Self> {
+        std::fs::write(folder.join("config.yaml"), config)?;
+        let port = TcpListener::bind((host, 0))?.local_addr()?.port();
+        Self::spawn(folder, SocketAddr::from((host, port))).await
+    }
+
+    async fn spawn(folder: &Path, listen: SocketAddr) -> Result<Self> {
         let output = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("output"))?;
         let child = Command::new(PROGRAM)
             .arg("serve")
@@ -44,15 +53,19 @@ impl Server {
             .arg(folder.join("config.yaml"))
             .arg("--data")
             .arg(folder.join("data"))
-            .args(["--listen", &format!("127.0.0.1:{port}")])
+            .args(["--listen", &listen.to_string()])
             .env("RUST_LOG", "info")
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
             .kill_on_drop(true)
             .spawn()?;
-        let mut server =
-            Server { child, url: format!("http://127.0.0.1:{port}"), folder: folder.to_owned(), port };
+        let mut server = Server {
+            child,
+            url: format!("http://127.0.0.1:{}", listen.port()),
+            folder: folder.to_owned(),
+            listen,
+        };
         let started = Instant::now();
         while get(&format!("{}/readyz", server.url)).await.map(|(status, _)| status).unwrap_or(0) != 200 {
             if let Some(status) = server.child.try_wait()? {
@@ -69,8 +82,8 @@ impl Server {
     /// Ends the process at once, as a power cut would, and starts it again on the same data.
     pub(crate) async fn kill_and_restart(&mut self) -> Result<()> {
         self.kill().await?;
-        let (folder, port) = (self.folder.clone(), self.port);
-        *self = Self::spawn(&folder, port).await?;
+        let folder = self.folder.clone();
+        *self = Self::spawn(&folder, self.listen).await?;
         Ok(())
     }
 
@@ -142,8 +155,14 @@ impl Server {
 
     /// Runs a reading command of the program against this server.
     pub(crate) async fn cli(&self, arguments: &[&str]) -> Result<String> {
+        self.cli_as(arguments, "").await
+    }
+
+    /// The same with a token in the environment; none where it is empty.
+    pub(crate) async fn cli_as(&self, arguments: &[&str], token: &str) -> Result<String> {
         let output = Command::new(PROGRAM)
             .args(arguments)
+            .env("STRANDLINE_TOKEN", token)
             .env("STRANDLINE_SERVER", &self.url)
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())

@@ -1,5 +1,7 @@
 //! Commands that read from a server.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::kube_event::EventType;
@@ -121,12 +123,48 @@ pub struct ListArgs {
     pub output: OutputArgs,
 }
 
+/// A token, which nothing prints.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenText(String);
+
+impl TokenText {
+    /// Its text, for sending it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::str::FromStr for TokenText {
+    type Err = &'static str;
+
+    /// Takes a token without the white space around it, which files and variables often have.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.trim() {
+            "" => Err("it is empty"),
+            token if token.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(TokenText(token.to_owned())),
+            _ => Err("a token has no spaces and only ASCII characters"),
+        }
+    }
+}
+
+impl std::fmt::Debug for TokenText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TokenText(…)")
+    }
+}
+
 /// Where to read from, and for which moment.
 #[derive(Clone, Debug, Args)]
 pub struct ServerArgs {
     /// Address of the server
     #[arg(long, value_name = "URL", env = "STRANDLINE_SERVER", default_value = "http://127.0.0.1:7979")]
     pub server: String,
+    /// Token for the server; others on this machine can see it in the list of processes, so rather use --token-file
+    #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
+    pub token: Option<TokenText>,
+    /// File that holds the token; without --token and this, STRANDLINE_TOKEN is sent where it is set
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
     /// The moment: a time (2026-11-20T14:05:00Z), a duration ago (2h, 1d12h) or an offset (1234)
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     pub at: Option<String>,

@@ -38,11 +38,19 @@ fn commands_read_like_kubectl() {
         "strandline edges --filename - --relations relations.yaml -o json",
         "strandline edges some-uid --cluster eu-west --at 2h --limit 5 -o wide",
         "strandline health -f a --scripts b --argocd-cm c",
+        "strandline get clusters --token sl_1 --server http://strand.test",
+        "strandline why shop.web.production --token-file t",
+        "strandline token",
+        "strandline token --name ci --user alice --project shop/web,shop/db --group shop --write",
+        "strandline token --everything",
     ] {
         assert!(parse(line).is_ok(), "{line}");
     }
     for line in [
         "strandline",
+        "strandline get clusters --token a --token-file b",
+        "strandline get clusters --token=",
+        "strandline token --name sl/1",
         "strandline get",
         "strandline get env --tier prod",
         "strandline get env --at yesterday",
@@ -80,5 +88,17 @@ fn commands_read_like_kubectl() {
         "strandline doctor --config c.yaml -o wide",
     ] {
         assert_eq!(parse(line).err(), Some(2), "{line}");
+    }
+}
+
+#[test]
+fn a_token_is_printed_by_nothing() {
+    let line = "strandline get clusters --token sl_canary";
+    let cli = Cli::try_parse_from(line.split(' ')).expect("a command");
+    assert!(!format!("{cli:?}").contains("canary"), "{cli:?}");
+    for (text, expected) in [(" sl_1\n", Some("sl_1")), ("", None), ("\n", None), ("a b", None), ("é", None)]
+    {
+        let token = text.parse::<TokenText>().ok();
+        assert_eq!(token.as_ref().map(TokenText::as_str), expected, "{text:?}");
     }
 }

@@ -1,0 +1,121 @@
+//! `strandline token`: makes a token, and the entry by which a configuration knows it.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::{CliError, TokenArgs};
+use crate::config::{TOKEN_PREFIX, TokenHash};
+
+/// How many random bytes a token holds: too many to guess, so that its plain hash may stand in a configuration.
+const RANDOM_BYTES: usize = 32;
+
+/// The part of a configuration that holds tokens.
+#[derive(Serialize)]
+struct File<'a> {
+    access: Access<'a>,
+}
+
+#[derive(Serialize)]
+struct Access<'a> {
+    tokens: [Entry<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    name: &'a str,
+    hash: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    projects: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    groups: &'a [String],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    write: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    everything: bool,
+}
+
+/// Makes a token and prints it, then its entry.
+pub(super) fn run(args: &TokenArgs) -> Result<(), CliError> {
+    let token = random().map_err(|error| CliError::new("making a token", error))?;
+    println!("{token}\n\n{}", entry(args, &token)?);
+    Ok(())
+}
+
+fn random() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; RANDOM_BYTES];
+    getrandom::fill(&mut bytes)?;
+    let mut token = TOKEN_PREFIX.to_owned();
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(token, "{byte:02x}");
+    }
+    Ok(token)
+}
+
+/// The entry as YAML, under a comment that says what to do with it.
+fn entry(args: &TokenArgs, token: &str) -> Result<String, CliError> {
+    let entry = Entry {
+        name: &args.name,
+        hash: TokenHash::of(token).to_string(),
+        user: args.user.as_deref(),
+        projects: &args.project,
+        groups: &args.group,
+        write: args.write,
+        everything: args.everything,
+    };
+    let blind = args.project.is_empty() && args.group.is_empty() && !args.everything;
+    let file = File { access: Access { tokens: [entry] } };
+    let yaml = serde_saphyr::to_string(&file).map_err(|error| CliError::new("writing the entry", error))?;
+    let mut text =
+        String::from("# The token stands above and nowhere else; this goes into the configuration.\n");
+    if blind {
+        text.push_str("# Say there what it sees: add `projects`, `groups`, or `everything: true`.\n");
+    }
+    Ok(text + yaml.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::parse;
+    use std::path::Path;
+
+    fn args() -> TokenArgs {
+        TokenArgs {
+            name: "ci".into(),
+            user: Some("yes: no #1".into()),
+            project: vec!["shop/web".into(), "shop/db".into()],
+            group: vec!["other".into()],
+            write: true,
+            everything: false,
+        }
+    }
+
+    #[test]
+    fn the_entry_is_one_that_a_configuration_takes() {
+        let token = random().expect("random bytes");
+        assert!(token.starts_with("sl_") && token.len() == 3 + 2 * RANDOM_BYTES, "{token}");
+        assert_ne!(Ok(token.clone()), random(), "each is another");
+        let text = entry(&args(), &token).expect("an entry");
+        assert!(!text.contains(&token), "{text}");
+        let config = parse(&text, Path::new("c.yaml")).expect("a configuration");
+        let [read] = config.tokens.as_slice() else { panic!("{text}") };
+        assert_eq!((read.name.as_str(), read.hash), ("ci", TokenHash::of(&token)));
+        assert_eq!(read.user.as_deref(), Some("yes: no #1"));
+        assert_eq!((read.projects.len(), read.groups.len(), read.write), (2, 1, true));
+    }
+
+    #[test]
+    fn an_entry_that_sees_nothing_says_what_is_missing() {
+        let blind = TokenArgs { project: vec![], group: vec![], ..args() };
+        let text = entry(&blind, "sl_1").expect("an entry");
+        assert!(text.contains("everything: true"), "{text}");
+        let error = parse(&text, Path::new("c.yaml")).expect_err("nothing to see").to_string();
+        assert!(error.contains("would see nothing"), "{error}");
+        let all = TokenArgs { everything: true, ..blind };
+        assert!(parse(&entry(&all, "sl_1").expect("an entry"), Path::new("c.yaml")).is_ok());
+    }
+}
