@@ -1,8 +1,10 @@
 //! What the command line understands.
 
+mod access;
 mod objects;
 mod read;
 
+pub use access::{AccessCheckArgs, AccessCommand};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use read::{
     ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,
@@ -57,6 +59,9 @@ pub enum Command {
   kubectl get deployments,services,ingresses -o json | strandline edges -f -
   strandline edges -f objects.yaml --relations relations.yaml -o json")]
     Edges(EdgesArgs),
+    /// Try an agent's configuration file, without a server
+    #[command(subcommand)]
+    Access(AccessCommand),
     /// Reads.
     #[command(flatten)]
     Read(ReadCommand),

@@ -1,5 +1,7 @@
 //! What files say, and how mistakes in them are told.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use serde_json::json;
 
 use super::super::{UserAccess, UserAccessAs};

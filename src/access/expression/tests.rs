@@ -1,5 +1,7 @@
 //! The language held against tables: what GitLab's own tests say, its rules, and hostile texts.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use proptest::prelude::*;
 
 use super::super::Variables;

@@ -37,6 +37,10 @@ fn commands_read_like_kubectl() {
         "strandline edges -f objects.yaml",
         "strandline edges --filename - --relations relations.yaml -o json",
         "strandline edges some-uid --cluster eu-west --at 2h --limit 5 -o wide",
+        "strandline access check --config c.yaml --project a/b",
+        "strandline access check --config - --project a/b --group a --group c --agent-project o/p --ref main \
+         --protected --environment qa --namespace ns --var A=1 --var B= --var C=a=b -o json",
+        "strandline access check --config c --project a/b --ref v1 --tag -o yaml",
         "strandline health -f a --scripts b --argocd-cm c",
     ] {
         assert!(parse(line).is_ok(), "{line}");
@@ -44,6 +48,12 @@ fn commands_read_like_kubectl() {
     for line in [
         "strandline",
         "strandline get",
+        "strandline access",
+        "strandline access check --config c.yaml",
+        "strandline access check --project a/b",
+        "strandline access check --config c.yaml --project a/b --var A",
+        "strandline access check --config c.yaml --project a/b --var 1=2",
+        "strandline access check --config c.yaml --project a/b --tag",
         "strandline get env --tier prod",
         "strandline get env --at yesterday",
         "strandline get env --limit 0",
