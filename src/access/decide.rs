@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::decision::{Decision, EntryKind, EntryRef, Reason};
-use super::expression::Expression;
+use super::expression::{Expression, MAX_MATCHED_BYTES};
 use super::namespace::{self, Unusable};
 use super::{
     AgentConfig, Entry, ExpandError, Grant, Job, LongNamespace, NoMatch, Rule, Variables, When, expand, path,
@@ -23,7 +23,6 @@ pub fn decide(config: &AgentConfig, owner: &str, job: &Job) -> Decision {
     let variables = job.all_variables();
     let case = Case { config, job, variables: &variables };
     let mut decision = case.decide(owner);
-    decision.unset.retain(|name| !variables.contains_key(name));
     decision.unset.sort_unstable();
     decision.unset.dedup();
     decision
@@ -33,6 +32,14 @@ struct Case<'a> {
     config: &'a AgentConfig,
     job: &'a Job,
     variables: &'a Variables,
+}
+
+/// What the rules of a decision have asked for so far.
+struct Asked {
+    /// Variables that are not set.
+    unset: Vec<String>,
+    /// How many bytes may still be matched with regular expressions.
+    left: usize,
 }
 
 /// A part of the configuration that is for the job.
@@ -77,7 +84,7 @@ impl<'a> Case<'a> {
     fn among(&self, blocks: &[Block<'a>]) -> Decision {
         let mut refused = None;
         let mut unmatched = None;
-        let mut asked = Vec::new();
+        let mut asked = Asked { unset: Vec::new(), left: MAX_MATCHED_BYTES };
         for Block { entry, grant } in blocks {
             if let Some((reason, message)) = self.refusal(grant) {
                 refused.get_or_insert_with(|| denied(Some(entry), None, reason, message));
@@ -87,7 +94,7 @@ impl<'a> Case<'a> {
                 return self.granted(entry, grant, None, Reason::NoRules, "the entry has no rules");
             }
             if let Some(mut decision) = self.by_rules(entry, grant, &mut asked) {
-                decision.unset.append(&mut asked);
+                decision.unset = asked.unset;
                 return decision;
             }
             unmatched.get_or_insert((entry, *grant));
@@ -104,7 +111,7 @@ impl<'a> Case<'a> {
                 refused.unwrap_or_else(|| denied(None, None, Reason::NotListed, "no entry is for the job"))
             }
         };
-        decision.unset.append(&mut asked);
+        decision.unset = asked.unset;
         decision
     }
 
@@ -122,7 +129,7 @@ impl<'a> Case<'a> {
     }
 
     /// What the first rule that matches says; none when none does.
-    fn by_rules(&self, entry: &EntryRef, grant: &Grant, asked: &mut Vec<String>) -> Option<Decision> {
+    fn by_rules(&self, entry: &EntryRef, grant: &Grant, asked: &mut Asked) -> Option<Decision> {
         for (number, rule) in (1..).zip(&grant.rules) {
             match self.matches(rule, asked) {
                 Ok(false) => {}
@@ -149,12 +156,13 @@ impl<'a> Case<'a> {
         None
     }
 
-    fn matches(&self, rule: &Rule, asked: &mut Vec<String>) -> Result<bool, (Reason, String)> {
+    fn matches(&self, rule: &Rule, asked: &mut Asked) -> Result<bool, (Reason, String)> {
         let Some(condition) = &rule.condition else { return Ok(true) };
         let expression =
             Expression::parse(condition).map_err(|error| (Reason::BadExpression, error.to_string()))?;
-        asked.extend(expression.variables().into_iter().map(str::to_owned));
-        expression.is_true(self.variables).map_err(|error| {
+        let unset = expression.variables().into_iter().filter(|name| !self.variables.contains_key(*name));
+        asked.unset.extend(unset.map(str::to_owned));
+        expression.is_true(self.variables, &mut asked.left).map_err(|error| {
             let reason = if error.code == "bad_regex" { Reason::BadRegex } else { Reason::ValueTooLong };
             (reason, error.message)
         })

@@ -1,8 +1,10 @@
 //! What the command line understands.
 
+mod access;
 mod objects;
 mod read;
 
+pub use access::{AccessCheckArgs, AccessCommand};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use read::{
     ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,
@@ -64,6 +66,9 @@ pub enum Command {
   strandline token --name ci-of-shop --project shop/web --write
   strandline token --name admins --everything")]
     Token(TokenArgs),
+    /// Try an agent's configuration file, without a server
+    #[command(subcommand)]
+    Access(AccessCommand),
     /// Reads.
     #[command(flatten)]
     Read(ReadCommand),

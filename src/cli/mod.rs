@@ -3,6 +3,7 @@
 //! Commands that read are clients of a running server and print like kubectl. Commands that serve are only
 //! understood here; [`crate::service`] runs them. `kinds` and `doctor` ask the clusters themselves.
 
+mod access;
 mod args;
 mod client;
 mod coverage;
@@ -27,10 +28,10 @@ mod why;
 use tokio::runtime::{Builder, Runtime};
 
 pub use args::{
-    Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EdgesArgs, EventsArgs, GetCommand,
-    HealthArgs, HistoryArgs, KindsArgs, LineFormat, ListArgs, ObjectsArgs, OutputArgs, OutputFormat,
-    ReadCommand, RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TokenArgs, TokenText, TreeArgs,
-    VersionArgs, WhyArgs,
+    AccessCheckArgs, AccessCommand, Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EdgesArgs,
+    EventsArgs, GetCommand, HealthArgs, HistoryArgs, KindsArgs, LineFormat, ListArgs, ObjectsArgs,
+    OutputArgs, OutputFormat, ReadCommand, RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TokenArgs,
+    TokenText, TreeArgs, VersionArgs, WhyArgs,
 };
 pub use error::{CliError, Exit};
 
@@ -54,6 +55,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Health(args) => health::health(args),
         Command::Edges(args) => edges::run(args),
         Command::Token(args) => token::run(args),
+        Command::Access(AccessCommand::Check(args)) => access::check(args),
         Command::Read(command) => read::run(command),
     }
 }

@@ -245,6 +245,10 @@ impl Check<'_> {
     }
 
     fn user_access(&mut self, written: file::UserAccess) -> UserAccess {
+        if let Some(instance) = &written.instance {
+            let message = "`instance` lets nobody in yet";
+            self.warn(instance.referenced, "not_heeded", message, "name the groups whose members are let in");
+        }
         let mut paths = |of, members: Option<Vec<file::Member>>| {
             let members = members.unwrap_or_default();
             members.iter().map(|member| self.path(of, &member.id)).collect()

@@ -82,6 +82,7 @@ pub(super) struct UserAccess {
     pub(super) access_as: Option<UserAccessAs>,
     pub(super) projects: Option<Vec<Member>>,
     pub(super) groups: Option<Vec<Member>>,
+    pub(super) instance: Option<Spanned<IgnoredAny>>,
 }
 
 /// An entry of its `projects` or `groups`.

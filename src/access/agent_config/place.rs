@@ -18,7 +18,9 @@ pub(super) fn place(source: &str, location: Location, text: &str, column: usize)
     while !source.is_char_boundary(end) {
         end -= 1;
     }
-    let found = start + source.get(start..end)?.find(line)? + (at - line_start);
+    // Lines before it take at least as much room in the file.
+    let from = start + line_start;
+    let found = from + source.get(from..end)?.find(line)? + (at - line_start);
     let before = source.get(..found)?;
     let since = before.rsplit('\n').next().unwrap_or_default();
     Some((before.matches('\n').count() as u64 + 1, since.chars().count() as u64 + 1))

@@ -1,5 +1,7 @@
 //! What files say, and how mistakes in them are told.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use serde_json::json;
 
 use super::super::{UserAccess, UserAccessAs};
@@ -193,6 +195,10 @@ fn a_wrong_expression_is_told_where_it_stands() {
         ("$é == 'x'", "5:15 bad_expression: in `if`, column 1:"),
         ("$A == 'é' &", "5:25 bad_expression: in `if`, column 11:"),
         ("''", "5:15 bad_expression: in `if`, column 1:"),
+        (
+            "|\n            $A == $B &&\n            $B &&\n            ($B\n",
+            "8:16 bad_expression: in `if`, column 22:",
+        ),
         (">\n            $A &&\n            $B = 1\n", "6:13 bad_expression: in `if`, column 10:"),
         // With an escape the place inside of the file is not known.
         ("\"$A \\u003d 1\"", "5:15 bad_expression: in `if`, column 4:"),
@@ -258,6 +264,8 @@ ci_access:
   groups:
     - id: group
     - id: group
+user_access:
+  instance: {}
 ",
     );
     let expected = [
@@ -268,6 +276,7 @@ ci_access:
          for the text write \"production\"",
         "9:11 unreachable: this rule is never reached: rule 1 matches every job",
         "14:11 duplicate: the group `group` stands in line 13 already",
+        "16:13 not_heeded: `instance` lets nobody in yet",
     ];
     assert_eq!(told, expected);
 }

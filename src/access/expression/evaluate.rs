@@ -1,6 +1,7 @@
 //! What an expression gives for the variables of a job.
 
 use super::super::Variables;
+use super::MAX_MATCHED_BYTES;
 use super::lexer::Comparison;
 use super::parser::Node;
 use super::pattern::{self, Pattern};
@@ -45,63 +46,83 @@ pub struct EvaluationError {
     pub message: String,
 }
 
-pub(super) fn evaluate<'a>(node: &'a Node, variables: &'a Variables) -> Result<Value<'a>, EvaluationError> {
-    Ok(match node {
-        // A regular expression stands only where `matches` takes it.
-        Node::Null | Node::Pattern(_) => Value::Null,
-        Node::Bool(value) => Value::Bool(*value),
-        Node::Text(text) => Value::Text(text),
-        Node::Variable(name) => variables.get(name).map_or(Value::Null, |value| Value::Text(value)),
-        Node::Not(inner) => Value::Bool(!evaluate(inner, variables)?.is_present()),
-        Node::And(left, right) => match evaluate(left, variables)? {
-            left if left.is_truthy() => evaluate(right, variables)?,
-            left => left,
-        },
-        Node::Or(left, right) => match evaluate(left, variables)? {
-            left if left.is_truthy() => left,
-            _ => evaluate(right, variables)?,
-        },
-        Node::Compare(left, comparison, right) => {
-            let given = evaluate(left, variables)?;
-            Value::Bool(match comparison {
-                Comparison::Equal => given == evaluate(right, variables)?,
-                Comparison::NotEqual => given != evaluate(right, variables)?,
-                Comparison::Matches => matches(given, right, variables)?,
-                Comparison::NotMatches => !matches(given, right, variables)?,
-            })
-        }
-    })
+/// One evaluation: what it may read, and how much it may still match.
+pub(super) struct Evaluation<'v, 'l> {
+    pub(super) variables: &'v Variables,
+    pub(super) left: &'l mut usize,
 }
 
-/// Whether a value matches what stands to its right.
-///
-/// Null to the right matches nothing. A text there that does not look like a regular expression is asked, as GitLab's
-/// `scan` does, whether it contains the left side.
-fn matches(given: Value<'_>, right: &Node, variables: &Variables) -> Result<bool, EvaluationError> {
-    let subject = match given {
-        Value::Null => "",
-        Value::Bool(true) => "true",
-        Value::Bool(false) => "false",
-        Value::Text(text) => text,
-    };
-    if subject.len() > MAX_SUBJECT {
-        let message =
-            format!("a value of more than {MAX_SUBJECT} bytes is not matched with a regular expression");
-        return Err(EvaluationError { code: "value_too_long", message });
-    }
-    if let Node::Pattern(pattern) = right {
-        return Ok(pattern.is_match(subject));
-    }
-    match evaluate(right, variables)? {
-        Value::Null | Value::Bool(false) => Ok(false),
-        Value::Bool(true) => Ok("true".contains(subject)),
-        Value::Text(text) => match pattern::split(text) {
-            None => Ok(text.contains(subject)),
-            Some((body, flags)) => {
-                let pattern = Pattern::new(body, flags).map_err(|error| bad_regex(right, &error))?;
-                Ok(pattern.is_match(subject))
+impl<'v> Evaluation<'v, '_> {
+    /// What a part of an expression gives.
+    pub(super) fn of<'a>(&mut self, node: &'a Node) -> Result<Value<'a>, EvaluationError>
+    where
+        'v: 'a,
+    {
+        Ok(match node {
+            // A regular expression stands only where `matches` takes it.
+            Node::Null | Node::Pattern(_) => Value::Null,
+            Node::Bool(value) => Value::Bool(*value),
+            Node::Text(text) => Value::Text(text),
+            Node::Variable(name) => self.variables.get(name).map_or(Value::Null, |value| Value::Text(value)),
+            Node::Not(inner) => Value::Bool(!self.of(inner)?.is_present()),
+            Node::And(left, right) => match self.of(left)? {
+                left if left.is_truthy() => self.of(right)?,
+                left => left,
+            },
+            Node::Or(left, right) => match self.of(left)? {
+                left if left.is_truthy() => left,
+                _ => self.of(right)?,
+            },
+            Node::Compare(left, comparison, right) => {
+                let given = self.of(left)?;
+                Value::Bool(match comparison {
+                    Comparison::Equal => given == self.of(right)?,
+                    Comparison::NotEqual => given != self.of(right)?,
+                    Comparison::Matches => self.matches(given, right)?,
+                    Comparison::NotMatches => !self.matches(given, right)?,
+                })
             }
-        },
+        })
+    }
+
+    /// Whether a value matches what stands to its right.
+    ///
+    /// Null to the right matches nothing. A text there that does not look like a regular expression is asked, as
+    /// GitLab's `scan` does, whether it contains the left side.
+    fn matches(&mut self, given: Value<'_>, right: &Node) -> Result<bool, EvaluationError> {
+        let subject = match given {
+            Value::Null => "",
+            Value::Bool(true) => "true",
+            Value::Bool(false) => "false",
+            Value::Text(text) => text,
+        };
+        if let Node::Pattern(pattern) = right {
+            return self.search(pattern, subject);
+        }
+        match self.of(right)? {
+            Value::Null | Value::Bool(false) => Ok(false),
+            Value::Bool(true) => Ok("true".contains(subject)),
+            Value::Text(text) => match pattern::split(text) {
+                None => Ok(text.contains(subject)),
+                Some((body, flags)) => {
+                    let pattern = Pattern::new(body, flags).map_err(|error| bad_regex(right, &error))?;
+                    self.search(&pattern, subject)
+                }
+            },
+        }
+    }
+
+    fn search(&mut self, pattern: &Pattern, subject: &str) -> Result<bool, EvaluationError> {
+        let left = self.left.checked_sub(subject.len()).filter(|_| subject.len() <= MAX_SUBJECT);
+        let Some(left) = left else {
+            let message = format!(
+                "too much is matched with regular expressions: {MAX_SUBJECT} bytes at once and {MAX_MATCHED_BYTES} \
+                 together are allowed"
+            );
+            return Err(EvaluationError { code: "value_too_long", message });
+        };
+        *self.left = left;
+        Ok(pattern.is_match(subject))
     }
 }
 

@@ -20,6 +20,7 @@ mod tests;
 pub use evaluate::{EvaluationError, Value};
 pub use parser::Remark;
 
+use self::evaluate::Evaluation;
 use self::parser::Node;
 use super::Variables;
 
@@ -28,6 +29,9 @@ pub const MAX_BYTES: usize = 16 * 1024;
 
 /// The most tokens of an expression. GitLab allows 99.
 pub const MAX_TOKENS: usize = 1000;
+
+/// How many bytes the expressions of one question may match with regular expressions.
+pub const MAX_MATCHED_BYTES: usize = 1024 * 1024;
 
 /// How deep parentheses and `!` may be nested.
 pub const MAX_DEPTH: usize = 50;
@@ -58,7 +62,7 @@ impl Expression {
     /// With the first thing that does not belong where it stands.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let tokens = lexer::tokens(text)?;
-        let (root, remarks) = parser::parse(&tokens, text.chars().count() + 1)?;
+        let (root, remarks) = parser::parse(&tokens, text.trim_end().chars().count() + 1)?;
         Ok(Expression { root, remarks })
     }
 
@@ -78,17 +82,24 @@ impl Expression {
 
     /// What it gives; variables that are not set are null.
     ///
+    /// `left` says how many bytes may still be matched with regular expressions, and is lowered by those that were:
+    /// [`MAX_MATCHED_BYTES`] for all expressions that one question asks.
+    ///
     /// # Errors
-    /// When a variable's value looks like a regular expression and is none, or is too long to be matched.
-    pub fn evaluate<'a>(&'a self, variables: &'a Variables) -> Result<Value<'a>, EvaluationError> {
-        evaluate::evaluate(&self.root, variables)
+    /// When a variable's value looks like a regular expression and is none, or too much would be matched.
+    pub fn evaluate<'a>(
+        &'a self,
+        variables: &'a Variables,
+        left: &mut usize,
+    ) -> Result<Value<'a>, EvaluationError> {
+        Evaluation { variables, left }.of(&self.root)
     }
 
     /// Whether it gives something else than null, false and a blank text.
     ///
     /// # Errors
     /// Those of [`Expression::evaluate`].
-    pub fn is_true(&self, variables: &Variables) -> Result<bool, EvaluationError> {
-        Ok(self.evaluate(variables)?.is_present())
+    pub fn is_true(&self, variables: &Variables, left: &mut usize) -> Result<bool, EvaluationError> {
+        Ok(self.evaluate(variables, left)?.is_present())
     }
 }

@@ -1,9 +1,11 @@
 //! The language held against tables: what GitLab's own tests say, its rules, and hostile texts.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use proptest::prelude::*;
 
 use super::super::Variables;
-use super::{Expression, MAX_DEPTH, Value};
+use super::{Expression, MAX_DEPTH, MAX_MATCHED_BYTES, Value};
 
 fn variables() -> Variables {
     let pairs = [
@@ -31,7 +33,7 @@ fn gives(text: &str) -> String {
     let variables = variables();
     match Expression::parse(text) {
         Err(error) => format!("{}@{}", error.code, error.column),
-        Ok(expression) => match expression.evaluate(&variables) {
+        Ok(expression) => match expression.evaluate(&variables, &mut { MAX_MATCHED_BYTES }) {
             Err(error) => error.code.to_owned(),
             Ok(Value::Null) => "null".to_owned(),
             Ok(Value::Bool(value)) => value.to_string(),
@@ -191,7 +193,7 @@ fn the_whole_is_true_when_it_gives_something() {
         ("\n  $PRESENT\n", true),
     ] {
         let expression = Expression::parse(text).unwrap();
-        assert_eq!(expression.is_true(&variables()), Ok(expected), "{text}");
+        assert_eq!(expression.is_true(&variables(), &mut { MAX_MATCHED_BYTES }), Ok(expected), "{text}");
     }
 }
 
@@ -199,9 +201,9 @@ fn the_whole_is_true_when_it_gives_something() {
 fn mistakes_have_a_column() {
     table(&[
         ("", "bad_expression@1"),
-        ("   ", "bad_expression@4"),
+        ("   ", "bad_expression@1"),
         ("$A = 1", "bad_expression@4"),
-        ("$A == ", "bad_expression@7"),
+        ("$A == ", "bad_expression@6"),
         ("== $A", "bad_expression@1"),
         ("$A == \"x", "bad_expression@7"),
         ("$A == 'é' 'x'", "bad_expression@11"),
@@ -259,10 +261,19 @@ fn hostile_texts_are_refused_or_answered() {
     known.insert("LONG".into(), format!("{}!", "a".repeat(60_000)));
     known.insert("HUGE".into(), "a".repeat(70_000));
     known.insert("EVIL".into(), "/^(a+)+$/".into());
-    let is_true = |text: &str| Expression::parse(text).unwrap().is_true(&known);
+    let is_true = |text: &str| Expression::parse(text).unwrap().is_true(&known, &mut { MAX_MATCHED_BYTES });
     assert_eq!(is_true("$LONG =~ /^(a+)+$/"), Ok(false));
     assert_eq!(is_true("$LONG =~ $EVIL"), Ok(false));
     assert_eq!(is_true("$HUGE =~ /a/").map_err(|error| error.code), Err("value_too_long"));
+}
+
+#[test]
+fn what_is_matched_adds_up() {
+    let known: Variables = [("A".to_owned(), "a".repeat(30))].into();
+    let expression = Expression::parse("$A =~ /b/ || $A =~ /a/").unwrap();
+    let mut left = 100;
+    assert_eq!((expression.is_true(&known, &mut left), left), (Ok(true), 40));
+    assert_eq!(expression.is_true(&known, &mut left).map_err(|error| error.code), Err("value_too_long"));
 }
 
 proptest! {
@@ -285,6 +296,6 @@ proptest! {
     #[test]
     fn any_regular_expression_is_taken_or_refused(body in "[ab\\[\\]\\\\(){}|*+?^$.&~wWdDsSbBQEpL0-9-]{1,20}", text in "\\PC{0,20}") {
         let known: Variables = [("P".to_owned(), format!("/{body}/")), ("T".to_owned(), text)].into();
-        let _ = Expression::parse("$T =~ $P").unwrap().is_true(&known);
+        let _ = Expression::parse("$T =~ $P").unwrap().is_true(&known, &mut { MAX_MATCHED_BYTES });
     }
 }

@@ -78,6 +78,15 @@ fn a_namespace_of_300_characters_is_denied_or_truncated() {
 }
 
 #[test]
+fn rules_may_not_match_without_measure_together() {
+    let rules = "{if: '$LONG =~ /b/'}, ".repeat(40);
+    let yaml = format!("ci_access: {{projects: [{{id: a/b, rules: [{rules}]}}]}}");
+    let long = "a".repeat(50_000);
+    let decision = ask(&yaml, &with(job("a/b", "main", "qa"), &[("LONG", &long)]));
+    assert_eq!((decision.reason, decision.rule), (Reason::ValueTooLong, Some(21)));
+}
+
+#[test]
 fn a_configuration_that_nobody_checked_is_no_danger() {
     let rules = vec![Rule { condition: Some("$A ==".into()), ..Rule::default() }];
     let entry = Entry { id: "a/b".into(), grant: Grant { rules, ..Grant::default() } };
