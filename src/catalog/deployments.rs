@@ -333,7 +333,7 @@ fn decision(
         }
     };
     let input = &checked.input;
-    let job = Job {
+    let mut job = Job {
         project: checked.project.clone(),
         groups: Vec::new(),
         environment: Some(JobEnvironment {
@@ -345,9 +345,13 @@ fn decision(
         tag: input.tag,
         protected: input.ref_protected,
         default_branch: default_branch.filter(|branch| !branch.is_empty()),
-        variables: input.variables.clone(),
+        variables: BTreeMap::new(),
         namespace: (!checked.namespace.is_empty()).then(|| checked.namespace.clone()),
     };
+    // What is known of the job goes before what its variables say, which users can set.
+    let known = job.all_variables();
+    job.variables = input.variables.clone();
+    job.variables.retain(|name, _| !known.contains_key(name));
     Ok(Ok(decide(&config, agent.id.project(), &job)))
 }
 

@@ -3,35 +3,18 @@
 //! A folder is looked at every few seconds. A file that can no longer be used does not undo what it said before: the
 //! last good one holds on, and what is wrong with the new one is declared beside it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::error::CatalogError;
 use crate::access::{MAX_CONFIG_BYTES, read_agent_config};
+use crate::config::AgentFolderConfig;
 use crate::log::{Appender, Catalog, CatalogChange, LogError, Standing};
 use crate::model::{AgentId, AgentSpec, CatalogFact, CatalogKind, Source, is_dns_label};
 
 /// The most agents of one folder.
 const AGENTS_MAX: usize = 10_000;
-
-/// A folder with the configuration files of a project's agents.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AgentFolder {
-    /// Full path of the project whose checkout it is.
-    pub project: String,
-    /// The checkout.
-    pub path: PathBuf,
-    /// To which cluster each agent connects, by the agent's name.
-    pub clusters: BTreeMap<String, String>,
-}
-
-impl AgentFolder {
-    /// The folder below which each agent has one of its own.
-    fn agents(&self) -> PathBuf {
-        self.path.join(".gitlab").join("agents")
-    }
-}
 
 /// What a file said when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +28,7 @@ struct Found {
 /// Reads folders again and again.
 #[derive(Debug, Default)]
 pub struct FolderReader {
-    folders: Vec<AgentFolder>,
+    folders: Vec<AgentFolderConfig>,
     last: Option<Vec<Found>>,
     /// Folders that could not be read, so that each trouble is told once.
     unreadable: BTreeSet<PathBuf>,
@@ -53,7 +36,7 @@ pub struct FolderReader {
 
 impl FolderReader {
     /// Of these folders.
-    pub fn new(folders: Vec<AgentFolder>) -> Self {
+    pub fn new(folders: Vec<AgentFolderConfig>) -> Self {
         FolderReader { folders, ..FolderReader::default() }
     }
 
@@ -81,7 +64,7 @@ impl FolderReader {
     fn read(&mut self) -> Option<Vec<Found>> {
         let mut found = Vec::new();
         for folder in &self.folders {
-            let path = folder.agents();
+            let path = folder.path.join(".gitlab").join("agents");
             match agents(&path) {
                 Ok(names) => {
                     self.unreadable.remove(&path);
@@ -112,7 +95,7 @@ fn agents(path: &Path) -> std::io::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-fn read_one(folder: &AgentFolder, agents: &Path, name: &str) -> Found {
+fn read_one(folder: &AgentFolderConfig, agents: &Path, name: &str) -> Found {
     let path = agents.join(name).join("config.yaml");
     let said = match read_file(&path) {
         Ok(text) => match read_agent_config(&text) {

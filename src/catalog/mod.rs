@@ -22,7 +22,7 @@ pub use agents::AgentInput;
 pub use deployments::{Deployed, DeploymentInput, StatusInput};
 pub use environments::EnvironmentInput;
 pub use error::{CatalogCode, CatalogError};
-pub use folder::{AgentFolder, FolderReader};
+pub use folder::FolderReader;
 pub use projects::ProjectInput;
 
 use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing, WeakAppender};

@@ -8,26 +8,36 @@ use serde_saphyr::{Location, Spanned};
 use super::file::{Environment, File};
 use super::{ClusterConfig, Config, DATA, LISTEN};
 use crate::mistake::Mistake;
-use crate::model::{EnvironmentId, EnvironmentSpec, ProjectSpec, Tier, is_dns_label};
+use crate::model::{EnvironmentId, EnvironmentSettings, EnvironmentSpec, Tier, is_dns_label};
 
 /// Checks the whole file; every mistake is told, not only the first.
 pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
-    let mut check =
-        Check { base: origin.parent().unwrap_or(Path::new(".")).to_owned(), mistakes: Vec::new() };
+    let mut check = Check {
+        base: origin.parent().unwrap_or(Path::new(".")).to_owned(),
+        has_agents: !file.agents.is_empty(),
+        mistakes: Vec::new(),
+    };
     let listen = check.listen(file.listen.as_ref());
     let clusters = check.clusters(&file);
+    let (agents, agent_folders) = check.agents(&file, &clusters);
+    let projects = check.projects(&file);
     let environments = check.environments(&file, &clusters);
     let rules = check.rules(&file);
     let tokens = check.tokens(&file.access.tokens);
     if check.mistakes.is_empty() {
         let data = check.path(file.data.as_deref().unwrap_or(DATA));
-        let projects = file.projects.iter().map(|project| ProjectSpec {
-            path: project.path.value.clone(),
-            number: Some(project.id),
-            ..ProjectSpec::default()
-        });
-        let projects = projects.collect();
-        Ok(Config { listen, hosts: file.hosts, data, clusters, projects, environments, rules, tokens })
+        Ok(Config {
+            listen,
+            hosts: file.hosts,
+            data,
+            clusters,
+            projects,
+            agents,
+            agent_folders,
+            environments,
+            rules,
+            tokens,
+        })
     } else {
         check.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
         Err(check.mistakes)
@@ -37,6 +47,8 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
 pub(super) struct Check {
     /// The folder from which relative paths start.
     base: PathBuf,
+    /// Whether there are agents, through which deployments can tell where an environment is.
+    pub(super) has_agents: bool,
     pub(super) mistakes: Vec<Mistake>,
 }
 
@@ -113,6 +125,14 @@ impl Check {
             id: self.id(environment),
             tier,
             region: environment.region.clone().unwrap_or_default(),
+            labels: environment.metadata.labels.clone(),
+            state: self.word(environment.state.as_ref(), "bad_state").unwrap_or_default(),
+            settings: EnvironmentSettings {
+                external_url: environment.external_url.clone(),
+                dynamic: environment.dynamic,
+                auto_stop_at: self.word(environment.auto_stop_at.as_ref(), "bad_time"),
+                ..EnvironmentSettings::default()
+            },
             targets: self.targets(environment, clusters),
             ..EnvironmentSpec::new(project, name)
         }
@@ -128,6 +148,17 @@ impl Check {
                 Some("use letters, digits, `-`, `_` and `.`".to_owned());
         }
         EnvironmentId::new(id.value.clone())
+    }
+
+    /// A text as a word of some list, if it is written.
+    fn word<T: std::str::FromStr<Err = String>>(
+        &mut self,
+        written: Option<&Spanned<String>>,
+        code: &'static str,
+    ) -> Option<T> {
+        let written = written?;
+        let parsed = written.value.parse();
+        parsed.map_err(|message: String| _ = self.say(written.referenced, code, message)).ok()
     }
 
     fn tier(&mut self, environment: &Environment) -> Tier {

@@ -19,6 +19,8 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) projects: Vec<Project>,
     #[serde(default)]
+    pub(super) agents: Vec<Agents>,
+    #[serde(default)]
     pub(super) environments: Vec<Environment>,
     #[serde(default)]
     pub(super) health: Health,
@@ -147,7 +149,29 @@ impl Watcher {
 #[serde(deny_unknown_fields)]
 pub(super) struct Project {
     pub(super) path: Spanned<String>,
-    pub(super) id: u64,
+    pub(super) id: Option<u64>,
+    #[serde(default)]
+    pub(super) default_branch: String,
+    #[serde(default)]
+    pub(super) labels: BTreeMap<String, String>,
+}
+
+/// An entry of `agents`: those of one project.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Agents {
+    pub(super) project: Spanned<String>,
+    pub(super) path: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) clusters: BTreeMap<String, Spanned<String>>,
+}
+
+/// The `metadata` of an environment.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Metadata {
+    #[serde(default)]
+    pub(super) labels: BTreeMap<String, String>,
 }
 
 /// An entry of `environments`.
@@ -159,7 +183,16 @@ pub(super) struct Environment {
     pub(super) name: Spanned<String>,
     pub(super) tier: Option<Spanned<String>>,
     pub(super) region: Option<String>,
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+    pub(super) state: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) external_url: String,
+    #[serde(default)]
+    pub(super) dynamic: bool,
+    pub(super) auto_stop_at: Option<Spanned<String>>,
     pub(super) cluster: Option<Spanned<String>>,
+    pub(super) agent: Option<Spanned<String>>,
     pub(super) namespace: Option<Spanned<String>>,
     pub(super) labels: Option<BTreeMap<String, String>>,
     pub(super) inventory: Option<Spanned<String>>,
@@ -169,10 +202,11 @@ pub(super) struct Environment {
 }
 
 impl Environment {
-    /// The one target that its own keys describe, if they name a cluster.
+    /// The one target that its own keys describe, if they name a cluster or an agent.
     pub(super) fn own_target(&self) -> Option<Target> {
-        Some(Target {
-            cluster: self.cluster.clone()?,
+        (self.cluster.is_some() || self.agent.is_some()).then(|| Target {
+            cluster: self.cluster.clone(),
+            agent: self.agent.clone(),
             namespace: self.namespace.clone(),
             labels: self.labels.clone(),
             inventory: self.inventory.clone(),
@@ -185,7 +219,8 @@ impl Environment {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Target {
-    pub(super) cluster: Spanned<String>,
+    pub(super) cluster: Option<Spanned<String>>,
+    pub(super) agent: Option<Spanned<String>>,
     pub(super) namespace: Option<Spanned<String>>,
     pub(super) labels: Option<BTreeMap<String, String>>,
     pub(super) inventory: Option<Spanned<String>>,

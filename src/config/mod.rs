@@ -3,6 +3,7 @@
 //! [`load`] reads a file, checks all of it, and tells every mistake with its line. What is left out gets a
 //! default that is said at the key.
 
+mod catalog;
 mod check;
 mod clusters;
 mod error;
@@ -15,6 +16,7 @@ mod tokens;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -25,7 +27,9 @@ pub use tokens::{TOKEN_PREFIX, TokenConfig, TokenHash};
 
 use crate::edges::{MAX_RELATIONS_BYTES, RelationError, Relations};
 use crate::mistake::of_syntax;
-use crate::model::{CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector, ProjectSpec};
+use crate::model::{
+    AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector, ProjectSpec,
+};
 use crate::ruleset::RuleSet;
 
 /// The address listened on when none is given: this machine only.
@@ -47,6 +51,10 @@ pub struct Config {
     pub clusters: Vec<ClusterConfig>,
     /// Projects.
     pub projects: Vec<ProjectSpec>,
+    /// Agents that the file names itself.
+    pub agents: Vec<AgentSpec>,
+    /// Folders in which agents' configuration files stand.
+    pub agent_folders: Vec<AgentFolderConfig>,
     /// Environments.
     pub environments: Vec<EnvironmentSpec>,
     /// How objects are judged and counted.
@@ -81,6 +89,17 @@ impl ClusterConfig {
         let left_out = self.exclude_namespaces.iter().any(|name| name == namespace);
         self.watchers.iter().any(|watcher| named(watcher) || (watcher.is_whole() && !left_out))
     }
+}
+
+/// A checkout with the configuration files of a project's agents, laid out as GitLab has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentFolderConfig {
+    /// Full path of the project.
+    pub project: String,
+    /// The checkout; `.gitlab/agents/<name>/config.yaml` stands below it.
+    pub path: PathBuf,
+    /// To which cluster each agent connects, by the agent's name.
+    pub clusters: BTreeMap<String, String>,
 }
 
 /// A way to a cluster, with what is watched through it.
@@ -123,8 +142,9 @@ impl Config {
         let cluster = |c: &ClusterConfig| ClusterSpec { name: c.name.clone(), region: c.region.clone() };
         let clusters = self.clusters.iter().map(|config| CatalogFact::Cluster(cluster(config)));
         let projects = self.projects.iter().cloned().map(CatalogFact::Project);
+        let agents = self.agents.iter().cloned().map(|agent| CatalogFact::Agent(Box::new(agent)));
         let environments = self.environments.iter().cloned().map(CatalogFact::from);
-        clusters.chain(projects).chain(environments).collect()
+        clusters.chain(projects).chain(agents).chain(environments).collect()
     }
 }
 

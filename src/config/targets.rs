@@ -6,7 +6,7 @@ use super::ClusterConfig;
 use super::check::Check;
 use super::file::{self, Environment};
 use crate::mistake::closest;
-use crate::model::{Inventory, InventoryError, TargetSpec};
+use crate::model::{AgentId, Inventory, InventoryError, TargetSpec};
 
 impl Check {
     /// The environment's targets.
@@ -18,6 +18,8 @@ impl Check {
         let at = environment.name.referenced;
         let own = environment.own_target();
         match (&own, &environment.namespace) {
+            // Deployments through the agents will tell where it is.
+            (None, None) if environment.targets.is_empty() && self.has_agents => {}
             (None, None) if environment.targets.is_empty() => {
                 let message = "an environment needs a `cluster` and a `namespace`, or `targets`";
                 self.say(at, "missing_key", message).hint =
@@ -31,7 +33,10 @@ impl Check {
         }
         let mut targets = Vec::new();
         let written = own.iter().map(|target| (target, at));
-        let more = environment.targets.iter().map(|target| (target, target.cluster.referenced));
+        let more = environment.targets.iter().map(|target| {
+            let place = target.cluster.as_ref().or(target.agent.as_ref()).or(target.namespace.as_ref());
+            (target, place.map_or(at, |place| place.referenced))
+        });
         for (target, at) in written.chain(more) {
             targets.push(self.target(target, at, clusters));
         }
@@ -54,13 +59,15 @@ impl Check {
 
     /// A target; `at` is what stands for it where a key is missing.
     fn target(&mut self, written: &file::Target, at: Location, clusters: &[ClusterConfig]) -> TargetSpec {
-        self.known_cluster(&written.cluster, clusters);
+        let agent = self.way(written, at, clusters);
         let inventory = self.inventory(written);
         let marked = written.inventory.is_some() || written.flux_resource_path.is_some();
         match &written.namespace {
             Some(namespace) => {
                 self.namespace(namespace);
-                self.watched_namespace(&written.cluster, namespace, clusters);
+                if let Some(cluster) = &written.cluster {
+                    self.watched_namespace(cluster, namespace, clusters);
+                }
             }
             None if marked => {}
             None => {
@@ -69,7 +76,8 @@ impl Check {
             }
         }
         TargetSpec {
-            cluster: written.cluster.value.clone(),
+            cluster: written.cluster.as_ref().map(|cluster| cluster.value.clone()).unwrap_or_default(),
+            agent,
             namespace: written
                 .namespace
                 .as_ref()
@@ -77,8 +85,26 @@ impl Check {
                 .unwrap_or_default(),
             labels: written.labels.clone(),
             inventory,
-            ..TargetSpec::default()
         }
+    }
+
+    /// The agent of a target, after it was seen that the target has either an agent or a cluster that is known.
+    fn way(&mut self, written: &file::Target, at: Location, clusters: &[ClusterConfig]) -> Option<AgentId> {
+        match (&written.cluster, &written.agent) {
+            (Some(cluster), None) => self.known_cluster(cluster, clusters),
+            (None, Some(agent)) => match agent.value.parse() {
+                Ok(id) => return Some(id),
+                Err(message) => _ = self.say(agent.referenced, "bad_agent", String::clone(&message)),
+            },
+            (Some(_), Some(agent)) => {
+                let message = "a target has either a `cluster` or an `agent`, which tells its cluster";
+                self.say(agent.referenced, "conflict", message).hint = Some("keep one of them".to_owned());
+            }
+            (None, None) => {
+                self.say(at, "missing_key", "a target needs a `cluster` or an `agent`");
+            }
+        }
+        None
     }
 
     fn inventory(&mut self, written: &file::Target) -> Option<Inventory> {
@@ -118,7 +144,7 @@ impl Check {
         });
     }
 
-    fn known_cluster(&mut self, cluster: &Spanned<String>, clusters: &[ClusterConfig]) {
+    pub(super) fn known_cluster(&mut self, cluster: &Spanned<String>, clusters: &[ClusterConfig]) {
         let names: Vec<&str> = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
         if names.contains(&cluster.value.as_str()) {
             return;

@@ -1,0 +1,97 @@
+//! The parts of the file about projects and agents.
+
+use std::collections::HashMap;
+
+use serde_saphyr::Spanned;
+
+use super::check::Check;
+use super::file::{Agents, File};
+use super::{AgentFolderConfig, ClusterConfig};
+use crate::model::{AgentId, AgentSpec, ProjectSpec, is_dns_label, is_project_path};
+
+impl Check {
+    pub(super) fn projects(&mut self, file: &File) -> Vec<ProjectSpec> {
+        let mut lines: HashMap<&str, u64> = HashMap::new();
+        let mut numbers: HashMap<u64, &str> = HashMap::new();
+        let mut specs = Vec::new();
+        for project in &file.projects {
+            let (path, at) = (project.path.value.as_str(), project.path.referenced);
+            if let Some(line) = lines.insert(path, at.line()) {
+                self.say(at, "duplicate", format!("the project `{path}` stands in line {line} already"));
+            }
+            if let Some(other) = project.id.and_then(|id| numbers.insert(id, path))
+                && other != path
+            {
+                let message = format!("the projects `{other}` and `{path}` have the same `id`");
+                self.say(at, "duplicate", message).hint = Some(
+                    "the label app.gitlab.com/project_id could not tell their resources apart".to_owned(),
+                );
+            }
+            specs.push(ProjectSpec {
+                path: path.to_owned(),
+                number: project.id,
+                default_branch: project.default_branch.clone(),
+                labels: project.labels.clone(),
+            });
+        }
+        specs
+    }
+
+    /// The agents that the file names itself, and the folders in which the files of others stand.
+    pub(super) fn agents(
+        &mut self,
+        file: &File,
+        clusters: &[ClusterConfig],
+    ) -> (Vec<AgentSpec>, Vec<AgentFolderConfig>) {
+        let (mut agents, mut folders) = (Vec::new(), Vec::new());
+        for entry in &file.agents {
+            self.project_path(&entry.project);
+            for (name, cluster) in &entry.clusters {
+                if !is_dns_label(name) {
+                    let message = format!("`{name}` is not the name of an agent");
+                    self.say(cluster.referenced, "bad_name", message).hint = Some(
+                        "an agent's name has up to 63 lower-case letters, digits and `-` inside".to_owned(),
+                    );
+                }
+                self.known_cluster(cluster, clusters);
+            }
+            match &entry.path {
+                Some(path) => folders.push(self.folder(entry, path, clusters)),
+                None if entry.clusters.is_empty() => {
+                    let message = "an entry of `agents` needs a `path` or `clusters`";
+                    self.say(entry.project.referenced, "missing_key", message).hint =
+                        Some("`path` is a checkout with .gitlab/agents; `clusters` names agents".to_owned());
+                }
+                None => agents.extend(entry.clusters.iter().map(|(name, cluster)| AgentSpec {
+                    cluster: cluster.value.clone(),
+                    ..AgentSpec::new(AgentId::new(entry.project.value.as_str(), name.as_str()))
+                })),
+            }
+        }
+        (agents, folders)
+    }
+
+    /// A folder; an agent of which nothing is said connects to the cluster of its name, if there is one.
+    fn folder(
+        &mut self,
+        entry: &Agents,
+        path: &Spanned<String>,
+        clusters: &[ClusterConfig],
+    ) -> AgentFolderConfig {
+        let alike = clusters.iter().map(|cluster| (cluster.name.clone(), cluster.name.clone()));
+        let said = entry.clusters.iter().map(|(name, cluster)| (name.clone(), cluster.value.clone()));
+        AgentFolderConfig {
+            project: entry.project.value.clone(),
+            path: self.path(&path.value),
+            clusters: alike.chain(said).collect(),
+        }
+    }
+
+    fn project_path(&mut self, written: &Spanned<String>) {
+        if !is_project_path(&written.value) {
+            let message = format!("`{}` is not the path of a project", written.value);
+            self.say(written.referenced, "bad_path", message).hint =
+                Some("write its full path, such as shop/web".to_owned());
+        }
+    }
+}
