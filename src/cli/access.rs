@@ -18,6 +18,9 @@ use crate::present::visible;
 const BEFORE: usize = 60;
 const SHOWN: usize = 100;
 
+/// How many mistakes are printed for people; a document has all.
+const MISTAKES_SHOWN: usize = 20;
+
 /// Runs the command; a denial is printed like any other decision, and then a failure for scripts.
 pub(super) fn check(args: &AccessCheckArgs) -> Result<(), CliError> {
     let source = read(&args.config)
@@ -86,9 +89,12 @@ fn mistaken(args: &AccessCheckArgs, source: &str, error: &AgentConfigError) -> R
     });
     print(args.output, &value, "")?;
     let mut lines = Vec::new();
-    for mistake in &error.mistakes {
+    for mistake in error.mistakes.iter().take(MISTAKES_SHOWN) {
         lines.push(format!("{}:{mistake}", args.config.display()));
         lines.extend(pointed(source, mistake).into_iter().flatten());
+    }
+    if let Some(more) = error.mistakes.len().checked_sub(MISTAKES_SHOWN).filter(|more| *more > 0) {
+        lines.push(format!("and {more} more"));
     }
     let hint = error.mistakes.iter().find_map(|mistake| mistake.hint.clone());
     Ok(hint.into_iter().fold(wrong(lines.join("\n")), CliError::hint))

@@ -102,6 +102,12 @@ async fn mistakes_end_with_two_and_are_shown_with_a_caret() -> Result<()> {
         (&value["mistakes"][0]["line"], &value["mistakes"][0]["column"]),
         (&Value::from(5), &Value::from(18))
     );
+    let many = format!("ci_access: {{projects: [{}]}}", "{id: /}, ".repeat(30));
+    let (code, _, err) = check(&many, &["--project", "a/b"]).await?;
+    assert!(
+        code == 2 && err.matches("is not the full path").count() == 20 && err.contains("and 10 more"),
+        "{err}"
+    );
     let (code, _, err) = check(&"#".repeat(2_000_000), &["--project", "a/b"]).await?;
     assert!(code == 2 && err.contains("longer than 1048576 bytes"), "{code} {err}");
     let (code, _, err) = check("", &["--project", "a/b", "--var", "x"]).await?;

@@ -22,7 +22,7 @@ Exit codes: 0 allowed, 1 denied, 2 wrong usage or a wrong file.")]
 /// Which file to ask about which job.
 #[derive(Clone, Debug, Args)]
 pub struct AccessCheckArgs {
-    /// The agent's configuration, .gitlab/agents/<name>/config.yaml; `-` reads standard input
+    /// The agent's configuration, .gitlab/agents/NAME/config.yaml; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     pub config: PathBuf,
     /// Full path of the job's project
