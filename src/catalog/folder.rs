@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::error::CatalogError;
+use super::error::{CatalogCode, CatalogError};
 use crate::access::{MAX_CONFIG_BYTES, read_agent_config};
 use crate::config::AgentFolderConfig;
 use crate::log::{Appender, Catalog, CatalogChange, LogError, Standing};
@@ -50,7 +50,9 @@ impl FolderReader {
             let found = self.read();
             (self, found)
         });
-        let Ok((mut reader, found)) = read.await else { return Ok(FolderReader::default()) };
+        let Ok((mut reader, found)) = read.await else {
+            return Err(CatalogError::new(CatalogCode::Failed, "reading the folders broke off"));
+        };
         let Some(found) = found.filter(|found| reader.last.as_ref() != Some(found)) else {
             return Ok(reader);
         };

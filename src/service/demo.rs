@@ -115,6 +115,7 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
             data: data.clone(),
             listen: options.listen,
             catalog: catalog(&fleet),
+            agent_folders: Vec::new(),
             hosts: Vec::new(),
             clusters: clusters(&fleet).await?,
             rules: RuleSet::default(),

@@ -4,6 +4,7 @@
 //! supervisor per cluster and the server. Whichever of them ends first ends all: first the watchers, then the
 //! writer once it has committed what they handed over, then the server and the projector.
 
+mod agent_folders;
 mod demo;
 mod error;
 mod key;
@@ -25,10 +26,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::api::{self, Access, ApiState, Hosts, ServerOptions};
-use crate::catalog::CatalogWriter;
+use crate::catalog::{CatalogWriter, FolderReader};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, ClusterSettings, Selection, Watcher};
-use crate::config::{ClusterConfig, Config, TokenConfig};
+use crate::config::{AgentFolderConfig, ClusterConfig, Config, TokenConfig};
 use crate::digest::Noise;
 use crate::log::{Appender, LogError, LogWriter};
 use crate::model::{CatalogFact, Source};
@@ -65,6 +66,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// The catalog as it is to be.
     pub catalog: Vec<CatalogFact>,
+    /// Folders of agents' configuration files.
+    pub agent_folders: Vec<AgentFolderConfig>,
     /// Under which names to answer besides this machine's own.
     pub hosts: Vec<String>,
     /// Clusters to watch.
@@ -171,6 +174,8 @@ impl Service {
             let (sink, clock) = (appender.clone(), Arc::clone(&clock));
             watchers.spawn(cluster::supervise(settings, ways, sink, clock, watching.clone()));
         }
+        let folders = FolderReader::new(options.agent_folders);
+        watchers.spawn(agent_folders::follow(folders, appender.clone(), watching.clone()));
         watchers.close();
         Ok(Service {
             address,
@@ -263,6 +268,7 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
             data: data.unwrap_or(&config.data).to_owned(),
             listen: listen.unwrap_or(config.listen),
             catalog: config.catalog(),
+            agent_folders: config.agent_folders.clone(),
             hosts: config.hosts.clone(),
             clusters,
             rules: config.rules.clone(),
