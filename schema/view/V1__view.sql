@@ -205,11 +205,9 @@ CREATE TABLE environment_name (
 -- What is declared of environments at present, from which all that follows is settled: by the catalog …
 CREATE TABLE environment_fact (
     environment_id INTEGER PRIMARY KEY,
-    project        TEXT NOT NULL,
     source         TEXT NOT NULL,
     spec           TEXT NOT NULL          -- JSON
 ) STRICT;
-CREATE INDEX environment_fact_by_project ON environment_fact (project);
 
 -- … by resources of clusters …
 CREATE TABLE declaration (
@@ -235,12 +233,14 @@ CREATE TABLE environment_deployment (
     PRIMARY KEY (environment_id, deciding)
 ) STRICT, WITHOUT ROWID;
 
--- Which environments have to be settled when an agent changes.
-CREATE TABLE environment_agent (
-    agent          TEXT NOT NULL,
+-- Which environments have to be settled when something changes on which they depend, by its kind and name.
+CREATE TABLE environment_ground (
+    kind           TEXT NOT NULL,         -- project, agent, cluster
+    name           TEXT NOT NULL,
     environment_id INTEGER NOT NULL,
-    PRIMARY KEY (agent, environment_id)
+    PRIMARY KEY (kind, name, environment_id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX environment_ground_by_environment ON environment_ground (environment_id);
 
 -- Environments as all of that makes them; name_id is the name in addresses.
 CREATE TABLE environment (

@@ -30,8 +30,7 @@ pub(super) fn settle(
     if before == cluster(at, id)? {
         return Ok(());
     }
-    let sql = "SELECT environment_id FROM environment_agent WHERE agent = ?1 ORDER BY 1";
-    environments::settle_all(at, sql, id)
+    environments::settle_upon(at, "agent", id)
 }
 
 /// The cluster to which an agent connects; empty when not known.

@@ -21,8 +21,9 @@ pub(super) fn settle(at: &mut Apply<'_>, name: &str, spec: Option<&ClusterSpec>)
 
 /// A cluster is in another region from here on, and so may be what looks there.
 pub(in crate::projection) fn moved(at: &mut Apply<'_>, cluster: i64) -> rusqlite::Result<()> {
-    let sql = "SELECT DISTINCT environment_id FROM target WHERE cluster_id = ?1 ORDER BY 1";
-    environments::settle_all(at, sql, cluster)
+    let sql = "SELECT name FROM cluster WHERE id = ?1";
+    let name: String = at.connection.prepare_cached(sql)?.query_row([cluster], |row| row.get(0))?;
+    environments::settle_upon(at, "cluster", &name)
 }
 
 /// Where a cluster runs; empty when not known.

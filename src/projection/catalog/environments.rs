@@ -1,7 +1,7 @@
 //! Environments, settled from all that is declared of them.
 
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, ToSql, params};
+use rusqlite::{OptionalExtension, params};
 
 use super::super::context::Apply;
 use super::declarations::{self, Declaration};
@@ -35,8 +35,8 @@ const ENVIRONMENT: Table = Table {
 /// Takes over what the catalog declares of an environment.
 pub(super) fn declared(at: &mut Apply<'_>, spec: &EnvironmentSpec, source: Source) -> rusqlite::Result<()> {
     let id = at.ids.environment(at.connection, &spec.id)?;
-    let sql = "INSERT OR REPLACE INTO environment_fact (environment_id, project, source, spec) VALUES (?1, ?2, ?3, ?4)";
-    let row = params![id, spec.project, source.as_str(), serde_json::json!(spec).to_string()];
+    let sql = "INSERT OR REPLACE INTO environment_fact (environment_id, source, spec) VALUES (?1, ?2, ?3)";
+    let row = params![id, source.as_str(), serde_json::json!(spec).to_string()];
     at.connection.prepare_cached(sql)?.execute(row)?;
     settle(at, id)
 }
@@ -48,11 +48,12 @@ pub(super) fn withdrawn(at: &mut Apply<'_>, name: &EnvironmentId) -> rusqlite::R
     settle(at, id)
 }
 
-/// Settles the environments that a statement finds.
-pub(super) fn settle_all(at: &mut Apply<'_>, sql: &str, argument: impl ToSql) -> rusqlite::Result<()> {
+/// Settles the environments that depend on a project, an agent or a cluster, after that has changed.
+pub(super) fn settle_upon(at: &mut Apply<'_>, kind: &str, name: &str) -> rusqlite::Result<()> {
     let found: Vec<i64> = {
+        let sql = "SELECT environment_id FROM environment_ground WHERE kind = ?1 AND name = ?2";
         let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([argument], |row| row.get(0))?;
+        let rows = statement.query_map([kind, name], |row| row.get(0))?;
         rows.collect::<rusqlite::Result<_>>()?
     };
     found.into_iter().try_for_each(|environment| settle(at, environment))
@@ -81,6 +82,7 @@ pub(super) fn settle(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<()> {
             deployment.map_or(Value::Null, Value::Integer),
         ]
     });
+    depend(at, id, resolved.as_ref())?;
     if !rows::exchange(at, &ENVIRONMENT, Value::Integer(id), row)? {
         return Ok(());
     }
@@ -89,7 +91,6 @@ pub(super) fn settle(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<()> {
         let own = std::iter::once(&resolved.spec.project);
         viewers::note(at, own.chain(&resolved.viewers).map(String::as_str))?;
     }
-    depend(at, id, resolved.as_ref())?;
     targets::exchange(at, id, resolved.as_ref().map_or(&[], |resolved| &resolved.targets))
 }
 
@@ -126,12 +127,14 @@ pub(super) fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite:
     serde_json::from_str(text).map_err(unreadable)
 }
 
-/// Notes which agents an environment depends on, be they known or not.
+/// Notes on what an environment depends, be it known or not.
 fn depend(at: &Apply<'_>, id: i64, resolved: Option<&Resolved>) -> rusqlite::Result<()> {
-    at.connection.prepare_cached("DELETE FROM environment_agent WHERE environment_id = ?1")?.execute([id])?;
-    let sql = "INSERT INTO environment_agent (agent, environment_id) VALUES (?1, ?2)";
-    for agent in resolved.into_iter().flat_map(|resolved| &resolved.depends_on) {
-        at.connection.prepare_cached(sql)?.execute(params![agent, id])?;
+    at.connection
+        .prepare_cached("DELETE FROM environment_ground WHERE environment_id = ?1")?
+        .execute([id])?;
+    let sql = "INSERT INTO environment_ground (kind, name, environment_id) VALUES (?1, ?2, ?3)";
+    for (kind, name) in resolved.into_iter().flat_map(|resolved| &resolved.grounds) {
+        at.connection.prepare_cached(sql)?.execute(params![kind, name, id])?;
     }
     Ok(())
 }

@@ -25,8 +25,7 @@ pub(super) fn settle(
         return Ok(());
     }
     viewers::note(at, std::iter::once(path))?;
-    let sql = "SELECT environment_id FROM environment_fact WHERE project = ?1 ORDER BY 1";
-    environments::settle_all(at, sql, path)
+    environments::settle_upon(at, "project", path)
 }
 
 /// GitLab's number of a project, and its labels.

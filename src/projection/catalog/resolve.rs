@@ -32,8 +32,8 @@ pub(super) struct Resolved {
     pub(super) targets: Vec<Target>,
     /// The agents of its targets.
     pub(super) agents: BTreeSet<String>,
-    /// The agents that decide where it is, known or not.
-    pub(super) depends_on: BTreeSet<String>,
+    /// On what it depends, known or not: its project, agents and clusters, by kind and name.
+    pub(super) grounds: BTreeSet<(&'static str, String)>,
     /// Projects and groups whose members see it, besides its own project.
     pub(super) viewers: BTreeSet<String>,
     pub(super) declared_by: Vec<DeclaredBy>,
@@ -46,8 +46,9 @@ pub(super) struct Resolved {
 pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Resolved> {
     let places = places(&facts);
     let default = default_labels(facts.project_number, &facts.spec.slug);
-    let depends_on =
-        places.iter().filter_map(|place| place.agent.as_ref()).map(ToString::to_string).collect();
+    let through = places.iter().filter_map(|place| place.agent.as_ref());
+    let mut grounds: BTreeSet<_> = through.map(|agent| ("agent", agent.to_string())).collect();
+    grounds.insert(("project", facts.spec.project.clone()));
     let mut targets = Vec::new();
     for place in places {
         let cluster = match &place.agent {
@@ -66,6 +67,7 @@ pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Reso
     labels.extend(facts.spec.labels.clone());
     let region = region(at, &facts.spec, &labels, &targets)?;
     // Whoever may not see what an agent serves may not see what is left of it either.
+    grounds.extend(targets.iter().map(|target| ("cluster", target.cluster.clone())));
     let agents = targets.iter().filter_map(|target| target.agent.as_ref()).map(ToString::to_string).collect();
     if facts.spec.state == EnvironmentState::Stopped {
         targets.clear();
@@ -81,7 +83,7 @@ pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Reso
         labels,
         targets,
         agents,
-        depends_on,
+        grounds,
         viewers,
         deployment: facts.deployed.first().map(|deployed| deployed.id),
         declared_by: facts.source.map(DeclaredBy::from).into_iter().chain(declared).collect(),
