@@ -8,17 +8,17 @@ use super::places::{Place, places};
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
 use super::tree::{Piece, pieces};
-use super::{events, html, why};
+use super::{deployments, events, html, why};
 use crate::api::params::{CLUSTER, COLLAPSE, PROJECT, REGION, UNDER};
 use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::model::{At, EnvironmentId, Timestamp, Uid};
+use crate::model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Labels, Timestamp, Uid};
 use crate::present::visible;
 use crate::query::{
-    Answer, Collapse, EventFilter, FoldedEvent, Graph, GraphFilter, HealthFilter, HealthHistory, Snapshot,
-    Why,
+    Answer, Collapse, Deployment, DeploymentFilter, EventFilter, FoldedEvent, Graph, GraphFilter,
+    HealthFilter, HealthHistory, LeftBehind, Snapshot, Why,
 };
 
 /// A way to show the tree.
@@ -54,7 +54,15 @@ struct EnvironmentPage {
     last_known: Option<Badge>,
     since: Time,
     counts: Vec<(Badge, u64)>,
+    /// Whether it is in use, where it is not simply that.
+    state: Option<&'static str>,
+    external_url: Option<String>,
+    labels: String,
+    declared_by: String,
+    warnings: Vec<String>,
     places: Vec<Place>,
+    left: Option<deployments::Left>,
+    deployments: Vec<deployments::Line>,
     part: Option<Part>,
     /// How the tree is collapsed, where that was asked for.
     collapse: &'static str,
@@ -77,6 +85,9 @@ pub(super) struct Found {
     /// None where only a part is shown.
     pub(super) health: Option<HealthHistory>,
     pub(super) events: Vec<FoldedEvent>,
+    /// None while it is in use.
+    pub(super) left: Option<LeftBehind>,
+    pub(super) deployments: Vec<Deployment>,
 }
 
 /// The page.
@@ -98,7 +109,13 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     };
     let (at, any) = (At::Offset(graph.metadata.offset), &EventFilter::default());
     let events = queries.environment_events(&scope, at, &id, any, &events::newest()).await?.items;
-    let found = Found { graph, why, health, events };
+    let filter_of = DeploymentFilter { environment: Some(id.clone()), ..DeploymentFilter::default() };
+    let deployments = queries.deployments(&scope, at, &filter_of, &deployments::newest()).await?.items;
+    let left = match graph.value.environment.state {
+        EnvironmentState::Stopped => Some(queries.left_behind(&scope, at, &id).await?.value),
+        _ => None,
+    };
+    let found = Found { graph, why, health, events, left, deployments };
     html(&request, StatusCode::OK, &view(&request, &filter, &found, state.clock.now()))
 }
 
@@ -139,6 +156,13 @@ fn view(request: &Request, filter: &GraphFilter, found: &Found, now: Timestamp) 
         last_known: environment.health.last_known.map(|health| Badge::new(Some(health))),
         since: Time::new(environment.health.since, now),
         counts: counts(environment.health.counts),
+        state: told(environment.state),
+        external_url: link(&environment.settings.external_url),
+        labels: shown(&pairs(&environment.labels)),
+        declared_by: shown(&declared_by(&environment.declared_by)),
+        warnings: environment.warnings.iter().map(|warning| shown(&warning.message)).collect(),
+        left: found.left.as_ref().and_then(deployments::left),
+        deployments: deployments::lines(&found.deployments, &environment.project, now),
         places: places(&environment.targets),
         part: filter.under.as_ref().map(|uid| part(graph, uid, filter)),
         collapse: request.query.one(COLLAPSE).map_or("", |_| filter.collapse.as_str()),
@@ -153,6 +177,29 @@ fn view(request: &Request, filter: &GraphFilter, found: &Found, now: Timestamp) 
         id,
         shell,
     }
+}
+
+fn told(state: EnvironmentState) -> Option<&'static str> {
+    (state != EnvironmentState::Available).then(|| state.as_str())
+}
+
+/// An address that a page may link to: what is not of the web could run in the page.
+fn link(url: &str) -> Option<String> {
+    (url.starts_with("https://") || url.starts_with("http://")).then(|| url.to_owned())
+}
+
+fn pairs(labels: &Labels) -> String {
+    labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+}
+
+fn declared_by(all: &[DeclaredBy]) -> String {
+    let one = |by: &DeclaredBy| match by {
+        DeclaredBy::Config => "the configuration".to_owned(),
+        DeclaredBy::Folder => "a folder".to_owned(),
+        DeclaredBy::Api => "the API".to_owned(),
+        DeclaredBy::Cluster(key) => format!("{} {} of {}", key.kind.kind, key.name, key.cluster),
+    };
+    all.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 fn part(graph: &Graph, uid: &Uid, filter: &GraphFilter) -> Part {
@@ -185,7 +232,8 @@ fn ways(request: &Request, filter: &GraphFilter) -> Vec<Way> {
 /// The page of a fixed answer at noon, for tests.
 #[cfg(test)]
 pub(super) fn rendered(request: &Request, graph: &Answer<Graph>, events: &[FoldedEvent]) -> String {
-    let found = Found { graph: graph.clone(), why: None, health: None, events: events.to_vec() };
+    let (graph, events) = (graph.clone(), events.to_vec());
+    let found = Found { graph, why: None, health: None, events, left: None, deployments: Vec::new() };
     rendered_whole(request, &found)
 }
 

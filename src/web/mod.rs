@@ -3,6 +3,7 @@
 
 mod assets;
 mod coverage;
+mod deployments;
 mod edges;
 mod environment;
 mod events;

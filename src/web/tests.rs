@@ -124,7 +124,14 @@ fn nothing_that_clusters_wrote_is_more_than_text() {
     (path.missing[0].name, path.missing[0].edge, path.skipped) = (HOSTILE.into(), HOSTILE.into(), 9);
     let mut health = health_history(&[(Some(Health::Degraded), 5)]);
     health.intervals[0].reason = HOSTILE.into();
-    let whole = Found { graph: answer, why: Some(why(vec![path])), health: Some(health), events: vec![said] };
+    let whole = Found {
+        graph: answer,
+        why: Some(why(vec![path])),
+        health: Some(health),
+        events: vec![said],
+        left: None,
+        deployments: vec![],
+    };
     let page = whole_page("at=5&under=p&cluster=eu-west", &whole);
     let events = whole.events;
     assert!(page.contains("&#60;script") || page.contains("&lt;script"));
@@ -164,7 +171,7 @@ fn whole_page(query: &str, found: &Found) -> String {
 
 fn found(graph: Graph) -> Found {
     let graph = Answer { value: graph, metadata: snapshot() };
-    Found { graph, why: None, health: None, events: vec![] }
+    Found { graph, why: None, health: None, events: vec![], left: None, deployments: vec![] }
 }
 
 fn holds(page: &str, texts: &[&str]) {

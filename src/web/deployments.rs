@@ -1,0 +1,159 @@
+//! The newest deployments to an environment, as its page shows them, and what a stopped one left behind.
+
+use super::shell::Time;
+use crate::model::{DeploymentSpec, DeploymentStatus, Timestamp};
+use crate::present::visible;
+use crate::query::{Deployment, LeftBehind, PageRequest};
+
+/// How many a page shows.
+const NEWEST: usize = 5;
+
+/// How much of a commit is shown.
+const SHORT_SHA: usize = 8;
+
+/// The newest ones.
+pub(super) fn newest() -> PageRequest {
+    PageRequest { limit: NEWEST, after: None }
+}
+
+/// A deployment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) id: u64,
+    pub(super) status: &'static str,
+    /// The class of colours that its status has.
+    pub(super) class: &'static str,
+    /// Branch or tag, and the beginning of the commit.
+    pub(super) what: String,
+    /// The job and who began it, with the project where that is another one.
+    pub(super) who: String,
+    /// Through which agent and into which namespace; empty where neither is recorded.
+    pub(super) place: String,
+    /// Why the agent did not let it; empty where it did, or was not asked.
+    pub(super) refused: String,
+    pub(super) when: Time,
+}
+
+/// Deployments to an environment of `project`.
+pub(super) fn lines(deployments: &[Deployment], project: &str, now: Timestamp) -> Vec<Line> {
+    deployments.iter().map(|deployment| line(deployment, project, now)).collect()
+}
+
+fn line(deployment: &Deployment, project: &str, now: Timestamp) -> Line {
+    let spec = &deployment.spec;
+    let shown = |text: &str| visible(text).into_owned();
+    let refused = spec.authorization.as_ref().filter(|told| !told.allowed).map(|told| told.message.as_str());
+    let place = spec.agent.as_ref().map(|agent| format!("{} in {}", agent.kubernetes_namespace, agent.agent));
+    Line {
+        id: spec.id.0,
+        status: spec.status.as_str(),
+        class: class(spec.status),
+        what: shown(&what(spec)),
+        who: shown(&who(spec, project)),
+        place: shown(&place.unwrap_or_default()),
+        refused: shown(refused.unwrap_or_default()),
+        when: Time::new(spec.finished_at.unwrap_or(deployment.observed_at), now),
+    }
+}
+
+const fn class(status: DeploymentStatus) -> &'static str {
+    match status {
+        DeploymentStatus::Success => "healthy",
+        DeploymentStatus::Failed => "degraded",
+        DeploymentStatus::Running => "progressing",
+        DeploymentStatus::Created | DeploymentStatus::Blocked => "suspended",
+        DeploymentStatus::Canceled | DeploymentStatus::Skipped => "none",
+    }
+}
+
+fn what(spec: &DeploymentSpec) -> String {
+    let sha: String = spec.sha.chars().take(SHORT_SHA).collect();
+    let parts = [spec.reference.as_str(), sha.as_str()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn who(spec: &DeploymentSpec, project: &str) -> String {
+    let job = spec.job.as_ref().map(|job| job.name.clone()).filter(|name| !name.is_empty());
+    let of = (spec.project != project).then(|| format!("of {}", spec.project));
+    let by = (!spec.user.is_empty()).then(|| format!("by {}", spec.user));
+    [job, of, by].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// What a stopped environment left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    pub(super) resources: u64,
+    pub(super) namespaces: Vec<LeftPlace>,
+}
+
+/// A namespace in which something is left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LeftPlace {
+    pub(super) name: String,
+    pub(super) resources: u64,
+    pub(super) kubectl: String,
+}
+
+/// None where nothing is left.
+pub(super) fn left(found: &LeftBehind) -> Option<Left> {
+    let shown = |text: &str| visible(text).into_owned();
+    let place = |left: &crate::query::LeftNamespace| LeftPlace {
+        name: shown(&format!("{} in {}", left.namespace, left.cluster)),
+        resources: left.resources,
+        kubectl: shown(&left.kubectl),
+    };
+    (found.resources > 0).then(|| Left {
+        resources: found.resources,
+        namespaces: found.namespaces.iter().map(place).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{AgentDeployment, AgentId, Authorization, DeploymentId, DeploymentJob, EnvironmentId};
+    use crate::present::tests::NOON;
+
+    #[test]
+    fn who_deployed_what_is_told_and_nothing_of_it_can_hide() {
+        let agent = AgentId::new("ops/deploy", "production");
+        let spec = DeploymentSpec {
+            id: DeploymentId(7),
+            environment: EnvironmentId::new("shop.web.production"),
+            project: "ops/deploy".into(),
+            status: DeploymentStatus::Success,
+            reference: "main\u{202e}".into(),
+            tag: false,
+            sha: "0123456789abcdef".into(),
+            job: Some(DeploymentJob { id: None, name: "deploy".into() }),
+            user: "alice".into(),
+            created_at: None,
+            finished_at: None,
+            agent: Some(AgentDeployment { agent: agent.clone(), kubernetes_namespace: "shop".into() }),
+            authorization: None,
+        };
+        let told = |spec: &DeploymentSpec, project: &str| {
+            let deployment = Deployment { spec: spec.clone(), observed_at: NOON };
+            lines(&[deployment], project, NOON).remove(0)
+        };
+        let line = told(&spec, "shop/web");
+        assert_eq!((line.status, line.class), ("success", "healthy"));
+        assert!(line.what.ends_with("01234567") && !line.what.contains('\u{202e}'), "{}", line.what);
+        assert_eq!(line.who, "deploy of ops/deploy by alice");
+        assert_eq!(line.place, "shop in ops/deploy:production");
+        assert_eq!(told(&spec, "ops/deploy").who, "deploy by alice");
+        let refusal = Authorization {
+            agent,
+            allowed: false,
+            rule: Some(2),
+            entry: String::new(),
+            namespace: String::new(),
+            roles: serde_json::Value::Null,
+            reason: "rule_never".into(),
+            message: "rule 2 says never".into(),
+        };
+        let refused = DeploymentSpec { agent: None, authorization: Some(refusal), ..spec };
+        let line = told(&refused, "shop/web");
+        assert_eq!((line.place.as_str(), line.refused.as_str()), ("", "rule 2 says never"));
+    }
+}
