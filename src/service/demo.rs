@@ -16,7 +16,7 @@ use super::{Options, Service, ServiceError, Watched, asked_to_end, runtime};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, Access, ConnectSettings, Selection, Watcher};
 use crate::demo::fleet::{Fleet, FleetOptions};
-use crate::log::{Appender, LogReader};
+use crate::log::{Appender, CatalogChange, LogReader};
 use crate::model::{CatalogFact, Kind, Source, Timestamp};
 use crate::projection::ViewStatus;
 use crate::ruleset::RuleSet;
@@ -161,7 +161,10 @@ fn recorded(data: &Path) -> Result<u64, ServiceError> {
 
 fn catalog(fleet: &Fleet) -> Vec<CatalogFact> {
     let clusters = fleet.clusters().into_iter().map(|(spec, _)| CatalogFact::Cluster(spec));
-    clusters.chain(fleet.environments().into_iter().map(CatalogFact::from)).collect()
+    let projects = fleet.projects().into_iter().map(CatalogFact::Project);
+    let agents = fleet.agents().into_iter().map(|agent| CatalogFact::Agent(Box::new(agent)));
+    let environments = fleet.environments().into_iter().map(CatalogFact::from);
+    clusters.chain(projects).chain(agents).chain(environments).collect()
 }
 
 async fn clusters(fleet: &Fleet) -> Result<Vec<Watched>, ServiceError> {
@@ -186,7 +189,7 @@ async fn tell(mut fleet: Fleet, stage: Stage, history: bool) -> ServiceError {
     loop {
         tokio::time::sleep(TICK).await;
         fleet.step(SystemClock.now());
-        if let Err(error) = declare(&fleet, &stage, &mut declared).await {
+        if let Err(error) = declare(&mut fleet, &stage, &mut declared).await {
             return error;
         }
     }
@@ -219,12 +222,24 @@ async fn play(
     Ok(())
 }
 
-/// Declares the environments anew where review apps came or went.
-async fn declare(fleet: &Fleet, stage: &Stage, declared: &mut Vec<CatalogFact>) -> Result<(), ServiceError> {
+/// Declares the environments anew where review apps came or went, and tells of the deployments that were made.
+async fn declare(
+    fleet: &mut Fleet,
+    stage: &Stage,
+    declared: &mut Vec<CatalogFact>,
+) -> Result<(), ServiceError> {
     let facts = catalog(fleet);
     if facts != *declared {
         stage.appender.declare(Source::Config, facts.clone()).await?;
         *declared = facts;
+    }
+    let told: Vec<CatalogChange> = fleet
+        .take_deployments()
+        .into_iter()
+        .map(|deployment| CatalogChange::Declare(CatalogFact::Deployment(Box::new(deployment))))
+        .collect();
+    if !told.is_empty() {
+        stage.appender.decide(Source::Api, move |_| Ok((told.clone(), ()))).await?;
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ fn line(deployment: &Deployment, project: &str, now: Timestamp) -> Line {
     let spec = &deployment.spec;
     let shown = |text: &str| visible(text).into_owned();
     let refused = spec.authorization.as_ref().filter(|told| !told.allowed).map(|told| told.message.as_str());
-    let place = spec.agent.as_ref().map(|agent| format!("{} in {}", agent.kubernetes_namespace, agent.agent));
+    let place = spec.agent.as_ref().map(|agent| format!("{} through {}", agent.kubernetes_namespace, agent.agent));
     Line {
         id: spec.id.0,
         status: spec.status.as_str(),
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!((line.status, line.class), ("success", "healthy"));
         assert!(line.what.ends_with("01234567") && !line.what.contains('\u{202e}'), "{}", line.what);
         assert_eq!(line.who, "deploy of ops/deploy by alice");
-        assert_eq!(line.place, "shop in ops/deploy:production");
+        assert_eq!(line.place, "shop through ops/deploy:production");
         assert_eq!(told(&spec, "ops/deploy").who, "deploy by alice");
         let refusal = Authorization {
             agent,

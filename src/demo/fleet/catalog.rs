@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use super::schedule::SiteId;
 use super::world::Site;
 use crate::demo::workloads::catalog::{PROJECTS, Place, Project};
-use crate::model::{EnvironmentId, EnvironmentSpec, TargetSpec, Tier, slug};
+use crate::model::{
+    AgentId, AgentSpec, EnvironmentId, EnvironmentSettings, EnvironmentSpec, ProjectSpec, TargetSpec, Tier,
+    slug,
+};
 
 /// A cluster as it is founded: name, region as people say it, region and zones of the cloud.
 pub(super) struct Ground {
@@ -72,12 +75,59 @@ pub(super) fn environments(sites: &BTreeMap<SiteId, Box<Site>>) -> Vec<Environme
             id,
             slug: place.slug.clone(),
             tier: place.tier,
+            settings: EnvironmentSettings {
+                dynamic: place.tier == Tier::Development,
+                ..EnvironmentSettings::default()
+            },
             region: place.region.clone(),
             ..EnvironmentSpec::new(place.project.path, &place.environment)
         });
         environment.targets.push(target(place));
     }
     environments.into_values().collect()
+}
+
+/// The project that owns the agents.
+const AGENTS: &str = "platform/agents";
+
+/// The agent that connects to a cluster.
+pub(super) fn agent(cluster: &str) -> AgentId {
+    AgentId::new(AGENTS, cluster)
+}
+
+/// The projects, each labelled with the team that its group is.
+pub(super) fn projects() -> Vec<ProjectSpec> {
+    let project = |project: &Project| ProjectSpec {
+        path: project.path.to_owned(),
+        number: Some(u64::from(project.id)),
+        default_branch: "main".to_owned(),
+        labels: [("team".to_owned(), team(project).to_owned())].into(),
+    };
+    PROJECTS.iter().map(project).collect()
+}
+
+fn team(project: &Project) -> &'static str {
+    project.path.split('/').next().unwrap_or(project.path)
+}
+
+/// The agents, one in each cluster, shared with everybody's jobs: review apps in namespaces of their own, production
+/// from what is released.
+pub(super) fn agents() -> Vec<AgentSpec> {
+    let teams: std::collections::BTreeSet<&str> = PROJECTS.iter().map(team).collect();
+    let mut configuration = "ci_access:\n  groups:\n".to_owned();
+    for team in &teams {
+        configuration.push_str(&format!("    - id: {team}\n"));
+    }
+    configuration.push_str("user_access:\n  access_as:\n    agent: {}\n  groups:\n");
+    for team in &teams {
+        configuration.push_str(&format!("    - id: {team}\n"));
+    }
+    let agent = |ground: &Ground| AgentSpec {
+        cluster: ground.name.to_owned(),
+        configuration: configuration.clone(),
+        ..AgentSpec::new(agent(ground.name))
+    };
+    GROUNDS.iter().map(agent).collect()
 }
 
 /// Review apps own their namespace; elsewhere the labels decide.
@@ -88,7 +138,7 @@ fn target(place: &Place) -> TargetSpec {
     ];
     let labels = if place.tier == Tier::Development { BTreeMap::new() } else { labels.into() };
     TargetSpec {
-        cluster: place.cluster.clone(),
+        agent: Some(agent(&place.cluster)),
         namespace: place.namespace.clone(),
         labels: Some(labels),
         ..TargetSpec::default()

@@ -35,6 +35,9 @@ pub(super) fn found(options: &FleetOptions) -> World {
         servers: servers.collect(),
         sites: std::collections::BTreeMap::new(),
         next_site: 1,
+        untold: Vec::new(),
+        // As GitLab's own are: higher than those of any fleet before.
+        last_deployment: options.start.as_micros().div_euclid(1_000_000).unsigned_abs(),
         versions: [(0, 0); PROJECTS.len()],
     };
     for cluster in 0..GROUNDS.len() {

@@ -6,6 +6,7 @@
 
 mod autoscaling;
 mod catalog;
+mod deployments;
 mod founding;
 mod node_life;
 mod pod_life;
@@ -26,7 +27,7 @@ use self::schedule::Action;
 use self::world::World;
 use super::api_server::ApiServer;
 use super::workloads::catalog::Fate;
-use crate::model::{ClusterSpec, EnvironmentSpec, Timestamp};
+use crate::model::{AgentSpec, ClusterSpec, DeploymentSpec, EnvironmentSpec, ProjectSpec, Timestamp};
 
 /// What a fleet is made from.
 #[derive(Clone, Debug)]
@@ -94,6 +95,21 @@ impl Fleet {
         let spec =
             |name: &str, region: &str| ClusterSpec { name: name.to_owned(), region: region.to_owned() };
         pairs.map(|(cluster, server)| (spec(cluster.name, cluster.region), server.url())).collect()
+    }
+
+    /// The projects to declare.
+    pub fn projects(&self) -> Vec<ProjectSpec> {
+        catalog::projects()
+    }
+
+    /// The agents to declare.
+    pub fn agents(&self) -> Vec<AgentSpec> {
+        catalog::agents()
+    }
+
+    /// The deployments that were made since this was asked last.
+    pub fn take_deployments(&mut self) -> Vec<DeploymentSpec> {
+        std::mem::take(&mut self.world.untold)
     }
 
     /// The environments to declare now, in the order of their names; review apps come and go.

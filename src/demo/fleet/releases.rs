@@ -167,6 +167,7 @@ impl World {
             let template = Template { component, version, config, fate: plan.fate, hash: String::new() };
             self.set_template(site, index, Arc::new(with_hash(template)));
         }
+        self.deployed(site, &plan.version, plan.fate);
     }
 
     /// Lets every deployment of a site return to its newest good version.
@@ -174,6 +175,7 @@ impl World {
         if !self.may_deploy(site, plan) {
             return;
         }
+        let mut taken_back = None;
         for index in 0..site.deployments.len() {
             let deployment = &site.deployments[index];
             if deployment.template.fate == Fate::Good {
@@ -182,8 +184,12 @@ impl World {
             let good = deployment.sets.iter().filter(|set| set.template.fate == Fate::Good);
             if let Some(set) = good.max_by_key(|set| set.revision) {
                 let template = Arc::clone(&set.template);
+                taken_back = Some(template.version.clone());
                 self.set_template(site, index, template);
             }
+        }
+        if let Some(version) = taken_back {
+            self.deployed(site, &version, Fate::Good);
         }
     }
 

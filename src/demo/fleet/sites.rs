@@ -44,6 +44,7 @@ impl World {
         for component in site.place.project.components {
             self.open_component(&mut site, component, version);
         }
+        self.deployed(&site, version, Fate::Good);
         self.sites.insert(id, site);
         id
     }

@@ -17,7 +17,7 @@ use crate::demo::workloads::network::Endpoint;
 use crate::demo::workloads::nodes::Node;
 use crate::demo::workloads::pods::Pod;
 use crate::demo::workloads::stateful::Stateful;
-use crate::model::Timestamp;
+use crate::model::{DeploymentSpec, Timestamp};
 
 /// Kubernetes' controllers.
 pub(super) const CONTROLLER: Author = Author::updates("kube-controller-manager");
@@ -89,6 +89,10 @@ pub(super) struct World {
     pub(super) servers: Vec<ApiServer>,
     pub(super) sites: BTreeMap<SiteId, Box<Site>>,
     pub(super) next_site: SiteId,
+    /// Deployments that nobody was told of yet.
+    pub(super) untold: Vec<DeploymentSpec>,
+    /// The number of the newest deployment.
+    pub(super) last_deployment: u64,
     /// The newest version of each project: minor and patch.
     pub(super) versions: [(u32, u32); PROJECTS.len()],
 }

@@ -70,7 +70,10 @@ fn the_fleet_says_what_to_declare() {
         let expected = if environment.tier == Tier::Production { 2 } else { 1 };
         assert_eq!(environment.targets.len(), expected, "{}", environment.id);
         for target in &environment.targets {
-            let position = clusters.iter().position(|(name, _)| *name == target.cluster).unwrap();
+            let position = clusters
+                .iter()
+                .position(|(name, _)| target.agent.as_ref().is_some_and(|agent| agent.name() == *name))
+                .unwrap();
             let server = &fleet.servers()[position];
             let deployments = server.objects("apps", "Deployment");
             let matching = deployments.iter().filter(|object| {

@@ -1,0 +1,52 @@
+//! What CI jobs tell of the deployments that they make.
+
+use super::Fate;
+use super::catalog;
+use super::world::{Site, World};
+use crate::model::{
+    AgentDeployment, Authorization, DeploymentId, DeploymentJob, DeploymentSpec, DeploymentStatus,
+    EnvironmentId,
+};
+
+/// Who presses the button.
+const PEOPLE: [&str; 6] = ["amara", "bjorn", "chiyo", "daniel", "elena", "farid"];
+
+impl World {
+    /// A job has deployed a version to a site; what does not come up makes the job fail.
+    pub(super) fn deployed(&mut self, site: &Site, version: &str, fate: Fate) {
+        let place = &site.place;
+        self.last_deployment += 1;
+        let number = self.last_deployment;
+        let agent = catalog::agent(&place.cluster);
+        let digest = blake3::hash(format!("{} {version}", place.project.path).as_bytes()).to_hex();
+        let person = usize::try_from(number).unwrap_or(0) % PEOPLE.len();
+        let released = !version.contains('-');
+        self.untold.push(DeploymentSpec {
+            id: DeploymentId(number),
+            environment: EnvironmentId::of(place.project.path, &place.environment),
+            project: place.project.path.to_owned(),
+            status: if fate == Fate::Good { DeploymentStatus::Success } else { DeploymentStatus::Failed },
+            reference: if released { format!("v{version}") } else { "main".to_owned() },
+            tag: released,
+            sha: digest.as_str().chars().take(40).collect(),
+            job: Some(DeploymentJob { id: Some(number * 7), name: format!("deploy-{}", place.cluster) }),
+            user: PEOPLE[person].to_owned(),
+            created_at: Some(self.now),
+            finished_at: Some(self.now),
+            agent: Some(AgentDeployment {
+                agent: agent.clone(),
+                kubernetes_namespace: place.namespace.clone(),
+            }),
+            authorization: Some(Authorization {
+                agent,
+                allowed: true,
+                rule: None,
+                entry: format!("group {}", place.project.path.split('/').next().unwrap_or_default()),
+                namespace: place.namespace.clone(),
+                roles: serde_json::Value::Null,
+                reason: "no_rules".to_owned(),
+                message: "the entry has no rules".to_owned(),
+            }),
+        });
+    }
+}
