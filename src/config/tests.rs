@@ -5,7 +5,7 @@
 mod tokens;
 
 use super::*;
-use crate::model::Tier;
+use crate::model::{EnvironmentState, Tier};
 
 const CLUSTER: &str = "clusters: [{name: one, url: 'http://127.0.0.1:1', region: eu}]\n";
 
@@ -384,5 +384,100 @@ fn a_wrong_inventory_is_told_with_its_place() {
             "3:36: `inventory` speaks of nothing here",
         ],
         Some("with an `inventory` the `namespace` may be left out"),
+    );
+}
+
+#[test]
+fn agents_come_from_folders_or_by_name_and_connect_to_clusters() {
+    let text = "
+clusters:
+  - {name: us, context: us}
+  - {name: eu, context: eu}
+projects:
+  - {path: shop/web, id: 42, default_branch: main, labels: {team: shop}}
+agents:
+  - {project: ops/agents, path: ./agents, clusters: {production: us}}
+  - {project: ops/other, clusters: {staging: eu}}
+environments:
+  - {project: shop/web, name: production}
+  - {project: shop/web, name: staging, agent: 'ops/other:staging', namespace: web, state: stopped,
+     metadata: {labels: {criticality: high}}, external_url: 'https://web.example.com', dynamic: true,
+     auto_stop_at: '2026-12-01T00:00:00Z'}
+";
+    let config = read(text).unwrap();
+    let folder = &config.agent_folders[0];
+    assert_eq!(
+        (folder.project.as_str(), folder.path.as_path()),
+        ("ops/agents", Path::new("/etc/strandline/./agents"))
+    );
+    let clusters: Vec<_> =
+        folder.clusters.iter().map(|(agent, cluster)| (agent.as_str(), cluster.as_str())).collect();
+    assert_eq!(
+        clusters,
+        [("eu", "eu"), ("production", "us"), ("us", "us")],
+        "else the cluster of the same name"
+    );
+    let agent = &config.agents[0];
+    assert_eq!((agent.id.to_string().as_str(), agent.cluster.as_str()), ("ops/other:staging", "eu"));
+    assert!(config.environments[0].targets.is_empty(), "deployments will tell");
+    let staging = &config.environments[1];
+    assert_eq!(
+        staging.targets[0].agent.as_ref().map(ToString::to_string).as_deref(),
+        Some("ops/other:staging")
+    );
+    assert_eq!((staging.state, staging.settings.dynamic), (EnvironmentState::Stopped, true));
+    assert_eq!(staging.labels.get("criticality").map(String::as_str), Some("high"));
+    let facts: Vec<_> =
+        config.catalog().iter().map(|fact| format!("{} {}", fact.kind(), fact.name())).collect();
+    assert_eq!(
+        facts,
+        [
+            "cluster us",
+            "cluster eu",
+            "project shop/web",
+            "agent ops/other:staging",
+            "environment shop.web.production",
+            "environment shop.web.staging",
+        ]
+    );
+}
+
+#[test]
+fn what_is_wrong_with_agents_and_projects_is_told_with_its_place() {
+    check(
+        &format!("{CLUSTER}agents:\n  - {{project: ops/agents}}\n"),
+        &["3:15: an entry of `agents` needs a `path` or `clusters`"],
+        Some("`path` is a checkout with .gitlab/agents; `clusters` names agents"),
+    );
+    check(
+        &format!("{CLUSTER}agents:\n  - {{project: '/ops', clusters: {{production: two}}}}\n"),
+        &["3:15: `/ops` is not the path of a project", "3:46: there is no cluster `two`"],
+        Some("write its full path, such as shop/web"),
+    );
+    check(
+        &format!(
+            "{CLUSTER}projects:\n  - {{path: a/b, id: 1}}\n  - {{path: a/b, id: 2}}\n  - {{path: a/c, id: 1}}\n"
+        ),
+        &[
+            "4:12: the project `a/b` stands in line 3 already",
+            "5:12: the projects `a/b` and `a/c` have the same `id`",
+        ],
+        Some("the label app.gitlab.com/project_id could not tell their resources apart"),
+    );
+    let with = |rest: &str| format!("{CLUSTER}environments:\n  - {{project: a, name: b, {rest}}}\n");
+    check(
+        &with("cluster: one, agent: 'a/b:c', namespace: x"),
+        &["3:48: a target has either a `cluster` or an `agent`, which tells its cluster"],
+        Some("keep one of them"),
+    );
+    check(
+        &with("agent: 'a/b', namespace: x"),
+        &["3:34: `a/b` is not an agent, which is written as path/to/project:agent-name"],
+        None,
+    );
+    check(
+        &with("cluster: one, namespace: x, state: paused"),
+        &["3:62: `paused` is not a state of environments; it is one of available, stopping, stopped"],
+        None,
     );
 }

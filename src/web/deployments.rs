@@ -43,7 +43,8 @@ fn line(deployment: &Deployment, project: &str, now: Timestamp) -> Line {
     let spec = &deployment.spec;
     let shown = |text: &str| visible(text).into_owned();
     let refused = spec.authorization.as_ref().filter(|told| !told.allowed).map(|told| told.message.as_str());
-    let place = spec.agent.as_ref().map(|agent| format!("{} through {}", agent.kubernetes_namespace, agent.agent));
+    let place =
+        spec.agent.as_ref().map(|agent| format!("{} through {}", agent.kubernetes_namespace, agent.agent));
     Line {
         id: spec.id.0,
         status: spec.status.as_str(),
