@@ -14,6 +14,7 @@ mod events;
 pub mod guard;
 mod host;
 mod metrics;
+mod overview;
 pub mod params;
 mod probes;
 pub mod problem;
@@ -22,6 +23,7 @@ mod resources;
 pub mod respond;
 pub mod router;
 pub mod routes;
+pub mod selection;
 pub mod server;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -29,6 +31,7 @@ pub(crate) mod tests;
 use std::sync::Arc;
 
 use crate::clock::Clock;
+use crate::model::SavedView;
 use crate::query::Queries;
 
 pub use host::Hosts;
@@ -46,6 +49,8 @@ pub struct ApiState {
     pub readiness: Arc<dyn Readiness>,
     /// Tells the service's numbers.
     pub metrics: Arc<dyn Metrics>,
+    /// The overviews that the configuration gives names.
+    pub views: Arc<[SavedView]>,
     /// Tells pages how long ago something was.
     pub clock: Arc<dyn Clock>,
 }

@@ -2,20 +2,35 @@
 
 use super::ApiState;
 use super::params::{
-    AT, BODIES, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, HEALTH, KIND, LIMIT, ORDER, OWNER, PROJECT,
-    REASON, REGION, SINCE, STATE, TIER, TYPE, UNDER, VERBOSE,
+    AGENT, AT, BODIES, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, GROUP, GROUP_BY, HEALTH, KIND, LABELS,
+    LIMIT, NAME, ORDER, OWNER, PROJECT, REASON, REGION, SINCE, STATE, TIER, TYPE, UNDER, VERBOSE, VIEW,
 };
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
-use super::{clusters, coverage, document, environments, events, metrics, probes, resources};
+use super::{clusters, coverage, document, environments, events, metrics, overview, probes, resources};
 use warp::Filter;
 
 /// Every address of the API.
 pub const ROUTES: &[Route<ApiState>] = &[
     Route {
         path: "/api/v1/environments",
-        parameters: &[TIER, REGION, PROJECT, HEALTH, AT, LIMIT, CONTINUE],
+        parameters: &[
+            TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, AT, LIMIT, CONTINUE,
+        ],
         handler: |state, request| Box::pin(environments::list(state, request)),
+    },
+    Route {
+        path: "/api/v1/overview",
+        parameters: &[
+            TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY, VIEW, AT,
+            LIMIT,
+        ],
+        handler: |state, request| Box::pin(overview::overview(state, request)),
+    },
+    Route {
+        path: "/api/v1/views",
+        parameters: &[],
+        handler: |state, request| Box::pin(overview::views(state, request)),
     },
     Route {
         path: "/api/v1/environments/{id}",

@@ -18,6 +18,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let clusters = check.clusters(&file);
     let environments = check.environments(&file, &clusters);
     let rules = check.rules(&file);
+    let views = check.views(&file);
     if check.mistakes.is_empty() {
         let data = check.path(file.data.as_deref().unwrap_or(DATA));
         let projects = file.projects.iter().map(|project| ProjectSpec {
@@ -26,7 +27,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
             ..ProjectSpec::default()
         });
         let projects = projects.collect();
-        Ok(Config { listen, hosts: file.hosts, data, clusters, projects, environments, rules })
+        Ok(Config { views, listen, hosts: file.hosts, data, clusters, projects, environments, rules })
     } else {
         check.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
         Err(check.mistakes)

@@ -9,6 +9,7 @@ mod error;
 mod file;
 mod rules;
 mod scripts;
+mod views;
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +23,9 @@ pub use scripts::{ReadScriptsError, read_all_scripts, read_customizations, read_
 
 use crate::edges::{MAX_RELATIONS_BYTES, RelationError, Relations};
 use crate::mistake::of_syntax;
-use crate::model::{CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector, ProjectSpec};
+use crate::model::{
+    CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector, ProjectSpec, SavedView,
+};
 use crate::ruleset::RuleSet;
 
 /// The address listened on when none is given: this machine only.
@@ -48,6 +51,8 @@ pub struct Config {
     pub environments: Vec<EnvironmentSpec>,
     /// How objects are judged and counted.
     pub rules: RuleSet,
+    /// Overviews by name.
+    pub views: Vec<SavedView>,
 }
 
 /// A cluster to watch.

@@ -13,10 +13,12 @@ mod graph;
 mod health;
 mod history;
 mod moment;
+mod overview;
 mod page;
 mod reader;
 mod resources;
 mod scope;
+mod sieve;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -24,16 +26,19 @@ mod tests;
 mod types;
 mod warnings;
 
+pub use crate::model::EnvironmentFilter;
 pub use coverage::CoverageFilter;
 pub use error::QueryError;
 pub use events::EventFilter;
-pub use filters::{EnvironmentFilter, GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
+pub use filters::{GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
+pub use overview::OverviewRequest;
 pub use scope::Scope;
 pub use types::{
     Access, Answer, Below, Cluster, Collapse, Coverage, Deployment, Edge, Environment, EnvironmentHealth,
     EnvironmentWarning, FarEnd, FoldedEvent, Gap, Graph, GraphNode, Group, HealthHistory, HealthInterval,
-    HealthTime, KindBelow, LastChange, MissingEnd, Page, PageMetadata, Resource, ResourceDetail,
-    ResourceEdge, Snapshot, Version, VersionChange, WatchCoverage, WatchGap, Why, WhyPath,
+    HealthTime, KindBelow, LastChange, MissingEnd, Overview, OverviewCounts, OverviewEnvironment,
+    OverviewGroup, Page, PageMetadata, Resource, ResourceDetail, ResourceEdge, Snapshot, Version,
+    VersionChange, WatchCoverage, WatchGap, Why, WhyPath,
 };
 
 use std::fmt::Debug;
@@ -149,6 +154,21 @@ impl Queries {
         let wanted = filter.clone();
         let answer = move |q: Question<'_>| environments::list(q.view, &q.moment, q.scope, &wanted, &q.start);
         self.ask(scope, at, "environments", filter, page, answer).await
+    }
+
+    /// All environments of a selection, counted in groups.
+    ///
+    /// # Errors
+    /// See [`QueryError`].
+    pub async fn overview(
+        &self,
+        scope: &Scope,
+        at: At,
+        request: &OverviewRequest,
+    ) -> Result<Answer<Overview>> {
+        let wanted = request.clone();
+        let answer = move |q: Question<'_>| overview::get(q.view, &q.moment, q.scope, &wanted);
+        self.ask(scope, at, "overview", &(), &PageRequest::default(), answer).await
     }
 
     /// One environment.

@@ -30,7 +30,7 @@ use crate::cluster::{self, ClusterSettings, Selection, Watcher};
 use crate::config::{ClusterConfig, Config};
 use crate::digest::Noise;
 use crate::log::{Appender, LogError, LogWriter};
-use crate::model::{CatalogFact, Source};
+use crate::model::{CatalogFact, SavedView, Source};
 use crate::projection::{ProjectorError, ViewStatus};
 use crate::query::Queries;
 use crate::redact::Rules;
@@ -70,6 +70,8 @@ pub struct Options {
     pub clusters: Vec<Watched>,
     /// How objects are judged and counted.
     pub rules: RuleSet,
+    /// Overviews by name.
+    pub views: Vec<SavedView>,
     /// Whether `/readyz` is to wait for a word that all is prepared.
     pub preparing: bool,
 }
@@ -160,7 +162,8 @@ impl Service {
         let clusters = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
         let sources = Sources { status: status.clone(), writer: health, clusters };
         let metrics = Arc::new(Exposition::new(sources));
-        let state = ApiState { queries, readiness, metrics, clock: Arc::clone(&clock) };
+        let state =
+            ApiState { queries, readiness, metrics, views: options.views.into(), clock: Arc::clone(&clock) };
         let hosts = ServerOptions::new(Hosts::for_listener(address, &options.hosts));
         server.spawn(api::serve(listener, web::site(&state), hosts, stopping.clone()));
         server.close();
@@ -253,6 +256,7 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
             hosts: config.hosts.clone(),
             clusters,
             rules: config.rules.clone(),
+            views: config.views.clone(),
             preparing: false,
         };
         tracing::info!(data = %options.data.display(), "recording");

@@ -14,7 +14,7 @@ use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::model::{At, Health, HealthCounts, Tier, Timestamp, attention};
+use crate::model::{At, Glob, Health, HealthCounts, Tier, Timestamp, attention};
 use crate::present::visible;
 use crate::query::{Environment, EnvironmentFilter, PageRequest, Scope, Snapshot};
 
@@ -100,7 +100,7 @@ struct Selection {
     tiers: Vec<Tier>,
     regions: Vec<String>,
     healths: Vec<Health>,
-    projects: Vec<String>,
+    projects: Vec<Glob>,
 }
 
 impl Selection {
@@ -118,7 +118,7 @@ impl Selection {
             tiers,
             regions: read.texts(REGION),
             healths: read.words(HEALTH),
-            projects: read.texts(PROJECT),
+            projects: read.words(PROJECT),
         };
         read.finish()?;
         Ok(selection)
@@ -193,7 +193,8 @@ fn view(request: &Request, selection: &Selection, found: &Found, now: Timestamp)
         tiers: tier_choices(selection),
         regions: region_choices(selection, &found.environments),
         healths: health_choices(selection),
-        project: visible(&selection.projects.join(",")).into_owned(),
+        project: visible(&selection.projects.iter().map(Glob::as_str).collect::<Vec<_>>().join(","))
+            .into_owned(),
         tallies: tallies(request, selection, &counted, None),
         glances: glances(request, selection, &shell, &counted, now),
         everything: within(&shell, TIER, "all"),

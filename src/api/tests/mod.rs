@@ -46,5 +46,5 @@ pub(crate) fn state(ready: bool) -> ApiState {
     status.set_usable(true);
     let queries = Queries::new(data.path(), 2, status, Arc::new(SystemClock));
     let (readiness, metrics) = (Arc::new(Ready(ready)), Arc::new(Uncounted));
-    ApiState { queries, readiness, metrics, clock: Arc::new(SystemClock) }
+    ApiState { queries, readiness, metrics, views: Arc::default(), clock: Arc::new(SystemClock) }
 }
