@@ -1,8 +1,10 @@
 //! What the command line understands.
 
+mod filter;
 mod objects;
 mod read;
 
+pub use filter::{EnvironmentsArgs, FilterArgs, OverviewArgs};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use read::{
     ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,

@@ -16,6 +16,7 @@ mod kinds;
 mod line;
 mod objects;
 mod output;
+mod overview;
 mod read;
 mod serve;
 mod table;
@@ -26,9 +27,10 @@ mod why;
 use tokio::runtime::{Builder, Runtime};
 
 pub use args::{
-    Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EdgesArgs, EventsArgs, GetCommand,
-    HealthArgs, HistoryArgs, KindsArgs, LineFormat, ListArgs, ObjectsArgs, OutputArgs, OutputFormat,
-    ReadCommand, RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TreeArgs, VersionArgs, WhyArgs,
+    Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs,
+    FilterArgs, GetCommand, HealthArgs, HistoryArgs, KindsArgs, LineFormat, ListArgs, ObjectsArgs,
+    OutputArgs, OutputFormat, OverviewArgs, ReadCommand, RebuildArgs, ReportFormat, ServeArgs, ServerArgs,
+    TreeArgs, VersionArgs, WhyArgs,
 };
 pub use error::{CliError, Exit};
 
