@@ -147,6 +147,14 @@ impl Query {
         out
     }
 
+    /// The query without a parameter.
+    #[must_use]
+    pub fn without(&self, parameter: Parameter) -> Self {
+        let mut rest = self.clone();
+        rest.pairs.retain(|(name, _)| name != parameter.name);
+        rest
+    }
+
     /// Begins to read typed values.
     pub fn reader(&self) -> Reader<'_> {
         Reader { query: self, errors: Vec::new() }

@@ -75,6 +75,14 @@ impl Same {
 }
 
 impl Glob {
+    /// How a pattern is written that matches this name alone.
+    pub fn literal(name: &str) -> String {
+        let escaped = |letter: char| {
+            matches!(letter, '*' | '?' | '[' | '\\').then_some('\\').into_iter().chain([letter])
+        };
+        name.chars().flat_map(escaped).collect()
+    }
+
     /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.text
@@ -328,6 +336,7 @@ mod tests {
         fn a_name_written_with_escapes_matches_itself_alone(name in r"[ab/*?\[\]%_{}'\\-]{1,12}", other in "[ab/*%_]{1,12}") {
             let written: String = name.chars().flat_map(|letter| ['\\', letter]).collect();
             let glob: Glob = written.parse().unwrap();
+            prop_assert_eq!(&glob.pieces, &Glob::literal(&name).parse::<Glob>().unwrap().pieces);
             prop_assert!(glob.matches(&name) && !glob.is_wild());
             prop_assert_eq!(glob.matches(&other), name == other);
         }

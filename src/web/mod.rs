@@ -22,7 +22,10 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderV
 use warp::Filter;
 
 use crate::api::ApiState;
-use crate::api::params::{AT, CLUSTER, COLLAPSE, HEALTH, PROJECT, Parameter, REGION, TIER, UNDER};
+use crate::api::params::{
+    AGENT, AT, CLUSTER, CLUSTERS, COLLAPSE, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter,
+    REGION, STATE, TIER, UNDER, VIEW,
+};
 use crate::api::problem::Problem;
 use crate::api::request::{Context, Request};
 use crate::api::respond::{Response, tagged};
@@ -42,7 +45,9 @@ const VERSION: Parameter = Parameter::one("v");
 pub const ROUTES: &[Route<ApiState>] = &[
     Route {
         path: "/",
-        parameters: &[AT, TIER, REGION, HEALTH, PROJECT],
+        parameters: &[
+            AT, TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY, VIEW,
+        ],
         handler: |state, request| Box::pin(overview::page(state, request)),
     },
     Route {

@@ -53,13 +53,13 @@ pub struct OverviewCounts {
 
 impl OverviewCounts {
     /// Counts one that the caller may not look into.
-    pub(in crate::query) fn deny(&mut self) {
+    pub(crate) fn deny(&mut self) {
         self.total += 1;
         self.denied += 1;
     }
 
     /// Counts one with its health and resources.
-    pub(in crate::query) fn count(&mut self, health: Option<Health>, resources: HealthCounts) {
+    pub(crate) fn count(&mut self, health: Option<Health>, resources: HealthCounts) {
         self.total += 1;
         *self.environments.slot(health) += 1;
         self.resources.add(resources);
