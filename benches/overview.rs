@@ -67,7 +67,7 @@ fn project(n: usize) -> String {
 
 /// The number of an environment's cluster; the region is the cluster's.
 fn place(environment: usize) -> usize {
-    environment.wrapping_mul(37) % CLUSTERS
+    Random(environment as u64).below(CLUSTERS)
 }
 
 fn environment(n: usize) -> EnvironmentSpec {
