@@ -367,14 +367,6 @@ spec:
     }
 
     #[test]
-    fn without_a_status_it_has_no_health() {
-        for text in PROPOSED {
-            let text = yaml(text).to_string();
-            assert_eq!(crate::health::assess(&Object::parse(&text).unwrap()).health, None);
-        }
-    }
-
-    #[test]
     fn the_definitions_are_of_these_kinds() {
         for (text, kind) in [
             (include_str!("../api/crds/gitlabdeployments.yaml"), DEPLOYMENT),

@@ -265,6 +265,9 @@ CREATE TABLE environment (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX environment_by_name_id ON environment (name_id, to_offset);
 CREATE INDEX environment_by_project ON environment (project, name, to_offset);
+-- Holds all that most overviews ask of an environment, so that they read nothing else of it.
+CREATE INDEX environment_by_tier
+    ON environment (tier, to_offset, region, state, project, name, name_id, agents, viewers);
 
 -- Every path of a project or group whose members ever saw an environment.
 CREATE TABLE viewer (
@@ -358,6 +361,34 @@ CREATE TABLE environment_health (
     PRIMARY KEY (environment_id, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX environment_health_moves ON environment_health (environment_id, from_offset) WHERE moved = 1;
+
+-- The same once more for questions about all environments at one moment, kept together by stretches of the log: at
+-- its start a stretch takes over what holds then, so that whatever holds within it stands in few pages beside each
+-- other. The history of one environment, in contrast, stands beside itself in environment_health.
+CREATE TABLE stretch (
+    from_offset INTEGER PRIMARY KEY,      -- it lasts until the next
+    room        INTEGER NOT NULL          -- rows that it still takes before the next begins
+) STRICT;
+
+CREATE TABLE stretch_health (
+    stretch        INTEGER NOT NULL,
+    environment_id INTEGER NOT NULL,
+    from_offset    INTEGER NOT NULL,      -- may lie before the stretch
+    to_offset      INTEGER NOT NULL,      -- open where it lies after the stretch
+    state          INTEGER,
+    since          INTEGER NOT NULL,
+    grace_state    INTEGER,
+    grace_since    INTEGER,
+    grace_until    INTEGER,
+    healthy        INTEGER NOT NULL,      -- resources by health
+    suspended      INTEGER NOT NULL,
+    progressing    INTEGER NOT NULL,
+    missing        INTEGER NOT NULL,
+    degraded       INTEGER NOT NULL,
+    unknown        INTEGER NOT NULL,
+    no_health      INTEGER NOT NULL,
+    PRIMARY KEY (stretch, environment_id, from_offset)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE coverage (
     kind_id     INTEGER NOT NULL,

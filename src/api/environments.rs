@@ -1,12 +1,10 @@
 //! `/api/v1/environments` and what stands below each of them.
 
-use super::params::{
-    CLUSTER, COLLAPSE, DEPTH, HEALTH, KIND, LIMIT, ORDER, OWNER, PROJECT, REGION, TIER, UNDER,
-};
+use super::params::{CLUSTER, COLLAPSE, DEPTH, HEALTH, KIND, LIMIT, ORDER, OWNER, UNDER};
 use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::{ApiState, auth, selection};
 use crate::model::{EnvironmentId, Uid};
 use crate::query::{EnvironmentFilter, Graph, GraphFilter, ResourceFilter, Why};
 
@@ -14,12 +12,7 @@ use crate::query::{EnvironmentFilter, Graph, GraphFilter, ResourceFilter, Why};
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
-    let filter = EnvironmentFilter {
-        tiers: read.words(TIER),
-        regions: read.texts(REGION),
-        projects: read.texts(PROJECT),
-        healths: read.words(HEALTH),
-    };
+    let filter = selection::filter(&mut read, &EnvironmentFilter::default()).in_use_by_default();
     read.finish()?;
     let scope = auth::scope(&request)?;
     let found = state.queries.environments(&scope, at, &filter, &page).await?;

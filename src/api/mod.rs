@@ -21,6 +21,7 @@ pub mod guard;
 mod host;
 mod metrics;
 mod origin;
+mod overview;
 pub mod params;
 mod probes;
 pub mod problem;
@@ -30,6 +31,7 @@ mod resources;
 pub mod respond;
 pub mod router;
 pub mod routes;
+pub mod selection;
 pub mod server;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -38,6 +40,7 @@ use std::sync::Arc;
 
 use crate::catalog::CatalogWriter;
 use crate::clock::Clock;
+use crate::model::SavedView;
 use crate::query::Queries;
 use auth::Gate;
 use problem::Problem;
@@ -59,6 +62,8 @@ pub struct ApiState {
     pub readiness: Arc<dyn Readiness>,
     /// Tells the service's numbers.
     pub metrics: Arc<dyn Metrics>,
+    /// The overviews that the configuration gives names.
+    pub views: Arc<[SavedView]>,
     /// Tells pages how long ago something was.
     pub clock: Arc<dyn Clock>,
     /// Tells who asks.

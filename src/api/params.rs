@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::problem::{ParameterError, Problem};
 use super::request::{decode, encode};
-use crate::model::At;
+use crate::model::{At, LabelSelector, SelectorError};
 use crate::query::{HealthFilter, HealthHistory, PageRequest};
 
 /// A parameter of a route.
@@ -38,8 +38,20 @@ pub const CONTINUE: Parameter = Parameter::one("continue");
 pub const TIER: Parameter = Parameter::many("tier");
 /// Only these regions.
 pub const REGION: Parameter = Parameter::many("region");
-/// Only these projects.
+/// Only projects that match.
 pub const PROJECT: Parameter = Parameter::many("project");
+/// Only projects below these groups; groups that a job's project belongs to.
+pub const GROUP: Parameter = Parameter::many("group");
+/// Only what these agents serve.
+pub const AGENT: Parameter = Parameter::many("agent");
+/// Only names that match.
+pub const NAME: Parameter = Parameter::many("name");
+/// Only what carries such labels; its commas belong to one value.
+pub const LABELS: Parameter = Parameter::one("labels");
+/// By what environments stand together.
+pub const GROUP_BY: Parameter = Parameter::many("group_by");
+/// An overview that the configuration names.
+pub const VIEW: Parameter = Parameter::one("view");
 /// Only these healths.
 pub const HEALTH: Parameter = Parameter::many("health");
 /// Only these kinds.
@@ -64,7 +76,7 @@ pub const REASON: Parameter = Parameter::many("reason");
 pub const CLUSTER: Parameter = Parameter::one("cluster");
 /// Only these clusters.
 pub const CLUSTERS: Parameter = Parameter::many("cluster");
-/// Only these states of coverage.
+/// Only these states, of coverage or of environments.
 pub const STATE: Parameter = Parameter::many("state");
 /// Whether versions carry their object.
 pub const BODIES: Parameter = Parameter::one("bodies");
@@ -74,8 +86,6 @@ pub const ENVIRONMENT: Parameter = Parameter::one("environment");
 pub const STATUS: Parameter = Parameter::many("status");
 /// The project of a job.
 pub const PROJECT_ONE: Parameter = Parameter::one("project");
-/// Groups that a job's project belongs to, besides those of its path.
-pub const GROUP: Parameter = Parameter::many("group");
 /// The branch or tag of a job.
 pub const REF: Parameter = Parameter::one("ref");
 /// Whether a job's ref is a tag.
@@ -153,6 +163,14 @@ impl Query {
         out
     }
 
+    /// The query without a parameter.
+    #[must_use]
+    pub fn without(&self, parameter: Parameter) -> Self {
+        let mut rest = self.clone();
+        rest.pairs.retain(|(name, _)| name != parameter.name);
+        rest
+    }
+
     /// Begins to read typed values.
     pub fn reader(&self) -> Reader<'_> {
         Reader { query: self, errors: Vec::new() }
@@ -176,7 +194,8 @@ pub struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn refuse(&mut self, parameter: Parameter, detail: String) {
+    /// Says what is wrong with a parameter.
+    pub fn refuse(&mut self, parameter: Parameter, detail: String) {
         self.errors.push(ParameterError { parameter: parameter.name.into(), detail });
     }
 
@@ -243,6 +262,21 @@ impl Reader<'_> {
             }
         }
         words
+    }
+
+    /// The value of a parameter as a label selector.
+    pub fn labels(&mut self, parameter: Parameter) -> Option<LabelSelector> {
+        let text = self.query.one(parameter)?;
+        let parsed = text.parse::<LabelSelector>();
+        let refuse = |error: SelectorError| {
+            let place = error.before + 1;
+            let hint = "write it as team=payments,criticality in (high,critical),!legacy";
+            self.refuse(
+                parameter,
+                format!("`{text}` is no label selector: {error}, at character {place}; {hint}"),
+            );
+        };
+        parsed.map_err(refuse).ok()
     }
 
     /// Yes or no; no when nothing is said.

@@ -2,24 +2,32 @@
 
 use super::ApiState;
 use super::params::{
-    AT, BODIES, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT, GROUP, HEALTH, KIND, LIMIT,
-    NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON, REF, REGION, SINCE, STATE, STATUS, TAG,
-    TIER, TYPE, UNDER, VAR, VERBOSE,
+    AGENT, AT, BODIES, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT, GROUP, GROUP_BY, HEALTH,
+    KIND, LABELS, LIMIT, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON, REF, REGION,
+    SINCE, STATE, STATUS, TAG, TIER, TYPE, UNDER, VAR, VERBOSE, VIEW,
 };
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
 use super::{
-    agents, catalog, clusters, coverage, deployments, document, environments, events, metrics, probes,
-    projects, resources,
+    agents, catalog, clusters, coverage, deployments, document, environments, events, metrics, overview,
+    probes, projects, resources,
 };
 use warp::Filter;
 
 /// Every address of the API.
 pub const ROUTES: &[Route<ApiState>] = &[
-    Route::at("/api/v1/environments")
-        .get(&[TIER, REGION, PROJECT, HEALTH, AT, LIMIT, CONTINUE], |state, request| {
-            Box::pin(environments::list(state, request))
-        }),
+    Route::at("/api/v1/environments").get(
+        &[TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, AT, LIMIT, CONTINUE],
+        |state, request| Box::pin(environments::list(state, request)),
+    ),
+    Route::at("/api/v1/overview").get(
+        &[
+            TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY, VIEW, AT,
+            LIMIT,
+        ],
+        |state, request| Box::pin(overview::overview(state, request)),
+    ),
+    Route::at("/api/v1/views").get(&[], |state, request| Box::pin(overview::views(state, request))),
     Route::at("/api/v1/environments/{id}")
         .get(&[AT], |state, request| Box::pin(environments::one(state, request)))
         .put(&[], |state, request| Box::pin(catalog::put_environment(state, request)))

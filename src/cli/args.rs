@@ -1,10 +1,12 @@
 //! What the command line understands.
 
 mod access;
+mod filter;
 mod objects;
 mod read;
 
 pub use access::{AccessCheckArgs, AccessCommand};
+pub use filter::{EnvironmentsArgs, FilterArgs, OverviewArgs};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use read::{
     ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,

@@ -17,6 +17,7 @@ mod kinds;
 mod line;
 mod objects;
 mod output;
+mod overview;
 mod read;
 mod serve;
 mod table;
@@ -29,9 +30,9 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use args::{
     AccessCheckArgs, AccessCommand, Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EdgesArgs,
-    EventsArgs, GetCommand, HealthArgs, HistoryArgs, KindsArgs, LineFormat, ListArgs, ObjectsArgs,
-    OutputArgs, OutputFormat, ReadCommand, RebuildArgs, ReportFormat, ServeArgs, ServerArgs, TokenArgs,
-    TokenText, TreeArgs, VersionArgs, WhyArgs,
+    EnvironmentsArgs, EventsArgs, FilterArgs, GetCommand, HealthArgs, HistoryArgs, KindsArgs, LineFormat,
+    ListArgs, ObjectsArgs, OutputArgs, OutputFormat, OverviewArgs, ReadCommand, RebuildArgs, ReportFormat,
+    ServeArgs, ServerArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
 };
 pub use error::{CliError, Exit};
 

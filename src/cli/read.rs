@@ -12,7 +12,7 @@ use super::error::{CliError, Exit};
 use super::line::Style;
 use super::output::{Paint, document, write};
 use super::views::{Listed, table};
-use super::{coverage, line, runtime, tree, why};
+use super::{coverage, line, overview, runtime, tree, why};
 use crate::api::request::encode;
 use crate::clock::{Clock, SystemClock};
 use crate::model::{Timestamp, Uid};
@@ -27,6 +27,7 @@ pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
     runtime()?.block_on(async {
         match command {
             ReadCommand::Get(what) => get(what).await,
+            ReadCommand::Overview(args) => overview::overview(args).await,
             ReadCommand::Tree(args) => draw(args).await,
             ReadCommand::Why(args) => why::why(args).await,
             ReadCommand::History(args) => history(args).await,
@@ -39,13 +40,9 @@ pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
 
 async fn get(command: &GetCommand) -> Result<(), CliError> {
     match command {
-        GetCommand::Environments { tier, region, project, health, list } => {
-            let query = parameters(&list.server)
-                .add("tier", tier)
-                .add("region", region)
-                .add("project", project)
-                .add("health", health);
-            print_list::<Environment>("environments", "/api/v1/environments", query, list).await
+        GetCommand::Environments(args) => {
+            let query = overview::filtered(parameters(&args.list.server), &args.filter);
+            print_list::<Environment>("environments", "/api/v1/environments", query, &args.list).await
         }
         GetCommand::Clusters { list } => {
             print_list::<Cluster>("clusters", "/api/v1/clusters", parameters(&list.server), list).await

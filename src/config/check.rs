@@ -23,6 +23,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let projects = check.projects(&file);
     let environments = check.environments(&file, &clusters);
     let rules = check.rules(&file);
+    let views = check.views(&file);
     let tokens = check.tokens(&file.access.tokens);
     if check.mistakes.is_empty() {
         let data = check.path(file.data.as_deref().unwrap_or(DATA));
@@ -37,6 +38,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
             environments,
             rules,
             tokens,
+            views,
         })
     } else {
         check.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));

@@ -27,6 +27,8 @@ pub(super) struct File {
     pub(super) relations: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) access: Access,
+    #[serde(default)]
+    pub(super) views: Vec<View>,
 }
 
 /// Who may ask.
@@ -52,6 +54,43 @@ pub(super) struct Token {
     pub(super) write: bool,
     #[serde(default)]
     pub(super) everything: bool,
+}
+
+/// An entry of `views`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct View {
+    pub(super) name: Spanned<String>,
+    pub(super) title: Option<String>,
+    #[serde(default)]
+    pub(super) filter: ViewFilter,
+    #[serde(default)]
+    pub(super) group_by: Vec<Spanned<String>>,
+}
+
+/// What a view holds, by the names of the API's parameters.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ViewFilter {
+    #[serde(default)]
+    pub(super) tier: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) region: Vec<String>,
+    #[serde(default)]
+    pub(super) project: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) group: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) cluster: Vec<String>,
+    #[serde(default)]
+    pub(super) agent: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) state: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) name: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) health: Vec<Spanned<String>>,
+    pub(super) labels: Option<Spanned<String>>,
 }
 
 /// How health is judged and counted.

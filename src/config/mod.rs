@@ -12,6 +12,7 @@ mod rules;
 mod scripts;
 mod targets;
 mod tokens;
+mod views;
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +29,7 @@ pub use tokens::{TOKEN_PREFIX, TokenConfig, TokenHash};
 use crate::edges::{MAX_RELATIONS_BYTES, RelationError, Relations};
 use crate::mistake::of_syntax;
 use crate::model::{
-    AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector, ProjectSpec,
+    AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector, ProjectSpec, SavedView,
 };
 use crate::ruleset::RuleSet;
 
@@ -61,6 +62,8 @@ pub struct Config {
     pub rules: RuleSet,
     /// Who may ask; where there is none, no token is asked for.
     pub tokens: Vec<TokenConfig>,
+    /// Overviews by name.
+    pub views: Vec<SavedView>,
 }
 
 /// A cluster to watch.

@@ -481,3 +481,45 @@ fn what_is_wrong_with_agents_and_projects_is_told_with_its_place() {
         None,
     );
 }
+
+#[test]
+fn views_are_read_and_every_mistake_in_them_has_its_line() {
+    let text = "
+views:
+  - name: production-by-region
+    title: Production by region
+    filter: {tier: [production], labels: \"team=payments\", group: [shop], name: ['production/*'], state: [stopped]}
+    group_by: [region, 'label:team']
+  - {name: all}
+";
+    let views = read(text).unwrap().views;
+    assert_eq!((views[0].title.as_str(), views[1].title.as_str()), ("Production by region", "all"));
+    assert_eq!(views[0].filter.tiers, [Tier::Production]);
+    assert_eq!(views[0].filter.labels.to_string(), "team=payments");
+    assert_eq!(
+        views[0].group_by.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["region", "label:team"]
+    );
+    assert_eq!(views[1].filter, Default::default());
+    check(
+        "views:
+  - name: a b
+  - {name: one, filter: {tier: [prod]}}
+  - {name: one, group_by: [tier, state, moon]}
+  - {name: two, group_by: [tier, tier], filter: {name: ['a[']}}
+  - {name: three, filter: {labels: 'a b'}}
+",
+        &[
+            "2:11: `a b` is not a name for a view",
+            "3:33: `prod` is not a tier; it is one of production, staging, testing, development, other",
+            "4:12: the view `one` stands in line 3 already",
+            "4:41: `moon` is not what environments can be grouped by; it is one of tier, region, project, group, \
+             cluster, agent, health, state, label:NAME",
+            "5:28: `group_by`: `tier` is given twice",
+            "5:57: `a[` is not a pattern for names: a `[` is never closed",
+            "6:39: `b` is not one of =, ==, !=, in and notin",
+        ],
+        Some("use letters, digits, `-`, `_` and `.`"),
+    );
+    check("views: [{title: x}]\n", &["1:10: the key `name` is missing"], None);
+}

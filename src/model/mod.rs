@@ -8,12 +8,14 @@ mod catalog;
 mod change;
 mod deployment;
 mod environment;
+mod glob;
 mod health;
 mod ids;
 mod inventory;
 mod key;
 mod kind_pattern;
 mod name;
+mod overview;
 pub mod reason;
 mod selector;
 mod slug;
@@ -27,12 +29,14 @@ pub use deployment::{
 pub use environment::{
     DeclaredBy, EnvironmentSettings, EnvironmentSpec, EnvironmentState, Target, TargetSpec, Tier,
 };
+pub use glob::Glob;
 pub use health::{Health, HealthCounts, Verdict, attention, more_urgent};
 pub use ids::{AgentId, EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
 pub use inventory::{Inventory, InventoryError};
 pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
 pub use kind_pattern::KindPattern;
 pub use name::{is_dns_label, is_project_path};
+pub use overview::{EnvironmentFilter, GroupBy, GroupPath, SavedView};
 pub use selector::{Condition, LabelSelector, Requirement, SelectorError};
 pub use slug::slug;
 pub use time::{At, Timestamp, parse_duration};

@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
 
     fn name(&mut self) -> Result<String, SelectorError> {
         match self.take() {
-            Token::Word(name) if is_name(name) => Ok(name.to_owned()),
+            Token::Word(name) if is_label_name(name) => Ok(name.to_owned()),
             Token::Word(name) => Err(self.wrong(format!("`{name}` is not the name of a label"))),
             other => Err(self.wrong(format!("{other} stands where the name of a label belongs"))),
         }
@@ -269,7 +269,7 @@ impl<'a> Reader<'a> {
 }
 
 /// A label's name: up to 63 characters, with a domain and a slash before it where it has an owner.
-fn is_name(text: &str) -> bool {
+pub(super) fn is_label_name(text: &str) -> bool {
     match text.rsplit_once('/') {
         Some((prefix, name)) => is_subdomain(prefix) && !name.is_empty() && is_value(name),
         None => !text.is_empty() && is_value(text),

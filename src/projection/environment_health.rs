@@ -5,29 +5,32 @@
 //! give Progressing a grace time, a row says how the environment shows until that has passed: whoever reads it knows
 //! the time it is read for, and this does not.
 
+use rusqlite::Error::FromSqlConversionFailure;
+use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
+use super::stretch;
 use super::{OPEN, health_from_i64, health_to_i64, member_health_from_i64};
 use crate::model::{Health, HealthCounts, Timestamp};
 
 /// One row of health.
 #[derive(Debug, PartialEq, Eq)]
-struct Row {
-    state: Option<Health>,
-    since: Timestamp,
+pub(super) struct Row {
+    pub(super) state: Option<Health>,
+    pub(super) since: Timestamp,
     known: Option<Health>,
     known_since: Timestamp,
-    grace: Option<Grace>,
-    counts: String,
+    pub(super) grace: Option<Grace>,
+    pub(super) counts: HealthCounts,
 }
 
 /// How an environment shows that has not been Progressing for long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Grace {
-    state: Option<Health>,
-    since: Timestamp,
-    until: Timestamp,
+pub(super) struct Grace {
+    pub(super) state: Option<Health>,
+    pub(super) since: Timestamp,
+    pub(super) until: Timestamp,
 }
 
 impl Row {
@@ -66,9 +69,11 @@ pub(super) fn settle(at: &mut Apply<'_>) -> rusqlite::Result<()> {
             "UPDATE environment_health SET to_offset = ?2 WHERE environment_id = ?1 AND to_offset = ?3
             AND from_offset = (SELECT max(from_offset) FROM environment_health WHERE environment_id = ?1)";
         at.connection.prepare_cached(close)?.execute(params![environment, at.offset.as_i64(), OPEN])?;
+        stretch::close(at, environment)?;
         if let Some(row) = wanted {
             let moved = held.is_none_or(|held| held.shown() != row.shown());
             open(at, environment, &row, moved)?;
+            stretch::open(at, environment, &row)?;
         }
     }
     Ok(())
@@ -97,7 +102,8 @@ fn held(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Row>> {
             known: health(2)?,
             known_since: Timestamp::from_micros(row.get(3)?),
             grace,
-            counts: row.get(4)?,
+            counts: serde_json::from_str(row.get_ref(4)?.as_str()?)
+                .map_err(|error| FromSqlConversionFailure(4, Type::Text, error.into()))?,
         })
     });
     row.optional()
@@ -113,8 +119,7 @@ fn judge(at: &Apply<'_>, environment: i64, held: Option<&Row>) -> rusqlite::Resu
         Some(since) => (Some(Health::Unknown), since, None),
         None => (known, known_since, grace),
     };
-    let counts = serde_json::json!(members.counts).to_string();
-    Ok(Row { state, since, known, known_since, grace, counts })
+    Ok(Row { state, since, known, known_since, grace, counts: members.counts })
 }
 
 /// How the environment shows until it has been Progressing for long enough; where nothing else is known of it, it is
@@ -187,7 +192,7 @@ fn open(at: &Apply<'_>, environment: i64, row: &Row, moved: bool) -> rusqlite::R
         row.grace.map(|grace| grace.until.as_micros()),
         moved,
         at.rules.id,
-        row.counts
+        serde_json::json!(row.counts).to_string()
     ])?;
     Ok(())
 }

@@ -25,6 +25,7 @@ mod resource_count;
 mod resources;
 mod selectors;
 mod status;
+mod stretch;
 
 #[cfg(test)]
 mod tests;

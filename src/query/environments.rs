@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Sight, one_of, reads, sees};
+use super::sieve::{Candidate, Sieve};
 use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page, PageMetadata};
 use super::{EnvironmentFilter, QueryError, Result, warnings};
 use crate::model::{EnvironmentId, HealthCounts, Timestamp};
@@ -30,6 +31,8 @@ macro_rules! shown {
         )
     };
 }
+
+pub(super) use shown;
 
 macro_rules! select_environments {
     ($tail:expr) => {
@@ -125,29 +128,44 @@ pub(super) fn list(
     let sql = select_environments!(concat!(
         " AND (:tiers IS NULL OR e.tier IN (SELECT value FROM json_each(:tiers)))
           AND (:regions IS NULL OR e.region IN (SELECT value FROM json_each(:regions)))
-          AND (:projects IS NULL OR e.project IN (SELECT value FROM json_each(:projects)))
+          AND (:states IS NULL OR e.state IN (SELECT value FROM json_each(:states)))
           AND (:healths IS NULL OR ",
         shown!("grace_state", "state"),
         " IN (SELECT value FROM json_each(:healths)))
           AND (e.project, e.name, e.name_id) > (:project, :name, :id)
-        ORDER BY e.project, e.name, e.name_id LIMIT :limit"
+        ORDER BY e.project, e.name, e.name_id"
     ));
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
         ":at": moment.offset.as_i64(), ":clock": moment.clock().as_micros(), ":scope": scope.as_sql(),
         ":tiers": one_of(&filter.tiers, |tier| tier.as_str()),
         ":regions": one_of(&filter.regions, String::as_str),
-        ":projects": one_of(&filter.projects, String::as_str),
+        ":states": one_of(&filter.states, |state| state.as_str()),
         ":healths": one_of(&filter.healths, |health| health_to_i64(*health)),
-        ":project": start.after(0), ":name": start.after(1), ":id": start.after(2), ":limit": start.rows(),
+        ":project": start.after(0), ":name": start.after(1), ":id": start.after(2),
     };
-    let rows = statement.query_map(params, |row| from_row(row).map(|found| found.environment))?;
-    let mut items = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    let (sieve, mut items) = (Sieve::new(filter), Vec::new());
+    let mut rows = statement.query(params)?;
+    while let Some(row) = rows.next()? {
+        if admits(&sieve, row)? {
+            items.push(from_row(row)?.environment);
+        }
+        if i64::try_from(items.len()).is_ok_and(|read| read >= start.rows()) {
+            break;
+        }
+    }
     let next = start.finish(moment.offset, &mut items, |item| {
         vec![item.project.clone(), item.name.clone(), item.id.as_str().to_owned()]
     });
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
     Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+}
+
+/// Whether a row passes what of a filter no index helps with.
+fn admits(sieve: &Sieve<'_>, row: &Row<'_>) -> rusqlite::Result<bool> {
+    let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+    let candidate = Candidate { project: text(2)?, name: text(3)?, labels: text(15)?, targets: text(7)? };
+    sieve.admits(&candidate).map_err(|error| unreadable(15, error))
 }
 
 /// One environment, be it that the caller may not read what it holds.

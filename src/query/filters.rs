@@ -4,20 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::types::{Collapse, Graph, HealthHistory};
-use crate::model::{At, Health, Tier, Uid};
-
-/// Which environments a list holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EnvironmentFilter {
-    /// Only these tiers; empty for all.
-    pub tiers: Vec<Tier>,
-    /// Only these regions; empty for all.
-    pub regions: Vec<String>,
-    /// Only these projects; empty for all.
-    pub projects: Vec<String>,
-    /// Only these healths; empty for all.
-    pub healths: Vec<Health>,
-}
+use crate::model::{At, Health, Uid};
 
 /// Which resources of an environment a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

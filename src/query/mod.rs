@@ -16,11 +16,13 @@ mod health;
 mod history;
 mod left_behind;
 mod moment;
+mod overview;
 mod page;
 mod projects;
 mod reader;
 mod resources;
 mod scope;
+mod sieve;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -28,18 +30,20 @@ mod tests;
 mod types;
 mod warnings;
 
+pub use crate::model::EnvironmentFilter;
 pub use coverage::CoverageFilter;
 pub use deployments::DeploymentFilter;
 pub use error::QueryError;
 pub use events::EventFilter;
-pub use filters::{EnvironmentFilter, GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
+pub use filters::{GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
+pub use overview::OverviewRequest;
 pub use scope::Scope;
 pub use types::{
     Access, Agent, Answer, Below, Cluster, Collapse, Coverage, Deployment, Edge, Environment,
     EnvironmentHealth, EnvironmentWarning, FarEnd, FoldedEvent, Gap, Graph, GraphNode, Group, HealthHistory,
-    HealthInterval, HealthTime, KindBelow, LastChange, LeftBehind, LeftNamespace, MissingEnd, Page,
-    PageMetadata, Project, Resource, ResourceDetail, ResourceEdge, Snapshot, Version, VersionChange,
-    WatchCoverage, WatchGap, Why, WhyPath,
+    HealthInterval, HealthTime, KindBelow, LastChange, LeftBehind, LeftNamespace, MissingEnd, Overview,
+    OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, Project, Resource,
+    ResourceDetail, ResourceEdge, Snapshot, Version, VersionChange, WatchCoverage, WatchGap, Why, WhyPath,
 };
 
 use std::fmt::Debug;
@@ -155,6 +159,21 @@ impl Queries {
         let wanted = filter.clone();
         let answer = move |q: Question<'_>| environments::list(q.view, &q.moment, q.scope, &wanted, &q.start);
         self.ask(scope, at, "environments", filter, page, answer).await
+    }
+
+    /// All environments of a selection, counted in groups.
+    ///
+    /// # Errors
+    /// See [`QueryError`].
+    pub async fn overview(
+        &self,
+        scope: &Scope,
+        at: At,
+        request: &OverviewRequest,
+    ) -> Result<Answer<Overview>> {
+        let wanted = request.clone();
+        let answer = move |q: Question<'_>| overview::get(q.view, &q.moment, q.scope, &wanted);
+        self.ask(scope, at, "overview", &(), &PageRequest::default(), answer).await
     }
 
     /// One environment.

@@ -208,6 +208,8 @@ pub(crate) enum Event {
     Nothing,
     /// The catalog holds exactly these environments, and the clusters they look at.
     Declare(Vec<EnvironmentSpec>),
+    /// The catalog holds exactly these facts.
+    Catalog(Vec<CatalogFact>),
     Apply(Thing),
     Delete(Thing),
     Say(Remark),
@@ -327,6 +329,7 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
     let appended = match event {
         Event::Nothing => return None,
         Event::Declare(environments) => appender.declare(Source::Config, facts(environments)).await,
+        Event::Catalog(facts) => appender.declare(Source::Config, facts.clone()).await,
         Event::Apply(thing) => {
             let seen = Observed::Applied(thing.observation(step as u64));
             appender.append(batch(appender, thing.watch(), seen).await).await

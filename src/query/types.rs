@@ -2,11 +2,13 @@
 
 mod graph;
 mod health;
+mod overview;
 
 pub use graph::{
     Below, Collapse, Edge, FarEnd, Graph, GraphNode, Group, KindBelow, MissingEnd, ResourceEdge, Why, WhyPath,
 };
 pub use health::{HealthHistory, HealthInterval, HealthTime};
+pub use overview::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
 
 use serde::{Deserialize, Serialize};
 

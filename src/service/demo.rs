@@ -17,7 +17,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, Access, ConnectSettings, Selection, Watcher};
 use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::log::{Appender, CatalogChange, LogReader};
-use crate::model::{CatalogFact, Kind, Source, Timestamp};
+use crate::model::{CatalogFact, EnvironmentFilter, GroupBy, Kind, SavedView, Source, Tier, Timestamp};
 use crate::projection::ViewStatus;
 use crate::ruleset::RuleSet;
 
@@ -120,6 +120,7 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
             clusters: clusters(&fleet).await?,
             rules: RuleSet::default(),
             tokens: Vec::new(),
+            views: views(),
             preparing: recorded == 0,
         },
         Arc::clone(&clock) as Arc<dyn Clock>,
@@ -157,6 +158,21 @@ struct Stage {
 /// How many changes the directory holds from an earlier run.
 fn recorded(data: &Path) -> Result<u64, ServiceError> {
     if data.join("log.db").exists() { Ok(LogReader::open(data)?.head()?.get()) } else { Ok(0) }
+}
+
+/// What people of the fleet look at most.
+fn views() -> Vec<SavedView> {
+    let view = |name: &str, title: &str, tier: Tier, by: GroupBy| SavedView {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        filter: EnvironmentFilter { tiers: vec![tier], ..EnvironmentFilter::default() },
+        group_by: vec![by],
+    };
+    vec![
+        view("production-by-region", "Production by region", Tier::Production, GroupBy::Region),
+        view("production-by-cluster", "Production by cluster", Tier::Production, GroupBy::Cluster),
+        view("reviews-by-project", "Reviews by project", Tier::Development, GroupBy::Project),
+    ]
 }
 
 fn catalog(fleet: &Fleet) -> Vec<CatalogFact> {

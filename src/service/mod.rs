@@ -32,7 +32,7 @@ use crate::cluster::{self, ClusterSettings, Selection, Watcher};
 use crate::config::{AgentFolderConfig, ClusterConfig, Config, TokenConfig};
 use crate::digest::Noise;
 use crate::log::{Appender, LogError, LogWriter};
-use crate::model::{CatalogFact, Source};
+use crate::model::{CatalogFact, SavedView, Source};
 use crate::projection::{ProjectorError, ViewStatus};
 use crate::query::Queries;
 use crate::redact::Rules;
@@ -76,6 +76,8 @@ pub struct Options {
     pub rules: RuleSet,
     /// Who may ask.
     pub tokens: Vec<TokenConfig>,
+    /// Overviews by name.
+    pub views: Vec<SavedView>,
     /// Whether `/readyz` is to wait for a word that all is prepared.
     pub preparing: bool,
 }
@@ -165,7 +167,8 @@ impl Service {
         let sources = Sources { status: status.clone(), writer: health, clusters };
         let metrics = Arc::new(Exposition::new(sources));
         let catalog = CatalogWriter::new(&appender);
-        let state = ApiState { queries, readiness, metrics, clock: Arc::clone(&clock), access, catalog };
+        let (views, clock_of) = (options.views.into(), Arc::clone(&clock));
+        let state = ApiState { queries, readiness, metrics, views, clock: clock_of, access, catalog };
         let hosts = ServerOptions::new(Hosts::for_listener(address, &options.hosts));
         server.spawn(api::serve(listener, web::site(&state), hosts, stopping.clone()));
         server.close();
@@ -273,6 +276,7 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
             clusters,
             rules: config.rules.clone(),
             tokens: config.tokens.clone(),
+            views: config.views.clone(),
             preparing: false,
         };
         tracing::info!(data = %options.data.display(), "recording");

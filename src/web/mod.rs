@@ -23,7 +23,10 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderV
 use warp::Filter;
 
 use crate::api::ApiState;
-use crate::api::params::{AT, CLUSTER, COLLAPSE, HEALTH, PROJECT, Parameter, REGION, TIER, UNDER};
+use crate::api::params::{
+    AGENT, AT, CLUSTER, CLUSTERS, COLLAPSE, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter,
+    REGION, STATE, TIER, UNDER, VIEW,
+};
 use crate::api::problem::Problem;
 use crate::api::request::{Context, Request};
 use crate::api::respond::{Response, tagged};
@@ -41,8 +44,10 @@ const VERSION: Parameter = Parameter::one("v");
 
 /// Every page.
 pub const ROUTES: &[Route<ApiState>] = &[
-    Route::at("/")
-        .get(&[AT, TIER, REGION, HEALTH, PROJECT], |state, request| Box::pin(overview::page(state, request))),
+    Route::at("/").get(
+        &[AT, TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY, VIEW],
+        |state, request| Box::pin(overview::page(state, request)),
+    ),
     Route::at("/coverage").get(&[AT], |state, request| Box::pin(coverage::page(state, request))),
     Route::at("/environments/{id}")
         .get(&[AT, UNDER, CLUSTER, COLLAPSE], |state, request| Box::pin(environment::page(state, request))),

@@ -1,47 +1,32 @@
-//! `/`: environments by region, those that need attention first.
+//! `/`: environments in groups, those that need attention first, and then one by one.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod groups;
+mod selection;
+
+use std::collections::BTreeSet;
 
 use askama::Template;
 use http::StatusCode;
 
+use self::groups::{Glance, Tally, glances, tallies, troubled};
+use self::selection::{Choice, Form, Selection, of_view, regrouped};
+use super::environment::same_moment;
+use super::html;
 use super::places::{Place, places};
 use super::shell::{Badge, Shell, Time, reference};
-use super::{html, sentence};
-use crate::api::params::Parameter;
-use crate::api::params::{HEALTH, PROJECT, REGION, TIER};
+use crate::api::params::{Parameter, TIER};
 use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::model::{At, Health, HealthCounts, Tier, Timestamp, attention};
+use crate::model::{At, Health, HealthCounts, SavedView, Tier, Timestamp, attention};
 use crate::present::visible;
-use crate::query::{Environment, EnvironmentFilter, PageRequest, Scope, Snapshot};
+use crate::query::{Environment, Overview, PageRequest, Scope, Snapshot};
 
-/// The most environments one page shows; whoever has more narrows the selection.
-const ENVIRONMENTS_MAX: usize = 5000;
+/// The most environments that one page shows one by one; the groups speak of all.
+const ENVIRONMENTS_MAX: usize = 2000;
 
-/// Environments that a region names in its line at the top; the others stand in its table.
-const TROUBLED_MAX: usize = 8;
-
-/// An option of a choice.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Choice {
-    value: String,
-    label: String,
-    chosen: bool,
-}
-
-/// A count of environments in a state of health, with the address that shows them alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Tally {
-    badge: Badge,
-    count: usize,
-    href: String,
-    chosen: bool,
-}
-
-/// A line of a region's table.
+/// A line of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
     name: String,
@@ -55,194 +40,133 @@ struct Row {
     places: Vec<Place>,
 }
 
-/// The environments of a region.
+/// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Region {
+struct Section {
     name: String,
     rows: Vec<Row>,
     troubled: usize,
 }
 
-/// A region in one line: what is how, and what is not as it should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Glance {
-    name: String,
-    href: Option<String>,
-    tallies: Vec<Tally>,
-    troubled: Vec<Row>,
-    /// How many more are troubled.
-    further: usize,
-}
-
 #[derive(Template)]
 #[template(path = "overview.html")]
-struct Overview {
+struct OverviewPage {
     shell: Shell,
     heading: String,
-    tiers: Vec<Choice>,
-    regions: Vec<Choice>,
-    healths: Vec<Choice>,
-    project: String,
+    form: Form,
+    /// Views, and ways to group.
+    views: Vec<(Choice, String)>,
+    ways: Vec<(Choice, String)>,
     tallies: Vec<Tally>,
-    /// None where there is but one region.
+    /// None where there is but one group that nobody asked for.
     glances: Vec<Glance>,
+    groups_left_out: u64,
+    denied: u64,
+    total: u64,
     everything: String,
-    sections: Vec<Region>,
+    sections: Vec<Section>,
     shown: usize,
     cut: bool,
     several_tiers: bool,
 }
 
-/// What the address asks for.
-struct Selection {
-    at: At,
-    all_tiers: bool,
-    tiers: Vec<Tier>,
-    regions: Vec<String>,
-    healths: Vec<Health>,
-    projects: Vec<String>,
-}
-
-impl Selection {
-    /// Production is what people come for, so it is what a bare address shows.
-    fn read(request: &Request) -> Result<Self, Problem> {
-        let mut read = request.query.reader();
-        let all_tiers = read.texts(TIER) == ["all"];
-        let mut tiers = if all_tiers { Vec::new() } else { read.words(TIER) };
-        if tiers.is_empty() && !all_tiers {
-            tiers.push(Tier::Production);
-        }
-        let selection = Selection {
-            at: read.at(),
-            all_tiers,
-            tiers,
-            regions: read.texts(REGION),
-            healths: read.words(HEALTH),
-            projects: read.texts(PROJECT),
-        };
-        read.finish()?;
-        Ok(selection)
-    }
-
-    /// Whether an environment is in the regions asked for.
-    fn in_region(&self, environment: &Environment) -> bool {
-        self.regions.is_empty() || self.regions.contains(&environment.region)
-    }
-
-    /// Whether an environment of the tiers and projects asked for is in the regions and healths asked for.
-    fn holds(&self, environment: &Environment) -> bool {
-        let state = environment.health.state;
-        self.in_region(environment)
-            && (self.healths.is_empty() || state.is_some_and(|state| self.healths.contains(&state)))
-    }
-}
-
 /// The page.
 pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, Problem> {
-    let selection = Selection::read(&request)?;
+    let selection = Selection::read(&state, &request)?;
     let scope = auth::scope(&request)?;
-    let found = environments(&state, &scope, &selection).await?;
-    let page = view(&request, &selection, &found, state.clock.now());
+    let found = find(&state, &scope, &selection).await?;
+    let page = view(&request, &selection, &found, &state.views, state.clock.now());
     html(&request, StatusCode::OK, &page)
 }
 
-/// What was found of the tiers and projects asked for: the counts speak of all of these.
+/// What was found.
 struct Found {
+    /// The groups, of all healths.
+    overview: Overview,
+    /// The regions that there are to choose from.
+    regions: Vec<String>,
+    /// The environments of the healths asked for.
     environments: Vec<Environment>,
     snapshot: Snapshot,
     cut: bool,
 }
 
-async fn environments(state: &ApiState, scope: &Scope, selection: &Selection) -> Result<Found, Problem> {
-    let filter = EnvironmentFilter {
-        tiers: selection.tiers.clone(),
-        projects: selection.projects.clone(),
-        ..EnvironmentFilter::default()
-    };
+async fn find(state: &ApiState, scope: &Scope, selection: &Selection) -> Result<Found, Problem> {
+    let queries = &state.queries;
+    let answer = queries.overview(scope, selection.at, &selection.overview()).await?;
+    let at = same_moment(selection.at, &answer.metadata);
+    let regions = queries.overview(scope, at, &selection.regions()).await?.value.groups;
+    let regions: BTreeSet<_> = regions.into_iter().flat_map(|group| group.keys).collect();
     let mut request = PageRequest { limit: PageRequest::MAX, after: None };
-    let mut page = state.queries.environments(scope, selection.at, &filter, &request).await?;
+    let mut page = queries.environments(scope, at, &selection.filter, &request).await?;
     let mut environments = page.items;
-    while let Some(token) = page.metadata.next.take() {
-        if environments.len() >= ENVIRONMENTS_MAX {
-            return Ok(Found { environments, snapshot: page.metadata.snapshot, cut: true });
-        }
+    while let Some(token) = page.metadata.next.take().filter(|_| environments.len() < ENVIRONMENTS_MAX) {
         request.after = Some(token);
         // The token pins the moment, which a relative one would have left by now.
-        page = state.queries.environments(scope, At::Now, &filter, &request).await?;
+        page = queries.environments(scope, At::Now, &selection.filter, &request).await?;
         environments.append(&mut page.items);
     }
-    Ok(Found { environments, snapshot: page.metadata.snapshot, cut: false })
+    let cut = page.metadata.next.is_some() || environments.len() >= ENVIRONMENTS_MAX;
+    let regions = regions.into_iter().collect();
+    Ok(Found { overview: answer.value, regions, environments, snapshot: answer.metadata, cut })
 }
 
-fn view(request: &Request, selection: &Selection, found: &Found, now: Timestamp) -> Overview {
-    let mut counted: Vec<_> = found.environments.iter().filter(|one| selection.in_region(one)).collect();
-    counted.sort_by_key(|one| (one.region.is_empty(), &one.region, attention(one.health.state)));
-    let chosen: Vec<_> = counted.iter().copied().filter(|one| selection.holds(one)).collect();
-    let heading = match selection.tiers.as_slice() {
-        [] => "All environments".into(),
-        tiers => sentence(&tiers.iter().map(|tier| tier.as_str()).collect::<Vec<_>>().join(", ")),
-    };
-    let title = match counted.iter().filter(|one| troubled(one)).count() {
+fn view(
+    request: &Request,
+    selection: &Selection,
+    found: &Found,
+    views: &[SavedView],
+    now: Timestamp,
+) -> OverviewPage {
+    let (overview, heading) = (&found.overview, selection.heading());
+    let title = match troubled(&overview.totals) {
         0 => heading.clone(),
         troubled => format!("{} · {heading}", need_attention(troubled)),
     };
     let shell = Shell::new(&title, request, &found.snapshot, now);
     let now = reference(request, &found.snapshot, now);
-    Overview {
+    let labels: BTreeSet<_> = found.environments.iter().flat_map(|one| one.labels.keys().cloned()).collect();
+    let form = Form::new(selection, &found.regions, &labels.into_iter().collect::<Vec<_>>());
+    let mut glances = glances(request, selection, &shell, overview, now);
+    if glances.len() == 1 && !selection.grouped {
+        glances.clear();
+    }
+    OverviewPage {
         heading,
-        tiers: tier_choices(selection),
-        regions: region_choices(selection, &found.environments),
-        healths: health_choices(selection),
-        project: visible(&selection.projects.join(",")).into_owned(),
-        tallies: tallies(request, selection, &counted, None),
-        glances: glances(request, selection, &shell, &counted, now),
+        views: views.iter().map(|view| saved(&shell, selection, view)).collect(),
+        ways: ways(request, &form),
+        form,
+        tallies: tallies(request, selection, &overview.totals, Some(&[])),
+        glances,
+        groups_left_out: overview.groups_left_out,
+        denied: overview.totals.denied,
+        total: overview.totals.total,
         everything: within(&shell, TIER, "all"),
-        shown: chosen.len(),
-        sections: sections(&shell, &chosen, now),
+        shown: found.environments.len(),
+        sections: sections(&shell, selection, &found.environments, now),
         cut: found.cut,
-        several_tiers: selection.all_tiers || selection.tiers.len() > 1,
+        several_tiers: selection.several_tiers(),
         shell,
     }
 }
 
-fn tier_choices(selection: &Selection) -> Vec<Choice> {
-    let tier = |tier: Tier| Choice {
-        value: tier.as_str().into(),
-        label: sentence(tier.as_str()),
-        chosen: !selection.all_tiers && selection.tiers.contains(&tier),
-    };
-    let all = Choice { value: "all".into(), label: "All tiers".into(), chosen: selection.all_tiers };
-    Tier::ALL.into_iter().map(tier).chain([all]).collect()
+fn saved(shell: &Shell, selection: &Selection, view: &SavedView) -> (Choice, String) {
+    let chosen = selection.view.as_ref().is_some_and(|own| own.name == view.name);
+    let choice = Choice { value: view.name.clone(), label: visible(&view.title).into_owned(), chosen };
+    (choice, of_view(&shell.keep, &view.name))
 }
 
-fn region_choices(selection: &Selection, environments: &[Environment]) -> Vec<Choice> {
-    let seen = environments.iter().map(|one| one.region.as_str());
-    let names: BTreeSet<_> = seen.chain(selection.regions.iter().map(String::as_str)).collect();
-    let choice = |name: &str| Choice {
-        value: name.into(),
-        label: visible(name).into_owned(),
-        chosen: selection.regions.iter().any(|chosen| chosen == name),
-    };
-    // A name with something hidden in it could not be told apart in a list, so it is not offered.
-    let offered = |name: &&str| !name.is_empty() && visible(name) == **name;
-    names.into_iter().filter(offered).map(choice).collect()
+/// The same selection grouped in other ways.
+fn ways(request: &Request, form: &Form) -> Vec<(Choice, String)> {
+    let ways = form.groupings.iter().cloned();
+    ways.map(|choice| {
+        let href = regrouped(request, &choice.value);
+        (choice, href)
+    })
+    .collect()
 }
 
-fn health_choices(selection: &Selection) -> Vec<Choice> {
-    let choice = |health: Health| Choice {
-        value: health.as_str().into(),
-        label: health.as_str().into(),
-        chosen: selection.healths.contains(&health),
-    };
-    Health::ALL.into_iter().map(choice).collect()
-}
-
-/// Whether something is wrong with an environment, or nobody knows.
-fn troubled(environment: &Environment) -> bool {
-    attention(environment.health.state) <= attention(Some(Health::Missing))
-}
-
-fn need_attention(number: usize) -> String {
+fn need_attention(number: u64) -> String {
     format!("{number} need{} attention", if number == 1 { "s" } else { "" })
 }
 
@@ -254,60 +178,30 @@ pub(super) fn within(shell: &Shell, parameter: Parameter, value: &str) -> String
     format!("/{at}{tiers}{}={}", parameter.name, encode(value))
 }
 
-/// The regions of environments that are sorted by region, worst first.
-fn glances(
-    request: &Request,
-    selection: &Selection,
+/// The environments one by one, what needs attention first: by region where the groups are, else together.
+fn sections(
     shell: &Shell,
-    environments: &[&Environment],
-    now: Timestamp,
-) -> Vec<Glance> {
-    let glance = |run: &[&Environment]| {
-        let region = run.first().map(|one| one.region.as_str()).unwrap_or_default();
-        let named = Some(region).filter(|region| !region.is_empty());
-        let troubled: Vec<_> = run.iter().filter(|one| troubled(one)).collect();
-        Glance {
-            name: visible(region).into_owned(),
-            // What has no region cannot be asked for by it.
-            href: named.map(|_| format!("/{}", request.query.with(&[(REGION, named)]))),
-            tallies: tallies(request, selection, run, named),
-            troubled: troubled.iter().take(TROUBLED_MAX).map(|one| row(shell, one, now)).collect(),
-            further: troubled.len().saturating_sub(TROUBLED_MAX),
-        }
-    };
-    let glances: Vec<_> = environments.chunk_by(|a, b| a.region == b.region).map(glance).collect();
-    if glances.len() > 1 { glances } else { Vec::new() }
-}
-
-/// How many environments are in each state, whatever health is chosen; with a region they lead to it.
-fn tallies(
-    request: &Request,
     selection: &Selection,
-    environments: &[&Environment],
-    region: Option<&str>,
-) -> Vec<Tally> {
-    let mut counts: BTreeMap<u8, (Option<Health>, usize)> = BTreeMap::new();
-    for one in environments {
-        counts.entry(attention(one.health.state)).or_insert((one.health.state, 0)).1 += 1;
-    }
-    let tally = |(health, count): (Option<Health>, usize)| {
-        let chosen = health.is_some_and(|health| selection.healths == [health]);
-        let value = health.filter(|_| !chosen).map(Health::as_str);
-        let mut changes = vec![(HEALTH, value)];
-        changes.extend(region.map(|region| (REGION, Some(region))));
-        let href = format!("/{}", request.query.with(&changes));
-        Tally { badge: Badge::new(health), count, href, chosen }
-    };
-    counts.into_values().map(tally).collect()
-}
-
-fn sections(shell: &Shell, environments: &[&Environment], now: Timestamp) -> Vec<Region> {
-    let section = |run: &[&Environment]| Region {
-        name: run.first().map(|one| visible(&one.region).into_owned()).unwrap_or_default(),
-        troubled: run.iter().filter(|one| troubled(one)).count(),
+    environments: &[Environment],
+    now: Timestamp,
+) -> Vec<Section> {
+    let by_region = selection.by_region();
+    let region = |one: &Environment| if by_region { one.region.clone() } else { String::new() };
+    let mut sorted: Vec<_> = environments.iter().collect();
+    sorted.sort_by_key(|one| (region(one).is_empty(), region(one), attention(one.health.state)));
+    let section = |run: &[&Environment]| Section {
+        name: match run.first() {
+            _ if !by_region => "One by one".into(),
+            Some(one) if !one.region.is_empty() => visible(&one.region).into_owned(),
+            _ => "No region".into(),
+        },
+        troubled: run
+            .iter()
+            .filter(|one| attention(one.health.state) <= attention(Some(Health::Missing)))
+            .count(),
         rows: run.iter().map(|one| row(shell, one, now)).collect(),
     };
-    environments.chunk_by(|a, b| a.region == b.region).map(section).collect()
+    sorted.chunk_by(|a, b| region(a) == region(b)).map(section).collect()
 }
 
 fn row(shell: &Shell, environment: &Environment, now: Timestamp) -> Row {
@@ -332,10 +226,18 @@ pub(super) fn counts(mut counts: HealthCounts) -> Vec<(Badge, u64)> {
     counted.filter(|(_, count)| *count > 0).collect()
 }
 
-/// The page of fixed environments at noon, for tests.
+/// The page of fixed environments at noon, grouped by region, for tests.
 #[cfg(test)]
 pub(super) fn rendered(request: &Request, environments: Vec<Environment>, snapshot: Snapshot) -> String {
-    let found = Found { environments, snapshot, cut: false };
-    let selection = Selection::read(request).unwrap_or_else(|problem| panic!("{problem:?}"));
-    super::tests::text(&view(request, &selection, &found, crate::present::tests::NOON))
+    let selection = Selection::of(None, request).unwrap_or_else(|problem| panic!("{problem:?}"));
+    let overview = super::tests::by_region(&environments);
+    let regions = overview.groups.iter().flat_map(|group| group.keys.clone()).collect();
+    let healths = &selection.filter.healths;
+    let passes =
+        |one: &Environment| healths.is_empty() || one.health.state.is_some_and(|one| healths.contains(&one));
+    let environments = environments.into_iter().filter(passes).collect();
+    let found = Found { overview, regions, environments, snapshot, cut: false };
+    let views =
+        [SavedView { name: "mine".into(), title: super::tests::HOSTILE.into(), ..SavedView::default() }];
+    super::tests::text(&view(request, &selection, &found, &views, crate::present::tests::NOON))
 }

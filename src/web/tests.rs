@@ -2,6 +2,8 @@
 
 mod environment;
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use http::{HeaderMap, Method};
 
@@ -11,12 +13,15 @@ use crate::api::ApiState;
 use crate::api::params::Query;
 use crate::api::problem::{Code, ParameterError, Problem};
 use crate::api::request::{Context, Request};
-use crate::model::{CoverageState, Health, Kind, Uid};
+use crate::model::{CoverageState, GroupBy, Health, Kind, Uid};
 use crate::present::tests::{
     NOON, counted, environment, folded_event, graph, health_history, owns, resource, snapshot, watch, why,
     why_path,
 };
-use crate::query::{Answer, Edge, Gap, Graph, Group, Snapshot};
+use crate::query::{
+    Answer, Edge, Environment, Gap, Graph, Group, Overview, OverviewCounts, OverviewEnvironment,
+    OverviewGroup, Snapshot,
+};
 
 /// A name that tries everything.
 pub(super) const HOSTILE: &str =
@@ -295,6 +300,54 @@ async fn the_style_sheet_is_kept_for_ever_under_its_version_only() {
     assert_eq!(headers["cache-control"], "private, no-cache");
     let tag = headers["etag"].to_str().unwrap_or_default();
     assert_eq!(ask("/assets/style.css", &[("if-none-match", tag)]).await.0, 304);
+}
+
+/// Environments as an overview has them by region.
+pub(super) fn by_region(environments: &[Environment]) -> Overview {
+    let mut groups: BTreeMap<&str, OverviewGroup> = BTreeMap::new();
+    let mut totals = OverviewCounts::default();
+    for one in environments {
+        let empty = || OverviewGroup {
+            keys: vec![one.region.clone()],
+            counts: OverviewCounts::default(),
+            attention: vec![],
+        };
+        let group = groups.entry(&one.region).or_insert_with(empty);
+        for counts in [&mut group.counts, &mut totals] {
+            counts.count(one.health.state, one.health.counts);
+        }
+        let urgent = one.health.state.filter(|health| health.needs_attention());
+        group.attention.extend(urgent.map(|health| OverviewEnvironment {
+            id: one.id.clone(),
+            project: one.project.clone(),
+            name: one.name.clone(),
+            health,
+            since: one.health.since,
+        }));
+    }
+    let groups = groups.into_values().collect();
+    Overview { group_by: vec![GroupBy::Region], groups, groups_left_out: 0, totals }
+}
+
+#[test]
+fn the_form_keeps_what_was_asked_for_and_groups_lead_to_themselves() {
+    let found =
+        vec![environment("shop/web", "eu", Some(Health::Healthy)), environment("shop/db", "us", None)];
+    let query = "tier=all&state=stopped&labels=team%3Dpay&name=review/**&group_by=region&at=7";
+    let page = super::overview::rendered(&request("/", query), found, snapshot());
+    sound(&page);
+    for text in [
+        "<input type=\"hidden\" name=\"state\" value=\"stopped\">",
+        "name=\"labels\" value=\"team=pay\"",
+        "name=\"name\" value=\"review/**\"",
+        "<option value=\"all\" selected>All tiers</option>",
+        "labels=team%3Dpay&#38;name=review%2F%2A%2A&#38;group_by=region&#38;at=7&#38;region=eu\"",
+        "group_by=cluster\">cluster</a>",
+        "href=\"/?at=1234&#38;view=mine\"",
+        "<rect class=\"healthy\" x=\"0\" width=\"1\" height=\"10\"/>",
+    ] {
+        assert!(page.contains(text), "{text} in\n{page}");
+    }
 }
 
 /// A page as text; a template that cannot be rendered shows as nothing.

@@ -14,6 +14,7 @@ use crate::api::document::JSON;
 use crate::api::routes;
 use crate::clock::SystemClock;
 use crate::config::{TokenConfig, TokenHash};
+use crate::model::SavedView;
 use crate::projection::ViewStatus;
 use crate::query::Queries;
 use crate::query::testing::{World, queries, small_history};
@@ -83,6 +84,7 @@ impl Servers {
             queries,
             readiness,
             metrics: Arc::new(Uncounted),
+            views: [SavedView { name: "all".into(), ..SavedView::default() }].into(),
             clock: world.clock.clone(),
             ..super::state(true)
         };
@@ -162,7 +164,14 @@ fn good(path: &str) -> Vec<Ask> {
         "depth" => vec!["depth=0", "depth=1000"],
         "collapse" => vec!["collapse=none", "collapse=siblings", "collapse=owner", "collapse=kind"],
         "since" => vec!["since=24h", "since=1", "since=2026-09-21T14:50:00Z", "since=now"],
-        "state" => vec!["state=gap", "state=Watched,excluded"],
+        "state" if path.ends_with("/coverage") => vec!["state=gap", "state=Watched,excluded"],
+        "state" => vec!["state=stopped", "state=available,stopping"],
+        "group" => vec!["group=shop,OPS"],
+        "agent" => vec!["agent=shop/agents:one"],
+        "name" => vec!["name=prod*&name=**/x", "name=%25"],
+        "labels" => vec!["labels=team%3Dpayments,criticality+in+(high,critical)"],
+        "group_by" => vec!["group_by=region&group_by=tier", "group_by=cluster,label:team"],
+        "view" => vec!["view=all", "view=all&tier=staging"],
         "bodies" => vec!["bodies=true", "bodies=false"],
         "verbose" => vec!["verbose"],
         "at" => vec!["at=now", "at=40", "at=0s", "at=2026-09-21T14:50:00Z"],
@@ -200,6 +209,15 @@ fn wrong(path: &str) -> Vec<(Ask, &'static str)> {
         ("tier", "tier=prod", "invalid_parameter"),
         ("health", "health=fine", "invalid_parameter"),
         ("state", "state=blind", "invalid_parameter"),
+        ("group", "group=a//b", "invalid_parameter"),
+        ("agent", "agent=one", "invalid_parameter"),
+        ("name", "name=a%5Bb", "invalid_parameter"),
+        ("name", "name=a*,b*,c*,d*,e*,f*,g*,h*,i*,j*,k*,l*,m*,n*,o*,p*,q*,r*,s*,t*,u*", "invalid_parameter"),
+        ("project", "project=*a*a*a*a*a*a*a*a*", "invalid_parameter"),
+        ("labels", "labels=a%3Db%3Dc", "invalid_parameter"),
+        ("group_by", "group_by=moon", "invalid_parameter"),
+        ("group_by", "group_by=tier,tier", "invalid_parameter"),
+        ("group_by", "group_by=tier,region,state", "invalid_parameter"),
         ("bodies", "bodies=1", "invalid_parameter"),
         ("type", "type=Warnings", "invalid_parameter"),
         ("order", "order=age", "invalid_parameter"),
@@ -243,6 +261,9 @@ async fn provoke(servers: &Servers, path: &str, expected: &str) -> Vec<(Ask, &'s
             }
         }
         "404" => {
+            if parameters(path).contains("view") {
+                return vec![(get(format!("{path}?view=nobody")), "not_found")];
+            }
             let mut asks = vec![get(nobody.clone()), get(nobody + "?at=0")];
             // What is there, but not in this environment.
             let elsewhere = parameters(path).contains("under").then(|| plain.target + "?under=stage-web-0");

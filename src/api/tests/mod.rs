@@ -67,6 +67,7 @@ pub(crate) fn state(ready: bool) -> ApiState {
         queries,
         readiness,
         metrics,
+        views: Arc::default(),
         clock: Arc::new(SystemClock),
         access: local(),
         catalog: catalog.clone(),

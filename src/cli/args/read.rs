@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::filter::{EnvironmentsArgs, OverviewArgs};
 use crate::kube_event::EventType;
-use crate::model::{At, CoverageState, EnvironmentId, Health, Tier, Uid};
+use crate::model::{At, CoverageState, EnvironmentId, Health, Uid};
 use crate::query::{Collapse, Graph, ResourceOrder, Why};
 
 /// Commands that read, all of them but `version` from a server.
@@ -14,6 +15,12 @@ pub enum ReadCommand {
     /// List environments, clusters or resources
     #[command(subcommand, arg_required_else_help = true)]
     Get(GetCommand),
+    /// Count all environments of a selection in groups, what needs attention first
+    #[command(after_help = "Examples:
+  strandline overview --tier production --group-by region
+  strandline overview --group shop --group-by group,tier --at 2h
+  strandline overview --view production-by-region -l team=payments -o wide")]
+    Overview(OverviewArgs),
     /// Draw an environment as a tree of what owns what, the worst first
     #[command(after_help = "Examples:
   strandline tree shop.web.production
@@ -53,24 +60,9 @@ pub enum GetCommand {
     /// Environments with their health
     #[command(visible_aliases = ["environment", "env"], after_help = "Examples:
   strandline get environments --tier production --region us
-  strandline get environments --health Degraded,Unknown --at 2026-11-20T14:05Z -o wide")]
-    Environments {
-        /// Only these tiers: production, staging, testing, development, other
-        #[arg(long, value_delimiter = ',')]
-        tier: Vec<Tier>,
-        /// Only these regions
-        #[arg(long, value_delimiter = ',')]
-        region: Vec<String>,
-        /// Only these projects, such as shop/web
-        #[arg(long, value_delimiter = ',')]
-        project: Vec<String>,
-        /// Only these healths: Healthy, Suspended, Progressing, Missing, Degraded, Unknown
-        #[arg(long, value_delimiter = ',')]
-        health: Vec<Health>,
-        /// How to list.
-        #[command(flatten)]
-        list: ListArgs,
-    },
+  strandline get environments --health Degraded,Unknown --at 2026-11-20T14:05Z -o wide
+  strandline get env --group shop --name 'review/**' -l 'team=payments,criticality in (high,critical)'")]
+    Environments(EnvironmentsArgs),
     /// Clusters with what of them is watched
     #[command(visible_alias = "cluster")]
     Clusters {

@@ -21,6 +21,7 @@ fn environments_are_filtered_as_in_memory() {
     let (world, scope) = (World::new(small_history()), Scope::everything());
     let step = world.last() - 1;
     let (queries, at) = (&world.queries, At::Offset(world.heads[step]));
+    let globs = ["shop/web", "OPS/*", "shop"].map(|text| text.parse().unwrap());
     block_on(async {
         let none = EnvironmentFilter::default();
         let all = queries.environments(&scope, at, &none, &whole()).await.unwrap().items;
@@ -28,15 +29,22 @@ fn environments_are_filtered_as_in_memory() {
         assert!(states.len() > 2, "the world holds several states: {states:?}");
         for tiers in choices(&[Tier::Production, Tier::Staging, Tier::Testing, Tier::Other]) {
             for regions in choices(&["eu".to_owned(), "us".to_owned(), "mars".to_owned()]) {
-                for projects in choices(&["shop/web".to_owned(), "ops/tools".to_owned(), "shop".to_owned()]) {
+                for projects in choices(&globs) {
                     for healths in choices(&Health::ALL) {
                         let (tiers, regions) = (tiers.clone(), regions.clone());
-                        let filter =
-                            EnvironmentFilter { tiers, regions, projects: projects.clone(), healths };
+                        let projects = projects.clone();
+                        let filter = EnvironmentFilter {
+                            tiers,
+                            regions,
+                            projects,
+                            healths,
+                            ..EnvironmentFilter::default()
+                        };
                         let naive = all.iter().filter(|e| {
                             passes(&filter.tiers, Some(&e.tier))
                                 && passes(&filter.regions, Some(&e.region))
-                                && passes(&filter.projects, Some(&e.project))
+                                && (filter.projects.is_empty()
+                                    || filter.projects.iter().any(|glob| glob.matches_path(&e.project)))
                                 && passes(&filter.healths, e.health.state.as_ref())
                         });
                         let found = queries.environments(&scope, at, &filter, &whole()).await.unwrap().items;

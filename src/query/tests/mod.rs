@@ -10,6 +10,7 @@ mod health;
 mod hostile;
 mod moments;
 mod oracle;
+mod overview;
 mod pages;
 mod scope;
 
@@ -19,6 +20,7 @@ use super::testing::{
 use super::*;
 use crate::kube_event::EventType;
 use crate::model::{EnvironmentSpec, Health, Tier};
+use crate::ruleset::RuleSet;
 
 /// All of a list in one page.
 fn whole() -> PageRequest {

@@ -1,0 +1,39 @@
+//! `/api/v1/overview` and `/api/v1/views`.
+
+use serde::Serialize;
+
+use super::params::LIMIT;
+use super::problem::Problem;
+use super::request::Request;
+use super::respond::{self, Response};
+use super::{ApiState, auth, selection};
+use crate::model::SavedView;
+use crate::query::{Overview, OverviewRequest};
+
+/// Environments counted in groups.
+pub(super) async fn overview(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let view = selection::view(&state, &request)?.cloned().unwrap_or_default();
+    let mut read = request.query.reader();
+    let at = read.at();
+    let wanted = OverviewRequest {
+        filter: selection::filter(&mut read, &view.filter).in_use_by_default(),
+        group_by: selection::group_by(&mut read, &view.group_by),
+        limit: read.number(LIMIT, 1, Overview::LIMIT),
+    };
+    read.finish()?;
+    let scope = auth::scope(&request)?;
+    let found = state.queries.overview(&scope, at, &wanted).await?;
+    respond::json(&request, &found)
+}
+
+/// All views.
+#[derive(Serialize)]
+struct Views<'a> {
+    items: &'a [SavedView],
+}
+
+/// The overviews that the configuration gives names.
+pub(super) async fn views(state: ApiState, request: Request) -> Result<Response, Problem> {
+    request.query.reader().finish()?;
+    respond::json(&request, &Views { items: &state.views })
+}

@@ -1,0 +1,61 @@
+//! Which environments a request asks for, and how they stand together: read alike by lists, overviews and pages.
+
+use super::ApiState;
+use super::params::{
+    AGENT, CLUSTERS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter, REGION, Reader, STATE, TIER,
+    VIEW,
+};
+use super::problem::{Code, Problem};
+use super::request::Request;
+use crate::model::{EnvironmentFilter, Glob, GroupBy, SavedView};
+
+/// The view that a request names; none where it names none.
+pub fn view<'s>(state: &'s ApiState, request: &Request) -> Result<Option<&'s SavedView>, Problem> {
+    let Some(name) = request.query.one(VIEW) else { return Ok(None) };
+    let found = state.views.iter().find(|view| view.name == name);
+    found.map(Some).ok_or_else(|| {
+        let names: Vec<_> = state.views.iter().map(|view| format!("`{}`", view.name)).collect();
+        let there = match names.as_slice() {
+            [] => "the configuration has no `views`".to_owned(),
+            names => format!("there are {}", names.join(", ")),
+        };
+        Problem::new(Code::NotFound, format!("there is no view `{name}`; {there}"))
+    })
+}
+
+/// A filter of environments; a parameter goes before what `base` says of the same.
+pub fn filter(read: &mut Reader<'_>, base: &EnvironmentFilter) -> EnvironmentFilter {
+    EnvironmentFilter {
+        tiers: or(read.words(TIER), &base.tiers),
+        regions: or(read.texts(REGION), &base.regions),
+        projects: or(globs(read, PROJECT), &base.projects),
+        groups: or(read.words(GROUP), &base.groups),
+        clusters: or(read.texts(CLUSTERS), &base.clusters),
+        agents: or(read.words(AGENT), &base.agents),
+        states: or(read.words(STATE), &base.states),
+        names: or(globs(read, NAME), &base.names),
+        healths: or(read.words(HEALTH), &base.healths),
+        labels: read.labels(LABELS).unwrap_or_else(|| base.labels.clone()),
+    }
+}
+
+/// By what environments stand together; what is given goes before `base`.
+pub fn group_by(read: &mut Reader<'_>, base: &[GroupBy]) -> Vec<GroupBy> {
+    let given = or(read.words(GROUP_BY), base);
+    if let Some(conflict) = GroupBy::conflict(&given) {
+        read.refuse(GROUP_BY, conflict);
+    }
+    given
+}
+
+fn globs(read: &mut Reader<'_>, parameter: Parameter) -> Vec<Glob> {
+    let given = read.words(parameter);
+    if let Some(conflict) = EnvironmentFilter::conflict(&given) {
+        read.refuse(parameter, conflict);
+    }
+    given
+}
+
+fn or<T: Clone>(given: Vec<T>, base: &[T]) -> Vec<T> {
+    if given.is_empty() { base.to_vec() } else { given }
+}

@@ -1,0 +1,170 @@
+//! Environments counted in groups.
+
+use super::args::{FilterArgs, OutputFormat, OverviewArgs};
+use super::client::{Client, Parameters};
+use super::error::CliError;
+use super::line;
+use super::output::{Paint, document, write};
+use super::read::{Add, parameters, reference, typed};
+use super::table::{Cell, Table};
+use crate::model::GroupBy;
+use crate::present::{grouped, several, visible};
+use crate::query::{Answer, Overview, OverviewGroup};
+
+/// Columns after those of the keys, and those of wide tables.
+const HEADERS: (&[&str], &[&str]) = (
+    &["HEALTH", "ENVIRONMENTS", "HEALTHY", "DEGRADED", "UNKNOWN"],
+    &["MISSING", "PROGRESSING", "SUSPENDED", "NONE", "DENIED", "RESOURCES", "ATTENTION"],
+);
+
+/// Asks for an overview and prints it.
+pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
+    let what = "reading the overview";
+    let query = filtered(parameters(&args.server), &args.filter)
+        .add("group_by", &args.group_by)
+        .add("view", args.view.as_slice())
+        .add("limit", args.limit.as_slice());
+    let value = Client::of(&args.server)?.get(what, "/api/v1/overview", &query).await?;
+    if let Some(text) = document(args.output.output, &value) {
+        return write(&text?);
+    }
+    let answer: Answer<Overview> = typed(what, value)?;
+    let overview = &answer.value;
+    if args.output.output == OutputFormat::Name {
+        let names = overview.groups.iter().map(|group| name(&overview.group_by, group) + "\n");
+        return write(&names.collect::<String>());
+    }
+    let now = reference(&args.server, &answer.metadata);
+    for gap in line::gaps(&answer.metadata.coverage.gaps, now) {
+        eprintln!("warning: {gap}");
+    }
+    if args.server.at.as_deref().is_some_and(|at| at != "now") {
+        eprintln!("as of {}", line::moment(&answer.metadata));
+    }
+    if overview.groups.is_empty() {
+        eprintln!("No environments found.");
+        return Ok(());
+    }
+    let paint = Paint::for_stdout(args.output.color);
+    let wide = args.output.output == OutputFormat::Wide;
+    write(&table(overview, wide).render(paint, !args.output.no_headers))?;
+    eprintln!("{}", summary(overview));
+    Ok(())
+}
+
+/// What a filter adds to a query.
+pub(super) fn filtered(query: Parameters, filter: &FilterArgs) -> Parameters {
+    query
+        .add("tier", &filter.tier)
+        .add("region", &filter.region)
+        .add("project", &filter.project)
+        .add("group", &filter.group)
+        .add("cluster", &filter.cluster)
+        .add("agent", &filter.agent)
+        .add("state", &filter.state)
+        .add("name", &filter.name)
+        .add("health", &filter.health)
+        .add("labels", filter.labels.as_slice())
+}
+
+/// The keys of a group, as `region=eu,tier=production`.
+fn name(by: &[GroupBy], group: &OverviewGroup) -> String {
+    let pairs: Vec<_> = by.iter().zip(&group.keys).map(|(by, key)| format!("{by}={key}")).collect();
+    visible(&pairs.join(",")).into_owned()
+}
+
+fn header(by: &GroupBy) -> &'static str {
+    match by {
+        GroupBy::Tier => "TIER",
+        GroupBy::Region => "REGION",
+        GroupBy::Project => "PROJECT",
+        GroupBy::Group => "GROUP",
+        GroupBy::Cluster => "CLUSTER",
+        GroupBy::Agent => "AGENT",
+        // HEALTH is the column of what is worst in a group.
+        GroupBy::Health => "BY-HEALTH",
+        GroupBy::State => "STATE",
+        GroupBy::Label(_) => "LABEL",
+    }
+}
+
+fn table(overview: &Overview, wide: bool) -> Table {
+    let (narrow, more) = HEADERS;
+    let keys = overview.group_by.iter().map(header);
+    let headers: Vec<_> = keys.chain(narrow.iter().chain(if wide { more } else { &[] }).copied()).collect();
+    let row = |group: &OverviewGroup| cells(group).into_iter().take(headers.len()).collect();
+    Table { rows: overview.groups.iter().map(row).collect(), headers }
+}
+
+fn cells(group: &OverviewGroup) -> Vec<Cell> {
+    let counts = &group.counts;
+    let number = |count: u64| Cell::text(count.to_string());
+    let mut cells: Vec<_> = group.keys.iter().map(Cell::text).collect();
+    cells.push(Cell::Health(counts.health));
+    let by = counts.environments;
+    cells.extend([counts.total, by.healthy, by.degraded, by.unknown].map(number));
+    cells.extend([by.missing, by.progressing, by.suspended, by.none, counts.denied].map(number));
+    cells.push(number(counts.resources.total()));
+    let urgent: Vec<_> = group.attention.iter().map(|one| one.id.as_str()).collect();
+    cells.push(Cell::text(urgent.join(",")));
+    cells
+}
+
+/// All of it in one line.
+fn summary(overview: &Overview) -> String {
+    let totals = &overview.totals;
+    let environments = several(usize::try_from(totals.total).unwrap_or(usize::MAX), "environment");
+    let mut out = format!("{environments}, {} Degraded", grouped(totals.environments.degraded));
+    if totals.denied > 0 {
+        out.push_str(&format!(", {} that you may not look into", grouped(totals.denied)));
+    }
+    if overview.groups_left_out > 0 {
+        let left_out = grouped(overview.groups_left_out);
+        out.push_str(&format!("; {left_out} more groups are not shown, narrow the selection to see them"));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{EnvironmentId, Health, HealthCounts};
+    use crate::present::tests::NOON;
+    use crate::query::{OverviewCounts, OverviewEnvironment};
+
+    #[test]
+    fn groups_are_listed_as_kubectl_would() {
+        let environments = HealthCounts { degraded: 1, healthy: 2, ..HealthCounts::default() };
+        let resources = HealthCounts { healthy: 70, ..HealthCounts::default() };
+        let counts =
+            OverviewCounts { total: 4, denied: 1, environments, resources, health: Some(Health::Degraded) };
+        let one = OverviewEnvironment {
+            id: EnvironmentId::new("shop.web.production"),
+            project: "shop/web".into(),
+            name: "production".into(),
+            health: Health::Degraded,
+            since: NOON,
+        };
+        let group =
+            |key: &str| OverviewGroup { keys: vec![key.into()], counts, attention: vec![one.clone()] };
+        let groups = vec![group("eu"), group("")];
+        let overview =
+            Overview { group_by: vec![GroupBy::Region], groups, groups_left_out: 1200, totals: counts };
+        assert_eq!(
+            table(&overview, false).render(Paint(false), true),
+            "\
+REGION   HEALTH     ENVIRONMENTS   HEALTHY   DEGRADED   UNKNOWN
+eu       Degraded   4              2         1          0
+<none>   Degraded   4              2         1          0
+"
+        );
+        let wide = table(&overview, true).render(Paint(false), false);
+        assert!(wide.ends_with("1   70   shop.web.production\n"), "{wide}");
+        assert_eq!(name(&overview.group_by, &overview.groups[0]), "region=eu");
+        assert_eq!(
+            summary(&overview),
+            "4 environments, 1 Degraded, 1 that you may not look into; 1\u{202f}200 more groups are not shown, \
+             narrow the selection to see them"
+        );
+    }
+}

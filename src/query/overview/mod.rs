@@ -1,0 +1,138 @@
+//! All environments of a selection, counted in groups.
+//!
+//! One statement for now and the past: an index holds what most overviews ask of an environment, and
+//! `stretch_health` the health of all of them in few pages. What is left is folded in one pass.
+
+mod fold;
+mod keys;
+
+use rusqlite::{Connection, Row, named_params};
+
+use self::fold::{Fold, Shown};
+use self::keys::{Facts, Grouping};
+use super::Result;
+use super::environments::shown;
+use super::moment::{Concerns, Moment};
+use super::scope::{Sight, one_of, reads, sees};
+use super::sieve::{Candidate, Sieve};
+use super::types::{Answer, Overview};
+use crate::model::{EnvironmentFilter, GroupBy, HealthCounts, Tier, Timestamp};
+use crate::projection::{health_from_i64, health_to_i64};
+
+/// What an overview tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OverviewRequest {
+    /// Of which environments.
+    pub filter: EnvironmentFilter,
+    /// By what they stand together: at most [`GroupBy::MAX`]; by region where nothing is said.
+    pub group_by: Vec<GroupBy>,
+    /// The most groups that are told; [`Overview::LIMIT`] where nothing is said.
+    pub limit: Option<usize>,
+}
+
+/// The environments of a selection with their health; labels and targets, which the index does not hold, only where they
+/// are read.
+macro_rules! select {
+    ($labels:literal, $targets:literal) => {
+        concat!(
+            "SELECT e.tier, e.region, e.state, e.project, e.name, e.name_id, ",
+            $labels,
+            ", ",
+            $targets,
+            ", ",
+            reads!(),
+            ", ",
+            shown!("grace_state", "state"),
+            ", ",
+            shown!("grace_since", "since"),
+            ", h.healthy, h.suspended, h.progressing, h.missing, h.degraded, h.unknown, h.no_health
+            FROM environment e INDEXED BY environment_by_tier CROSS JOIN stretch_health h
+            WHERE e.tier IN (SELECT value FROM json_each(:tiers)) AND e.to_offset > :at AND e.from_offset <= :at
+              AND (:regions IS NULL OR e.region IN (SELECT value FROM json_each(:regions)))
+              AND (:states IS NULL OR e.state IN (SELECT value FROM json_each(:states)))
+              AND h.stretch = (SELECT max(from_offset) FROM stretch WHERE from_offset <= :at)
+              AND h.environment_id = e.id AND h.from_offset <= :at AND h.to_offset > :at
+              AND (:healths IS NULL OR ",
+            shown!("grace_state", "state"),
+            " IN (SELECT value FROM json_each(:healths))) AND ",
+            sees!()
+        )
+    };
+}
+
+const NARROW: &str = select!("'{}'", "'[]'");
+const WITH_LABELS: &str = select!("e.labels", "'[]'");
+const WITH_TARGETS: &str = select!("'{}'", "e.targets");
+const WITH_BOTH: &str = select!("e.labels", "e.targets");
+
+/// The overview of a selection.
+pub(super) fn get(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    request: &OverviewRequest,
+) -> Result<Answer<Overview>> {
+    let filter = &request.filter;
+    let by = if request.group_by.is_empty() { &[GroupBy::Region][..] } else { &request.group_by };
+    let (sieve, grouping) = (Sieve::new(filter), Grouping::new(by, filter));
+    let labels = sieve.reads_labels() || grouping.reads_labels();
+    let targets = sieve.reads_targets() || grouping.reads_targets();
+    let sql = match (labels, targets) {
+        (false, false) => NARROW,
+        (true, false) => WITH_LABELS,
+        (false, true) => WITH_TARGETS,
+        (true, true) => WITH_BOTH,
+    };
+    // All tiers are named where none is, so that the same plan holds.
+    let tiers = if filter.tiers.is_empty() { &Tier::ALL[..] } else { &filter.tiers };
+    let mut statement = view.prepare_cached(sql)?;
+    let mut rows = statement.query(named_params! {
+        ":at": moment.offset.as_i64(), ":clock": moment.clock().as_micros(), ":scope": scope.as_sql(),
+        ":tiers": one_of(tiers, |tier| tier.as_str()),
+        ":regions": one_of(&filter.regions, String::as_str),
+        ":states": one_of(&filter.states, |state| state.as_str()),
+        ":healths": one_of(&filter.healths, |health| health_to_i64(*health)),
+    })?;
+    let mut fold = Fold::new(grouping);
+    while let Some(row) = rows.next()? {
+        take(&mut fold, &sieve, row)?;
+    }
+    let value = fold.finish(request.limit.unwrap_or(Overview::LIMIT));
+    let metadata = moment.snapshot(view, scope, &Concerns::Everything)?;
+    Ok(Answer { value, metadata })
+}
+
+/// Takes in one row, if the rest of the filter lets it through.
+fn take(fold: &mut Fold, sieve: &Sieve<'_>, row: &Row<'_>) -> Result<()> {
+    let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+    let (project, name, labels, targets) = (text(3)?, text(4)?, text(6)?, text(7)?);
+    let unreadable = |error: serde_json::Error| {
+        rusqlite::Error::FromSqlConversionFailure(6, rusqlite::types::Type::Text, error.into())
+    };
+    if !sieve.admits(&Candidate { project, name, labels, targets }).map_err(unreadable)? {
+        return Ok(());
+    }
+    let health = row.get::<_, Option<i64>>(9)?.map(health_from_i64);
+    let facts = Facts { tier: text(0)?, region: text(1)?, state: text(2)?, project, labels, targets, health };
+    let shown = if row.get(8)? {
+        let since = Timestamp::from_micros(row.get(10)?);
+        Shown::Told { health, since, resources: resources(row)?, id: text(5)?, project, name }
+    } else {
+        Shown::Denied
+    };
+    Ok(fold.take(&facts, &shown).map_err(unreadable)?)
+}
+
+fn resources(row: &Row<'_>) -> rusqlite::Result<HealthCounts> {
+    let count =
+        |column: usize| Ok::<_, rusqlite::Error>(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0));
+    Ok(HealthCounts {
+        healthy: count(11)?,
+        suspended: count(12)?,
+        progressing: count(13)?,
+        missing: count(14)?,
+        degraded: count(15)?,
+        unknown: count(16)?,
+        none: count(17)?,
+    })
+}
