@@ -80,6 +80,14 @@ pub(super) fn bounded(field: &str, text: &str) -> Result<(), CatalogError> {
     Err(CatalogError::invalid(field, message))
 }
 
+/// That a number of GitLab's is one that the view can hold.
+pub(super) fn numbered(field: &str, number: u64) -> Result<(), CatalogError> {
+    if i64::try_from(number).is_ok() {
+        return Ok(());
+    }
+    Err(CatalogError::invalid(field, format!("`{number}` is not a number of GitLab's; they are below 2⁶³")))
+}
+
 /// What is odd about members that are not known: `known` are ours, `passed` those of GitLab that we have no use for.
 pub(super) fn unread(rest: &Rest, known: &[&str], passed: &[&str]) -> Vec<String> {
     let odd = rest.keys().filter(|name| !passed.contains(&name.as_str()));
