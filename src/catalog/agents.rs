@@ -8,6 +8,7 @@ use super::input::{self, ProjectRef, Rest};
 use super::{Decided, of_api};
 use crate::access::read_agent_config;
 use crate::log::{Catalog, CatalogChange, LogError, Standing};
+use crate::mistake::Mistake;
 use crate::model::{AgentId, AgentSpec, CatalogFact, CatalogKind};
 
 /// What is said of an agent; GitLab's answer to `GET /projects/:id/cluster_agents/:agent_id` will do.
@@ -47,9 +48,18 @@ impl AgentInput {
         let Some(configuration) = self.configuration.value() else { return Ok(Vec::new()) };
         match read_agent_config(configuration) {
             Ok(read) => Ok(read.warnings.iter().map(|warning| format!("configuration:{warning}")).collect()),
-            Err(error) => Err(CatalogError::invalid("configuration", error.to_string())),
+            Err(error) => Err(CatalogError::invalid("configuration", told(&error.mistakes))),
         }
     }
+}
+
+/// Mistakes of a configuration with their places in it, and what to do about them.
+fn told(mistakes: &[Mistake]) -> String {
+    let one = |mistake: &Mistake| {
+        let hint = mistake.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        format!("line {}, column {}: {}{hint}", mistake.line, mistake.column, mistake.message)
+    };
+    mistakes.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
 pub(super) fn put(

@@ -61,21 +61,21 @@ fn created() -> DeploymentStatus {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an environment is a name, or an object with `name` and `project`")]
 enum EnvironmentRef {
     Name(String),
     Object { name: String, project: Option<ProjectRef> },
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a job is a name, or an object with `id` and `name`")]
 enum JobRef {
     Name(String),
     Object { id: Option<u64>, name: Option<String> },
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a user is a name, or an object with `username`")]
 enum UserRef {
     Name(String),
     Object { username: String },

@@ -58,7 +58,7 @@ pub struct EnvironmentInput {
 
 /// Either number of an environment.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an id is a number, or a text")]
 enum Id {
     Number(u64),
     Text(String),

@@ -16,7 +16,10 @@ pub(super) type Rest = BTreeMap<String, serde_json::Value>;
 
 /// A project: its path, or GitLab's object of it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a project is a path such as `shop/web`, or an object with `path_with_namespace`"
+)]
 pub(super) enum ProjectRef {
     /// `shop/web`.
     Path(String),
@@ -37,7 +40,10 @@ impl ProjectRef {
 
 /// An agent: `path/to/project:agent-name`, or GitLab's object of it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "an agent is a name such as `path/to/project:agent-name`, or an object with `name` and `config_project`"
+)]
 pub(super) enum AgentRef {
     /// `path/to/project:agent-name`, or the name alone for one of the same project.
     Name(String),
