@@ -7,8 +7,8 @@ mod read;
 pub use access::{AccessCheckArgs, AccessCommand};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use read::{
-    ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,
-    ReadCommand, ServerArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
+    ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ListArgs, OutputArgs,
+    OutputFormat, ReadCommand, ServerArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
 };
 
 use std::net::SocketAddr;
