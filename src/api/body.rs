@@ -94,7 +94,7 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         let message = message.split(" at line ").next().unwrap_or(&message);
         // What is wrong with a value is told at its end; people look for its beginning.
         let start = match error.classify() {
-            Category::Data => beginning(text, end),
+            Category::Data => beginning(text, within(text, end, message)),
             Category::Syntax | Category::Eof | Category::Io => end.saturating_sub(1),
         };
         wrong(&shortened(message), text, text.floor_char_boundary(start))
@@ -115,6 +115,18 @@ fn wrong(message: &str, text: &str, at: usize) -> Problem {
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     (before + column).min(text.len())
+}
+
+/// What a type finds wrong with the last member of the document is told where the document ends; what is missing is
+/// missing there indeed.
+fn within(text: &str, told: usize, message: &str) -> usize {
+    let (before, after) = text.split_at_checked(told).unwrap_or((text, ""));
+    match before.strip_suffix('}') {
+        Some(before) if after.trim().is_empty() && !message.starts_with("missing field") => {
+            before.trim_end().len()
+        }
+        _ => told,
+    }
 }
 
 /// Where what is wrong begins: a value is told at its end, and a container, which nobody looked into, before it begins.

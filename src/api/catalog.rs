@@ -161,6 +161,10 @@ fn of_project(input: EnvironmentInput, project: &str) -> Result<EnvironmentInput
 /// Stops an environment.
 pub(super) async fn stop_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
     let id = EnvironmentId::new(request.argument(0));
+    // GitLab's clients may say `force` here; there is nothing that it could change.
+    if !request.body.trim_ascii().is_empty() {
+        request.json::<serde_json::Map<String, serde_json::Value>>()?;
+    }
     writes_of_owner(&state, &request, CatalogKind::Environment, id.as_str()).await?;
     written(&state.catalog.stop_environment(&id).await?)
 }

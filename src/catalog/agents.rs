@@ -8,6 +8,7 @@ use super::input::{self, ProjectRef, Rest};
 use super::{Decided, of_api};
 use crate::access::read_agent_config;
 use crate::log::{Catalog, CatalogChange, LogError, Standing};
+use crate::mistake::Mistake;
 use crate::model::{AgentId, AgentSpec, CatalogFact, CatalogKind};
 
 /// What is said of an agent; GitLab's answer to `GET /projects/:id/cluster_agents/:agent_id` will do.
@@ -40,15 +41,25 @@ impl AgentInput {
     /// Reads the configuration; tells what is odd about it.
     pub(super) fn check(&self) -> Result<Vec<String>, CatalogError> {
         let _ = &self.config_project;
+        self.id.value().map_or(Ok(()), |id| input::numbered("id", *id))?;
         if let Some(cluster) = self.cluster.value() {
             input::bounded("cluster", cluster)?;
         }
         let Some(configuration) = self.configuration.value() else { return Ok(Vec::new()) };
         match read_agent_config(configuration) {
             Ok(read) => Ok(read.warnings.iter().map(|warning| format!("configuration:{warning}")).collect()),
-            Err(error) => Err(CatalogError::invalid("configuration", error.to_string())),
+            Err(error) => Err(CatalogError::invalid("configuration", told(&error.mistakes))),
         }
     }
+}
+
+/// Mistakes of a configuration with their places in it, and what to do about them.
+fn told(mistakes: &[Mistake]) -> String {
+    let one = |mistake: &Mistake| {
+        let hint = mistake.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        format!("line {}, column {}: {}{hint}", mistake.line, mistake.column, mistake.message)
+    };
+    mistakes.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
 pub(super) fn put(

@@ -61,21 +61,21 @@ fn created() -> DeploymentStatus {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an environment is a name, or an object with `name` and `project`")]
 enum EnvironmentRef {
     Name(String),
     Object { name: String, project: Option<ProjectRef> },
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a job is a name, or an object with `id` and `name`")]
 enum JobRef {
     Name(String),
     Object { id: Option<u64>, name: Option<String> },
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a user is a name, or an object with `username`")]
 enum UserRef {
     Name(String),
     Object { username: String },
@@ -174,9 +174,7 @@ impl DeploymentInput {
         for (field, text) in [("ref", &self.reference), ("sha", &self.sha)] {
             text.as_deref().map_or(Ok(()), |text| input::bounded(field, text))?;
         }
-        if self.id.is_some_and(|id| id > i64::MAX.cast_unsigned()) {
-            return Err(CatalogError::invalid("id", "the number of a deployment is below 2⁶³"));
-        }
+        self.id.map_or(Ok(()), |id| input::numbered("id", id))?;
         let (mut agent, mut namespace) = (None, String::new());
         if let Some(kubernetes) = &self.kubernetes {
             agent = Some(kubernetes.agent.id("kubernetes.agent", &project)?);
@@ -304,7 +302,7 @@ fn authorization(
         rule: decision.rule,
         entry: decision
             .entry
-            .map(|entry| format!("{} {}", entry.kind.as_str(), entry.id))
+            .map(|entry| format!("{} {}", entry.kind.as_str(), entry.id).trim_end().to_owned())
             .unwrap_or_default(),
         namespace: namespace.unwrap_or_default(),
         roles: decision.roles,

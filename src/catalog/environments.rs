@@ -58,7 +58,7 @@ pub struct EnvironmentInput {
 
 /// Either number of an environment.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an id is a number, or a text")]
 enum Id {
     Number(u64),
     Text(String),
@@ -130,6 +130,10 @@ impl EnvironmentInput {
         if let Some(name) = &self.name {
             check_name(name)?;
         }
+        self.slug.as_deref().map_or(Ok(()), check_slug)?;
+        if let Given::Value(Id::Number(number)) = self.id {
+            input::numbered("id", number)?;
+        }
         let texts = [
             ("region", &self.region),
             ("external_url", &self.external_url),
@@ -155,6 +159,16 @@ pub(super) fn check_name(name: &str) -> Result<(), CatalogError> {
         return Err(CatalogError::invalid("name", message));
     }
     Ok(())
+}
+
+/// That a text can be the value of the label by which resources are found; an empty one is no slug.
+fn check_slug(slug: &str) -> Result<(), CatalogError> {
+    if slug.is_empty() || is_dns_label(slug) {
+        return Ok(());
+    }
+    let shown: String = slug.chars().take(80).collect();
+    let hint = "a slug has up to 63 lower-case letters, digits and `-` inside; leave it out, and it follows from the name";
+    Err(CatalogError::invalid("slug", format!("`{shown}` is not a slug")).hint(hint))
 }
 
 /// That a text can name a namespace; an empty one names none.

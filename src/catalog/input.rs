@@ -16,7 +16,10 @@ pub(super) type Rest = BTreeMap<String, serde_json::Value>;
 
 /// A project: its path, or GitLab's object of it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a project is a path such as `shop/web`, or an object with `path_with_namespace`"
+)]
 pub(super) enum ProjectRef {
     /// `shop/web`.
     Path(String),
@@ -37,7 +40,10 @@ impl ProjectRef {
 
 /// An agent: `path/to/project:agent-name`, or GitLab's object of it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "an agent is a name such as `path/to/project:agent-name`, or an object with `name` and `config_project`"
+)]
 pub(super) enum AgentRef {
     /// `path/to/project:agent-name`, or the name alone for one of the same project.
     Name(String),
@@ -78,6 +84,14 @@ pub(super) fn bounded(field: &str, text: &str) -> Result<(), CatalogError> {
     }
     let message = format!("holds {} bytes; at most {TEXT_MAX} are kept", text.len());
     Err(CatalogError::invalid(field, message))
+}
+
+/// That a number of GitLab's is one that the view can hold.
+pub(super) fn numbered(field: &str, number: u64) -> Result<(), CatalogError> {
+    if i64::try_from(number).is_ok() {
+        return Ok(());
+    }
+    Err(CatalogError::invalid(field, format!("`{number}` is not a number of GitLab's; they are below 2⁶³")))
 }
 
 /// What is odd about members that are not known: `known` are ours, `passed` those of GitLab that we have no use for.

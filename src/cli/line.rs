@@ -42,13 +42,20 @@ impl Style {
         let health = &environment.health;
         let known = health.last_known.map(|known| format!(" (was {known})")).unwrap_or_default();
         format!(
-            "{}{}{known} for {}   {}\n{}",
+            "{}{}{known} for {}   {}\n{}{}",
             self.paint.bold(&visible(environment.id.as_str())),
             self.badge(health.state),
             age(health.since, self.now),
             moment(snapshot),
-            self.unwatched(snapshot)
+            self.unwatched(snapshot),
+            self.odd(environment)
         )
+    }
+
+    /// A line for each reason why an environment may show less than people expect.
+    fn odd(self, environment: &Environment) -> String {
+        let told = environment.warnings.iter().map(|warning| visible(&warning.message));
+        told.map(|line| self.paint.health(Some(Health::Missing), &format!("! {line}")) + "\n").collect()
     }
 
     /// A line for each cluster of which not everything was watched.

@@ -5,6 +5,7 @@
 
 mod access;
 mod args;
+mod catalog;
 mod client;
 mod coverage;
 mod doctor;
@@ -30,9 +31,9 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use args::{
     AccessCheckArgs, AccessCommand, Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EdgesArgs,
-    EnvironmentsArgs, EventsArgs, FilterArgs, GetCommand, HealthArgs, HistoryArgs, KindsArgs, LineFormat,
-    ListArgs, ObjectsArgs, OutputArgs, OutputFormat, OverviewArgs, ReadCommand, RebuildArgs, ReportFormat,
-    ServeArgs, ServerArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
+    EnvironmentsArgs, EventsArgs, FilterArgs, GetCommand, HealthArgs, HistoryArgs, KindsArgs, LeftBehindArgs,
+    LineFormat, ListArgs, ObjectsArgs, OutputArgs, OutputFormat, OverviewArgs, ReadCommand, RebuildArgs,
+    ReportFormat, ServeArgs, ServerArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
 };
 pub use error::{CliError, Exit};
 

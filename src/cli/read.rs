@@ -4,22 +4,22 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::args::{
-    EdgesArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat, ReadCommand,
-    ServerArgs, TreeArgs, VersionArgs,
+    EdgesArgs, EnvironmentsArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,
+    ReadCommand, ServerArgs, TreeArgs, VersionArgs,
 };
 use super::client::{Client, Parameters};
 use super::error::{CliError, Exit};
 use super::line::Style;
 use super::output::{Paint, document, write};
 use super::views::{Listed, table};
-use super::{coverage, line, overview, runtime, tree, why};
+use super::{catalog, coverage, line, overview, runtime, tree, why};
 use crate::api::request::encode;
 use crate::clock::{Clock, SystemClock};
 use crate::model::{Timestamp, Uid};
 use crate::present::{moment, visible};
 use crate::query::{
-    Answer, Cluster, Collapse, Environment, FoldedEvent, Graph, Page, Resource, ResourceEdge, Snapshot,
-    Version,
+    Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Page, Project, Resource,
+    ResourceEdge, Snapshot, Version,
 };
 
 /// Runs a command that reads.
@@ -33,6 +33,7 @@ pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
             ReadCommand::History(args) => history(args).await,
             ReadCommand::Events(args) => events(args).await,
             ReadCommand::Coverage(args) => coverage::list(args).await,
+            ReadCommand::LeftBehind(args) => catalog::left_behind(args).await,
             ReadCommand::Version(args) => version(args),
         }
     })
@@ -40,6 +41,29 @@ pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
 
 async fn get(command: &GetCommand) -> Result<(), CliError> {
     match command {
+        GetCommand::Environments(EnvironmentsArgs { id: Some(id), list, .. }) => {
+            print_one::<Environment>("environment", "environments", id.as_str(), list).await
+        }
+        GetCommand::Projects { id: Some(id), list } => {
+            print_one::<Project>("project", "projects", id, list).await
+        }
+        GetCommand::Agents { id: Some(id), list } => print_one::<Agent>("agent", "agents", id, list).await,
+        GetCommand::Deployments { id: Some(id), list, .. } => {
+            print_one::<Deployment>("deployment", "deployments", &id.to_string(), list).await
+        }
+        GetCommand::Projects { id: None, list } => {
+            print_list::<Project>("projects", "/api/v1/projects", parameters(&list.server), list).await
+        }
+        GetCommand::Agents { id: None, list } => {
+            print_list::<Agent>("agents", "/api/v1/agents", parameters(&list.server), list).await
+        }
+        GetCommand::Deployments { id: None, environment, project, status, list } => {
+            let query = parameters(&list.server)
+                .add("environment", environment.as_slice())
+                .add("project", project)
+                .add("status", status);
+            print_list::<Deployment>("deployments", "/api/v1/deployments", query, list).await
+        }
         GetCommand::Environments(args) => {
             let query = overview::filtered(parameters(&args.list.server), &args.filter);
             print_list::<Environment>("environments", "/api/v1/environments", query, &args.list).await
@@ -130,6 +154,30 @@ fn version(args: &VersionArgs) -> Result<(), CliError> {
         Some(text) => write(&text?),
         None => write(concat!("strandline ", env!("CARGO_PKG_VERSION"), "\n")),
     }
+}
+
+/// Asks for one thing and prints it as a list of one, with what is odd about it.
+async fn print_one<T: Listed + DeserializeOwned>(
+    noun: &str,
+    nouns: &str,
+    id: &str,
+    list: &ListArgs,
+) -> Result<(), CliError> {
+    let what = format!("reading {noun} {id}");
+    let path = format!("/api/v1/{nouns}/{}", encode(id));
+    let value = Client::of(&list.server)?.get(&what, &path, &parameters(&list.server)).await?;
+    if let Some(text) = document(list.output.output, &value) {
+        return write(&text?);
+    }
+    let answer: Answer<T> = typed(&what, value)?;
+    let now = reference(&list.server, &answer.metadata);
+    let gaps = line::gaps(&answer.metadata.coverage.gaps, now);
+    let odd = answer.value.warnings();
+    for warning in gaps.iter().map(String::as_str).chain(odd.iter().map(String::as_str)) {
+        eprintln!("warning: {}", visible(warning));
+    }
+    tell_moment(list, &answer.metadata);
+    write(&listing(&[answer.value], &list.output, now))
 }
 
 /// Asks for a list and prints it.

@@ -165,6 +165,16 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
     }
 
     #[test]
+    fn why_an_environment_shows_less_stands_before_the_tree() {
+        let mut answer = sample();
+        let (code, message) = ("no_resources".to_owned(), "There are no\nresources.".to_owned());
+        let warning = crate::query::EnvironmentWarning { code, message, labels: Default::default() };
+        answer.value.environment.warnings = vec![warning];
+        let text = draw(&answer, false, PLAIN);
+        assert_eq!(text.lines().nth(1), Some("! There are no\\nresources."));
+    }
+
+    #[test]
     fn what_is_being_deleted_says_so() {
         let mut answer = sample();
         answer.value.nodes[0].resource.terminating_since =

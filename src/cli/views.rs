@@ -1,9 +1,12 @@
 //! Which columns each kind of thing has, and its name on a line.
 
+use super::catalog::agents;
 use super::table::{Cell, Table};
 use crate::model::{Target, Timestamp, Uid};
 use crate::present::{age, clock_time, link_verb};
-use crate::query::{Cluster, Environment, FoldedEvent, Resource, ResourceEdge, Version, VersionChange};
+use crate::query::{
+    Access, Cluster, Environment, FoldedEvent, Resource, ResourceEdge, Version, VersionChange,
+};
 
 /// Something that tables show.
 pub(super) trait Listed {
@@ -15,6 +18,11 @@ pub(super) trait Listed {
 
     /// Its name, as `kind/name`.
     fn name(&self) -> String;
+
+    /// What is odd about it, told where it alone is asked for.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The table of a list.
@@ -33,29 +41,54 @@ fn namespaces(target: &Target) -> &str {
 impl Listed for Environment {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
         &["NAME", "HEALTH", "SINCE", "TIER", "REGION", "RESOURCES"],
-        &["DEGRADED", "LAST-KNOWN", "PROJECT", "ENVIRONMENT", "RUNS-IN"],
+        &[
+            "DEGRADED",
+            "LAST-KNOWN",
+            "PROJECT",
+            "ENVIRONMENT",
+            "STATE",
+            "AGENT",
+            "DEPLOYMENT",
+            "DEPLOYED",
+            "RUNS-IN",
+        ],
     );
 
     fn cells(&self, now: Timestamp) -> Vec<Cell> {
         let places: Vec<_> =
             self.targets.iter().map(|target| format!("{}/{}", target.cluster, namespaces(target))).collect();
+        let readable = self.access == Access::Granted;
+        let health = match readable {
+            true => Cell::Health(self.health.state),
+            false => Cell::Standing(None, "no access".into()),
+        };
+        let last = self.last_deployment.as_ref();
+        let deployed = last.map(|last| age(last.spec.finished_at.unwrap_or(last.observed_at), now));
         vec![
             Cell::text(self.id.as_str()),
-            Cell::Health(self.health.state),
-            Cell::text(age(self.health.since, now)),
+            health,
+            Cell::text(if readable { age(self.health.since, now) } else { String::new() }),
             Cell::text(self.tier.as_str()),
             Cell::text(&self.region),
-            Cell::text(self.health.counts.total().to_string()),
+            Cell::text(if readable { self.health.counts.total().to_string() } else { String::new() }),
             Cell::text(self.health.counts.degraded.to_string()),
             Cell::Health(self.health.last_known),
             Cell::text(&self.project),
             Cell::text(&self.name),
+            Cell::text(self.state.as_str()),
+            Cell::text(agents(self)),
+            Cell::text(last.map(|last| last.spec.id.to_string()).unwrap_or_default()),
+            Cell::text(deployed.unwrap_or_default()),
             Cell::text(places.join(",")),
         ]
     }
 
     fn name(&self) -> String {
         format!("environment/{}", self.id)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.iter().map(|warning| warning.message.clone()).collect()
     }
 }
 
@@ -256,8 +289,12 @@ shop.db.production    Unknown    5d3h    production   <none>   6
 "
         );
         let wide = table(&items, true, NOON).render(Paint(false), true);
-        assert!(wide.ends_with("1          Healthy      shop/db    production    eu-west/shop\n"), "{wide}");
+        assert!(wide.ends_with("Healthy      shop/db    production    available   <none>   <none>       <none>     eu-west/shop\n"), "{wide}");
         assert_eq!(items[0].name(), "environment/shop.web.production");
+        let mut closed = environment("shop/web", "eu", None);
+        closed.access = Access::Denied;
+        let text = table(&[closed], false, NOON).render(Paint(false), false);
+        assert_eq!(text, "shop.web.production   no access   <none>   production   eu   <none>\n");
         let mut everywhere = environment("shop/web", "eu", None);
         everywhere.targets[0].namespace.clear();
         let wide = table(&[everywhere], true, NOON).render(Paint(false), true);

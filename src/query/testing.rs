@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::Queries;
 use crate::clock::Clock;
 use crate::digest::Digest;
-use crate::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
+use crate::log::{Appender, Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase};
 use crate::model::{
     CatalogFact, ChangedBy, ClusterSpec, CoverageMark, CoverageState, EnvironmentSpec, Kind, Offset,
     ResourceVersion, Source, TargetSpec, Timestamp, Uid, WatchKey,
@@ -300,9 +300,27 @@ impl World {
             heads
         });
         self.heads.extend(&heads[1..]);
+        self.project();
+    }
+
+    /// Lets the view take what the log holds.
+    pub(crate) fn project(&self) {
         let mut projector =
             Projector::open(self.directory.path(), self.rules.clone()).expect("the view opens");
         while projector.step().expect("the view takes the log").is_some() {}
+    }
+
+    /// Opens its log for writing, until the appender and all its clones are gone.
+    pub(crate) fn write(&self) -> Appender {
+        let (writer, appender) =
+            LogWriter::open(self.directory.path(), self.clock.clone()).expect("the log opens");
+        std::thread::spawn(move || writer.run());
+        appender
+    }
+
+    /// The newest offset of its log.
+    pub(crate) fn head(&self) -> Offset {
+        LogReader::open(self.directory.path()).and_then(|log| log.head()).expect("the log can be read")
     }
 
     /// Judges by other rules from here on.

@@ -41,6 +41,27 @@ fn context(headers: &[(&'static str, &str)]) -> Context {
     Context::new(Method::PUT, "/x", map)
 }
 
+#[derive(Debug, Deserialize)]
+struct Dated {
+    #[serde(default, rename = "at")]
+    _at: Option<crate::model::Timestamp>,
+    name: String,
+}
+
+#[test]
+fn what_a_type_finds_wrong_is_told_at_the_value_wherever_it_stands() {
+    for (text, field, column) in [
+        (r#"{"name": "a", "at": "noon"}"#, "at", 21),
+        (r#"{"name": "a", "at": "noon" } "#, "at", 21),
+        (r#"{"at": "noon", "name": "a"}"#, "at", 8),
+        (r#"{"at": "2026-01-01T00:00:00Z"}"#, "", 30),
+    ] {
+        let problem = decode::<Dated>(text.as_bytes()).map(|dated| dated.name).expect_err(text);
+        let place = problem.place.clone().unwrap_or_default();
+        assert_eq!((place.field.as_str(), place.column), (field, Some(column)), "{text}: {}", problem.detail);
+    }
+}
+
 #[test]
 fn what_is_wrong_is_told_with_its_field_line_and_column() {
     for (text, field, line, column, message) in [

@@ -14,8 +14,8 @@ use crate::api::router::Route;
 use crate::api::routes::ROUTES;
 use crate::kube_event::EventType;
 use crate::model::{
-    ChangedBy, CoverageState, DeletionCause, EnvironmentFilter, EnvironmentId, GroupBy, Health, Kind, Offset,
-    ResourceVersion, SavedView, Tier, Uid,
+    ChangedBy, CoverageState, DeletionCause, DeploymentStatus, EnvironmentFilter, EnvironmentId,
+    EnvironmentState, GroupBy, Health, Kind, Offset, ResourceVersion, SavedView, Source, Tier, Uid,
 };
 use crate::present::tests::{
     NOON, counted, environment, folded_event, graph, health_history, owns, resource, snapshot, watch, why,
@@ -98,11 +98,23 @@ fn every_parameter_is_documented_and_every_documented_one_is_read() {
     }
 }
 
+/// What an environment holds, which an agent may keep from those who see that it is there.
+const HELD: [&str; 6] = [
+    "environments/{id}/resources",
+    "environments/{id}/graph",
+    "environments/{id}/why",
+    "environments/{id}/health",
+    "environments/{id}/events",
+    "environments/{id}/left-behind",
+];
+
 #[test]
 fn every_operation_says_who_may_ask_and_what_it_takes() {
     let refusals = |path: &str, method: &str| match (ROUTES.iter().find(|route| route.path == path), method) {
         (Some(Route { open: true, .. }), "GET") => &[][..],
-        (Some(_), "GET") if path == "/metrics" => &["401", "403"],
+        (Some(_), "GET") if path == "/metrics" || HELD.iter().any(|held| path.ends_with(held)) => {
+            &["401", "403"]
+        }
         (Some(_), "GET") => &["401"],
         (Some(_), "PUT" | "POST") => &["400", "401", "403", "408", "413", "415"],
         _ => &["401", "403"],
@@ -209,6 +221,9 @@ fn words_are_the_same_everywhere() {
     assert_eq!(words("Order"), json!(ResourceOrder::ALL.map(ResourceOrder::as_str)));
     let types = &document()["components"]["parameters"]["EventType"]["schema"]["items"]["enum"];
     assert_eq!(types, &json!(EventType::ALL.map(EventType::as_str)));
+    assert_eq!(words("DeploymentStatus"), json!(DeploymentStatus::ALL.map(DeploymentStatus::as_str)));
+    assert_eq!(words("EnvironmentState"), json!(EnvironmentState::ALL.map(EnvironmentState::as_str)));
+    assert_eq!(words("Source"), json!(Source::ALL.map(Source::as_str)));
     let codes = &document()["components"]["schemas"]["Problem"]["properties"]["code"]["enum"];
     assert_eq!(codes, &json!(Code::ALL.map(Code::as_str)));
 }

@@ -32,6 +32,10 @@ fn check(document: &Value, schema: &Value, value: &Value, place: &str, found: &m
             "format" => rule != "date-time" || value.as_str().is_some_and(|text| !is_time(text)),
             "minimum" => value.as_i64().zip(rule.as_i64()).is_some_and(|(value, least)| value < least),
             "maximum" => value.as_i64().zip(rule.as_i64()).is_some_and(|(value, most)| value > most),
+            "maxLength" => {
+                let most = rule.as_u64().unwrap_or(0) as usize;
+                value.as_str().is_some_and(|text| text.chars().count() > most)
+            }
             "maxItems" => {
                 let most = rule.as_u64().unwrap_or(0) as usize;
                 value.as_array().is_some_and(|items| items.len() > most)

@@ -3,7 +3,9 @@
 use clap::Args;
 
 use super::{ListArgs, OutputArgs, ServerArgs};
-use crate::model::{AgentId, EnvironmentState, Glob, GroupBy, GroupPath, Health, LabelSelector, Tier};
+use crate::model::{
+    AgentId, EnvironmentId, EnvironmentState, Glob, GroupBy, GroupPath, Health, LabelSelector, Tier,
+};
 use crate::query::Overview;
 
 /// Which environments; of each option one value has to fit, and all options have to.
@@ -44,6 +46,11 @@ pub struct FilterArgs {
 /// Which environments to list.
 #[derive(Clone, Debug, Args)]
 pub struct EnvironmentsArgs {
+    /// Only this one, with what is odd about it
+    #[arg(value_name = "ENVIRONMENT", value_parser = super::read::environment, conflicts_with_all = [
+        "tier", "region", "project", "group", "cluster", "agent", "state", "name", "health", "labels", "limit",
+    ])]
+    pub id: Option<EnvironmentId>,
     /// Which.
     #[command(flatten)]
     pub filter: FilterArgs,

@@ -6,13 +6,13 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::filter::{EnvironmentsArgs, OverviewArgs};
 use crate::kube_event::EventType;
-use crate::model::{At, CoverageState, EnvironmentId, Health, Uid};
+use crate::model::{At, CoverageState, DeploymentStatus, EnvironmentId, Health, Uid};
 use crate::query::{Collapse, Graph, ResourceOrder, Why};
 
 /// Commands that read, all of them but `version` from a server.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ReadCommand {
-    /// List environments, clusters or resources
+    /// List environments, projects, agents, deployments, clusters or resources
     #[command(subcommand, arg_required_else_help = true)]
     Get(GetCommand),
     /// Count all environments of a selection in groups, what needs attention first
@@ -50,6 +50,11 @@ pub enum ReadCommand {
   strandline coverage --state gap
   strandline coverage --cluster us-east --kind Deployment.apps --at 2h -o wide")]
     Coverage(CoverageArgs),
+    /// List what a stopped environment left in its clusters, with the commands that clean up
+    #[command(after_help = "Examples:
+  strandline left-behind shop.web.review-17
+  strandline left-behind shop.web.review-17 -o json | jq -r '.namespaces[].kubectl'")]
+    LeftBehind(LeftBehindArgs),
     /// Tell this program's version
     Version(VersionArgs),
 }
@@ -63,6 +68,51 @@ pub enum GetCommand {
   strandline get environments --health Degraded,Unknown --at 2026-11-20T14:05Z -o wide
   strandline get env --group shop --name 'review/**' -l 'team=payments,criticality in (high,critical)'")]
     Environments(EnvironmentsArgs),
+    /// Projects
+    #[command(visible_alias = "project")]
+    Projects {
+        /// Only this one, such as shop/web
+        #[arg(value_name = "PROJECT", conflicts_with = "limit")]
+        id: Option<String>,
+        /// How to list.
+        #[command(flatten)]
+        list: ListArgs,
+    },
+    /// Agents with the environments that they serve
+    #[command(visible_alias = "agent")]
+    Agents {
+        /// Only this one, such as ops/agents:production
+        #[arg(value_name = "AGENT", conflicts_with = "limit")]
+        id: Option<String>,
+        /// How to list.
+        #[command(flatten)]
+        list: ListArgs,
+    },
+    /// Deployments, the newest first
+    #[command(
+        visible_alias = "deployment",
+        after_help = "Examples:
+  strandline get deployments -e shop.web.production --status success --limit 5
+  strandline get deployments --project ops/deploy --at 2h -o wide
+  strandline get deployment 512                            and why its job may not use the agent"
+    )]
+    Deployments {
+        /// Only the one with this number
+        #[arg(value_name = "NUMBER", conflicts_with_all = ["environment", "project", "status", "limit"])]
+        id: Option<u64>,
+        /// Only those to this environment, such as shop.web.production
+        #[arg(short, long, value_parser = environment)]
+        environment: Option<EnvironmentId>,
+        /// Only those by jobs of these projects
+        #[arg(long, value_delimiter = ',')]
+        project: Vec<String>,
+        /// Only those that stand like this: created, blocked, running, success, failed, canceled, skipped
+        #[arg(long, value_delimiter = ',')]
+        status: Vec<DeploymentStatus>,
+        /// How to list.
+        #[command(flatten)]
+        list: ListArgs,
+    },
     /// Clusters with what of them is watched
     #[command(visible_alias = "cluster")]
     Clusters {
@@ -243,6 +293,20 @@ pub struct WhyArgs {
     /// The most paths to tell; without it 10
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=Why::LIMIT as u64))]
     pub limit: Option<u64>,
+    /// Where from.
+    #[command(flatten)]
+    pub server: ServerArgs,
+    /// How to print.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Whose remains to list.
+#[derive(Clone, Debug, Args)]
+pub struct LeftBehindArgs {
+    /// The environment, such as shop.web.review-17
+    #[arg(value_parser = environment)]
+    pub environment: EnvironmentId,
     /// Where from.
     #[command(flatten)]
     pub server: ServerArgs,

@@ -1,0 +1,199 @@
+//! Servers over one recorded world, each of them in another state.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::super::server::{Server, server};
+use super::super::{Access, ApiState, Check, Readiness, Ready, Uncounted};
+use crate::api::routes;
+use crate::catalog::CatalogWriter;
+use crate::clock::SystemClock;
+use crate::config::{TokenConfig, TokenHash};
+use crate::log::Appender;
+use crate::model::{
+    AgentSpec, CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus, EnvironmentSpec,
+    EnvironmentState, ProjectSpec, SavedView, Source, TargetSpec,
+};
+use crate::projection::ViewStatus;
+use crate::query::Queries;
+use crate::query::testing::{World, queries, small_history};
+
+/// Breaks when it is asked, as a bug in a check would.
+struct Breaking;
+
+impl Readiness for Breaking {
+    fn checks(&self) -> Vec<Check> {
+        panic!("on purpose")
+    }
+}
+
+/// Which server is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Whom {
+    /// Has the recorded world.
+    Whole,
+    /// Is building its view.
+    Building,
+    /// Finds no files.
+    Broken,
+    /// Can be reached by others, and wants tokens.
+    Guarded,
+    /// Can be reached by others, and has no tokens.
+    Open,
+}
+
+/// One that sees a project, and may write of it where `write` says so.
+fn token(name: &str, write: bool) -> TokenConfig {
+    TokenConfig {
+        name: name.into(),
+        hash: TokenHash::of(&format!("sl_{name}")),
+        user: None,
+        projects: BTreeSet::from(["shop/db".to_owned()]),
+        groups: BTreeSet::new(),
+        write,
+        everything: false,
+    }
+}
+
+/// The servers of a test; all of them tell of one world, as far as they can tell of any.
+pub(super) struct Servers {
+    by: BTreeMap<Whom, Server>,
+    _world: World,
+    /// Keeps the log open.
+    _appender: Appender,
+}
+
+impl Servers {
+    pub(super) async fn new() -> Self {
+        let world = World::new(small_history());
+        let appender = world.write();
+        seed(&appender).await;
+        world.project();
+        let catalog = CatalogWriter::new(&appender);
+        let state = |queries: Queries, readiness: Arc<dyn Readiness>| ApiState {
+            queries,
+            readiness,
+            metrics: Arc::new(Uncounted),
+            clock: world.clock.clone(),
+            views: [SavedView { name: "all".into(), ..SavedView::default() }].into(),
+            catalog: catalog.clone(),
+            ..super::super::state(true)
+        };
+        let whole = || state(world.queries.clone(), Arc::new(Ready(true)));
+        let nowhere = Path::new("/nonexistent");
+        let building = Queries::new(nowhere, 1, ViewStatus::default(), Arc::new(SystemClock));
+        let broken = queries(nowhere, Arc::new(SystemClock));
+        let tokens = [token("shop", false), token("writer", true)];
+        // The state of tests without a world has a log that is closed.
+        let closed = super::super::state(true).catalog;
+        let states = [
+            (Whom::Guarded, ApiState { access: Arc::new(Access::new(&tokens, false)), ..whole() }),
+            (Whom::Open, ApiState { access: Arc::new(Access::new(&[], false)), ..whole() }),
+            (Whom::Whole, whole()),
+            (Whom::Building, state(building, Arc::new(Ready(false)))),
+            (Whom::Broken, ApiState { catalog: closed, ..state(broken, Arc::new(Breaking)) }),
+        ];
+        let mut by = BTreeMap::new();
+        for (whom, state) in states {
+            by.insert(whom, server(routes(&state), |_| {}).await);
+        }
+        Servers { by, _world: world, _appender: appender }
+    }
+
+    pub(super) async fn ask(&self, ask: &Ask) -> String {
+        let Ask { whom, method, target, host, headers, content } = ask;
+        let length = if content.is_empty() || headers.contains("content-length") {
+            String::new()
+        } else {
+            format!("content-length: {}\r\n", content.len())
+        };
+        let head = format!(
+            "{method} {target} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{length}{headers}\r\n{content}"
+        );
+        self.by[whom].raw(head.as_bytes()).await
+    }
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    pub(super) whom: Whom,
+    pub(super) method: &'static str,
+    pub(super) target: String,
+    pub(super) host: &'static str,
+    pub(super) headers: String,
+    pub(super) content: String,
+}
+
+pub(super) fn get(target: impl Into<String>) -> Ask {
+    Ask {
+        whom: Whom::Whole,
+        method: "GET",
+        target: target.into(),
+        host: "localhost",
+        headers: String::new(),
+        content: String::new(),
+    }
+}
+
+/// Something to ask about for every path of the catalog, and one of each that somebody else declares.
+async fn seed(appender: &Appender) {
+    let agent = |name: &str, configuration: &str| {
+        let mut spec = AgentSpec::new(format!("ops/agents:{name}").parse().expect("an agent's name"));
+        (spec.cluster, spec.configuration) = ("east".into(), configuration.into());
+        CatalogFact::Agent(Box::new(spec))
+    };
+    let project =
+        |path: &str| CatalogFact::Project(ProjectSpec { path: path.into(), ..ProjectSpec::default() });
+    let environment = |name: &str| EnvironmentSpec::new("shop/db", name);
+    let target = TargetSpec {
+        agent: "ops/agents:fixed".parse().ok(),
+        namespace: "shop".into(),
+        ..TargetSpec::default()
+    };
+    let held = EnvironmentSpec { targets: vec![target], ..environment("held") };
+    let stopped = EnvironmentSpec { state: EnvironmentState::Stopped, ..environment("stopped") };
+    let deployment = |id: u64, status: DeploymentStatus| {
+        let spec = DeploymentSpec { id: DeploymentId(id), status, ..deployment(&held) };
+        CatalogFact::Deployment(Box::new(spec))
+    };
+    let elsewhere = vec![
+        project("shop/cart"),
+        project("shop/fixed"),
+        agent("fixed", "user_access: {projects: [{id: ops/agents}]}"),
+    ];
+    appender.declare(Source::Folder, elsewhere).await.expect("the log takes it");
+    let of_api = vec![
+        project("shop/db"),
+        project("shop/gone"),
+        agent("production", "ci_access: {instance: {}}"),
+        agent("gone", ""),
+        deployment(512, DeploymentStatus::Running),
+        deployment(513, DeploymentStatus::Failed),
+        CatalogFact::from(environment("gone")),
+        CatalogFact::from(environment("going")),
+        CatalogFact::from(stopped),
+        CatalogFact::from(held),
+    ];
+    appender.declare(Source::Api, of_api).await.expect("the log takes it");
+}
+
+/// A deployment of which nothing is said but where to.
+fn deployment(to: &EnvironmentSpec) -> DeploymentSpec {
+    DeploymentSpec {
+        id: DeploymentId(0),
+        environment: to.id.clone(),
+        project: to.project.clone(),
+        status: DeploymentStatus::Created,
+        reference: "main".into(),
+        tag: false,
+        sha: String::new(),
+        job: None,
+        user: String::new(),
+        created_at: None,
+        finished_at: None,
+        agent: None,
+        authorization: None,
+    }
+}
