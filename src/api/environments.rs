@@ -19,6 +19,7 @@ pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, 
         regions: read.texts(REGION),
         projects: read.texts(PROJECT),
         healths: read.words(HEALTH),
+        ..EnvironmentFilter::default()
     };
     read.finish()?;
     let scope = auth::scope(&request)?;

@@ -126,6 +126,9 @@ pub(super) fn list(
         " AND (:tiers IS NULL OR e.tier IN (SELECT value FROM json_each(:tiers)))
           AND (:regions IS NULL OR e.region IN (SELECT value FROM json_each(:regions)))
           AND (:projects IS NULL OR e.project IN (SELECT value FROM json_each(:projects)))
+          AND (:states IS NULL OR e.state IN (SELECT value FROM json_each(:states)))
+          AND (:names IS NULL OR e.name IN (SELECT value FROM json_each(:names)))
+          AND instr(lower(e.name), lower(:search)) > 0
           AND (:healths IS NULL OR ",
         shown!("grace_state", "state"),
         " IN (SELECT value FROM json_each(:healths)))
@@ -139,6 +142,8 @@ pub(super) fn list(
         ":regions": one_of(&filter.regions, String::as_str),
         ":projects": one_of(&filter.projects, String::as_str),
         ":healths": one_of(&filter.healths, |health| health_to_i64(*health)),
+        ":states": one_of(&filter.states, |state| state.as_str()),
+        ":names": one_of(&filter.names, String::as_str), ":search": filter.search,
         ":project": start.after(0), ":name": start.after(1), ":id": start.after(2), ":limit": start.rows(),
     };
     let rows = statement.query_map(params, |row| from_row(row).map(|found| found.environment))?;

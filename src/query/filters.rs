@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::types::{Collapse, Graph, HealthHistory};
-use crate::model::{At, Health, Tier, Uid};
+use crate::model::{At, EnvironmentState, Health, Tier, Uid};
 
 /// Which environments a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,12 @@ pub struct EnvironmentFilter {
     pub projects: Vec<String>,
     /// Only these healths; empty for all.
     pub healths: Vec<Health>,
+    /// Only these states; empty for all.
+    pub states: Vec<EnvironmentState>,
+    /// Only those of these names; empty for all.
+    pub names: Vec<String>,
+    /// Only those whose name holds this somewhere, without regard to the case of ASCII letters; empty for all.
+    pub search: String,
 }
 
 /// Which resources of an environment a list holds.

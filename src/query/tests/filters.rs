@@ -31,8 +31,14 @@ fn environments_are_filtered_as_in_memory() {
                 for projects in choices(&["shop/web".to_owned(), "ops/tools".to_owned(), "shop".to_owned()]) {
                     for healths in choices(&Health::ALL) {
                         let (tiers, regions) = (tiers.clone(), regions.clone());
-                        let filter =
-                            EnvironmentFilter { tiers, regions, projects: projects.clone(), healths };
+                        let projects = projects.clone();
+                        let filter = EnvironmentFilter {
+                            tiers,
+                            regions,
+                            projects,
+                            healths,
+                            ..EnvironmentFilter::default()
+                        };
                         let naive = all.iter().filter(|e| {
                             passes(&filter.tiers, Some(&e.tier))
                                 && passes(&filter.regions, Some(&e.region))
@@ -42,6 +48,38 @@ fn environments_are_filtered_as_in_memory() {
                         let found = queries.environments(&scope, at, &filter, &whole()).await.unwrap().items;
                         assert_eq!(found, naive.cloned().collect::<Vec<_>>(), "{filter:?}");
                     }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn environments_are_found_by_name_and_state_as_in_memory() {
+    let stopped = EnvironmentSpec {
+        state: EnvironmentState::Stopped,
+        ..environment("shop/web", "review/Fix-1", &[("east", "shop", "fix")])
+    };
+    let declared = environments().into_iter().chain([stopped]).collect();
+    let (world, scope) = (World::new([Event::Declare(declared)]), Scope::everything());
+    let (queries, at) = (&world.queries, At::Now);
+    let searches = ["", "prod", "PROD", "%", "_", "fix-1", "/", "nothing", "'"].map(str::to_owned);
+    let texts = ["production", "us", "Production", "prod"].map(str::to_owned);
+    block_on(async {
+        let none = EnvironmentFilter::default();
+        let all = queries.environments(&scope, at, &none, &whole()).await.unwrap().items;
+        for states in choices(&EnvironmentState::ALL) {
+            for names in choices(&texts) {
+                for search in &searches {
+                    let (states, names) = (states.clone(), names.clone());
+                    let filter = EnvironmentFilter { states, names, search: search.clone(), ..none.clone() };
+                    let naive = all.iter().filter(|e| {
+                        passes(&filter.states, Some(&e.state))
+                            && passes(&filter.names, Some(&e.name))
+                            && e.name.to_ascii_lowercase().contains(&search.to_ascii_lowercase())
+                    });
+                    let found = queries.environments(&scope, at, &filter, &whole()).await.unwrap().items;
+                    assert_eq!(found, naive.cloned().collect::<Vec<_>>(), "{filter:?}");
                 }
             }
         }

@@ -18,7 +18,7 @@ use super::testing::{
 };
 use super::*;
 use crate::kube_event::EventType;
-use crate::model::{EnvironmentSpec, Health, Tier};
+use crate::model::{EnvironmentSpec, EnvironmentState, Health, Tier};
 
 /// All of a list in one page.
 fn whole() -> PageRequest {
