@@ -2,6 +2,7 @@
 
 mod access;
 mod contract;
+mod graphql;
 mod hostile;
 mod live;
 mod schema;
