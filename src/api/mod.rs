@@ -17,6 +17,7 @@ mod deployments;
 pub mod document;
 mod environments;
 mod events;
+mod graphql;
 pub mod guard;
 mod host;
 mod metrics;

@@ -28,7 +28,19 @@ pub type Failure = fn(Problem, &Context) -> Response;
 pub struct Operation<S: 'static> {
     /// The query parameters that it knows.
     pub parameters: &'static [Parameter],
+    /// Whether it changes nothing, so that those may ask who may only read.
+    pub reads: bool,
     handler: Handler<S>,
+}
+
+impl<S> Operation<S> {
+    const fn reading(parameters: &'static [Parameter], handler: Handler<S>) -> Self {
+        Operation { parameters, reads: true, handler }
+    }
+
+    const fn writing(parameters: &'static [Parameter], handler: Handler<S>) -> Self {
+        Operation { parameters, reads: false, handler }
+    }
 }
 
 /// One row of a table of routes: a path, with what each of its methods does.
@@ -57,22 +69,27 @@ impl<S> Route<S> {
 
     /// With GET and HEAD.
     pub const fn get(self, parameters: &'static [Parameter], handler: Handler<S>) -> Self {
-        Route { get: Some(Operation { parameters, handler }), ..self }
+        Route { get: Some(Operation::reading(parameters, handler)), ..self }
     }
 
     /// With PUT, which takes a body.
     pub const fn put(self, parameters: &'static [Parameter], handler: Handler<S>) -> Self {
-        Route { put: Some(Operation { parameters, handler }), ..self }
+        Route { put: Some(Operation::writing(parameters, handler)), ..self }
     }
 
     /// With POST, which takes a body.
     pub const fn post(self, parameters: &'static [Parameter], handler: Handler<S>) -> Self {
-        Route { post: Some(Operation { parameters, handler }), ..self }
+        Route { post: Some(Operation::writing(parameters, handler)), ..self }
+    }
+
+    /// With POST that only reads: what is asked for stands in its body.
+    pub const fn ask(self, parameters: &'static [Parameter], handler: Handler<S>) -> Self {
+        Route { post: Some(Operation::reading(parameters, handler)), ..self }
     }
 
     /// With DELETE, which takes none.
     pub const fn delete(self, parameters: &'static [Parameter], handler: Handler<S>) -> Self {
-        Route { delete: Some(Operation { parameters, handler }), ..self }
+        Route { delete: Some(Operation::writing(parameters, handler)), ..self }
     }
 
     /// What it does, by method; HEAD goes without saying.
@@ -202,11 +219,13 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
     }
     let operation =
         route.operation(method).ok_or_else(|| Problem::method_not_allowed(method, &route.allow()))?;
-    let writes = !matches!(*method, Method::GET | Method::HEAD);
-    if writes {
+    let gets = matches!(*method, Method::GET | Method::HEAD);
+    // What only reads is refused to pages of other sites too, where it is no GET: none of ours asks across sites.
+    if !gets {
         origin::check(context)?;
     }
-    let caller = if route.open && !writes { auth::unasked() } else { state.admit(context, writes)? };
+    let writes = !operation.reads;
+    let caller = if route.open && gets { auth::unasked() } else { state.admit(context, writes)? };
     let arguments = asked.arguments.iter().map(|argument| decode(argument)).collect::<Result<_, _>>()?;
     let query = Query::parse(asked.query, operation.parameters)?;
     let body = match *method {

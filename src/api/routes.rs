@@ -9,8 +9,8 @@ use super::params::{
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
 use super::{
-    agents, catalog, clusters, coverage, deployments, document, environments, events, metrics, overview,
-    probes, projects, resources,
+    agents, catalog, clusters, coverage, deployments, document, environments, events, graphql, metrics,
+    overview, probes, projects, resources,
 };
 use warp::Filter;
 
@@ -101,6 +101,7 @@ pub const ROUTES: &[Route<ApiState>] = &[
     Route::at("/api/v1/coverage").get(&[CLUSTERS, KIND, STATE, AT, LIMIT, CONTINUE], |state, request| {
         Box::pin(coverage::list(state, request))
     }),
+    Route::at("/api/v1/graphql").ask(&[], |state, request| Box::pin(graphql::ask(state, request))),
     Route::at("/api/v1/openapi.json").open().get(&[], |_, request| Box::pin(document::json(request))),
     Route::at("/openapi.yaml").open().get(&[], |_, request| Box::pin(document::yaml(request))),
     Route::at("/metrics").get(&[], |state, request| Box::pin(metrics::metrics(state, request))),

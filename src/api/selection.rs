@@ -26,6 +26,7 @@ pub fn view<'s>(state: &'s ApiState, request: &Request) -> Result<Option<&'s Sav
 /// A filter of environments; a parameter goes before what `base` says of the same.
 pub fn filter(read: &mut Reader<'_>, base: &EnvironmentFilter) -> EnvironmentFilter {
     EnvironmentFilter {
+        search: String::new(),
         tiers: or(read.words(TIER), &base.tiers),
         regions: or(read.texts(REGION), &base.regions),
         projects: or(globs(read, PROJECT), &base.projects),

@@ -42,6 +42,7 @@ impl Check {
 
     fn filter(&mut self, filter: &ViewFilter) -> EnvironmentFilter {
         EnvironmentFilter {
+            search: String::new(),
             tiers: self.all(&filter.tier),
             regions: filter.region.clone(),
             projects: self.globs(&filter.project),

@@ -83,6 +83,11 @@ impl Glob {
         name.chars().flat_map(escaped).collect()
     }
 
+    /// The pattern that matches this name alone.
+    pub fn exactly(name: &str) -> Self {
+        Glob { text: Self::literal(name), pieces: name.chars().map(Piece::Letter).collect() }
+    }
+
     /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -36,6 +36,9 @@ pub struct EnvironmentFilter {
     /// Only names that match one of these; empty for all.
     #[serde(rename = "name", skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<Glob>,
+    /// Only those whose name holds this somewhere, without regard to case; empty for all.
+    #[serde(skip)]
+    pub search: String,
     /// Only these healths, as they show; empty for all.
     #[serde(rename = "health", skip_serializing_if = "Vec::is_empty")]
     pub healths: Vec<Health>,

@@ -80,6 +80,8 @@ pub struct Queries {
     pool: Pool<Reader>,
     status: ViewStatus,
     clock: Arc<dyn Clock>,
+    /// The moment of all questions, where they are to agree with each other.
+    held: Option<Moment>,
 }
 
 impl std::fmt::Debug for Queries {
@@ -101,7 +103,7 @@ impl Queries {
     /// Answers from the view and log of a data directory with at most `readers` questions at a time.
     pub fn new(directory: &Path, readers: usize, status: ViewStatus, clock: Arc<dyn Clock>) -> Self {
         let directory = directory.to_owned();
-        Queries { pool: Pool::new(readers, move || Reader::open(&directory)), status, clock }
+        Queries { pool: Pool::new(readers, move || Reader::open(&directory)), status, clock, held: None }
     }
 
     /// Opens the files anew, after the view was swapped for another.
@@ -125,17 +127,31 @@ impl Queries {
         page: &PageRequest,
         answer: impl FnOnce(Question<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        let start = Start::read(list, scope, filter, page)?;
+        let (scope, now, held) = (scope.clone(), self.clock.now(), self.held);
+        self.read(move |view, log| {
+            let moment = match held {
+                Some(held) => held.found_again(view, log)?,
+                None => Moment::find(view, log, now, at, start.pinned)?,
+            };
+            let sight = scope.look_up(view)?;
+            answer(Question { view, log, moment, scope: &sight, start })
+        })
+        .await
+    }
+
+    /// Reads on a thread of the pool, from the view in one unchanging state.
+    async fn read<T: Send + 'static>(
+        &self,
+        answer: impl FnOnce(&Connection, &mut LogReader) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         if !self.status.is_usable() {
             let Progress { head, checkpoint } = self.progress();
             return Err(QueryError::Building { checkpoint, head });
         }
-        let start = Start::read(list, scope, filter, page)?;
-        let (scope, now) = (scope.clone(), self.clock.now());
         let result = self.pool.run(move |reader| {
             let (view, log) = reader.begin()?;
-            let moment = Moment::find(&view, log, now, at, start.pinned)?;
-            let sight = scope.look_up(&view)?;
-            answer(Question { view: &view, log, moment, scope: &sight, start })
+            answer(&view, log)
         });
         let result = result.await?;
         if let Err(QueryError::Damaged(damage)) = &result {
@@ -143,6 +159,22 @@ impl Queries {
             self.status.report_damage();
         }
         result
+    }
+
+    /// The same questions, all at one moment: what `at` means now. Whatever moment they are asked for themselves is
+    /// passed over then, and a page token only tells where its list goes on.
+    ///
+    /// Asked of questions that have a moment already, "now" is theirs, and durations are counted back from it.
+    ///
+    /// # Errors
+    /// When there is no such moment yet, or the view cannot be read.
+    pub async fn held(&self, at: At) -> Result<Queries> {
+        if self.held.is_some() && at == At::Now {
+            return Ok(self.clone());
+        }
+        let now = self.held.map_or_else(|| self.clock.now(), |held| held.now);
+        let held = self.read(move |view, log| Moment::find(view, log, now, at, None)).await?;
+        Ok(Queries { held: Some(held), ..self.clone() })
     }
 
     /// Environments, ordered by project and name.

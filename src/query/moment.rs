@@ -83,6 +83,12 @@ impl Moment {
         Ok(Moment { offset, time, asked, head, checkpoint, now, asked_for_now })
     }
 
+    /// The same moment in a later state of the view.
+    pub(super) fn found_again(&self, view: &Connection, log: &LogReader) -> Result<Self> {
+        let found = Moment::find(view, log, self.now, At::Offset(self.offset), None)?;
+        Ok(Moment { asked: self.asked, asked_for_now: self.asked_for_now, ..found })
+    }
+
     /// The time it stands for: what was asked for, or else our clock for now, or else when its change was observed.
     pub(super) fn clock(&self) -> Timestamp {
         match (self.asked, self.time) {

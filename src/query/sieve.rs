@@ -34,9 +34,10 @@ impl<'a> Sieve<'a> {
 
     /// Whether an environment passes; what is cheap is asked first.
     pub(super) fn admits(&self, row: &Candidate<'_>) -> serde_json::Result<bool> {
-        let EnvironmentFilter { projects, names, .. } = self.filter;
+        let EnvironmentFilter { projects, names, search, .. } = self.filter;
         let passes = (projects.is_empty() || projects.iter().any(|glob| glob.matches_path(row.project)))
             && (names.is_empty() || names.iter().any(|glob| glob.matches(row.name)))
+            && (search.is_empty() || row.name.to_lowercase().contains(&search.to_lowercase()))
             && (self.groups.is_empty() || self.in_group(row.project));
         Ok(passes && self.labelled(row.labels)? && self.aimed(row.targets)?)
     }

@@ -165,7 +165,8 @@ fn every_test_file_is_declared() {
 fn the_tree_of_dependencies_stays_small() {
     let lock = fs::read_to_string(root().join("Cargo.lock")).expect("Cargo.lock can be read");
     let packages = lock.matches("[[package]]").count();
-    assert!(packages <= 360, "{packages} packages; is there one to be spared?");
+    // GraphQL takes fifteen of them, half for macros: the library is the one whose own limits hold against hostile queries.
+    assert!(packages <= 375, "{packages} packages; is there one to be spared?");
 }
 
 #[test]

@@ -288,6 +288,7 @@ fn overviews_and_views_have_the_documented_shape() {
     let overview = Overview { group_by: group_by.clone(), groups, groups_left_out: 3, totals: counts };
     holds("OverviewAnswer", &Answer { value: overview, metadata: full_snapshot() });
     let filter = EnvironmentFilter {
+        search: String::new(),
         tiers: vec![Tier::Production],
         regions: vec!["eu".into()],
         projects: "shop/*".parse().into_iter().collect(),

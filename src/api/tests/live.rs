@@ -72,7 +72,8 @@ fn holds(path: &str, expected: &str, ask: &Ask, answer: &str, code: &str) {
 async fn every_documented_status_is_seen_and_is_as_documented() {
     let servers = Servers::new().await;
     let mut unseen = Vec::new();
-    for (path, method, operation) in operations() {
+    // What GraphQL promises is provoked in `graphql`, with bodies.
+    for (path, method, operation) in operations().filter(|(path, ..)| *path != super::graphql::PATH) {
         for (expected, _) in operation["responses"].as_object().into_iter().flatten() {
             if OUT_OF_REACH.iter().any(|(at, status, _)| *at == path && status == expected) {
                 continue;

@@ -3,6 +3,7 @@
 mod access;
 mod catalog;
 mod contract;
+mod graphql;
 mod hostile;
 mod live;
 mod schema;

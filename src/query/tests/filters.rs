@@ -57,6 +57,40 @@ fn environments_are_filtered_as_in_memory() {
 }
 
 #[test]
+fn environments_are_found_by_name_and_state_as_in_memory() {
+    let stopped = EnvironmentSpec {
+        state: EnvironmentState::Stopped,
+        ..environment("shop/web", "review/Fix-1", &[("east", "shop", "fix")])
+    };
+    let declared = environments().into_iter().chain([stopped]).collect();
+    let (world, scope) = (World::new([Event::Declare(declared)]), Scope::everything());
+    let (queries, at) = (&world.queries, At::Now);
+    let searches = ["", "prod", "PROD", "%", "_", "fix-1", "/", "nothing", "'"].map(str::to_owned);
+    let texts = ["production", "us", "Production", "prod"].map(str::to_owned);
+    block_on(async {
+        let none = EnvironmentFilter::default();
+        let all = queries.environments(&scope, at, &none, &whole()).await.unwrap().items;
+        for states in choices(&EnvironmentState::ALL) {
+            for names in choices(&texts) {
+                for search in &searches {
+                    let states = states.clone();
+                    let exactly = names.iter().map(|name| Glob::exactly(name)).collect();
+                    let filter =
+                        EnvironmentFilter { states, names: exactly, search: search.clone(), ..none.clone() };
+                    let naive = all.iter().filter(|e| {
+                        passes(&filter.states, Some(&e.state))
+                            && passes(names, Some(&e.name))
+                            && e.name.to_ascii_lowercase().contains(&search.to_ascii_lowercase())
+                    });
+                    let found = queries.environments(&scope, at, &filter, &whole()).await.unwrap().items;
+                    assert_eq!(found, naive.cloned().collect::<Vec<_>>(), "{filter:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn resources_are_filtered_as_in_memory() {
     let (world, scope) = (World::new(small_history()), Scope::everything());
     let (queries, at) = (&world.queries, At::Now);

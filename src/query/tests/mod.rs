@@ -19,7 +19,7 @@ use super::testing::{
 };
 use super::*;
 use crate::kube_event::EventType;
-use crate::model::{EnvironmentSpec, Health, Tier};
+use crate::model::{EnvironmentSpec, EnvironmentState, Glob, Health, Tier};
 use crate::ruleset::RuleSet;
 
 /// All of a list in one page.

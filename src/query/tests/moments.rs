@@ -169,3 +169,45 @@ fn a_uid_of_two_clusters_asks_for_one() {
         assert!(matches!(nowhere, Err(QueryError::NotFound { .. })), "{nowhere:?}");
     });
 }
+
+#[test]
+fn questions_that_are_held_answer_for_one_moment_whatever_happens_and_is_asked_for() {
+    let history = small_history();
+    let (first, rest) = history.split_at(history.len() - 4);
+    let mut world = World::new(first.iter().cloned());
+    let (all, none, one) =
+        (Scope::everything(), EnvironmentFilter::default(), PageRequest { limit: 1, after: None });
+    let list = |queries: Queries, at: At, page: PageRequest| {
+        let (all, none) = (all.clone(), none.clone());
+        async move { queries.environments(&all, at, &none, &page).await.unwrap() }
+    };
+    let step = world.last();
+    let now = block_on(world.queries.held(At::Now)).unwrap();
+    let past = block_on(now.held(At::Ago(Duration::from_secs(600)))).unwrap();
+    let (expected, token) = block_on(async {
+        let token = list(world.queries.clone(), At::Now, one.clone()).await.metadata.next;
+        (list(world.queries.clone(), At::Now, whole()).await, token)
+    });
+    world.go_on(rest.iter().cloned());
+    block_on(async {
+        assert_ne!(
+            list(world.queries.clone(), At::Now, whole()).await.items,
+            expected.items,
+            "it has moved on"
+        );
+        for at in [At::Now, At::Offset(Offset::ZERO), At::Time(World::time(3))] {
+            let held = list(now.clone(), at, whole()).await;
+            assert_eq!((&held.items, held.metadata.snapshot.offset), (&expected.items, world.heads[step]));
+        }
+        let ago = list(past, At::Now, whole()).await;
+        let then = list(world.queries.clone(), At::Time(World::time(step - 10)), whole()).await;
+        assert_eq!((ago.items, ago.metadata.snapshot.offset), (then.items, then.metadata.snapshot.offset));
+        // A token of another moment only tells where the list goes on.
+        let later = world.queries.held(At::Now).await.unwrap();
+        let rest = list(later, At::Now, PageRequest { after: token, ..whole() }).await;
+        let now = list(world.queries.clone(), At::Now, whole()).await.items;
+        let key = |one: &Environment| (one.project.clone(), one.name.clone());
+        let expected: Vec<_> = now.into_iter().filter(|one| key(one) > key(&expected.items[0])).collect();
+        assert_eq!((rest.items, rest.metadata.snapshot.offset), (expected, world.heads[world.last()]));
+    });
+}

@@ -90,6 +90,7 @@ fn question() -> impl Strategy<Value = OverviewRequest> {
         let (tiers, regions, projects, groups, clusters, agents, states, names, healths, labels) = filter;
         let of = |list: Vec<usize>, words: [&'static str; 4]| list.into_iter().map(move |n| words[n]);
         let filter = EnvironmentFilter {
+            search: String::new(),
             tiers: tiers.into_iter().map(|n| Tier::ALL[n]).collect(),
             regions: regions.into_iter().map(|n| ["", "eu", "us"][n].to_owned()).collect(),
             projects: of(projects, ["shop/*", "**/api", "100%_'/x", "%"])

@@ -1,0 +1,79 @@
+//! Answers, with the codes of their errors.
+
+use juniper::parser::ParseError;
+use juniper::{DefaultScalarValue, ExecutionError, GraphQLError};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::cost;
+use super::schema::Data;
+
+/// The most errors that are told of one query.
+const ERRORS_MAX: usize = 100;
+
+/// The longest message that is told, in characters; an error may repeat what a query holds.
+const MESSAGE_CHARS_MAX: usize = 500;
+
+/// The query cannot be read, or is not one of the schema.
+const INVALID: &str = "invalid_query";
+
+/// The query asks for more than is answered at once.
+const TOO_LARGE: &str = "query_too_large";
+
+/// An answer, in GraphQL's shape.
+#[derive(Serialize)]
+pub(super) struct Told {
+    /// None where nothing was carried out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Data>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<Value>,
+}
+
+impl Told {
+    /// What a query answers with.
+    pub(super) fn carried_out(data: Data, errors: &[ExecutionError<DefaultScalarValue>]) -> Self {
+        let errors = errors.iter().take(ERRORS_MAX).map(|error| coded(json!(error), INVALID)).collect();
+        Told { data: Some(data), errors }
+    }
+
+    /// Why a query is not carried out.
+    pub(super) fn refused(error: &GraphQLError) -> Self {
+        let limited = |error: &ParseError| {
+            use ParseError::{DepthLimitExceeded, FieldLimitExceeded, TokenLimitExceeded};
+            matches!(error, DepthLimitExceeded(_) | TokenLimitExceeded(_) | FieldLimitExceeded(_))
+        };
+        let code = match error {
+            GraphQLError::ParseError(error) if limited(&error.item) => TOO_LARGE,
+            _ => INVALID,
+        };
+        let errors = match json!(error) {
+            Value::Array(errors) => errors,
+            other => vec![other],
+        };
+        let errors = errors.into_iter().take(ERRORS_MAX).map(|error| coded(error, code)).collect();
+        Told { data: None, errors }
+    }
+
+    /// That a query could tell too much.
+    pub(super) fn too_costly(cost: u64) -> Self {
+        let message = format!(
+            "the query could tell about {cost} values, and at most {} are told at once; ask for shorter lists with \
+             `first`, or for less of each item",
+            cost::MAX
+        );
+        Told { data: None, errors: vec![coded(json!({ "message": message }), TOO_LARGE)] }
+    }
+}
+
+/// An error with a code, which those of resolvers have already, and a message of bounded length.
+fn coded(mut error: Value, code: &str) -> Value {
+    let message = error["message"].as_str().unwrap_or_default();
+    if let Some((end, _)) = message.char_indices().nth(MESSAGE_CHARS_MAX) {
+        error["message"] = json!(format!("{}…", message.get(..end).unwrap_or_default()));
+    }
+    if error["extensions"]["code"].is_null() {
+        error["extensions"] = json!({ "code": code });
+    }
+    error
+}

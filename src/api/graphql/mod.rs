@@ -1,0 +1,50 @@
+//! `POST /api/v1/graphql`: environments and their deployments in the shape in which GitLab's own GraphQL API tells them,
+//! so that the query of the blueprint (seeds 000 and 002) is answered as it is written.
+//!
+//! Only queries; nothing is changed and nothing subscribed to. What a caller may not see is not there, and all that
+//! stands below one `project` holds for one moment. How much a query may ask for is settled before anything is read:
+//! by the limits of [`schema`], and by [`cost`].
+
+mod answer;
+mod asker;
+mod cost;
+mod ids;
+mod objects;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use http::StatusCode;
+use juniper::Variables;
+use serde::Deserialize;
+
+use super::problem::Problem;
+use super::request::Request;
+use super::respond::{self, Response};
+use super::{ApiState, auth};
+use asker::Asker;
+
+/// A request, in the shape in which GraphQL is asked over HTTP.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    query: String,
+    #[serde(rename = "operationName", default)]
+    operation_name: Option<String>,
+    #[serde(default)]
+    variables: Option<Variables>,
+    /// What clients send along for extensions of the protocol, of which we have none.
+    #[serde(rename = "extensions", default)]
+    _extensions: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// Answers a query; what is wrong with it is told in `errors`, and only what is no request at all is a problem.
+pub(super) async fn ask(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let asked: Asked = request.json()?;
+    let asker = Asker::new(state.queries, auth::scope(&request)?);
+    let told = schema::answer(&asked, &asker).await;
+    let mut body = serde_json::to_vec(&told).map_err(Problem::internal)?;
+    body.push(b'\n');
+    Ok(respond::uncached(StatusCode::OK, "application/json", body))
+}
