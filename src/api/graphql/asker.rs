@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::super::problem::{ParameterError, Problem};
 use crate::model::At;
@@ -15,13 +15,20 @@ pub(super) struct Asker {
     queries: Queries,
     /// Questions held at each moment that was asked for, by its text.
     held: Mutex<BTreeMap<String, Queries>>,
+    turn: Mutex<()>,
 }
 
 impl juniper::Context for Asker {}
 
 impl Asker {
     pub(super) fn new(queries: Queries, scope: Scope) -> Self {
-        Asker { scope, queries, held: Mutex::default() }
+        Asker { scope, queries, held: Mutex::default(), turn: Mutex::default() }
+    }
+
+    /// Waits for the questions of this request before: resolvers run side by side, and all at once would keep those of
+    /// other callers from the readers.
+    pub(super) async fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().await
     }
 
     /// Questions that are all held at a moment, which is the same however often a request names it.

@@ -15,8 +15,9 @@ use super::schema::Schema;
 /// The most that a query may cost: what tools ask to learn the schema costs half of it.
 pub(super) const MAX: u64 = 400_000;
 
-/// What a question to the storage costs, in values.
-const QUESTION: u64 = 100;
+/// What a question to the storage costs, in values, so that one query asks a few hundred at most: they wait for the same
+/// readers as those of other callers.
+const QUESTION: u64 = 1_000;
 
 /// Fields that ask the storage.
 const ASKING: [&str; 5] = ["project", "environment", "environments", "lastDeployment", "deployments"];

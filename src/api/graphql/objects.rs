@@ -55,6 +55,7 @@ impl Project {
     /// declares are there, and an environment may be shared with those who do not see its project.
     async fn find(asker: &Asker, queries: Queries, path: String) -> Result<Option<Self>, Problem> {
         let at = model::At::Now;
+        let _turn = asker.turn().await;
         match queries.project(&asker.scope, at, &path).await {
             Ok(found) => {
                 let (number, snapshot) = (found.value.number, found.metadata);
@@ -108,6 +109,7 @@ impl Project {
     ) -> Result<Option<Environment>, Problem> {
         let filter = EnvironmentFilter { names: vec![Glob::exactly(&name)], ..self.filter() };
         let first = PageRequest { limit: 1, after: None };
+        let _turn = asker.turn().await;
         let found = self.queries.environments(&asker.scope, model::At::Now, &filter, &first).await?;
         Ok(found.items.into_iter().next().map(|value| Environment::new(value, &self.queries)))
     }
@@ -117,7 +119,6 @@ impl Project {
         &self,
         #[graphql(context)] asker: &Asker,
         #[graphql(description = "Only these tiers.")] tier: Option<Vec<DeploymentTier>>,
-        #[graphql(description = "Only those of this name.")] name: Option<String>,
         #[graphql(description = "Only those whose name holds this somewhere, whatever its case.")]
         search: Option<String>,
         #[graphql(description = "Only these states: `available`, `stopping`, `stopped`.")] states: Option<
@@ -130,12 +131,12 @@ impl Project {
             |text: &String| text.parse::<EnvironmentState>().map_err(|detail| invalid("states", detail));
         let filter = EnvironmentFilter {
             tiers: tier.unwrap_or_default().into_iter().map(model::Tier::from).collect(),
-            names: name.iter().map(|name| Glob::exactly(name)).collect(),
             search: search.unwrap_or_default(),
             states: states.unwrap_or_default().iter().map(state).collect::<Result<_, _>>()?,
             ..self.filter()
         };
         let page = page(first, after)?;
+        let _turn = asker.turn().await;
         let found = self.queries.environments(&asker.scope, model::At::Now, &filter, &page).await?;
         let nodes = found.items.into_iter().map(|value| Environment::new(value, &self.queries)).collect();
         Ok(EnvironmentConnection { nodes, next: found.metadata.next })
@@ -185,6 +186,7 @@ impl Environment {
             statuses: statuses.into_iter().map(model::DeploymentStatus::from).collect(),
             ..DeploymentFilter::default()
         };
+        let _turn = asker.turn().await;
         let found = self.queries.deployments(&asker.scope, model::At::Now, &filter, page).await?;
         let nodes = found.items.into_iter().map(|value| Deployment::new(value, &self.queries)).collect();
         Ok(DeploymentConnection { nodes, next: found.metadata.next })
@@ -370,6 +372,7 @@ impl Agent {
     /// `gid://gitlab/Clusters::Agent/<number>` where GitLab's number of it is known and the caller sees the agent, else
     /// `gid://strandline/Agent/<path/to/project:agent-name, percent-encoded>`.
     async fn id(&self, #[graphql(context)] asker: &Asker) -> Result<ID, Problem> {
+        let _turn = asker.turn().await;
         let number = match self.queries.agent(&asker.scope, model::At::Now, &self.value.agent).await {
             Ok(found) => found.value.number,
             Err(QueryError::NotFound { .. }) => None,

@@ -74,12 +74,12 @@ fn environments_are_found_by_name_and_state_as_in_memory() {
             for names in choices(&texts) {
                 for search in &searches {
                     let states = states.clone();
-                    let exactly = names.iter().map(|name| Glob::exactly(name)).collect();
+                    let exactly = names.iter().map(|name: &String| Glob::exactly(name)).collect();
                     let filter =
                         EnvironmentFilter { states, names: exactly, search: search.clone(), ..none.clone() };
                     let naive = all.iter().filter(|e| {
                         passes(&filter.states, Some(&e.state))
-                            && passes(names, Some(&e.name))
+                            && passes(&names, Some(&e.name))
                             && e.name.to_ascii_lowercase().contains(&search.to_ascii_lowercase())
                     });
                     let found = queries.environments(&scope, at, &filter, &whole()).await.unwrap().items;

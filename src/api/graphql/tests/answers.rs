@@ -121,7 +121,6 @@ fn environments_are_filtered_and_paged() {
     assert_eq!(names("(tier: PRODUCTION)").0, all[1..3]);
     assert_eq!(names("(tier: [PRODUCTION, DEVELOPMENT])").0, all[1..]);
     assert_eq!(names(r#"(search: "eu-R")"#).0, all[2..3]);
-    assert_eq!(names(r#"(name: "production")"#).0, all[1..2]);
     assert_eq!(names(r#"(states: ["stopped"])"#).0, all[..0]);
     let (mut found, mut after) = (Vec::new(), String::new());
     loop {
