@@ -336,6 +336,11 @@ impl World {
         self.queries.reopen();
     }
 
+    /// The view as it lies on disk.
+    pub(crate) fn view(&self) -> rusqlite::Connection {
+        crate::projection::open_reader(self.directory.path()).expect("the view can be read")
+    }
+
     /// The last step.
     pub(crate) fn last(&self) -> usize {
         self.heads.len() - 1

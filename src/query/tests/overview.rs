@@ -288,3 +288,29 @@ fn hostile_filters_match_nothing_but_themselves() {
     let huge = (0..20_000).map(|n| format!("a/b{n}").parse().unwrap()).collect();
     assert_eq!(total(EnvironmentFilter { projects: huge, ..any() }), 0);
 }
+
+#[test]
+fn an_overview_is_a_fold_over_the_list_wherever_a_stretch_begins() {
+    let declared = |state| catalog((0..4).map(|n| (n, n, 1, state, vec![(n, false)])).collect());
+    let mut events = vec![declared(0)];
+    let pod = |n: usize| Thing::pod(["east", "west"][n % 2], ["shop", "tools"][n / 2 % 2], "web");
+    events.extend((0..150).map(|n| Event::Apply(Thing { health: n / 4 % 7, ..pod(n) })));
+    events.extend([declared(2), mark("east", "Pod", "", true), declared(0), mark("east", "Pod", "", false)]);
+    events.extend((0..60).map(|n| Event::Apply(Thing { health: n / 3 % 7, ..pod(n) })));
+    let world = World::new(events);
+    world.clock.set(World::time(world.last() + 1));
+    let starts: Vec<u64> = {
+        let view = world.view();
+        let mut statement = view.prepare("SELECT from_offset FROM stretch ORDER BY from_offset").unwrap();
+        let rows = statement.query_map([], |row| row.get::<_, i64>(0)).unwrap();
+        rows.map(|row| row.unwrap() as u64).collect()
+    };
+    assert!(starts.len() > 3, "the history is long enough for several: {starts:?}");
+    let request = OverviewRequest::default();
+    block_on(async {
+        for offset in starts.iter().flat_map(|start| start - 1..=start + 1) {
+            holds(&world, &Scope::everything(), At::Offset(crate::model::Offset::new(offset)), &request)
+                .await;
+        }
+    });
+}
