@@ -1,5 +1,7 @@
 //! What a stopped environment left in its clusters.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::moment::{Concerns, Moment};
@@ -8,6 +10,9 @@ use super::types::{Answer, LeftBehind, LeftNamespace};
 use super::{PageRequest, Queries, Question, Result, environments};
 use crate::log::LogReader;
 use crate::model::{At, EnvironmentId, EnvironmentState, Labels, Offset, Target};
+
+/// The most resources that a line names one by one.
+const NAMES_MAX: usize = 100;
 
 /// When the environment was last in use before a moment: the last offset at which it looked anywhere, and where.
 fn last_in_use(view: &Connection, number: i64, at: Offset) -> Result<Option<(Offset, Vec<Target>)>> {
@@ -21,17 +26,49 @@ fn last_in_use(view: &Connection, number: i64, at: Offset) -> Result<Option<(Off
     Ok(row.optional()?)
 }
 
-/// What belonged to the environment then and is there now, by namespace, and whether others look into it.
+/// Whether a resource is there at `:at`.
+macro_rules! there {
+    ($resource:literal) => {
+        concat!(
+            "(SELECT v.deleted FROM version v WHERE v.resource_id = ",
+            $resource,
+            ".id AND v.from_offset <= :at ORDER BY v.from_offset DESC LIMIT 1) = 0"
+        )
+    };
+}
+
+/// What belonged to the environment then and is there now, as the table `left`.
+macro_rules! left {
+    ($tail:expr) => {
+        concat!(
+            "WITH left AS MATERIALIZED (SELECT r.id, r.cluster_id, r.kind_id, r.namespace, r.name, m.owner_id, m.why
+                FROM membership m JOIN resource r ON r.id = m.resource_id
+                WHERE m.environment_id = :id AND m.from_offset <= :then AND m.to_offset > :then AND ",
+            there!("r"),
+            ") ",
+            $tail
+        )
+    };
+}
+
+/// The namespaces in which something is left, and whether something else is there or others look there too. What
+/// Kubernetes puts into every namespace is nobody's.
 fn namespaces(view: &Connection, number: i64, then: Offset, at: Offset) -> Result<Vec<LeftNamespace>> {
-    let sql = "SELECT c.name, r.namespace, count(*),
+    let sql = left!(concat!(
+        "SELECT c.name, l.namespace, count(*),
             EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
                 WHERE e.id <> :id AND e.from_offset <= :at AND e.to_offset > :at
-                    AND t.value ->> '$.cluster' = c.name AND t.value ->> '$.namespace' = r.namespace)
-        FROM membership m JOIN resource r ON r.id = m.resource_id JOIN cluster c ON c.id = r.cluster_id
-        WHERE m.environment_id = :id AND m.from_offset <= :then AND m.to_offset > :then
-            AND (SELECT v.deleted FROM version v WHERE v.resource_id = r.id AND v.from_offset <= :at
-                ORDER BY v.from_offset DESC LIMIT 1) = 0
-        GROUP BY c.name, r.namespace ORDER BY c.name, r.namespace";
+                    AND t.value ->> '$.cluster' = c.name AND t.value ->> '$.namespace' = l.namespace)
+            OR EXISTS (SELECT 1 FROM resource o JOIN kind k ON k.id = o.kind_id
+                WHERE o.cluster_id = c.id AND o.namespace = l.namespace AND l.namespace <> ''
+                    AND o.id NOT IN (SELECT id FROM left)
+                    AND (k.\"group\", k.kind, o.name) NOT IN
+                        (VALUES ('', 'ConfigMap', 'kube-root-ca.crt'), ('', 'ServiceAccount', 'default'))
+                    AND ",
+        there!("o"),
+        ") FROM left l JOIN cluster c ON c.id = l.cluster_id
+        GROUP BY c.name, l.namespace ORDER BY c.name, l.namespace"
+    ));
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! { ":id": number, ":then": then.as_i64(), ":at": at.as_i64() };
     let rows = statement.query_map(params, |row| {
@@ -46,24 +83,66 @@ fn namespaces(view: &Connection, number: i64, then: Offset, at: Offset) -> Resul
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What cleans a namespace up: a namespace that is the environment's alone goes as a whole, else what carries the labels
-/// by which the environment was found.
-fn kubectl(left: &LeftNamespace, targets: &[Target]) -> String {
-    let of = |target: &&Target| target.cluster == left.cluster && target.namespace == left.namespace;
-    let labels: Labels = targets.iter().find(of).map(|target| target.labels.clone()).unwrap_or_default();
+/// Something that is left and does not go with an owner.
+struct Top {
+    cluster: String,
+    namespace: String,
+    /// Its kind as kubectl takes it, such as `Deployment.apps`.
+    kind: String,
+    name: String,
+    /// Whether it matched by itself.
+    matched: bool,
+}
+
+fn tops(view: &Connection, number: i64, then: Offset, at: Offset) -> Result<Vec<Top>> {
+    let sql = left!(
+        "SELECT c.name, l.namespace, k.kind || iif(k.\"group\" = '', '', '.' || k.\"group\"), l.name, l.why = 'matches'
+        FROM left l JOIN cluster c ON c.id = l.cluster_id JOIN kind k ON k.id = l.kind_id
+        WHERE l.owner_id IS NULL OR l.owner_id NOT IN (SELECT id FROM left) ORDER BY 1, 2, 3, 4"
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! { ":id": number, ":then": then.as_i64(), ":at": at.as_i64() };
+    let rows = statement.query_map(params, |row| {
+        let (cluster, namespace, kind) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(Top { cluster, namespace, kind, name: row.get(3)?, matched: row.get(4)? })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What cleans a namespace up: a namespace in which nothing else is goes as a whole; else, where labels alone tell what
+/// is the environment's, all that carries them, of the kinds that are left; else each by its name.
+fn kubectl(left: &LeftNamespace, targets: &[Target], tops: &[Top]) -> String {
     let context = quoted(&left.cluster);
-    if left.namespace.is_empty() || (left.shared && labels.is_empty()) {
-        return String::new();
-    }
     let namespace = quoted(&left.namespace);
-    if !left.shared {
+    if !left.shared && !left.namespace.is_empty() {
         return format!("kubectl --context {context} delete namespace {namespace}");
     }
-    let selector: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let selector = quoted(&selector.join(","));
-    format!(
-        "kubectl --context {context} --namespace {namespace} delete all,configmap,secret,ingress,pvc -l {selector}"
-    )
+    let tops: Vec<&Top> =
+        tops.iter().filter(|top| top.cluster == left.cluster && top.namespace == left.namespace).collect();
+    let within = if left.namespace.is_empty() { String::new() } else { format!(" --namespace {namespace}") };
+    let delete = format!("kubectl --context {context}{within} delete");
+    if let Some(labels) = labels(left, targets).filter(|_| tops.iter().all(|top| top.matched)) {
+        let kinds: BTreeSet<&str> = tops.iter().map(|top| top.kind.as_str()).collect();
+        let kinds: Vec<&str> = kinds.into_iter().collect();
+        let selector: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        return format!("{delete} {} -l {}", quoted(&kinds.join(",")), quoted(&selector.join(",")));
+    }
+    if tops.is_empty() || tops.len() > NAMES_MAX {
+        return String::new();
+    }
+    let names = tops.iter().map(|top| quoted(&format!("{}/{}", top.kind, top.name)));
+    format!("{delete} {}", names.collect::<Vec<_>>().join(" "))
+}
+
+/// The labels by which alone the environment found what it had in a namespace; none where there were none, or several
+/// sets of them, or marks as well.
+fn labels<'t>(left: &LeftNamespace, targets: &'t [Target]) -> Option<&'t Labels> {
+    let mut there = targets.iter().filter(|target| {
+        target.cluster == left.cluster && (target.namespace == left.namespace || target.namespace.is_empty())
+    });
+    let first = there.next()?;
+    let same = there.all(|other| other.labels == first.labels && other.inventory.is_none());
+    (same && first.inventory.is_none() && !first.labels.is_empty()).then_some(&first.labels)
 }
 
 /// A word as a shell takes it for one.
@@ -93,8 +172,9 @@ fn get(
     if let Some((then, targets)) = last_in_use(view, number, moment.offset)? {
         value.stopped_at = log.observed_at(then.next())?;
         value.namespaces = namespaces(view, number, then, moment.offset)?;
+        let tops = tops(view, number, then, moment.offset)?;
         for left in &mut value.namespaces {
-            left.kubectl = kubectl(left, &targets);
+            left.kubectl = kubectl(left, &targets, &tops);
             value.resources += left.resources;
         }
     }
