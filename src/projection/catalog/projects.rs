@@ -25,7 +25,8 @@ pub(super) fn settle(
         return Ok(());
     }
     viewers::note(at, std::iter::once(path))?;
-    let sql = "SELECT environment_id FROM environment_fact WHERE project = ?1 ORDER BY 1";
+    let sql = "SELECT environment_id FROM environment_fact WHERE project = ?1
+        UNION SELECT environment_id FROM declaration WHERE project = ?1 ORDER BY 1";
     environments::settle_all(at, sql, path)
 }
 

@@ -36,6 +36,11 @@ pub(super) async fn a_cluster_declares_an_environment(world: &World) -> Result<(
         (&json!("GitLabDeployment"), &json!("my-compute-environment"))
     );
     assert_eq!((&environment["tier"], &environment["region"]), (&json!("production"), &json!("eu")));
+    // Its project is told of afterwards.
+    let project = json!({"id": 301, "labels": {"team": "data"}});
+    let (status, answer) = world.send("PUT", "/projects/my-team%2Fproject", "", &project).await?;
+    assert_eq!(status, 201, "{answer}");
+    world.server.until(&path, |found| found["labels"]["team"] == "data").await?;
     let full = |answer: &Value| {
         let found = kinds(answer);
         found.get("Deployment") == Some(&1) && found.get("Pod") == Some(&2)
