@@ -4,6 +4,7 @@
 mod agents;
 mod declared;
 mod diagrams;
+mod jobs;
 mod review;
 mod world;
 
@@ -29,6 +30,7 @@ async fn the_worked_example_shows_each_diagram_of_the_blueprint() -> Result<()> 
     }
     let mut world = World::start().await?;
     diagrams::one_project_with_two_environments(&world).await?;
+    diagrams::without_labels_nothing_is_found(&world).await?;
     diagrams::push_based(&world).await?;
     diagrams::what_is_not_authorised_moves_nothing(&world).await?;
     diagrams::another_namespace_moves_the_group(&world).await?;

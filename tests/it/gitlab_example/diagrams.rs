@@ -70,6 +70,41 @@ pub(super) async fn one_project_with_two_environments(world: &World) -> Result<(
     Ok(())
 }
 
+/// Resources without GitLab's labels: the environment says so, and names the labels.
+pub(super) async fn without_labels_nothing_is_found(world: &World) -> Result<()> {
+    // As GitLab answers to `GET /projects/:id/environments/:environment_id`, in part.
+    let told = json!({
+        "id": 77, "name": "qa", "slug": "qa", "external_url": null, "state": "available", "tier": "testing",
+        "cluster_agent": {
+            "id": 1, "name": "production", "config_project": {"path_with_namespace": "operation/agent-management"},
+        },
+        "kubernetes_namespace": "website-qa", "flux_resource_path": null, "last_deployment": null,
+    });
+    let path = "/projects/development%2Fwebsite/environments";
+    let (status, told) = world.send("POST", path, TOKENS[0], &told).await?;
+    assert_eq!((status, &told["metadata"]["warnings"]), (201, &Value::Null), "{told}");
+    let plane = world.cluster("prod-us");
+    plane.kubectl(&["create", "namespace", "website-qa"]).await?;
+    plane.kubectl(&["create", "deployment", "web", "--image=example.com/web:1", "-n", "website-qa"]).await?;
+    let path = "/environments/development.website.qa";
+    let warned = |found: &Value| found["warnings"][0]["code"] == "no_resources";
+    let found = world.server.until(path, warned).await?;
+    let message = found["warnings"][0]["message"].as_str().unwrap_or_default();
+    let seed =
+        "There are no resources found for the environment. Do resources have GitLab preserved labels? See ";
+    assert!(message.starts_with(seed), "{message}");
+    for label in ["app.gitlab.com/project_id=201", "app.gitlab.com/environment_slug=qa"] {
+        assert!(message.contains(label), "{message}");
+    }
+    let label = ["label", "deployment", "web", "-n", "website-qa"];
+    let labels = ["app.gitlab.com/project_id=201", "app.gitlab.com/environment_slug=qa"];
+    plane.kubectl(&[&label[..], &labels[..]].concat()).await?;
+    let held = |answer: &Value| items(answer).count() == 3;
+    world.server.until(&format!("{path}/resources"), held).await?;
+    assert_eq!(world.server.ask(path).await?["warnings"], Value::Null);
+    Ok(())
+}
+
 /// One project deploys both applications with an agent that another project shares with it; the agent's own project
 /// deploys Prometheus.
 pub(super) async fn push_based(world: &World) -> Result<()> {
@@ -114,6 +149,7 @@ pub(super) async fn push_based(world: &World) -> Result<()> {
             "development.deployment.production-backend",
             "development.deployment.production-frontend",
             "development.website.production",
+            "development.website.qa",
             "development.website.staging",
             "operation.agent-management.production-prometheus",
         ]
