@@ -96,9 +96,10 @@ fn where_labels_cannot_tell_names_do() {
     ];
     let line = format!("{names} Deployment.apps/web Service/db");
     assert_eq!(left(&[review(&["web", "db"])], &things), told(2, true, &line), "two sets of labels");
+    // The Secret is the other's too, so that it stays.
     let other = environment("shop/web", "review/search", &[("east", "review", "other")]);
-    let line = format!("{names} Deployment.apps/web Secret/other Service/db");
-    assert_eq!(left(&[review(&[""]), other], &things), told(3, true, &line), "no labels at all");
+    let line = format!("{names} Deployment.apps/web Service/db");
+    assert_eq!(left(&[review(&[""]), other], &things), told(2, true, &line), "no labels at all");
     let many: Vec<_> = (0..200).map(|n| thing("", DEPLOYMENT, &format!("web-{n:03}"))).collect();
     let other = environment("shop/web", "review/search", &[("east", "review", "other")]);
     assert_eq!(left(&[review(&[""]), other], &many), told(200, true, ""), "too many to name");
@@ -129,4 +130,58 @@ fn what_is_gone_is_not_left() {
     assert_eq!(ask(&world), (0, None));
     world.rebuild();
     assert_eq!(ask(&world), (0, None));
+}
+
+#[test]
+fn places_that_an_environment_left_before_it_was_stopped_count() {
+    let (first, second, nowhere) =
+        (review(&["web"]), environment("shop/web", "review/login", &[("west", "new", "web")]), review(&[]));
+    let old = thing("web", DEPLOYMENT, "old");
+    let new = Thing { app: "web".into(), ..Thing::pod("west", "new", "new") };
+    let renamed = thing("web", ("v1", "Service"), "renamed");
+    let other = Thing { app: String::new(), ..renamed.clone() };
+    let mut world = World::new([
+        Event::Declare(vec![first.clone()]),
+        Event::Apply(old.clone()),
+        Event::Apply(renamed),
+        // Somebody took it out of the environment while that was looking.
+        Event::Apply(other),
+        Event::Declare(vec![second]),
+        Event::Apply(new),
+        Event::Declare(vec![nowhere.clone()]),
+        first_stopped(&[nowhere]),
+    ]);
+    let ask = |world: &World, at: At| {
+        block_on(world.queries.left_behind(&Scope::everything(), at, &first.id)).unwrap().value
+    };
+    let left = ask(&world, At::Now);
+    let lines: Vec<_> = left.namespaces.iter().map(|left| left.kubectl.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            "kubectl --context east --namespace review delete Deployment.apps -l app=web",
+            "kubectl --context west delete namespace new",
+        ]
+    );
+    assert_eq!((left.resources, left.stopped_at), (2, Some(World::time(8))));
+    let stopped = At::Offset(world.heads[8]);
+    world.go_on([Event::Delete(old)]);
+    assert_eq!(ask(&world, At::Now).resources, 1);
+    assert_eq!(ask(&world, stopped), left, "then, both were there");
+}
+
+#[test]
+fn what_an_environment_let_go_before_is_not_left() {
+    // As long as nobody told the project's number, the whole namespace was taken for the environment's.
+    let (whole, own) = (review(&[""]), review(&["web"]));
+    let world = World::new([
+        Event::Declare(vec![whole]),
+        Event::Apply(thing("web", DEPLOYMENT, "web")),
+        Event::Apply(thing("other", ("v1", "Secret"), "other")),
+        Event::Declare(vec![own.clone()]),
+        first_stopped(std::slice::from_ref(&own)),
+    ]);
+    let left = block_on(world.queries.left_behind(&Scope::everything(), At::Now, &own.id)).unwrap().value;
+    let line = "kubectl --context east --namespace review delete Deployment.apps -l app=web";
+    assert_eq!((left.resources, left.namespaces[0].kubectl.as_str()), (1, line));
 }
