@@ -1,7 +1,8 @@
 //! Agents' configuration files in folders, laid out as GitLab has them: `.gitlab/agents/<name>/config.yaml`.
 //!
 //! A folder is looked at every few seconds. A file that can no longer be used does not undo what it said before: the
-//! last good one holds on, and what is wrong with the new one is declared beside it.
+//! last good one holds on, and what is wrong with the new one is declared beside it. Since a checkout is not brought up
+//! to date in one moment, what a folder says counts once two looks have found the same.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -29,7 +30,10 @@ struct Found {
 #[derive(Debug, Default)]
 pub struct FolderReader {
     folders: Vec<AgentFolderConfig>,
+    /// What was declared.
     last: Option<Vec<Found>>,
+    /// What the look before found.
+    seen: Option<Vec<Found>>,
     /// Folders that could not be read, so that each trouble is told once.
     unreadable: BTreeSet<PathBuf>,
 }
@@ -40,8 +44,8 @@ impl FolderReader {
         FolderReader { folders, ..FolderReader::default() }
     }
 
-    /// Reads all files, and declares what they say where that has changed since they were read last. While a folder
-    /// cannot be read, nothing is concluded from it.
+    /// Reads all files, and declares what they say where that has changed since it was declared, and not since the look
+    /// before. While a folder cannot be read, nothing is concluded from it.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -53,9 +57,12 @@ impl FolderReader {
         let Ok((mut reader, found)) = read.await else {
             return Err(CatalogError::new(CatalogCode::Failed, "reading the folders broke off"));
         };
-        let Some(found) = found.filter(|found| reader.last.as_ref() != Some(found)) else {
+        let Some(found) = found else { return Ok(reader) };
+        let settled = reader.last.is_none() || reader.seen.as_ref() == Some(&found);
+        reader.seen = Some(found.clone());
+        if !settled || reader.last.as_ref() == Some(&found) {
             return Ok(reader);
-        };
+        }
         let declared = found.clone();
         appender.decide(Source::Folder, move |catalog| Ok((changes(catalog, &declared)?, ()))).await?;
         reader.last = Some(found);
@@ -90,7 +97,9 @@ fn agents(path: &Path) -> std::io::Result<BTreeSet<String>> {
     for entry in std::fs::read_dir(path)?.take(AGENTS_MAX) {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.path().join("config.yaml").exists() && is_dns_label(&name) {
+        // What is there and cannot be looked at is not gone.
+        let absent = matches!(entry.path().join("config.yaml").try_exists(), Ok(false));
+        if !absent && is_dns_label(&name) {
             names.insert(name);
         }
     }
@@ -158,4 +167,98 @@ fn after(before: AgentSpec, found: &Found) -> AgentSpec {
         }
     };
     AgentSpec { cluster: found.cluster.clone(), configuration, problem, ..before }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::query::testing::{ManualClock, record};
+
+    const GOOD: &str = "ci_access: {projects: [{id: shop/web}]}\n";
+
+    /// The agents as they are declared.
+    async fn declared(appender: &Appender) -> Vec<AgentSpec> {
+        let read = |catalog: &mut Catalog<'_, '_>| {
+            let mut agents = Vec::new();
+            for name in catalog.names(CatalogKind::Agent)? {
+                if let Some(Standing { fact: CatalogFact::Agent(spec), .. }) =
+                    catalog.get(CatalogKind::Agent, &name)?
+                {
+                    agents.push(*spec);
+                }
+            }
+            Ok((Vec::new(), agents))
+        };
+        appender.decide(Source::Api, read).await.unwrap().1
+    }
+
+    /// Lets a test change the file of the one agent of a folder, and look at it.
+    fn with_folder<F: Future<Output = ()> + Send>(
+        test: impl FnOnce(FolderReader, Appender, PathBuf) -> F + Send,
+    ) {
+        let (data, checkout) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let file = checkout.path().join(".gitlab/agents/one/config.yaml");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, GOOD).unwrap();
+        let folder = AgentFolderConfig {
+            project: "shop/agents".into(),
+            path: checkout.path().to_owned(),
+            clusters: [("one".to_owned(), "east".to_owned())].into(),
+        };
+        record(data.path(), Arc::new(ManualClock::default()), |appender| async move {
+            test(FolderReader::new(vec![folder]), appender, file).await;
+        });
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_leaves_what_was_said_before() {
+        with_folder(|reader, appender, file| async move {
+            let mut reader = reader.look(&appender).await.unwrap();
+            let good = declared(&appender).await;
+            assert_eq!(
+                (good.len(), good[0].configuration.as_str(), good[0].cluster.as_str()),
+                (1, GOOD, "east")
+            );
+            for wrong in ["ci_acess: {}", "a: [", "\u{0}", "ci_access: {projects: 1}"] {
+                std::fs::write(&file, wrong).unwrap();
+                reader = reader.look(&appender).await.unwrap().look(&appender).await.unwrap();
+                let held = declared(&appender).await.remove(0);
+                assert_eq!(held.configuration, GOOD, "{wrong}");
+                assert!(held.problem.contains("config.yaml:1:"), "{wrong}: {}", held.problem);
+            }
+            // It is there and cannot be opened.
+            std::fs::remove_file(&file).unwrap();
+            std::os::unix::fs::symlink(&file, &file).unwrap();
+            reader = reader.look(&appender).await.unwrap().look(&appender).await.unwrap();
+            let held = declared(&appender).await.remove(0);
+            assert_eq!(held.configuration, GOOD);
+            assert!(held.problem.contains("config.yaml cannot be read"), "{}", held.problem);
+            std::fs::remove_file(&file).unwrap();
+            std::fs::write(&file, GOOD).unwrap();
+            reader.look(&appender).await.unwrap().look(&appender).await.unwrap();
+            assert_eq!(declared(&appender).await, good);
+        });
+    }
+
+    #[test]
+    fn what_one_look_alone_finds_does_not_count() {
+        with_folder(|reader, appender, file| async move {
+            let reader = reader.look(&appender).await.unwrap();
+            let good = declared(&appender).await;
+            // As while a checkout is brought up to date.
+            std::fs::remove_file(&file).unwrap();
+            let reader = reader.look(&appender).await.unwrap();
+            std::fs::write(&file, GOOD).unwrap();
+            let reader = reader.look(&appender).await.unwrap().look(&appender).await.unwrap();
+            assert_eq!(declared(&appender).await, good);
+            std::fs::remove_file(&file).unwrap();
+            let reader = reader.look(&appender).await.unwrap();
+            assert_eq!(declared(&appender).await, good);
+            reader.look(&appender).await.unwrap();
+            assert_eq!(declared(&appender).await, []);
+        });
+    }
 }

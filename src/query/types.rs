@@ -220,9 +220,10 @@ pub struct LeftNamespace {
     pub namespace: String,
     /// Resources of the environment that are still there.
     pub resources: u64,
-    /// Whether other environments look into the namespace too, so that it cannot go as a whole.
+    /// Whether the namespace cannot go as a whole: other environments look into it too, or something else is there.
     pub shared: bool,
-    /// What cleans up, for whoever may: Strandline itself never writes to a cluster.
+    /// What cleans up, for whoever may: Strandline itself never writes to a cluster. Empty where that would be a line of
+    /// more than a hundred names.
     pub kubectl: String,
 }
 

@@ -9,6 +9,7 @@ mod control_plane;
 mod doctor;
 mod faults;
 mod fleet;
+mod gitlab_example;
 mod gitops;
 mod graph;
 mod hostile;

@@ -8,6 +8,7 @@ mod filters;
 mod graph;
 mod health;
 mod hostile;
+mod left_behind;
 mod moments;
 mod oracle;
 mod overview;
