@@ -218,7 +218,7 @@ async fn a_stopped_environment_holds_nothing_and_tells_what_it_left() {
         let kubectl = match shared {
             false => "kubectl --context east delete namespace review-a".to_owned(),
             true => format!(
-                "kubectl --context east --namespace shop delete all,configmap,secret,ingress,pvc -l \
+                "kubectl --context east --namespace shop delete Pod -l \
                  app.gitlab.com/environment_slug={slug},app.gitlab.com/project_id=42"
             ),
         };
