@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!  clusters ──► cluster ──►  LOG  ──► projection ──►  VIEW  ──► query ──► api  (REST)
-//!  config   ──► catalog    log.db                    view.db             web  (pages)
-//!                          the record                the cache           cli  (command line)
+//!  config,  ──► catalog    log.db                    view.db             web  (pages)
+//!  CI jobs                 the record                the cache           cli  (command line)
 //!                  └── pure: access · redact · digest · delta · health · edges · inventory · kube_event ──┘
 //! ```
 //!

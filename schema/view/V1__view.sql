@@ -367,7 +367,7 @@ CREATE INDEX environment_health_moves ON environment_health (environment_id, fro
 -- other. The history of one environment, in contrast, stands beside itself in environment_health.
 CREATE TABLE stretch (
     from_offset INTEGER PRIMARY KEY,      -- it lasts until the next
-    room        INTEGER NOT NULL          -- rows that it still takes before the next begins
+    taken       INTEGER NOT NULL          -- rows that it took over, by which it is known how many more it takes
 ) STRICT;
 
 CREATE TABLE stretch_health (

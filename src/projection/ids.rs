@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::stretch;
 use crate::model::{EnvironmentId, Kind};
 
 /// The most kinds kept in memory. Objects can claim owners of any kind, so their number is not ours to trust.
@@ -18,6 +19,8 @@ pub(super) struct Ids {
     clusters: HashMap<String, i64>,
     kinds: HashMap<(i64, Kind), i64>,
     far: HashMap<FarEnd, i64>,
+    /// The stretch of the log that goes on.
+    pub(super) stretch: Option<stretch::Current>,
 }
 
 /// A far end of edges, as its columns have it.
