@@ -8,7 +8,7 @@ use super::environments::{self, check_name, check_namespace};
 use super::error::{CatalogCode, CatalogError};
 use super::input::{self, AgentRef, ProjectRef, Rest};
 use super::{Decided, agents};
-use crate::access::{Decision, Job, JobEnvironment, decide, read_agent_config};
+use crate::access::{Decision, Job, JobEnvironment, Reason, decide, read_agent_config};
 use crate::log::{Catalog, CatalogChange, LogError, Standing};
 use crate::mistake::closest;
 use crate::model::{
@@ -280,7 +280,7 @@ fn authorization(
 ) -> Result<Result<Authorized, CatalogError>, LogError> {
     let Some(id) = &checked.agent else { return Ok(Ok((None, None))) };
     let Some(agent) = agents::find(catalog, id)? else {
-        return Ok(Err(unknown_agent(id, &catalog.names(CatalogKind::Agent)?)));
+        return Ok(Err(unknown_agent(id, near(catalog, id, checked, environment)?)));
     };
     let decision = match decision(catalog, &agent, checked, environment)? {
         Ok(decision) => decision,
@@ -349,14 +349,30 @@ fn decision(
     Ok(Ok(decide(&config, agent.id.project(), &job)))
 }
 
-fn unknown_agent(id: &AgentId, names: &[String]) -> CatalogError {
+/// The agent that may have been meant, where it is one that says anything of the job's project: of others, those who may
+/// write of the project need not know.
+fn near(
+    catalog: &mut Catalog<'_, '_>,
+    id: &AgentId,
+    checked: &Checked,
+    environment: &EnvironmentSpec,
+) -> Result<Option<AgentId>, LogError> {
+    let names = catalog.names(CatalogKind::Agent)?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let text = id.to_string();
+    let Some(near) = closest(&id.to_string(), &names).and_then(|near| near.parse().ok()) else {
+        return Ok(None);
+    };
+    let Some(agent) = agents::find(catalog, &near)? else { return Ok(None) };
+    let decided = decision(catalog, &agent, checked, environment)?;
+    Ok(decided.is_ok_and(|decision| decision.reason != Reason::NotListed).then_some(near))
+}
+
+fn unknown_agent(id: &AgentId, near: Option<AgentId>) -> CatalogError {
     let error = CatalogError {
         field: "kubernetes.agent".to_owned(),
-        ..CatalogError::new(CatalogCode::UnknownAgent, format!("there is no agent `{text}`"))
+        ..CatalogError::new(CatalogCode::UnknownAgent, format!("there is no agent `{id}`"))
     };
-    match closest(&text, &names) {
+    match near {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint("declare it in the configuration, or PUT /api/v1/agents/{id}"),
     }

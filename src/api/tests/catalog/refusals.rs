@@ -33,6 +33,9 @@ async fn deployments_that_cannot_be_meant_are_refused() {
     };
     let unknown = post(json!({ "kubernetes": { "agent": "ops/agents:prd" } }), (422, "unknown_agent")).await;
     assert!(detail(&unknown).contains("did you mean `ops/agents:prod`?"), "{unknown}");
+    town.agent("ops/hidden:secret", "east", "ci_access: {projects: [{id: shop/db}]}").await;
+    let hidden = post(json!({ "kubernetes": { "agent": "ops/hidden:secre" } }), (422, "unknown_agent")).await;
+    assert!(!detail(&hidden).contains("ops/hidden:secret"), "it says nothing of the project: {hidden}");
     let alone = post(json!({ "kubernetes": { "agent": "prod" } }), (422, "unknown_agent")).await;
     assert!(detail(&alone).contains("shop/web:prod"), "a name alone is one of the same project: {alone}");
     let long = "n".repeat(300);
@@ -155,6 +158,9 @@ async fn environments_keep_their_names_and_their_projects() {
         let field = problem["place"]["field"].as_str().unwrap_or_default();
         assert!(field.starts_with(member), "{member}: {problem}");
     }
+    put("prod", json!({ "targets": [{ "cluster": "east" }] }), (400, "invalid_body")).await;
+    let odd = json!({ "targets": [{ "cluster": "east", "inventory": "nothing:" }] });
+    put("prod", odd, (400, "invalid_body")).await;
     put(
         "prod",
         json!({ "targets": [{ "cluster": "east", "agent": "ops/agents:prod", "namespace": "x" }] }),
@@ -231,6 +237,12 @@ async fn members_that_nobody_knows_are_told_and_do_no_harm() {
         ),
         ("PUT", "agents/ops%2Fagents:prod", json!({ "clstr": "x" }), "`clstr` is not known"),
         ("PUT", "environments/prod", json!({ "teir": "other" }), "did you mean `tier`?"),
+        (
+            "PUT",
+            "environments/prod",
+            json!({ "targets": [{ "cluster": "a", "namespace": "b" }, { "cluster": "a", "namespace": "b", "label": {} }] }),
+            "targets[1]: `label` is not known and was not read; did you mean `labels`?",
+        ),
         (
             "POST",
             "deployments",

@@ -65,6 +65,36 @@ async fn a_pipeline_of_one_project_deploys_for_another() {
     assert!(refusal["detail"].as_str().is_some_and(|detail| detail.contains("`ops/deploy`")), "{refusal}");
 }
 
+#[tokio::test]
+async fn what_is_anothers_is_as_if_it_were_not_there() {
+    let town = Town::new().await;
+    town.write("PUT", "environments/secret.one", json!({ "project": "dev/backend", "name": "hidden" })).await;
+    let body = json!({ "project": "dev/backend", "environment": "hidden", "id": 77 });
+    town.write("POST", "deployments", body).await;
+    for (method, there, nowhere, content) in [
+        ("DELETE", "environments/secret.one", "environments/nobody", ""),
+        ("POST", "environments/secret.one/stop", "environments/nobody/stop", ""),
+        ("PUT", "deployments/77", "deployments/78", r#"{"status": "failed"}"#),
+        ("GET", "environments/secret.one/left-behind", "environments/nobody/left-behind", ""),
+        ("GET", "deployments?environment=secret.one", "deployments?environment=nobody", ""),
+    ] {
+        let name = |path: &str| path.replace("secret.one", "nobody").replace("77", "78");
+        let [seen, none] = [
+            town.refused("web", method, there, content, (404, "not_found")).await,
+            town.refused("web", method, nowhere, content, (404, "not_found")).await,
+        ];
+        let told = |problem: &Value| name(problem["detail"].as_str().unwrap_or_default());
+        assert_eq!(told(&seen), told(&none), "{method} {there}");
+    }
+    let taken = json!({ "project": "shop/web", "name": "mine" }).to_string();
+    for content in [taken.as_str(), "{}"] {
+        let told = town
+            .refused("web", "PUT", "environments/secret.one", content, (409, "duplicate_environment"))
+            .await;
+        assert!(!told.to_string().contains("backend") && !told.to_string().contains("hidden"), "{told}");
+    }
+}
+
 /// What an environment holds, in every way in which it is told.
 const HELD: [&str; 6] = ["/resources", "/graph", "/why", "/health", "/events", "/left-behind"];
 
