@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::problem::{Code, Problem};
 use super::request::Request;
 use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::{ApiState, Caller, auth};
 use crate::catalog::{
     AgentInput, CatalogCode, CatalogError, DeploymentInput, EnvironmentInput, Outcome, ProjectInput,
     StatusInput,
@@ -89,7 +89,11 @@ pub(super) async fn delete_project(state: ApiState, request: Request) -> Result<
 pub(super) async fn put_agent(state: ApiState, request: Request) -> Result<Response, Problem> {
     let id = agent_id(&request)?;
     request.caller.writes_of(id.project())?;
-    written(&state.catalog.put_agent(&id, request.json::<AgentInput>()?).await?)
+    let input = request.json::<AgentInput>()?;
+    if input.names_cluster() {
+        request.caller.names_clusters()?;
+    }
+    written(&state.catalog.put_agent(&id, input).await?)
 }
 
 /// Lets go of an agent.
@@ -111,6 +115,9 @@ pub(super) async fn put_environment(state: ApiState, request: Request) -> Result
     if let Some(project) = input.project() {
         request.caller.writes_of(project)?;
     }
+    if input.names_cluster() {
+        request.caller.names_clusters()?;
+    }
     let owner = state.catalog.owner(CatalogKind::Environment, id.as_str()).await?;
     if let Some(owner) = &owner
         && let Err(refusal) = request.caller.writes_of(owner)
@@ -129,7 +136,7 @@ pub(super) async fn post_environments(state: ApiState, request: Request) -> Resu
     let project = request.argument(0);
     request.caller.writes_of(project)?;
     if request.body.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| *byte != b'[') {
-        let input = of_project(request.json::<EnvironmentInput>()?, project)?;
+        let input = of_project(request.json::<EnvironmentInput>()?, project, &request.caller)?;
         return written(&state.catalog.put_environment(None, Some(project), input).await?);
     }
     let inputs = request.json::<Vec<EnvironmentInput>>()?;
@@ -144,7 +151,7 @@ pub(super) async fn post_environments(state: ApiState, request: Request) -> Resu
             problem.detail = format!("[{index}]: {}; those before it were taken", problem.detail);
             problem
         };
-        let input = of_project(input, project).map_err(told)?;
+        let input = of_project(input, project, &request.caller).map_err(told)?;
         let put = state.catalog.put_environment(None, Some(project), input).await;
         items.push(put.map_err(|error| told(error.into()))?);
     }
@@ -158,8 +165,11 @@ pub(super) async fn post_environments(state: ApiState, request: Request) -> Resu
     answer(StatusCode::OK, &serde_json::json!({ "items": items }))
 }
 
-/// That an input speaks of the project under which it was sent.
-fn of_project(input: EnvironmentInput, project: &str) -> Result<EnvironmentInput, Problem> {
+/// That an input speaks of the project under which it was sent, and of no cluster that is not the caller's to name.
+fn of_project(input: EnvironmentInput, project: &str, caller: &Caller) -> Result<EnvironmentInput, Problem> {
+    if input.names_cluster() {
+        caller.names_clusters()?;
+    }
     match input.project() {
         Some(other) if other != project => {
             Err(Problem::field("project", format!("`{other}` is another project than that of the address")))

@@ -112,6 +112,11 @@ impl EnvironmentInput {
         warnings
     }
 
+    /// Whether it names a cluster by itself, and not through an agent.
+    pub fn names_cluster(&self) -> bool {
+        self.targets.value().is_some_and(|targets| targets.iter().any(TargetInput::names_cluster))
+    }
+
     /// The project that it names, if it does.
     pub fn project(&self) -> Option<&str> {
         self.project.as_ref().map(ProjectRef::path)
@@ -132,6 +137,7 @@ impl EnvironmentInput {
             check_name(name)?;
         }
         self.slug.as_deref().map_or(Ok(()), check_slug)?;
+        input::labels("labels", self.labels.value())?;
         if let Given::Value(Id::Number(number)) = self.id {
             input::numbered("id", number)?;
         }

@@ -27,6 +27,13 @@ pub(super) struct TargetInput {
     rest: Rest,
 }
 
+impl TargetInput {
+    /// Whether it names a cluster by itself.
+    pub(super) fn names_cluster(&self) -> bool {
+        self.cluster.as_ref().is_some_and(|cluster| !cluster.is_empty())
+    }
+}
+
 const KNOWN: [&str; 5] = ["cluster", "agent", "namespace", "labels", "inventory"];
 
 /// What is odd about targets.

@@ -54,7 +54,11 @@ async fn deployments_that_cannot_be_meant_are_refused() {
         (json!({ "id": -1 }), "id"),
         (json!({ "id": u64::MAX }), "id"),
         (json!({ "project": 7 }), "project"),
+        (json!({ "project": format!("a/{}", "p".repeat(500_000)) }), "project"),
+        (json!({ "kubernetes": { "agent": format!("a/{}:x", "p".repeat(500_000)) } }), "kubernetes.agent"),
         (json!({ "user": 7 }), "user"),
+        (json!({ "user": "u".repeat(5000) }), "user"),
+        (json!({ "job": { "name": "j".repeat(5000) } }), "job"),
         (json!({ "job": 7 }), "job"),
         (json!({ "project": "/shop" }), "project"),
         (json!({ "environment": "" }), "name"),
@@ -62,7 +66,8 @@ async fn deployments_that_cannot_be_meant_are_refused() {
         (json!({ "kubernetes": { "agent": "a:b:c", "namespace": "x" } }), "kubernetes.agent"),
     ] {
         let problem = post(more.clone(), (400, "invalid_body")).await;
-        assert_eq!(problem["place"]["field"], field, "{more}: {problem}");
+        assert_eq!(problem["place"]["field"], field, "{problem}");
+        assert!(problem.to_string().len() < 10_000, "what is long is not repeated: {field}");
     }
     for (kubernetes, told) in [
         (json!({ "agent": 7 }), "an agent is a name"),
@@ -150,6 +155,7 @@ async fn environments_keep_their_names_and_their_projects() {
         ("dynamic", json!("yes")),
         ("kubernetes_namespace", json!("n".repeat(300))),
         ("slug", json!("No Slug")),
+        ("labels", json!({ "a": "v".repeat(5000) })),
         ("external_url", json!("u".repeat(5000))),
         ("auto_stop_at", json!("noon")),
         ("cluster_agent", json!("a b:c")),
@@ -269,5 +275,25 @@ async fn members_that_nobody_knows_are_told_and_do_no_harm() {
     assert!(
         told["metadata"]["warnings"][0].as_str().is_some_and(|warning| warning.starts_with("configuration:")),
         "{told}"
+    );
+}
+
+#[tokio::test]
+async fn members_without_measure_are_told_in_few_words() {
+    let town = town().await;
+    let long = json!({ "k".repeat(900_000): 1 });
+    let told = town.write("PUT", "environments/prod", long).await;
+    let warning = told["metadata"]["warnings"][0].as_str().unwrap_or_default();
+    assert!(
+        warning.ends_with("…` is not known and was not read") && warning.len() < 300,
+        "{}",
+        warning.len()
+    );
+    let many: serde_json::Map<_, _> = (0..10_000).map(|n| (format!("m{n}"), json!(n))).collect();
+    let told = town.write("PUT", "environments/prod", Value::Object(many)).await;
+    let warnings = told["metadata"]["warnings"].as_array().cloned().unwrap_or_default();
+    assert_eq!(
+        (warnings.len(), &warnings[20]),
+        (21, &json!("9980 more members are not known and were not read"))
     );
 }

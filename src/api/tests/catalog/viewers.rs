@@ -95,6 +95,36 @@ async fn what_is_anothers_is_as_if_it_were_not_there() {
     }
 }
 
+#[tokio::test]
+async fn nobody_looks_past_an_agent_by_naming_its_cluster() {
+    let town = Town::new().await;
+    let target = json!({ "targets": [{ "cluster": "east", "namespace": "kube-system", "labels": {} }] });
+    let mut named = target.clone();
+    named["name"] = json!("mine");
+    let why = (403, "forbidden");
+    town.write_as("web", "POST", "projects/shop%2Fweb/environments", json!({ "name": "mine" })).await;
+    for (method, path, content) in [
+        ("PUT", "environments/shop.web.mine", target),
+        ("POST", "projects/shop%2Fweb/environments", named.clone()),
+        ("POST", "projects/shop%2Fweb/environments", json!([named])),
+        ("PUT", "agents/shop%2Fweb:own", json!({ "cluster": "east" })),
+    ] {
+        let told = town.refused("web", method, path, &content.to_string(), why).await;
+        assert!(
+            told["detail"].as_str().is_some_and(|told| told.contains("may name agents and no clusters")),
+            "{told}"
+        );
+        town.write(method, path, content).await;
+    }
+    // What leads through an agent is for the agent's configuration to share.
+    town.agent("ops/agents:prod", "east", "").await;
+    let through =
+        json!({ "targets": [{ "agent": "ops/agents:prod", "namespace": "kube-system", "labels": {} }] });
+    town.write_as("web", "PUT", "environments/shop.web.mine", through).await;
+    assert_eq!(town.get_as("web", "environments/shop.web.mine").await["access"], "denied");
+    town.write_as("web", "PUT", "agents/shop%2Fweb:own", json!({ "cluster": null })).await;
+}
+
 /// What an environment holds, in every way in which it is told.
 const HELD: [&str; 6] = ["/resources", "/graph", "/why", "/health", "/events", "/left-behind"];
 
