@@ -77,10 +77,20 @@ pub fn instead(given: &str, candidates: &[&str], of: &str) -> String {
     }
 }
 
+/// The longest text that anybody may have meant to be one of ours, in bytes; comparing takes the product of two lengths.
+const GIVEN_MAX: usize = 512;
+
 /// The candidate that a slip of the finger may have meant.
 pub fn closest<'a>(given: &str, candidates: &[&'a str]) -> Option<&'a str> {
-    let near = candidates.iter().map(|candidate| (distance(given, candidate), *candidate)).min()?;
-    (near.0 <= 2 || near.0 * 3 <= given.len()).then_some(near.1)
+    if given.len() > GIVEN_MAX {
+        return None;
+    }
+    let close = |distance: usize| distance <= 2 || distance * 3 <= given.len();
+    let length = given.chars().count();
+    // No distance is less than the difference of the lengths, which is told without comparing.
+    let alike = candidates.iter().filter(|candidate| close(candidate.chars().count().abs_diff(length)));
+    let near = alike.map(|candidate| (distance(given, candidate), *candidate)).min()?;
+    close(near.0).then_some(near.1)
 }
 
 /// How many letters have to be added, removed, changed or swapped with their neighbour.

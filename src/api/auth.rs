@@ -71,6 +71,22 @@ impl Caller {
         Err(Problem::new(Code::Forbidden, detail))
     }
 
+    /// That they may say which cluster is meant. Who could name any cluster would see it all, past every agent that does not
+    /// let them in; through an agent they see what its configuration shares.
+    ///
+    /// # Errors
+    /// `forbidden`.
+    pub fn names_clusters(&self) -> Result<(), Problem> {
+        if self.write && self.everything {
+            return Ok(());
+        }
+        let detail = format!(
+            "the token `{}` does not see everything, so it may name agents and no clusters",
+            self.name
+        );
+        Err(Problem::new(Code::Forbidden, detail))
+    }
+
     /// That they see everything, for what is told of all clusters together.
     ///
     /// # Errors

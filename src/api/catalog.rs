@@ -3,15 +3,16 @@
 use http::StatusCode;
 use serde::Serialize;
 
-use super::ApiState;
 use super::problem::{Code, Problem};
 use super::request::Request;
 use super::respond::{self, Response};
+use super::{ApiState, Caller, auth};
 use crate::catalog::{
     AgentInput, CatalogCode, CatalogError, DeploymentInput, EnvironmentInput, Outcome, ProjectInput,
     StatusInput,
 };
-use crate::model::{AgentId, CatalogKind, DeploymentId, EnvironmentId, Offset};
+use crate::model::{AgentId, At, CatalogKind, DeploymentId, EnvironmentId, Offset};
+use crate::query::QueryError;
 
 /// The most environments in one body.
 const ENVIRONMENTS_MAX: usize = 500;
@@ -88,7 +89,11 @@ pub(super) async fn delete_project(state: ApiState, request: Request) -> Result<
 pub(super) async fn put_agent(state: ApiState, request: Request) -> Result<Response, Problem> {
     let id = agent_id(&request)?;
     request.caller.writes_of(id.project())?;
-    written(&state.catalog.put_agent(&id, request.json::<AgentInput>()?).await?)
+    let input = request.json::<AgentInput>()?;
+    if input.names_cluster() {
+        request.caller.names_clusters()?;
+    }
+    written(&state.catalog.put_agent(&id, input).await?)
 }
 
 /// Lets go of an agent.
@@ -107,11 +112,23 @@ pub(super) fn agent_id(request: &Request) -> Result<AgentId, Problem> {
 pub(super) async fn put_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
     let id = EnvironmentId::new(request.argument(0));
     let input = request.json::<EnvironmentInput>()?;
-    let owner = state.catalog.owner(CatalogKind::Environment, id.as_str()).await?;
-    for project in owner.as_deref().into_iter().chain(input.project()) {
+    if let Some(project) = input.project() {
         request.caller.writes_of(project)?;
     }
-    written(&state.catalog.put_environment(Some(&id), None, input).await?)
+    if input.names_cluster() {
+        request.caller.names_clusters()?;
+    }
+    let owner = state.catalog.owner(CatalogKind::Environment, id.as_str()).await?;
+    if let Some(owner) = &owner
+        && let Err(refusal) = request.caller.writes_of(owner)
+    {
+        let taken = || {
+            Problem::new(Code::DuplicateEnvironment, format!("the id `{id}` is taken; PUT it under another"))
+        };
+        let seen = sees(&state, &request, CatalogKind::Environment, id.as_str()).await?;
+        return Err(if seen { refusal } else { taken() });
+    }
+    written(&state.catalog.put_environment(Some(&id), owner.as_deref(), input).await?)
 }
 
 /// Declares environments of a project: one, or a list as GitLab's `GET /projects/:id/environments` answers.
@@ -119,7 +136,7 @@ pub(super) async fn post_environments(state: ApiState, request: Request) -> Resu
     let project = request.argument(0);
     request.caller.writes_of(project)?;
     if request.body.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| *byte != b'[') {
-        let input = of_project(request.json::<EnvironmentInput>()?, project)?;
+        let input = of_project(request.json::<EnvironmentInput>()?, project, &request.caller)?;
         return written(&state.catalog.put_environment(None, Some(project), input).await?);
     }
     let inputs = request.json::<Vec<EnvironmentInput>>()?;
@@ -134,7 +151,7 @@ pub(super) async fn post_environments(state: ApiState, request: Request) -> Resu
             problem.detail = format!("[{index}]: {}; those before it were taken", problem.detail);
             problem
         };
-        let input = of_project(input, project).map_err(told)?;
+        let input = of_project(input, project, &request.caller).map_err(told)?;
         let put = state.catalog.put_environment(None, Some(project), input).await;
         items.push(put.map_err(|error| told(error.into()))?);
     }
@@ -148,8 +165,11 @@ pub(super) async fn post_environments(state: ApiState, request: Request) -> Resu
     answer(StatusCode::OK, &serde_json::json!({ "items": items }))
 }
 
-/// That an input speaks of the project under which it was sent.
-fn of_project(input: EnvironmentInput, project: &str) -> Result<EnvironmentInput, Problem> {
+/// That an input speaks of the project under which it was sent, and of no cluster that is not the caller's to name.
+fn of_project(input: EnvironmentInput, project: &str, caller: &Caller) -> Result<EnvironmentInput, Problem> {
+    if input.names_cluster() {
+        caller.names_clusters()?;
+    }
     match input.project() {
         Some(other) if other != project => {
             Err(Problem::field("project", format!("`{other}` is another project than that of the address")))
@@ -203,7 +223,7 @@ pub(super) fn deployment_id(request: &Request) -> Result<DeploymentId, Problem> 
         .ok_or_else(|| Problem::new(Code::NotFound, format!("`{text}` is not the number of a deployment")))
 }
 
-/// That a caller may write of whatever owns a fact; of what is not there nobody is told more than that.
+/// That a caller may write of whatever owns a fact; what the caller does not see is as if it were not there.
 async fn writes_of_owner(
     state: &ApiState,
     request: &Request,
@@ -212,7 +232,28 @@ async fn writes_of_owner(
 ) -> Result<(), Problem> {
     let owner = state.catalog.owner(kind, name).await?;
     let unknown = || Problem::new(Code::NotFound, format!("there is no {kind} `{name}`"));
-    request.caller.writes_of(&owner.ok_or_else(unknown)?)
+    match request.caller.writes_of(&owner.ok_or_else(unknown)?) {
+        Err(refusal) if sees(state, request, kind, name).await? => Err(refusal),
+        Err(_) => Err(unknown()),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Whether a caller sees an environment or a deployment.
+async fn sees(state: &ApiState, request: &Request, kind: CatalogKind, name: &str) -> Result<bool, Problem> {
+    let scope = auth::scope(request)?;
+    let found = match kind {
+        CatalogKind::Environment => {
+            let id = EnvironmentId::new(name);
+            state.queries.environment(&scope, At::Now, &id).await.map(|_| ())
+        }
+        _ => state.queries.deployment(&scope, At::Now, deployment_id(request)?).await.map(|_| ()),
+    };
+    match found {
+        Ok(()) => Ok(true),
+        Err(QueryError::NotFound { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn withdrawn(state: &ApiState, kind: CatalogKind, name: &str) -> Result<Response, Problem> {

@@ -34,6 +34,11 @@ const KNOWN: [&str; 3] = ["id", "cluster", "configuration"];
 const PASSED: [&str; 5] = ["name", "created_at", "created_by_user_id", "is_receptive", "config_project"];
 
 impl AgentInput {
+    /// Whether it says to which cluster the agent connects.
+    pub fn names_cluster(&self) -> bool {
+        self.cluster.value().is_some_and(|cluster| !cluster.is_empty())
+    }
+
     pub(super) fn warnings(&self) -> Vec<String> {
         input::unread(&self.rest, &KNOWN, &PASSED)
     }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::environments::{self, check_name, check_namespace};
 use super::error::{CatalogCode, CatalogError};
-use super::input::{self, AgentRef, ProjectRef, Rest};
+use super::input::{self, AgentRef, JobRef, ProjectRef, Rest, UserRef};
 use super::{Decided, agents};
-use crate::access::{Decision, Job, JobEnvironment, decide, read_agent_config};
+use crate::access::{Decision, Job, JobEnvironment, Reason, decide, read_agent_config};
 use crate::log::{Catalog, CatalogChange, LogError, Standing};
 use crate::mistake::closest;
 use crate::model::{
@@ -65,20 +65,6 @@ fn created() -> DeploymentStatus {
 enum EnvironmentRef {
     Name(String),
     Object { name: String, project: Option<ProjectRef> },
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "a job is a name, or an object with `id` and `name`")]
-enum JobRef {
-    Name(String),
-    Object { id: Option<u64>, name: Option<String> },
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "a user is a name, or an object with `username`")]
-enum UserRef {
-    Name(String),
-    Object { username: String },
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -171,8 +157,14 @@ impl DeploymentInput {
             Some(of) => input::project_path("environment.project", of.path())?,
             None => project.clone(),
         };
-        for (field, text) in [("ref", &self.reference), ("sha", &self.sha)] {
-            text.as_deref().map_or(Ok(()), |text| input::bounded(field, text))?;
+        let texts = [
+            ("ref", self.reference.as_deref()),
+            ("sha", self.sha.as_deref()),
+            ("job", self.job.as_ref().and_then(JobRef::name)),
+            ("user", self.user.as_ref().map(UserRef::name)),
+        ];
+        for (field, text) in texts {
+            text.map_or(Ok(()), |text| input::bounded(field, text))?;
         }
         self.id.map_or(Ok(()), |id| input::numbered("id", id))?;
         let (mut agent, mut namespace) = (None, String::new());
@@ -224,13 +216,10 @@ pub(super) fn put(catalog: &mut Catalog<'_, '_>, checked: &Checked) -> Result<De
 
 fn spec(checked: &Checked, id: DeploymentId, environment: &EnvironmentSpec) -> DeploymentSpec {
     let input = &checked.input;
-    let job = input.job.as_ref().map(|job| match job {
-        JobRef::Name(name) => DeploymentJob { id: None, name: name.clone() },
-        JobRef::Object { id, name } => DeploymentJob { id: *id, name: name.clone().unwrap_or_default() },
-    });
-    let user = input.user.as_ref().map(|user| match user {
-        UserRef::Name(name) | UserRef::Object { username: name } => name.clone(),
-    });
+    let job = input
+        .job
+        .as_ref()
+        .map(|job| DeploymentJob { id: job.id(), name: job.name().unwrap_or_default().to_owned() });
     DeploymentSpec {
         id,
         environment: environment.id.clone(),
@@ -240,7 +229,7 @@ fn spec(checked: &Checked, id: DeploymentId, environment: &EnvironmentSpec) -> D
         tag: input.tag,
         sha: input.sha.clone().unwrap_or_default(),
         job,
-        user: user.unwrap_or_default(),
+        user: input.user.as_ref().map_or_else(String::new, |user| user.name().to_owned()),
         created_at: input.created_at,
         finished_at: input.finished_at,
         agent: None,
@@ -280,7 +269,7 @@ fn authorization(
 ) -> Result<Result<Authorized, CatalogError>, LogError> {
     let Some(id) = &checked.agent else { return Ok(Ok((None, None))) };
     let Some(agent) = agents::find(catalog, id)? else {
-        return Ok(Err(unknown_agent(id, &catalog.names(CatalogKind::Agent)?)));
+        return Ok(Err(unknown_agent(id, near(catalog, id, checked, environment)?)));
     };
     let decision = match decision(catalog, &agent, checked, environment)? {
         Ok(decision) => decision,
@@ -353,14 +342,30 @@ fn decision(
     Ok(Ok(decide(&config, agent.id.project(), &job)))
 }
 
-fn unknown_agent(id: &AgentId, names: &[String]) -> CatalogError {
+/// The agent that may have been meant, where it is one that says anything of the job's project: of others, those who may
+/// write of the project need not know.
+fn near(
+    catalog: &mut Catalog<'_, '_>,
+    id: &AgentId,
+    checked: &Checked,
+    environment: &EnvironmentSpec,
+) -> Result<Option<AgentId>, LogError> {
+    let names = catalog.names(CatalogKind::Agent)?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let text = id.to_string();
+    let Some(near) = closest(&id.to_string(), &names).and_then(|near| near.parse().ok()) else {
+        return Ok(None);
+    };
+    let Some(agent) = agents::find(catalog, &near)? else { return Ok(None) };
+    let decided = decision(catalog, &agent, checked, environment)?;
+    Ok(decided.is_ok_and(|decision| decision.reason != Reason::NotListed).then_some(near))
+}
+
+fn unknown_agent(id: &AgentId, near: Option<AgentId>) -> CatalogError {
     let error = CatalogError {
         field: "kubernetes.agent".to_owned(),
-        ..CatalogError::new(CatalogCode::UnknownAgent, format!("there is no agent `{text}`"))
+        ..CatalogError::new(CatalogCode::UnknownAgent, format!("there is no agent `{id}`"))
     };
-    match closest(&text, &names) {
+    match near {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint("declare it in the configuration, or PUT /api/v1/agents/{id}"),
     }

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::error::{CatalogCode, CatalogError};
 use super::given::Given;
 use super::input::{self, AgentRef, ProjectRef, Rest};
+use super::targets::{self, TargetInput};
 use super::{Decided, of_api};
 use crate::log::{Catalog, CatalogChange, LogError, Standing};
 use crate::model::{
@@ -14,9 +15,6 @@ use crate::model::{
 
 /// The longest name of an environment, in characters, as GitLab limits it.
 const NAME_MAX: usize = 255;
-
-/// The most targets of an environment.
-const TARGETS_MAX: usize = 1000;
 
 /// What is said of an environment; GitLab's answer to `GET /projects/:id/environments/:environment_id` will do.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -51,7 +49,7 @@ pub struct EnvironmentInput {
     #[serde(default)]
     flux_resource_path: Given<String>,
     #[serde(default)]
-    targets: Given<Vec<TargetSpec>>,
+    targets: Given<Vec<TargetInput>>,
     #[serde(flatten)]
     rest: Rest,
 }
@@ -102,13 +100,21 @@ pub(super) struct Checked {
     project: Option<String>,
     name: Option<String>,
     cluster_agent: Given<AgentId>,
+    targets: Given<Vec<TargetSpec>>,
     input: EnvironmentInput,
 }
 
 impl EnvironmentInput {
     /// What is odd about it.
     pub(super) fn warnings(&self) -> Vec<String> {
-        input::unread(&self.rest, &KNOWN, &PASSED)
+        let mut warnings = input::unread(&self.rest, &KNOWN, &PASSED);
+        warnings.extend(targets::warnings(self.targets.value().map_or(&[], Vec::as_slice)));
+        warnings
+    }
+
+    /// Whether it names a cluster by itself, and not through an agent.
+    pub fn names_cluster(&self) -> bool {
+        self.targets.value().is_some_and(|targets| targets.iter().any(TargetInput::names_cluster))
     }
 
     /// The project that it names, if it does.
@@ -131,6 +137,7 @@ impl EnvironmentInput {
             check_name(name)?;
         }
         self.slug.as_deref().map_or(Ok(()), check_slug)?;
+        input::labels("labels", self.labels.value())?;
         if let Given::Value(Id::Number(number)) = self.id {
             input::numbered("id", number)?;
         }
@@ -145,11 +152,11 @@ impl EnvironmentInput {
         self.kubernetes_namespace
             .value()
             .map_or(Ok(()), |name| check_namespace("kubernetes_namespace", name))?;
-        self.targets.value().map_or(Ok(()), |targets| check_targets(targets))?;
         let of = project.clone().unwrap_or_default();
         let cluster_agent = self.cluster_agent.read(|agent| agent.id("cluster_agent", &of))?;
+        let targets = self.targets.read(|targets| targets::check(targets, &of))?;
         let name = self.name.clone();
-        Ok(Checked { id: id.cloned(), project, name, cluster_agent, input: self })
+        Ok(Checked { id: id.cloned(), project, name, cluster_agent, targets, input: self })
     }
 }
 
@@ -180,27 +187,6 @@ pub(super) fn check_namespace(field: &str, name: &str) -> Result<(), CatalogErro
     let message = format!("`{shown}` is not a namespace; it has {} characters", name.chars().count());
     let hint = "a namespace has up to 63 lower-case letters, digits and `-` inside";
     Err(CatalogError::invalid(field, message).hint(hint))
-}
-
-fn check_targets(targets: &[TargetSpec]) -> Result<(), CatalogError> {
-    if targets.len() > TARGETS_MAX {
-        return Err(CatalogError::invalid(
-            "targets",
-            format!("an environment has at most {TARGETS_MAX} targets"),
-        ));
-    }
-    for (index, target) in targets.iter().enumerate() {
-        let field = format!("targets[{index}]");
-        if target.cluster.is_empty() == target.agent.is_none() {
-            return Err(CatalogError::invalid(&field, "a target has either a `cluster` or an `agent`"));
-        }
-        if target.namespace.is_empty() {
-            return Err(CatalogError::invalid(&field, "a target has a `namespace`"));
-        }
-        check_namespace(&format!("{field}.namespace"), &target.namespace)?;
-        input::bounded(&format!("{field}.cluster"), &target.cluster)?;
-    }
-    Ok(())
 }
 
 /// The environment of this name in a project.
@@ -243,11 +229,9 @@ pub(super) fn create(
 ) -> Result<Result<EnvironmentSpec, CatalogError>, LogError> {
     let fresh = EnvironmentSpec::new(project, name);
     let id = id.cloned().unwrap_or_else(|| fresh.id.clone());
-    if let Some((_, other)) = find(catalog, &id)? {
-        let message = format!(
-            "the id `{id}` is that of the environment `{}` of the project `{}`",
-            other.name, other.project
-        );
+    if find(catalog, &id)?.is_some() {
+        // Whose it is may be nothing that the caller is to know.
+        let message = format!("the id `{id}` is that of another environment");
         let error = CatalogError::new(CatalogCode::DuplicateEnvironment, message);
         return Ok(Err(error.hint("PUT it under an id of its own")));
     }
@@ -324,7 +308,7 @@ fn merged(held: EnvironmentSpec, checked: &Checked) -> EnvironmentSpec {
     input.region.put(&mut spec.region, String::new);
     input.labels.put(&mut spec.labels, Labels::new);
     input.state.put(&mut spec.state, EnvironmentState::default);
-    input.targets.put(&mut spec.targets, Vec::new);
+    checked.targets.put(&mut spec.targets, Vec::new);
     let settings = &mut spec.settings;
     if let Given::Value(Id::Number(number)) = &input.id {
         settings.number = Some(*number);
@@ -343,8 +327,7 @@ pub(super) fn stop(
     id: &EnvironmentId,
 ) -> Result<Decided<EnvironmentSpec>, LogError> {
     let Some((standing, mut spec)) = find(catalog, id)? else {
-        let names = catalog.names(CatalogKind::Environment)?;
-        return Ok(Err(CatalogError::unknown(CatalogKind::Environment, id.as_str(), &names)));
+        return Ok(Err(CatalogError::unknown(CatalogKind::Environment, id.as_str(), &[])));
     };
     if let Err(refusal) = of_api(&standing, CatalogKind::Environment, id.as_str()) {
         return Ok(Err(refusal));

@@ -6,10 +6,16 @@ use serde::Deserialize;
 
 use super::error::CatalogError;
 use crate::mistake::closest;
-use crate::model::{AgentId, is_project_path};
+use crate::model::{AgentId, Labels, is_project_path};
 
 /// The longest text of any member, in bytes.
 pub(super) const TEXT_MAX: usize = 4096;
+
+/// The most members that are told one by one for not being known.
+const UNREAD_MAX: usize = 20;
+
+/// The most characters of a text that are repeated in an answer.
+const REPEATED_MAX: usize = 200;
 
 /// Members that a type does not know.
 pub(super) type Rest = BTreeMap<String, serde_json::Value>;
@@ -64,12 +70,58 @@ impl AgentRef {
             AgentRef::Name(name) => format!("{project}:{name}"),
             AgentRef::Object { name, config_project } => format!("{}:{name}", config_project.path()),
         };
+        bounded(field, &text)?;
         text.parse().map_err(|message: String| CatalogError::invalid(field, message))
+    }
+}
+
+/// A job: its name, or GitLab's object of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "a job is a name, or an object with `id` and `name`")]
+pub(super) enum JobRef {
+    /// `deploy`.
+    Name(String),
+    /// GitLab's object.
+    Object { id: Option<u64>, name: Option<String> },
+}
+
+/// A user: their name, or GitLab's object of them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "a user is a name, or an object with `username`")]
+pub(super) enum UserRef {
+    /// `ada`.
+    Name(String),
+    /// GitLab's object.
+    Object { username: String },
+}
+
+impl JobRef {
+    pub(super) fn id(&self) -> Option<u64> {
+        match self {
+            JobRef::Name(_) => None,
+            JobRef::Object { id, .. } => *id,
+        }
+    }
+
+    pub(super) fn name(&self) -> Option<&str> {
+        match self {
+            JobRef::Name(name) => Some(name),
+            JobRef::Object { name, .. } => name.as_deref(),
+        }
+    }
+}
+
+impl UserRef {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            UserRef::Name(name) | UserRef::Object { username: name } => name,
+        }
     }
 }
 
 /// A text that is the path of a project.
 pub(super) fn project_path(field: &str, path: &str) -> Result<String, CatalogError> {
+    bounded(field, path)?;
     if is_project_path(path) {
         return Ok(path.to_owned());
     }
@@ -86,6 +138,12 @@ pub(super) fn bounded(field: &str, text: &str) -> Result<(), CatalogError> {
     Err(CatalogError::invalid(field, message))
 }
 
+/// That no label is longer than anything we keep.
+pub(super) fn labels(field: &str, labels: Option<&Labels>) -> Result<(), CatalogError> {
+    let texts = labels.into_iter().flatten().flat_map(|(name, value)| [name, value]);
+    texts.into_iter().try_for_each(|text| bounded(field, text))
+}
+
 /// That a number of GitLab's is one that the view can hold.
 pub(super) fn numbered(field: &str, number: u64) -> Result<(), CatalogError> {
     if i64::try_from(number).is_ok() {
@@ -96,10 +154,19 @@ pub(super) fn numbered(field: &str, number: u64) -> Result<(), CatalogError> {
 
 /// What is odd about members that are not known: `known` are ours, `passed` those of GitLab that we have no use for.
 pub(super) fn unread(rest: &Rest, known: &[&str], passed: &[&str]) -> Vec<String> {
-    let odd = rest.keys().filter(|name| !passed.contains(&name.as_str()));
-    let told = odd.map(|name| match closest(name, known) {
+    let odd = || rest.keys().filter(|name| !passed.contains(&name.as_str()));
+    let told = odd().take(UNREAD_MAX).map(|name| match closest(name, known) {
         Some(near) => format!("`{name}` is not known and was not read; did you mean `{near}`?"),
-        None => format!("`{name}` is not known and was not read"),
+        None => format!("`{}` is not known and was not read", shortened(name)),
     });
-    told.collect()
+    let more = odd().count().saturating_sub(UNREAD_MAX);
+    told.chain((more > 0).then(|| format!("{more} more members are not known and were not read"))).collect()
+}
+
+/// A text that is repeated in an answer.
+pub(super) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(REPEATED_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }

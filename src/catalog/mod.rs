@@ -14,6 +14,7 @@ mod folder;
 mod given;
 mod input;
 mod projects;
+mod targets;
 
 #[cfg(test)]
 mod tests;
@@ -162,7 +163,7 @@ impl CatalogWriter {
         let name = name.to_owned();
         self.decide(Vec::new(), move |catalog| {
             let Some(standing) = catalog.get(kind, &name)? else {
-                return Ok(Err(CatalogError::unknown(kind, &name, &catalog.names(kind)?)));
+                return Ok(Err(CatalogError::unknown(kind, &name, &beside(catalog, kind, &name)?)));
             };
             if let Err(refusal) = of_api(&standing, kind, &name) {
                 return Ok(Err(refusal));
@@ -190,6 +191,14 @@ impl CatalogWriter {
         });
         Ok(found.await?.value)
     }
+}
+
+/// The names among which one may have been meant that is not there: those of the same project, for others are not the
+/// caller's to know.
+fn beside(catalog: &mut Catalog<'_, '_>, kind: CatalogKind, name: &str) -> Result<Vec<String>, LogError> {
+    let Some((project, _)) = name.split_once(':') else { return Ok(Vec::new()) };
+    let same = |other: &String| other.split_once(':').is_some_and(|(other, _)| other == project);
+    Ok(catalog.names(kind)?.into_iter().filter(same).collect())
 }
 
 /// That what is declared under a name was declared by callers of the API, who alone may change it there.

@@ -53,6 +53,9 @@ pub(super) fn put(
         Some(CatalogFact::Project(spec)) => spec,
         _ => ProjectSpec { path: path.to_owned(), ..ProjectSpec::default() },
     };
+    if let Err(refusal) = input::labels("labels", input.labels.value()) {
+        return Ok(Err(refusal));
+    }
     if let Some(Err(refusal)) = input.id.value().map(|id| input::numbered("id", *id)) {
         return Ok(Err(refusal));
     }

@@ -161,6 +161,15 @@ async fn a_body_changes_what_it_says_and_null_takes_it_back() {
         held = without(town.write("PUT", path, json!({ member: null })).await);
         assert_eq!(held[member], then, "{member}");
     }
+    // A name alone is one of the environment's own project, whether the body tells it or not.
+    let placed =
+        json!({ "cluster_agent": "own", "targets": [{ "agent": "own", "inventory": "argocd:web" }] });
+    let put = town.write("PUT", path, placed).await;
+    assert_eq!(
+        (&put["cluster_agent"], &put["targets"][0]["agent"]),
+        (&json!("shop/web:own"), &json!("shop/web:own"))
+    );
+    town.write("PUT", path, json!({ "cluster_agent": null, "targets": null })).await;
     let read = town.get(path).await;
     assert_eq!(
         (&read["number"], &read["slug"], codes(&read)),

@@ -33,6 +33,9 @@ async fn deployments_that_cannot_be_meant_are_refused() {
     };
     let unknown = post(json!({ "kubernetes": { "agent": "ops/agents:prd" } }), (422, "unknown_agent")).await;
     assert!(detail(&unknown).contains("did you mean `ops/agents:prod`?"), "{unknown}");
+    town.agent("ops/hidden:secret", "east", "ci_access: {projects: [{id: shop/db}]}").await;
+    let hidden = post(json!({ "kubernetes": { "agent": "ops/hidden:secre" } }), (422, "unknown_agent")).await;
+    assert!(!detail(&hidden).contains("ops/hidden:secret"), "it says nothing of the project: {hidden}");
     let alone = post(json!({ "kubernetes": { "agent": "prod" } }), (422, "unknown_agent")).await;
     assert!(detail(&alone).contains("shop/web:prod"), "a name alone is one of the same project: {alone}");
     let long = "n".repeat(300);
@@ -51,7 +54,11 @@ async fn deployments_that_cannot_be_meant_are_refused() {
         (json!({ "id": -1 }), "id"),
         (json!({ "id": u64::MAX }), "id"),
         (json!({ "project": 7 }), "project"),
+        (json!({ "project": format!("a/{}", "p".repeat(500_000)) }), "project"),
+        (json!({ "kubernetes": { "agent": format!("a/{}:x", "p".repeat(500_000)) } }), "kubernetes.agent"),
         (json!({ "user": 7 }), "user"),
+        (json!({ "user": "u".repeat(5000) }), "user"),
+        (json!({ "job": { "name": "j".repeat(5000) } }), "job"),
         (json!({ "job": 7 }), "job"),
         (json!({ "project": "/shop" }), "project"),
         (json!({ "environment": "" }), "name"),
@@ -59,7 +66,8 @@ async fn deployments_that_cannot_be_meant_are_refused() {
         (json!({ "kubernetes": { "agent": "a:b:c", "namespace": "x" } }), "kubernetes.agent"),
     ] {
         let problem = post(more.clone(), (400, "invalid_body")).await;
-        assert_eq!(problem["place"]["field"], field, "{more}: {problem}");
+        assert_eq!(problem["place"]["field"], field, "{problem}");
+        assert!(problem.to_string().len() < 10_000, "what is long is not repeated: {field}");
     }
     for (kubernetes, told) in [
         (json!({ "agent": 7 }), "an agent is a name"),
@@ -147,6 +155,7 @@ async fn environments_keep_their_names_and_their_projects() {
         ("dynamic", json!("yes")),
         ("kubernetes_namespace", json!("n".repeat(300))),
         ("slug", json!("No Slug")),
+        ("labels", json!({ "a": "v".repeat(5000) })),
         ("external_url", json!("u".repeat(5000))),
         ("auto_stop_at", json!("noon")),
         ("cluster_agent", json!("a b:c")),
@@ -155,6 +164,9 @@ async fn environments_keep_their_names_and_their_projects() {
         let field = problem["place"]["field"].as_str().unwrap_or_default();
         assert!(field.starts_with(member), "{member}: {problem}");
     }
+    put("prod", json!({ "targets": [{ "cluster": "east" }] }), (400, "invalid_body")).await;
+    let odd = json!({ "targets": [{ "cluster": "east", "inventory": "nothing:" }] });
+    put("prod", odd, (400, "invalid_body")).await;
     put(
         "prod",
         json!({ "targets": [{ "cluster": "east", "agent": "ops/agents:prod", "namespace": "x" }] }),
@@ -232,6 +244,12 @@ async fn members_that_nobody_knows_are_told_and_do_no_harm() {
         ("PUT", "agents/ops%2Fagents:prod", json!({ "clstr": "x" }), "`clstr` is not known"),
         ("PUT", "environments/prod", json!({ "teir": "other" }), "did you mean `tier`?"),
         (
+            "PUT",
+            "environments/prod",
+            json!({ "targets": [{ "cluster": "a", "namespace": "b" }, { "cluster": "a", "namespace": "b", "label": {} }] }),
+            "targets[1]: `label` is not known and was not read; did you mean `labels`?",
+        ),
+        (
             "POST",
             "deployments",
             json!({ "project": "shop/web", "environment": "production", "namespace": "x" }),
@@ -257,5 +275,25 @@ async fn members_that_nobody_knows_are_told_and_do_no_harm() {
     assert!(
         told["metadata"]["warnings"][0].as_str().is_some_and(|warning| warning.starts_with("configuration:")),
         "{told}"
+    );
+}
+
+#[tokio::test]
+async fn members_without_measure_are_told_in_few_words() {
+    let town = town().await;
+    let long = json!({ "k".repeat(900_000): 1 });
+    let told = town.write("PUT", "environments/prod", long).await;
+    let warning = told["metadata"]["warnings"][0].as_str().unwrap_or_default();
+    assert!(
+        warning.ends_with("…` is not known and was not read") && warning.len() < 300,
+        "{}",
+        warning.len()
+    );
+    let many: serde_json::Map<_, _> = (0..10_000).map(|n| (format!("m{n}"), json!(n))).collect();
+    let told = town.write("PUT", "environments/prod", Value::Object(many)).await;
+    let warnings = told["metadata"]["warnings"].as_array().cloned().unwrap_or_default();
+    assert_eq!(
+        (warnings.len(), &warnings[20]),
+        (21, &json!("9980 more members are not known and were not read"))
     );
 }

@@ -65,6 +65,66 @@ async fn a_pipeline_of_one_project_deploys_for_another() {
     assert!(refusal["detail"].as_str().is_some_and(|detail| detail.contains("`ops/deploy`")), "{refusal}");
 }
 
+#[tokio::test]
+async fn what_is_anothers_is_as_if_it_were_not_there() {
+    let town = Town::new().await;
+    town.write("PUT", "environments/secret.one", json!({ "project": "dev/backend", "name": "hidden" })).await;
+    let body = json!({ "project": "dev/backend", "environment": "hidden", "id": 77 });
+    town.write("POST", "deployments", body).await;
+    for (method, there, nowhere, content) in [
+        ("DELETE", "environments/secret.one", "environments/nobody", ""),
+        ("POST", "environments/secret.one/stop", "environments/nobody/stop", ""),
+        ("PUT", "deployments/77", "deployments/78", r#"{"status": "failed"}"#),
+        ("GET", "environments/secret.one/left-behind", "environments/nobody/left-behind", ""),
+        ("GET", "deployments?environment=secret.one", "deployments?environment=nobody", ""),
+    ] {
+        let name = |path: &str| path.replace("secret.one", "nobody").replace("77", "78");
+        let [seen, none] = [
+            town.refused("web", method, there, content, (404, "not_found")).await,
+            town.refused("web", method, nowhere, content, (404, "not_found")).await,
+        ];
+        let told = |problem: &Value| name(problem["detail"].as_str().unwrap_or_default());
+        assert_eq!(told(&seen), told(&none), "{method} {there}");
+    }
+    let taken = json!({ "project": "shop/web", "name": "mine" }).to_string();
+    for content in [taken.as_str(), "{}"] {
+        let told = town
+            .refused("web", "PUT", "environments/secret.one", content, (409, "duplicate_environment"))
+            .await;
+        assert!(!told.to_string().contains("backend") && !told.to_string().contains("hidden"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_looks_past_an_agent_by_naming_its_cluster() {
+    let town = Town::new().await;
+    let target = json!({ "targets": [{ "cluster": "east", "namespace": "kube-system", "labels": {} }] });
+    let mut named = target.clone();
+    named["name"] = json!("mine");
+    let why = (403, "forbidden");
+    town.write_as("web", "POST", "projects/shop%2Fweb/environments", json!({ "name": "mine" })).await;
+    for (method, path, content) in [
+        ("PUT", "environments/shop.web.mine", target),
+        ("POST", "projects/shop%2Fweb/environments", named.clone()),
+        ("POST", "projects/shop%2Fweb/environments", json!([named])),
+        ("PUT", "agents/shop%2Fweb:own", json!({ "cluster": "east" })),
+    ] {
+        let told = town.refused("web", method, path, &content.to_string(), why).await;
+        assert!(
+            told["detail"].as_str().is_some_and(|told| told.contains("may name agents and no clusters")),
+            "{told}"
+        );
+        town.write(method, path, content).await;
+    }
+    // What leads through an agent is for the agent's configuration to share.
+    town.agent("ops/agents:prod", "east", "").await;
+    let through =
+        json!({ "targets": [{ "agent": "ops/agents:prod", "namespace": "kube-system", "labels": {} }] });
+    town.write_as("web", "PUT", "environments/shop.web.mine", through).await;
+    assert_eq!(town.get_as("web", "environments/shop.web.mine").await["access"], "denied");
+    town.write_as("web", "PUT", "agents/shop%2Fweb:own", json!({ "cluster": null })).await;
+}
+
 /// What an environment holds, in every way in which it is told.
 const HELD: [&str; 6] = ["/resources", "/graph", "/why", "/health", "/events", "/left-behind"];
 
