@@ -367,11 +367,12 @@ spec:
     }
 
     #[test]
-    fn without_a_status_it_has_no_health() {
-        for text in PROPOSED {
+    fn a_declaration_is_judged_by_whether_it_can_be_read_and_monitoring_by_nobody() {
+        let judged = PROPOSED.map(|text| {
             let text = yaml(text).to_string();
-            assert_eq!(crate::health::assess(&Object::parse(&text).unwrap()).health, None);
-        }
+            crate::health::assess(&Object::parse(&text).unwrap()).health
+        });
+        assert_eq!(judged, [Some(crate::model::Health::Healthy), None]);
     }
 
     #[test]
