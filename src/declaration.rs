@@ -367,6 +367,15 @@ spec:
     }
 
     #[test]
+    fn a_declaration_is_judged_by_whether_it_can_be_read_and_monitoring_by_nobody() {
+        let judged = PROPOSED.map(|text| {
+            let text = yaml(text).to_string();
+            crate::health::assess(&Object::parse(&text).unwrap()).health
+        });
+        assert_eq!(judged, [Some(crate::model::Health::Healthy), None]);
+    }
+
+    #[test]
     fn the_definitions_are_of_these_kinds() {
         for (text, kind) in [
             (include_str!("../api/crds/gitlabdeployments.yaml"), DEPLOYMENT),
