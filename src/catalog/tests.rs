@@ -87,7 +87,7 @@ proptest! {
                     prop_assert!(namespace.is_empty() || is_dns_label(namespace));
                     for target in body["targets"].as_array().into_iter().flatten() {
                         let said = |name: &str| target[name].as_str().is_some_and(|text| !text.is_empty());
-                        prop_assert!(said("cluster") != !target["agent"].is_null());
+                        prop_assert_eq!(said("cluster"), target["agent"].is_null());
                     }
                 }
                 Err(refusal) => {
