@@ -1,4 +1,4 @@
-//! `/api/v1/projects`.
+//! `/api/v1/projects` and `/api/v1/groups`.
 
 use super::problem::Problem;
 use super::request::Request;
@@ -11,6 +11,14 @@ pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, 
     let (at, page) = (read.at(), read.page());
     read.finish()?;
     respond::page(&request, &state.queries.projects(&auth::scope(&request)?, at, &page).await?)
+}
+
+/// Groups.
+pub(super) async fn groups(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, page) = (read.at(), read.page());
+    read.finish()?;
+    respond::page(&request, &state.queries.groups(&auth::scope(&request)?, at, &page).await?)
 }
 
 /// One project.

@@ -56,6 +56,8 @@ pub const ROUTES: &[Route<ApiState>] = &[
         }),
     Route::at("/api/v1/environments/{id}/left-behind")
         .get(&[AT], |state, request| Box::pin(environments::left_behind(state, request))),
+    Route::at("/api/v1/groups")
+        .get(&[AT, LIMIT, CONTINUE], |state, request| Box::pin(projects::groups(state, request))),
     Route::at("/api/v1/projects")
         .get(&[AT, LIMIT, CONTINUE], |state, request| Box::pin(projects::list(state, request))),
     Route::at("/api/v1/projects/{path}")

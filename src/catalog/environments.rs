@@ -228,7 +228,12 @@ pub(super) fn create(
     name: &str,
 ) -> Result<Result<EnvironmentSpec, CatalogError>, LogError> {
     let fresh = EnvironmentSpec::new(project, name);
-    let id = id.cloned().unwrap_or_else(|| fresh.id.clone());
+    let id = match id {
+        Some(id) => id.clone(),
+        // Another name looks alike in addresses; the digest in the slug of such names tells them apart.
+        None if find(catalog, &fresh.id)?.is_some() => EnvironmentId::of(project, &fresh.slug),
+        None => fresh.id.clone(),
+    };
     if find(catalog, &id)?.is_some() {
         // Whose it is may be nothing that the caller is to know.
         let message = format!("the id `{id}` is that of another environment");

@@ -12,7 +12,21 @@ use super::views::Listed;
 use crate::api::request::encode;
 use crate::model::{AgentId, DeploymentStatus, EnvironmentId, Health, Timestamp};
 use crate::present::{age, clock_time, visible};
-use crate::query::{Agent, Answer, Deployment, LeftBehind, LeftNamespace, Project};
+use crate::query::{Agent, Answer, Deployment, LeftBehind, LeftNamespace, Project, ProjectGroup};
+
+impl Listed for ProjectGroup {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) =
+        (&["NAME", "PROJECTS", "ENVIRONMENTS"], &[]);
+
+    fn cells(&self, _: Timestamp) -> Vec<Cell> {
+        let count = |count: u64| Cell::text(count.to_string());
+        vec![Cell::text(&self.id), count(self.projects), count(self.environments)]
+    }
+
+    fn name(&self) -> String {
+        format!("group/{}", self.id)
+    }
+}
 
 impl Listed for Project {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) =

@@ -18,8 +18,8 @@ use crate::clock::{Clock, SystemClock};
 use crate::model::{Timestamp, Uid};
 use crate::present::{moment, visible};
 use crate::query::{
-    Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Page, Project, Resource,
-    ResourceEdge, Snapshot, Version,
+    Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Page, Project,
+    ProjectGroup, Resource, ResourceEdge, Snapshot, Version,
 };
 
 /// Runs a command that reads.
@@ -53,6 +53,9 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
         }
         GetCommand::Projects { id: None, list } => {
             print_list::<Project>("projects", "/api/v1/projects", parameters(&list.server), list).await
+        }
+        GetCommand::Groups { list } => {
+            print_list::<ProjectGroup>("groups", "/api/v1/groups", parameters(&list.server), list).await
         }
         GetCommand::Agents { id: None, list } => {
             print_list::<Agent>("agents", "/api/v1/agents", parameters(&list.server), list).await

@@ -12,6 +12,7 @@ mod error;
 mod events;
 mod filters;
 mod graph;
+mod groups;
 mod health;
 mod history;
 mod left_behind;
@@ -42,7 +43,7 @@ pub use types::{
     Access, Agent, Answer, Below, Cluster, Collapse, Coverage, Deployment, Edge, Environment,
     EnvironmentHealth, EnvironmentWarning, FarEnd, FoldedEvent, Gap, Graph, GraphNode, Group, HealthHistory,
     HealthInterval, HealthTime, KindBelow, LastChange, LeftBehind, LeftNamespace, MissingEnd, Overview,
-    OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, Project, Resource,
+    OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, Project, ProjectGroup, Resource,
     ResourceDetail, ResourceEdge, Snapshot, Version, VersionChange, WatchCoverage, WatchGap, Why, WhyPath,
 };
 

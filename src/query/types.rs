@@ -161,6 +161,30 @@ pub struct Deployment {
     pub observed_at: Timestamp,
 }
 
+/// A group at a moment: what paths of projects have before a `/`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectGroup {
+    /// Full path.
+    pub id: String,
+    /// The last part of it.
+    pub name: String,
+    /// The group that it is in; empty for one that is in none.
+    pub parent: String,
+    /// Projects below it, at any depth.
+    pub projects: u64,
+    /// Their environments.
+    pub environments: u64,
+}
+
+impl ProjectGroup {
+    /// A group in which nothing is counted yet.
+    pub(super) fn new(id: &str) -> Self {
+        let (parent, name) = id.rsplit_once('/').unwrap_or(("", id));
+        let (name, parent) = (name.to_owned(), parent.to_owned());
+        ProjectGroup { id: id.to_owned(), name, parent, ..ProjectGroup::default() }
+    }
+}
+
 /// A project at a moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Project {

@@ -167,6 +167,7 @@ async fn following_the_links_reads_the_whole_list() {
         ("/api/v1/environments/{id}/resources", "&owner=shop-db-set"),
         ("/api/v1/environments/{id}/events", ""),
         ("/api/v1/clusters", ""),
+        ("/api/v1/groups", ""),
         ("/api/v1/projects", ""),
         ("/api/v1/agents", ""),
         ("/api/v1/deployments", ""),

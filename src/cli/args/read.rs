@@ -68,6 +68,13 @@ pub enum GetCommand {
   strandline get environments --health Degraded,Unknown --at 2026-11-20T14:05Z -o wide
   strandline get env --group shop --name 'review/**' -l 'team=payments,criticality in (high,critical)'")]
     Environments(EnvironmentsArgs),
+    /// Groups that the paths of projects name
+    #[command(visible_alias = "group")]
+    Groups {
+        /// How to list.
+        #[command(flatten)]
+        list: ListArgs,
+    },
     /// Projects
     #[command(visible_alias = "project")]
     Projects {

@@ -18,6 +18,7 @@ fn commands_read_like_kubectl() {
         "strandline overview --tier production --group-by region,label:team --agent a/b:c --at 2h -o wide",
         "strandline overview --view production-by-region --limit 500 -o name",
         "strandline get env shop.web.production -o yaml --at 2h",
+        "strandline get groups -o json --at 2h",
         "strandline get projects -o wide --at 2h --limit 3",
         "strandline get project shop/web -o json",
         "strandline get agents -o name",

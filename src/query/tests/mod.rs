@@ -6,6 +6,7 @@ mod coverage;
 mod events;
 mod filters;
 mod graph;
+mod groups;
 mod health;
 mod hostile;
 mod left_behind;

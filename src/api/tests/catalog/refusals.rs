@@ -183,6 +183,21 @@ async fn environments_keep_their_names_and_their_projects() {
 }
 
 #[tokio::test]
+async fn names_that_look_alike_in_addresses_are_told_apart() {
+    let town = town().await;
+    let list = json!([{ "name": "review/a" }, { "name": "review.a" }]);
+    let told = town.call("", "POST", "projects/shop%2Fweb/environments", &list.to_string()).await;
+    let ids: Vec<_> =
+        told.body["items"].as_array().into_iter().flatten().map(|item| item["id"].clone()).collect();
+    assert_eq!(
+        ids,
+        [json!("shop.web.review.a"), json!(format!("shop.web.{}", crate::model::slug("review.a")))]
+    );
+    let again = town.call("", "POST", "projects/shop%2Fweb/environments", &list.to_string()).await;
+    assert_eq!(again.body["items"][1]["id"], ids[1], "the second time as the first");
+}
+
+#[tokio::test]
 async fn of_a_list_those_before_a_mistake_are_taken() {
     let town = town().await;
     let list = json!([{ "name": "one" }, { "name": "two", "tier": "testing" }, { "name": "", "tier": "other" }, { "name": "four" }]);

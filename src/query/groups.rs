@@ -1,0 +1,56 @@
+//! Groups: what the paths of projects name before their last `/`.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, named_params};
+
+use super::moment::{Concerns, Moment};
+use super::page::Start;
+use super::scope::{Scope, Sight, sees};
+use super::types::{Page, PageMetadata, ProjectGroup};
+use super::{PageRequest, Queries, Question, Result};
+use crate::model::At;
+
+/// Projects in sight, be it that only their environments are declared, each with how many environments it has.
+const PROJECTS: &str = concat!(
+    "SELECT path, sum(environments) FROM (
+        SELECT p.path AS path, 0 AS environments FROM project p WHERE p.from_offset <= :at AND p.to_offset > :at
+            AND (:scope IS NULL OR p.path IN (SELECT value FROM json_each(:scope, '$.paths')))
+        UNION ALL
+        SELECT e.project, count(*) FROM environment e WHERE e.from_offset <= :at AND e.to_offset > :at AND ",
+    sees!(),
+    " GROUP BY e.project) GROUP BY path"
+);
+
+fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Result<Page<ProjectGroup>> {
+    let mut groups: BTreeMap<String, ProjectGroup> = BTreeMap::new();
+    let mut statement = view.prepare_cached(PROJECTS)?;
+    let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
+    let mut rows = statement.query(params)?;
+    while let Some(row) = rows.next()? {
+        let (path, environments): (String, i64) = (row.get(0)?, row.get(1)?);
+        for (end, _) in path.match_indices('/') {
+            let id = &path[..end];
+            let group = groups.entry(id.to_owned()).or_insert_with(|| ProjectGroup::new(id));
+            group.projects += 1;
+            group.environments += u64::try_from(environments).unwrap_or(0);
+        }
+    }
+    let rows = usize::try_from(start.rows()).unwrap_or(usize::MAX);
+    let after = groups.into_values().filter(|group| group.id.as_str() > start.after(0));
+    let mut items: Vec<ProjectGroup> = after.take(rows).collect();
+    let next = start.finish(moment.offset, &mut items, |item| vec![item.id.clone()]);
+    let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
+    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+}
+
+impl Queries {
+    /// Groups, by path.
+    ///
+    /// # Errors
+    /// See [`super::QueryError`].
+    pub async fn groups(&self, scope: &Scope, at: At, page: &PageRequest) -> Result<Page<ProjectGroup>> {
+        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &q.start);
+        self.ask(scope, at, "groups", &(), page, answer).await
+    }
+}
