@@ -1,9 +1,11 @@
 //! What queries answer, in the shapes the API serves.
 
+mod catalog;
 mod graph;
 mod health;
 mod overview;
 
+pub use catalog::{Agent, Deployment, LeftBehind, LeftNamespace, Project, ProjectGroup};
 pub use graph::{
     Below, Collapse, Edge, FarEnd, Graph, GraphNode, Group, KindBelow, MissingEnd, ResourceEdge, Why, WhyPath,
 };
@@ -13,9 +15,9 @@ pub use overview::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup}
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    AgentId, ChangedBy, CoverageState, DeclaredBy, DeletionCause, DeploymentSpec, EnvironmentId,
-    EnvironmentSettings, EnvironmentState, Health, HealthCounts, Labels, Offset, ResourceKey,
-    ResourceVersion, Source, Target, Tier, Timestamp, Uid, WatchKey,
+    ChangedBy, CoverageState, DeclaredBy, DeletionCause, EnvironmentId, EnvironmentSettings,
+    EnvironmentState, Health, HealthCounts, Labels, Offset, ResourceKey, ResourceVersion, Target, Tier,
+    Timestamp, Uid, WatchKey,
 };
 
 /// The moment an answer holds for, and how much of it was being watched.
@@ -149,106 +151,6 @@ pub enum Access {
     Granted,
     /// An agent that serves the environment does not let it in.
     Denied,
-}
-
-/// A deployment at a moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Deployment {
-    /// All that was said of it.
-    #[serde(flatten)]
-    pub spec: DeploymentSpec,
-    /// When it was last told how it stands.
-    pub observed_at: Timestamp,
-}
-
-/// A group at a moment: what paths of projects have before a `/`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProjectGroup {
-    /// Full path.
-    pub id: String,
-    /// The last part of it.
-    pub name: String,
-    /// The group that it is in; empty for one that is in none.
-    pub parent: String,
-    /// Projects below it, at any depth.
-    pub projects: u64,
-    /// Their environments.
-    pub environments: u64,
-}
-
-impl ProjectGroup {
-    /// A group in which nothing is counted yet.
-    pub(super) fn new(id: &str) -> Self {
-        let (parent, name) = id.rsplit_once('/').unwrap_or(("", id));
-        let (name, parent) = (name.to_owned(), parent.to_owned());
-        ProjectGroup { id: id.to_owned(), name, parent, ..ProjectGroup::default() }
-    }
-}
-
-/// A project at a moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Project {
-    /// Full path.
-    pub id: String,
-    /// GitLab's number of it; none where it is not known.
-    pub number: Option<u64>,
-    /// Default branch; empty when not known.
-    pub default_branch: String,
-    /// Labels of users' own.
-    pub labels: Labels,
-    /// Who declares it.
-    pub source: Source,
-}
-
-/// An agent at a moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Agent {
-    /// `path/to/project:agent-name`.
-    pub id: AgentId,
-    /// Its name.
-    pub name: String,
-    /// The project that owns it.
-    pub project: String,
-    /// GitLab's number of it; none where it is not known.
-    pub number: Option<u64>,
-    /// The cluster it connects to; empty when not known.
-    pub cluster: String,
-    /// Environments that it serves, as far as the caller sees them.
-    pub environments: Vec<EnvironmentId>,
-    /// What is wrong with its configuration file as it stands, while the last good one holds; empty when nothing is.
-    pub problem: String,
-    /// Its configuration file, the last good one; only where one agent is asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub configuration: Option<String>,
-    /// Who declares it.
-    pub source: Source,
-}
-
-/// What a stopped environment left in its clusters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LeftBehind {
-    /// When it was stopped.
-    pub stopped_at: Option<Timestamp>,
-    /// The namespaces in which something of it is still there.
-    pub namespaces: Vec<LeftNamespace>,
-    /// How much of it is still there.
-    pub resources: u64,
-}
-
-/// A namespace in which something of a stopped environment is still there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftNamespace {
-    /// Cluster.
-    pub cluster: String,
-    /// Namespace; empty for what is cluster-scoped.
-    pub namespace: String,
-    /// Resources of the environment that are still there.
-    pub resources: u64,
-    /// Whether the namespace cannot go as a whole: other environments look into it too, or something else is there.
-    pub shared: bool,
-    /// What cleans up, for whoever may: Strandline itself never writes to a cluster. Empty where that would be a line of
-    /// more than a hundred names.
-    pub kubectl: String,
 }
 
 /// The health of an environment at a moment.

@@ -142,11 +142,7 @@ impl Service {
     /// # Errors
     /// When the address, the data directory or the log cannot be used.
     pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Self, ServiceError> {
-        let listener = TcpListener::bind(options.listen)
-            .await
-            .map_err(|source| ServiceError::Listen { address: options.listen, source })?;
-        let bound = listener.local_addr();
-        let address = bound.map_err(|source| ServiceError::Listen { address: options.listen, source })?;
+        let (listener, address) = listen(options.listen).await?;
         let access = Arc::new(access(address, &options.tokens));
         let lock = DirectoryLock::acquire(&options.data)?;
         let key = key::of(&options.data).map_err(ServiceError::Key)?;
@@ -218,6 +214,14 @@ impl Service {
         self.server.wait().await;
         written.and(self.projector.result().await)
     }
+}
+
+/// Listens at an address, and tells which one it is: of port 0 the system makes one that is free.
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServiceError> {
+    let failed = |source| ServiceError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
 }
 
 /// Who may ask at this address; says what that means where others than this machine can reach it.
