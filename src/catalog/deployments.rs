@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::environments::{self, check_name, check_namespace};
+use super::environments::{self, check_name};
 use super::error::{CatalogCode, CatalogError};
 use super::input::{self, AgentRef, JobRef, ProjectRef, Rest, UserRef};
 use super::{Decided, agents};
@@ -171,7 +171,7 @@ impl DeploymentInput {
         if let Some(kubernetes) = &self.kubernetes {
             agent = Some(kubernetes.agent.id("kubernetes.agent", &project)?);
             namespace = kubernetes.namespace.clone().unwrap_or_default();
-            check_namespace("kubernetes.namespace", &namespace)?;
+            input::check_namespace("kubernetes.namespace", &namespace)?;
         }
         Ok(Checked { input: self, project, environment_project, environment, agent, namespace })
     }

@@ -151,7 +151,7 @@ impl EnvironmentInput {
         }
         self.kubernetes_namespace
             .value()
-            .map_or(Ok(()), |name| check_namespace("kubernetes_namespace", name))?;
+            .map_or(Ok(()), |name| input::check_namespace("kubernetes_namespace", name))?;
         let of = project.clone().unwrap_or_default();
         let cluster_agent = self.cluster_agent.read(|agent| agent.id("cluster_agent", &of))?;
         let targets = self.targets.read(|targets| targets::check(targets, &of))?;
@@ -176,17 +176,6 @@ fn check_slug(slug: &str) -> Result<(), CatalogError> {
     let shown: String = slug.chars().take(80).collect();
     let hint = "a slug has up to 63 lower-case letters, digits and `-` inside; leave it out, and it follows from the name";
     Err(CatalogError::invalid("slug", format!("`{shown}` is not a slug")).hint(hint))
-}
-
-/// That a text can name a namespace; an empty one names none.
-pub(super) fn check_namespace(field: &str, name: &str) -> Result<(), CatalogError> {
-    if name.is_empty() || is_dns_label(name) {
-        return Ok(());
-    }
-    let shown: String = name.chars().take(80).collect();
-    let message = format!("`{shown}` is not a namespace; it has {} characters", name.chars().count());
-    let hint = "a namespace has up to 63 lower-case letters, digits and `-` inside";
-    Err(CatalogError::invalid(field, message).hint(hint))
 }
 
 /// The environment of this name in a project.

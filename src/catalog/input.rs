@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::error::CatalogError;
 use crate::mistake::closest;
-use crate::model::{AgentId, Labels, is_project_path};
+use crate::model::{AgentId, Labels, is_dns_label, is_project_path};
 
 /// The longest text of any member, in bytes.
 pub(super) const TEXT_MAX: usize = 4096;
@@ -127,6 +127,17 @@ pub(super) fn project_path(field: &str, path: &str) -> Result<String, CatalogErr
     }
     let hint = "write its full path, such as shop/web";
     Err(CatalogError::invalid(field, format!("`{path}` is not the path of a project")).hint(hint))
+}
+
+/// That a text can name a namespace; an empty one names none.
+pub(super) fn check_namespace(field: &str, name: &str) -> Result<(), CatalogError> {
+    if name.is_empty() || is_dns_label(name) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(80).collect();
+    let message = format!("`{shown}` is not a namespace; it has {} characters", name.chars().count());
+    let hint = "a namespace has up to 63 lower-case letters, digits and `-` inside";
+    Err(CatalogError::invalid(field, message).hint(hint))
 }
 
 /// That a text is not longer than anything we keep.

@@ -27,7 +27,10 @@ pub use folder::FolderReader;
 pub use projects::ProjectInput;
 
 use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing, WeakAppender};
-use crate::model::{AgentId, CatalogFact, CatalogKind, DeploymentId, EnvironmentId, Offset, Source};
+use crate::model::{
+    AgentId, AgentSpec, CatalogFact, CatalogKind, DeploymentId, EnvironmentId, EnvironmentSpec, Offset,
+    ProjectSpec, Source,
+};
 
 /// What became of a change.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +85,7 @@ impl CatalogWriter {
         &self,
         path: &str,
         input: ProjectInput,
-    ) -> Result<Outcome<crate::model::ProjectSpec>, CatalogError> {
+    ) -> Result<Outcome<ProjectSpec>, CatalogError> {
         let path = input::project_path("path", path)?;
         let warnings = input.warnings();
         self.decide(warnings, move |catalog| projects::put(catalog, &path, &input)).await
@@ -96,7 +99,7 @@ impl CatalogWriter {
         &self,
         id: &AgentId,
         input: AgentInput,
-    ) -> Result<Outcome<crate::model::AgentSpec>, CatalogError> {
+    ) -> Result<Outcome<AgentSpec>, CatalogError> {
         let (id, mut warnings) = (id.clone(), input.warnings());
         warnings.extend(input.check()?);
         self.decide(warnings, move |catalog| agents::put(catalog, &id, &input)).await
@@ -112,7 +115,7 @@ impl CatalogWriter {
         id: Option<&EnvironmentId>,
         project: Option<&str>,
         input: EnvironmentInput,
-    ) -> Result<Outcome<crate::model::EnvironmentSpec>, CatalogError> {
+    ) -> Result<Outcome<EnvironmentSpec>, CatalogError> {
         let (id, project) = (id.cloned(), project.map(str::to_owned));
         let warnings = input.warnings();
         let checked = input.check(id.as_ref(), project.as_deref())?;
@@ -126,7 +129,7 @@ impl CatalogWriter {
     pub async fn stop_environment(
         &self,
         id: &EnvironmentId,
-    ) -> Result<Outcome<crate::model::EnvironmentSpec>, CatalogError> {
+    ) -> Result<Outcome<EnvironmentSpec>, CatalogError> {
         let id = id.clone();
         self.decide(Vec::new(), move |catalog| environments::stop(catalog, &id)).await
     }

@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 
-use super::environments::check_namespace;
 use super::error::CatalogError;
 use super::input::{self, AgentRef, Rest};
 use crate::model::{Inventory, Labels, TargetSpec};
@@ -67,7 +66,7 @@ fn one(field: &str, target: &TargetInput, project: &str) -> Result<TargetSpec, C
     if namespace.is_empty() && target.inventory.is_none() {
         return Err(CatalogError::invalid(field, "a target has a `namespace`, or an `inventory`"));
     }
-    check_namespace(&format!("{field}.namespace"), &namespace)?;
+    input::check_namespace(&format!("{field}.namespace"), &namespace)?;
     input::bounded(&format!("{field}.cluster"), &cluster)?;
     let agent =
         target.agent.as_ref().map(|agent| agent.id(&format!("{field}.agent"), project)).transpose()?;
