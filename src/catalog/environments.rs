@@ -184,6 +184,14 @@ pub(super) fn named(
     project: &str,
     name: &str,
 ) -> Result<Option<(Standing, EnvironmentSpec)>, LogError> {
+    // Nearly all have the id that follows from their name; a project may have thousands of others.
+    let fresh = EnvironmentSpec::new(project, name);
+    for id in [fresh.id, EnvironmentId::of(project, &fresh.slug)] {
+        let found = find(catalog, &id)?;
+        if found.as_ref().is_some_and(|(_, spec)| spec.project == project && spec.name == name) {
+            return Ok(found);
+        }
+    }
     for standing in catalog.under(CatalogKind::Environment, project)? {
         if let CatalogFact::Environment(spec) = &standing.fact
             && spec.name == name
