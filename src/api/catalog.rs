@@ -231,10 +231,16 @@ async fn writes_of_owner(
     name: &str,
 ) -> Result<(), Problem> {
     let owner = state.catalog.owner(kind, name).await?;
-    let unknown = || Problem::new(Code::NotFound, format!("there is no {kind} `{name}`"));
-    match request.caller.writes_of(&owner.ok_or_else(unknown)?) {
+    let allowed = match owner {
+        Some(owner) => request.caller.writes_of(&owner),
+        None => Err(Problem::new(
+            Code::DeclaredElsewhere,
+            format!("the {kind} `{name}` is declared by a resource of a cluster; change or delete it there"),
+        )),
+    };
+    match allowed {
         Err(refusal) if sees(state, request, kind, name).await? => Err(refusal),
-        Err(_) => Err(unknown()),
+        Err(_) => Err(Problem::new(Code::NotFound, format!("there is no {kind} `{name}`"))),
         Ok(()) => Ok(()),
     }
 }

@@ -93,11 +93,17 @@ impl Town {
         let metadata = json!({ "name": name, "namespace": namespace, "uid": uid, "labels": labels });
         let mut object = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata });
         object.as_object_mut().expect("an object").extend(judged_fields(0));
-        let watch =
-            WatchKey { cluster: cluster.into(), kind: Kind::new("", "Pod"), namespace: String::new() };
+        self.applied(cluster, Kind::new("", "Pod"), &object).await;
+    }
+
+    /// An object is there from now on.
+    async fn applied(&self, cluster: &str, kind: Kind, object: &Value) {
+        let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        let [namespace, name, uid] = ["namespace", "name", "uid"].map(|of| text(&format!("/metadata/{of}")));
+        let watch = WatchKey { cluster: cluster.into(), kind, namespace: String::new() };
         let epoch = self.appender.begin(Begin::new(&watch, false)).await.expect("a run").epoch;
         let observed =
-            vec![Observed::Applied(observation(namespace, name, &uid, self.minute.get() as u64, &object))];
+            vec![Observed::Applied(observation(namespace, name, uid, self.minute.get() as u64, object))];
         let batch = Batch { watch, epoch, phase: Phase::UpToDate, observed, cursor: None };
         self.appender.append(batch).await.expect("the log takes it");
         self.pass();

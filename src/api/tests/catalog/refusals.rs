@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Town;
+use crate::model::Kind;
 
 async fn town() -> Town {
     let town = Town::new().await;
@@ -180,6 +181,24 @@ async fn environments_keep_their_names_and_their_projects() {
         .await;
     let taken = json!({ "project": "shop/web", "environment": "taken" }).to_string();
     town.refused("", "POST", "deployments", &taken, (409, "duplicate_environment")).await;
+}
+
+#[tokio::test]
+async fn what_only_a_cluster_declares_is_changed_there() {
+    let town = town().await;
+    let kind = Kind::new("gitlabdeploymentcontroller.gitlab.com", "GitLabDeployment");
+    let object = json!({
+        "apiVersion": "gitlabdeploymentcontroller.gitlab.com/v1", "kind": "GitLabDeployment",
+        "metadata": { "name": "one", "uid": "one" },
+        "spec": { "environment": "production", "namespace": "one", "projects": ["my-team/project"] },
+    });
+    town.applied("east", kind, &object).await;
+    let found = town.get("environments/my-team.project.production").await;
+    assert_eq!(found["declared_by"][0]["source"], "cluster");
+    let path = "environments/my-team.project.production";
+    town.refused("", "POST", &format!("{path}/stop"), "{}", (409, "declared_elsewhere")).await;
+    town.refused("", "DELETE", path, "", (409, "declared_elsewhere")).await;
+    town.refused("web", "POST", &format!("{path}/stop"), "{}", (404, "not_found")).await;
 }
 
 #[tokio::test]
