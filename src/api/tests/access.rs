@@ -313,6 +313,11 @@ async fn no_token_is_logged_or_answered() {
     let basic = "authorization: Basic eDpzbF9DQU5BUllfb3RoZXI=\r\n".to_owned();
     let twice = bearer("other") + &bearer("other");
     let odd = format!("authorization: {CANARY} {CANARY}\r\n");
+    // What another test logs first, without a subscriber, is taken for unwanted everywhere. So all is logged once, and
+    // then everything that was met is asked for again.
+    answers += &send(&server, "PUT", "/things/shop", &format!("{JSON}{}", bearer("writer")), "{}").await;
+    answers += &server.ask("GET", "/things/shop", &bearer("other")).await;
+    tracing::callsite::rebuild_interest_cache();
     for headers in [bearer("writer"), bearer("other"), basic, twice, odd] {
         for path in ["/things/shop", "/api/v1/environments?x=1", "/api/v1/nothing"] {
             answers += &server.ask("GET", path, &headers).await;
