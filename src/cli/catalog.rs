@@ -10,7 +10,7 @@ use super::read::{listing, parameters, reference, typed};
 use super::table::Cell;
 use super::views::Listed;
 use crate::api::request::encode;
-use crate::model::{AgentId, DeploymentStatus, EnvironmentId, Health, Timestamp};
+use crate::model::{AgentId, DeploymentStatus, EnvironmentId, Health, Timestamp, label_pairs};
 use crate::present::{age, clock_time, visible};
 use crate::query::{Agent, Answer, Deployment, LeftBehind, LeftNamespace, Project, ProjectGroup};
 
@@ -33,13 +33,12 @@ impl Listed for Project {
         (&["NAME", "NUMBER", "BRANCH"], &["DECLARED-BY", "LABELS"]);
 
     fn cells(&self, _: Timestamp) -> Vec<Cell> {
-        let labels: Vec<_> = self.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
         vec![
             Cell::text(&self.id),
             Cell::text(self.number.map(|number| number.to_string()).unwrap_or_default()),
             Cell::text(&self.default_branch),
             Cell::text(self.source.as_str()),
-            Cell::text(labels.join(",")),
+            Cell::text(label_pairs(&self.labels).join(",")),
         ]
     }
 

@@ -169,6 +169,11 @@ impl FromStr for Source {
 /// Labels of users' own.
 pub type Labels = BTreeMap<String, String>;
 
+/// Labels as a selector writes them: each as `name=value`, in the order of their names.
+pub fn label_pairs(labels: &Labels) -> Vec<String> {
+    labels.iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
 /// A cluster as the configuration declares it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterSpec {

@@ -21,7 +21,9 @@ mod selector;
 mod slug;
 mod time;
 
-pub use catalog::{AgentSpec, CatalogFact, CatalogKind, ClusterSpec, Labels, ProjectSpec, Source};
+pub use catalog::{
+    AgentSpec, CatalogFact, CatalogKind, ClusterSpec, Labels, ProjectSpec, Source, label_pairs,
+};
 pub use change::{Change, ChangedBy, CoverageMark, CoverageState, DeletionCause, Record};
 pub use deployment::{
     AgentDeployment, Authorization, DeploymentId, DeploymentJob, DeploymentSpec, DeploymentStatus,

@@ -9,7 +9,7 @@ use super::scope::{Scope, Sight};
 use super::types::{Answer, LeftBehind, LeftNamespace};
 use super::{PageRequest, Queries, Question, Result, environments};
 use crate::log::LogReader;
-use crate::model::{At, EnvironmentId, EnvironmentState, Labels, Offset, Target};
+use crate::model::{At, EnvironmentId, EnvironmentState, Labels, Offset, Target, label_pairs};
 
 /// The most resources that a line names one by one.
 const NAMES_MAX: usize = 100;
@@ -153,8 +153,8 @@ fn kubectl(left: &LeftNamespace, targets: &[Target], tops: &[Top]) -> String {
     if let Some(labels) = labels(left, targets).filter(|_| tops.iter().all(|top| top.matched)) {
         let kinds: BTreeSet<&str> = tops.iter().map(|top| top.kind.as_str()).collect();
         let kinds: Vec<&str> = kinds.into_iter().collect();
-        let selector: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        return format!("{delete} {} -l {}", quoted(&kinds.join(",")), quoted(&selector.join(",")));
+        let selector = label_pairs(labels).join(",");
+        return format!("{delete} {} -l {}", quoted(&kinds.join(",")), quoted(&selector));
     }
     if tops.is_empty() || tops.len() > NAMES_MAX {
         return String::new();

@@ -2,7 +2,7 @@
 
 use super::QueryError;
 use super::types::{Access, Environment, EnvironmentWarning};
-use crate::model::{AgentId, EnvironmentState, Labels};
+use crate::model::{AgentId, EnvironmentState, Labels, label_pairs};
 
 /// Where people read what to do when an environment holds nothing.
 const RESOURCES_HELP: &str =
@@ -42,7 +42,7 @@ pub(super) fn of(environment: &Environment) -> Vec<EnvironmentWarning> {
     }
     // The first sentences stand in GitLab's blueprint (seed 002).
     let labels: Labels = environment.targets.iter().flat_map(|target| target.labels.clone()).collect();
-    let named = labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ");
+    let named = label_pairs(&labels).join(", ");
     let looked_for = if named.is_empty() { "whatever is in the namespace" } else { &named };
     let message = format!(
         "There are no resources found for the environment. Do resources have GitLab preserved labels? See \

@@ -14,7 +14,7 @@ use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Labels, Timestamp, Uid};
+use crate::model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs};
 use crate::present::visible;
 use crate::query::{
     Answer, Collapse, Deployment, DeploymentFilter, EventFilter, FoldedEvent, Graph, GraphFilter,
@@ -158,7 +158,7 @@ fn view(request: &Request, filter: &GraphFilter, found: &Found, now: Timestamp) 
         counts: counts(environment.health.counts),
         state: told(environment.state),
         external_url: link(&environment.settings.external_url),
-        labels: shown(&pairs(&environment.labels)),
+        labels: shown(&label_pairs(&environment.labels).join(", ")),
         declared_by: shown(&declared_by(&environment.declared_by)),
         warnings: environment.warnings.iter().map(|warning| shown(&warning.message)).collect(),
         left: found.left.as_ref().and_then(deployments::left),
@@ -186,10 +186,6 @@ fn told(state: EnvironmentState) -> Option<&'static str> {
 /// An address that a page may link to: what is not of the web could run in the page.
 fn link(url: &str) -> Option<String> {
     (url.starts_with("https://") || url.starts_with("http://")).then(|| url.to_owned())
-}
-
-fn pairs(labels: &Labels) -> String {
-    labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
 }
 
 fn declared_by(all: &[DeclaredBy]) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::Target;
+use crate::model::{Target, label_pairs};
 use crate::present::visible;
 
 /// A namespace and the clusters in which it is.
@@ -18,8 +18,8 @@ pub(super) struct Place {
 pub(super) fn places(targets: &[Target]) -> Vec<Place> {
     let mut clusters: BTreeMap<(&str, String), BTreeSet<&str>> = BTreeMap::new();
     for target in targets {
-        let labels = target.labels.iter().map(|(key, value)| format!("{key}={value}"));
-        let carried: Vec<_> = labels.chain(target.inventory.as_ref().map(ToString::to_string)).collect();
+        let mut carried = label_pairs(&target.labels);
+        carried.extend(target.inventory.as_ref().map(ToString::to_string));
         let namespace = if target.namespace.is_empty() { "all namespaces" } else { &target.namespace };
         let place = (namespace, carried.join(", "));
         clusters.entry(place).or_default().insert(&target.cluster);

@@ -66,8 +66,8 @@ pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Reso
     let mut labels = facts.project_labels;
     labels.extend(facts.spec.labels.clone());
     let region = region(at, &facts.spec, &labels, &targets)?;
-    // Whoever may not see what an agent serves may not see what is left of it either.
     grounds.extend(targets.iter().map(|target| ("cluster", target.cluster.clone())));
+    // Whoever may not see what an agent serves may not see what is left of it either.
     let agents = targets.iter().filter_map(|target| target.agent.as_ref()).map(ToString::to_string).collect();
     if facts.spec.state == EnvironmentState::Stopped {
         targets.clear();
