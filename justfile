@@ -21,9 +21,22 @@ cluster:
 storm:
     KUBEBUILDER_ASSETS="$(tests/control-plane/build)" STRANDLINE_REQUIRE_CONTROL_PLANE=1 STRANDLINE_STORM=full cargo test --test it storm::
 
-# Benches; each prints its peer in the same run
+# Random histories against a naive fold, as many and as long as is wanted: a few short ones are among the tests
+histories runs="200" changes="10000":
+    STRANDLINE_HISTORIES={{runs}} STRANDLINE_HISTORY_CHANGES={{changes}} cargo test --release --lib -- --nocapture random_histories
+
+# The properties among the tests against other cases than those of every day, and more of them
+laws times="20":
+    PROPTEST_RNG_SEED=$(date +%s) PROPTEST_CASES=$((256 * {{times}})) STRANDLINE_LAWS={{times}} cargo test --release --lib
+
+# Benches; each prints its peer in the same run, and all that was found is kept in target/bench/results.json
 bench:
     cargo bench
+    cargo bench --bench results
+
+# Past moments against now in a log of millions of changes, which is built once and used again
+large changes="5000000" objects="500000" directory="target/bench/large":
+    STRANDLINE_BENCH_CHANGES={{changes}} STRANDLINE_BENCH_OBJECTS={{objects}} STRANDLINE_BENCH_BUSY=4 STRANDLINE_BENCH_DIR={{directory}} cargo bench --bench past
 
 # A simulated fleet with a day of history
 demo:

@@ -6,51 +6,59 @@
 
 mod common;
 
-use divan::Bencher;
-use divan::counter::ItemsCount;
+use std::time::Instant;
+
 use rusqlite::{Connection, params};
 
+use common::table::{Mark, Spread, Table};
 use common::{BATCH, Log, Seen, observations};
 
 const COUNT: usize = 12_000;
+const ROUNDS: usize = 7;
 
 fn main() {
-    divan::main();
+    if std::env::args().any(|argument| argument == "--list") {
+        return;
+    }
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        times[0].push(ours());
+        times[1].push(raw());
+    }
+    let [ours, raw] = times.map(Spread::of).map(|spread| COUNT as f64 / spread.median);
+    let mut table = Table::new("append");
+    table.row(
+        "appending to the log",
+        "k changes/s",
+        ours,
+        Some(("raw SQLite", raw)),
+        Mark::RatioAtLeast(0.6),
+    );
+    table.finish();
 }
 
-/// The same observations for every bench, made anew for each sample since appending consumes them.
+/// The same observations every time, made anew since appending consumes them.
 fn input() -> Vec<Seen> {
     observations(COUNT, 6)
 }
 
-#[divan::bench(sample_count = 7, sample_size = 1)]
-fn strandline(bencher: Bencher<'_, '_>) {
-    bencher
-        .counter(ItemsCount::new(COUNT))
-        .with_inputs(|| {
-            let directory = tempfile::tempdir().expect("a temporary directory");
-            let log = Log::open(directory.path());
-            (directory, log, input())
-        })
-        .bench_values(|(directory, log, seen)| {
-            log.append(seen, BATCH);
-            (directory, log)
-        });
+fn ours() -> f64 {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (log, seen) = (Log::open(directory.path()), input());
+    let begun = Instant::now();
+    log.append(seen, BATCH);
+    let took = begun.elapsed().as_secs_f64() * 1000.0;
+    log.close();
+    took
 }
 
-#[divan::bench(sample_count = 7, sample_size = 1)]
-fn raw_sqlite(bencher: Bencher<'_, '_>) {
-    bencher
-        .counter(ItemsCount::new(COUNT))
-        .with_inputs(|| {
-            let directory = tempfile::tempdir().expect("a temporary directory");
-            let connection = plain(&directory.path().join("raw.db")).expect("a plain table");
-            (directory, connection, input())
-        })
-        .bench_values(|(directory, mut connection, seen)| {
-            insert(&mut connection, &seen).expect("the rows are inserted");
-            (directory, connection)
-        });
+fn raw() -> f64 {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut connection = plain(&directory.path().join("raw.db")).expect("a plain table");
+    let seen = input();
+    let begun = Instant::now();
+    insert(&mut connection, &seen).expect("the rows are inserted");
+    begun.elapsed().as_secs_f64() * 1000.0
 }
 
 fn plain(path: &std::path::Path) -> rusqlite::Result<Connection> {

@@ -8,7 +8,6 @@ mod common;
 use std::path::Path;
 use std::sync::Arc;
 
-use divan::Bencher;
 use serde_json::{Value, json};
 use strandline::clock::SystemClock;
 use strandline::digest::Digest;
@@ -23,12 +22,43 @@ use strandline::ruleset::RuleSet;
 use strandline::store::Watermark;
 use tokio::runtime::Runtime;
 
+use common::table::{Mark, Table, in_turn};
 use common::{BATCH, Log, Seen};
 
-const SIZES: [u64; 2] = [20, 20_000];
+const PODS: u64 = 20_000;
+const FEW: u64 = 20;
+const ROUNDS: usize = 21;
+
+/// Milliseconds that the design allows for a graph of so many.
+const LIMIT: f64 = 30.0;
+
+/// What is asked, and how many things the answer tells.
+type Ask = fn(&Crowd) -> usize;
+
+const QUESTIONS: [(&str, Ask); 7] = [
+    ("graph by kind", |crowd| crowd.graph(At::Now, Collapse::Kind)),
+    ("graph of what has no owner", |crowd| crowd.graph(At::Now, Collapse::Owner)),
+    ("graph, the worst first, the rest counted", |crowd| crowd.graph(At::Now, Collapse::Siblings)),
+    ("the same at a past moment", |crowd| crowd.graph(At::Offset(crowd.past), Collapse::Siblings)),
+    ("why it is as it is", Crowd::why),
+    ("first page of its resources, the worst first", |crowd| crowd.list(ResourceOrder::Health)),
+    ("first page of its resources, by name", |crowd| crowd.list(ResourceOrder::Name)),
+];
 
 fn main() {
-    divan::main();
+    if std::env::args().any(|argument| argument == "--list") {
+        return;
+    }
+    let (many, few) = (Crowd::new(PODS), Crowd::new(FEW));
+    let mut table = Table::new("graph");
+    for (name, ask) in QUESTIONS {
+        let [many, few] = in_turn(
+            ROUNDS,
+            [&mut || _ = std::hint::black_box(ask(&many)), &mut || _ = std::hint::black_box(ask(&few))],
+        );
+        table.row(name, "ms", many.median, Some(("of 20 Pods", few.median)), Mark::AtMost(LIMIT));
+    }
+    table.finish();
 }
 
 /// A recorded environment: a Service, a Deployment, its ReplicaSet and Pods, of which each hundredth fails, and then
@@ -113,6 +143,12 @@ impl Crowd {
         let answer = self.queries.environment_resources(&scope, At::Now, &id, &filter, &page);
         self.runtime.block_on(answer).expect("a page").items.len()
     }
+
+    fn why(&self) -> usize {
+        let (scope, id) = (Scope::everything(), id());
+        let answer = self.queries.environment_why(&scope, At::Now, &id, 10);
+        self.runtime.block_on(answer).expect("an answer").value.paths.len()
+    }
 }
 
 fn facts() -> Vec<CatalogFact> {
@@ -131,51 +167,4 @@ fn facts() -> Vec<CatalogFact> {
 fn project(directory: &Path) {
     let mut projector = Projector::open(directory, RuleSet::default()).expect("the view opens");
     while projector.step().expect("the view is written").is_some() {}
-}
-
-#[divan::bench(args = SIZES)]
-fn graph_of_kinds(bencher: Bencher<'_, '_>, pods: u64) {
-    let crowd = Crowd::new(pods);
-    bencher.bench_local(|| crowd.graph(At::Now, Collapse::Kind));
-}
-
-#[divan::bench(args = SIZES)]
-fn graph_of_owners(bencher: Bencher<'_, '_>, pods: u64) {
-    let crowd = Crowd::new(pods);
-    bencher.bench_local(|| crowd.graph(At::Now, Collapse::Owner));
-}
-
-#[divan::bench(args = SIZES)]
-fn graph_worst_first(bencher: Bencher<'_, '_>, pods: u64) {
-    let crowd = Crowd::new(pods);
-    bencher.bench_local(|| crowd.graph(At::Now, Collapse::Siblings));
-}
-
-#[divan::bench(args = SIZES)]
-fn graph_worst_first_in_the_past(bencher: Bencher<'_, '_>, pods: u64) {
-    let crowd = Crowd::new(pods);
-    let at = At::Offset(crowd.past);
-    bencher.bench_local(|| crowd.graph(at, Collapse::Siblings));
-}
-
-#[divan::bench(args = SIZES)]
-fn why(bencher: Bencher<'_, '_>, pods: u64) {
-    let crowd = Crowd::new(pods);
-    bencher.bench_local(|| {
-        let (scope, id) = (Scope::everything(), id());
-        let answer = crowd.queries.environment_why(&scope, At::Now, &id, 10);
-        crowd.runtime.block_on(answer).expect("an answer").value.roots
-    });
-}
-
-#[divan::bench(args = SIZES)]
-fn list_worst_first(bencher: Bencher<'_, '_>, pods: u64) {
-    let crowd = Crowd::new(pods);
-    bencher.bench_local(|| crowd.list(ResourceOrder::Health));
-}
-
-#[divan::bench(args = SIZES)]
-fn list_by_name(bencher: Bencher<'_, '_>, pods: u64) {
-    let crowd = Crowd::new(pods);
-    bencher.bench_local(|| crowd.list(ResourceOrder::Name));
 }

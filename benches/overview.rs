@@ -5,6 +5,8 @@
 //! The mark is the design's: 5 ms now and twice that at a past moment. `STRANDLINE_BENCH_CHANGES` says how often the
 //! Pod of each environment changes; without it 100 times.
 
+mod common;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,6 +25,8 @@ use strandline::query::{OverviewRequest, Queries, Scope};
 use strandline::ruleset::RuleSet;
 use strandline::store::Watermark;
 use tokio::runtime::Runtime;
+
+use common::table::{Mark, Table, in_turn};
 
 const PROJECTS: usize = 2_000;
 const CLUSTERS: usize = 100;
@@ -218,26 +222,16 @@ fn main() {
     status.set_usable(true);
     let queries = Queries::new(directory.path(), 1, status, Arc::new(SystemClock));
     let runtime = Runtime::new().expect("a runtime");
-    println!(
-        "{:36} {:>6} {:>6}   {:>22}   {:>22}",
-        "milliseconds: min / median / max", "envs", "groups", "now", "a week ago"
-    );
+    let mut table = Table::new("overview");
     for (name, scope, request) in questions() {
-        let mut times = [Vec::new(), Vec::new()];
-        let mut found = (0, 0);
-        // Both moments in turn, so that what else the machine does meets them alike.
-        for _ in 0..ROUNDS {
-            for (times, at) in times.iter_mut().zip([At::Now, At::Time(start)]) {
-                let begun = Instant::now();
-                let answer = runtime.block_on(queries.overview(&scope, at, &request)).expect("an overview");
-                times.push(begun.elapsed().as_secs_f64() * 1000.0);
-                found = (answer.value.totals.total, answer.value.groups.len());
-            }
-        }
-        let told = times.map(|mut times| {
-            times.sort_by(f64::total_cmp);
-            format!("{:.2} / {:.2} / {:.2}", times[0], times[ROUNDS / 2], times[ROUNDS - 1])
-        });
-        println!("{name:36} {:>6} {:>6}   {:>22}   {:>22}", found.0, found.1, told[0], told[1]);
+        let ask = |at: At| {
+            let answer = runtime.block_on(queries.overview(&scope, at, &request)).expect("an overview");
+            std::hint::black_box(answer.value.totals.total);
+        };
+        let [now, then] = in_turn(ROUNDS, [&mut || ask(At::Now), &mut || ask(At::Time(start))]);
+        table.row(name, "ms", now.median, None, Mark::AtMost(5.0));
+        let peer = Some(("the same now", now.median));
+        table.row(&format!("{name}, a week ago"), "ms", then.median, peer, Mark::RatioAtMost(2.0));
     }
+    table.finish();
 }

@@ -6,49 +6,55 @@
 mod common;
 
 use std::path::Path;
+use std::time::Instant;
 
-use divan::Bencher;
-use divan::counter::ItemsCount;
 use rusqlite::Connection;
 use strandline::projection::Projector;
 use strandline::ruleset::RuleSet;
 
+use common::table::{Mark, Spread, Table};
 use common::{BATCH, Log, observations};
 
 const COUNT: usize = 12_000;
+const ROUNDS: usize = 7;
 
 fn main() {
-    divan::main();
-}
-
-/// A directory with a log that is yet to be projected.
-fn recorded() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let log = Log::open(directory.path());
-    log.append(observations(COUNT, 6), BATCH);
-    log.close();
-    directory
-}
-
-#[divan::bench(sample_count = 7, sample_size = 1)]
-fn strandline(bencher: Bencher<'_, '_>) {
-    bencher.counter(ItemsCount::new(COUNT)).with_inputs(recorded).bench_values(|directory| {
-        let mut projector = Projector::open(directory.path(), RuleSet::default()).expect("the view opens");
-        while projector.step().expect("the view is written").is_some() {}
-        directory
-    });
-}
-
-#[divan::bench(sample_count = 7, sample_size = 1)]
-fn raw_sqlite(bencher: Bencher<'_, '_>) {
+    if std::env::args().any(|argument| argument == "--list") {
+        return;
+    }
     let bodies: Vec<String> = observations(COUNT, 6).into_iter().map(|seen| seen.observation.body).collect();
-    bencher
-        .counter(ItemsCount::new(COUNT))
-        .with_inputs(|| tempfile::tempdir().expect("a temporary directory"))
-        .bench_values(|directory| {
-            insert(directory.path(), &bodies).expect("the rows are inserted");
-            directory
-        });
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        let [ingest, project] = ours();
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let raw = milliseconds(|| insert(directory.path(), &bodies).expect("the rows are inserted"));
+        for (times, took) in times.iter_mut().zip([ingest, project, raw]) {
+            times.push(took);
+        }
+    }
+    let [ingest, project, raw] = times.map(Spread::of).map(|spread| COUNT as f64 / spread.median);
+    let mut table = Table::new("project");
+    let what = "projecting into the view";
+    table.row(what, "k changes/s", project, Some(("appending to the log", ingest)), Mark::RatioAtLeast(1.5));
+    table.row(what, "k changes/s", project, Some(("raw SQLite", raw)), Mark::None);
+    table.finish();
+}
+
+fn milliseconds(work: impl FnOnce()) -> f64 {
+    let begun = Instant::now();
+    work();
+    begun.elapsed().as_secs_f64() * 1000.0
+}
+
+/// What appending takes, and then projecting.
+fn ours() -> [f64; 2] {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (log, seen) = (Log::open(directory.path()), observations(COUNT, 6));
+    let ingest = milliseconds(|| log.append(seen, BATCH));
+    log.close();
+    let mut projector = Projector::open(directory.path(), RuleSet::default()).expect("the view opens");
+    let project = milliseconds(|| while projector.step().expect("the view is written").is_some() {});
+    [ingest, project]
 }
 
 fn insert(directory: &Path, bodies: &[String]) -> rusqlite::Result<()> {

@@ -80,12 +80,15 @@ impl Default for Codec {
 impl Codec {
     /// Packs a body that stands for itself.
     pub fn keyframe(&mut self, body: &str, dictionary: Option<&Dictionary>) -> Result<Vec<u8>, DeltaError> {
-        let mut frame = Vec::with_capacity(zstd::zstd_safe::compress_bound(body.len()));
+        self.pack(body.as_bytes(), dictionary)
+    }
+
+    /// Packs bytes that stand for themselves.
+    pub fn pack(&mut self, bytes: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>, DeltaError> {
+        let mut frame = Vec::with_capacity(zstd::zstd_safe::compress_bound(bytes.len()));
         match dictionary {
-            Some(dictionary) => {
-                self.compress.compress_using_cdict(&mut frame, body.as_bytes(), &dictionary.encoder)
-            }
-            None => self.compress.compress(&mut frame, body.as_bytes(), KEYFRAME_LEVEL),
+            Some(dictionary) => self.compress.compress_using_cdict(&mut frame, bytes, &dictionary.encoder),
+            None => self.compress.compress(&mut frame, bytes, KEYFRAME_LEVEL),
         }
         .map_err(|code| DeltaError::Compress(get_error_name(code)))?;
         Ok(frame)
@@ -106,13 +109,20 @@ impl Codec {
         frame: &[u8],
         dictionary: Option<&Dictionary>,
     ) -> Result<String, DeltaError> {
-        let mut body = room_for(frame)?;
+        into_text(self.unpack(frame, dictionary)?)
+    }
+
+    /// Unpacks what [`Codec::pack`] packed with the same dictionary.
+    pub fn unpack(&mut self, frame: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>, DeltaError> {
+        let mut bytes = room_for(frame)?;
         match dictionary {
-            Some(dictionary) => self.decompress.decompress_using_ddict(&mut body, frame, &dictionary.decoder),
-            None => self.decompress.decompress(&mut body, frame),
+            Some(dictionary) => {
+                self.decompress.decompress_using_ddict(&mut bytes, frame, &dictionary.decoder)
+            }
+            None => self.decompress.decompress(&mut bytes, frame),
         }
         .map_err(|code| DeltaError::Decompress(get_error_name(code)))?;
-        into_text(body)
+        Ok(bytes)
     }
 
     /// Unpacks what [`Codec::delta`] packed against the same base.

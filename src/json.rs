@@ -4,8 +4,12 @@
 //! in place, at any depth and without recursion. It trusts that the text was validated before; on anything
 //! else it still ends and never panics, only its answer means nothing.
 
+mod field;
+mod path;
 mod pick;
 
+pub use field::Field;
+pub use path::{Budget, Path};
 pub use pick::{Picked, Shape, pick, pick_value};
 
 use std::borrow::Cow;

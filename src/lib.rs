@@ -5,7 +5,7 @@
 //!  clusters ──► cluster ──►  LOG  ──► projection ──►  VIEW  ──► query ──► api  (REST)
 //!  config,  ──► catalog    log.db                    view.db             web  (pages)
 //!  CI jobs                 the record                the cache           cli  (command line)
-//!                  └── pure: access · redact · digest · delta · health · edges · inventory · kube_event ──┘
+//!                  └── pure: access · redact · digest · delta · diff · health · edges · images · inventory · kube_event ──┘
 //! ```
 //!
 //! Modules stand below in the order in which data flows through them. The rules of the house, held by
@@ -19,11 +19,16 @@
 //! 5. Async ends at `store`: scans, diffs and writes run on threads of their own.
 //! 6. Every query takes a [`query::Scope`] and puts it into its SQL.
 
+#[cfg(test)]
+mod laws;
+
 pub mod model;
 
 pub mod json;
 pub mod mistake;
 pub mod object;
+
+pub mod documents;
 
 pub mod access;
 pub mod declaration;
@@ -31,9 +36,12 @@ pub mod delta;
 pub mod digest;
 pub mod edges;
 pub mod health;
+pub mod images;
 pub mod inventory;
 pub mod kube_event;
 pub mod redact;
+
+pub mod diff;
 
 pub mod ruleset;
 
@@ -43,11 +51,15 @@ pub mod store;
 
 pub mod log;
 
+pub mod backup;
+
 pub mod catalog;
 
 pub mod cluster;
 
 pub mod projection;
+
+pub mod exchange;
 
 pub mod query;
 

@@ -7,7 +7,7 @@ use strandline::cli::{self, Cli};
 
 fn main() -> ExitCode {
     match cli::run(&Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(outcome) => outcome.into(),
         Err(error) => {
             eprintln!("{}", error.lines());
             error.exit.into()

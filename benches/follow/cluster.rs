@@ -8,7 +8,8 @@ use serde_json::Value;
 use strandline::demo::api_server::{ApiServer, Author, builtin_kinds};
 
 use crate::Result;
-use crate::common::{Random, observation};
+use crate::common::Random;
+use crate::common::objects::observation;
 
 /// The argument by which this program becomes the cluster.
 pub(crate) const ARGUMENT: &str = "--as-the-cluster";
@@ -79,8 +80,9 @@ pub(crate) fn run(objects: usize) -> Result<()> {
     let server = runtime.block_on(ApiServer::start("bench", builtin_kinds()))?;
     let mut random = Random(42);
     for object in 0..objects as u64 {
-        let mut whole: Value =
-            serde_json::from_str(&observation(object, object + 1, &mut random).observation.body)?;
+        let mut whole: Value = serde_json::from_str(
+            &observation(object, object + 1, &mut random, |place| place).observation.body,
+        )?;
         // Made by a controller, then reported on by a kubelet, so that managedFields are as long as they use to be.
         let status = whole.as_object_mut().and_then(|members| members.shift_remove("status"));
         server.apply_as(whole.clone(), CONTROLLER);
@@ -99,7 +101,9 @@ pub(crate) fn run(objects: usize) -> Result<()> {
         for _ in 0..count {
             version += 1;
             let object = random.below(objects as u64);
-            let update = serde_json::from_str(&observation(object, version, &mut random).observation.body)?;
+            let update = serde_json::from_str(
+                &observation(object, version, &mut random, |place| place).observation.body,
+            )?;
             let before = server.resource_version();
             changed += usize::from(server.apply_as(update, KUBELET) > before);
         }

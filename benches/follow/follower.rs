@@ -14,7 +14,7 @@ use strandline::config;
 use strandline::digest::Noise;
 use strandline::log::{LogError, LogWriter};
 use strandline::model::{CatalogFact, Source};
-use strandline::projection::{Projector, ProjectorError};
+use strandline::projection::{Projector, ProjectorError, Pruning};
 use strandline::redact::Rules;
 use strandline::ruleset::RuleSet;
 use strandline::store::Watermark;
@@ -110,7 +110,7 @@ fn project(
     let (head, checkpoint, stopping) = (head.clone(), checkpoint.clone(), Arc::clone(stopping));
     std::thread::spawn(move || {
         Projector::open(&directory, RuleSet::default())?
-            .run(&head, &checkpoint, || stopping.load(Ordering::Relaxed))
+            .run(&head, &checkpoint, &Pruning::default(), || stopping.load(Ordering::Relaxed))
     })
 }
 

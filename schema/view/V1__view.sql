@@ -8,6 +8,17 @@ CREATE TABLE checkpoint (
     hash        BLOB NOT NULL             -- of the change at that offset: tells this log from another
 ) STRICT;
 
+-- From where on a kind is known whole, of those that retention lets go of before the rest.
+CREATE TABLE kind_floor (
+    cluster  TEXT NOT NULL,
+    "group"  TEXT NOT NULL,
+    kind     TEXT NOT NULL,
+    floor    INTEGER NOT NULL,            -- an offset
+    floor_at INTEGER NOT NULL,            -- when the change there was observed
+    since    INTEGER NOT NULL,            -- the earliest moment of anything that can be asked for
+    PRIMARY KEY (cluster, "group", kind)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE cluster (
     id   INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
@@ -58,10 +69,13 @@ CREATE TABLE resource (
     uid        TEXT NOT NULL,
     created_at INTEGER,                   -- by the cluster's clock
     labels     TEXT,                      -- as they stand, JSON; NULL once it is gone
-    links      INTEGER                    -- digest of all from which its links are found; NULL once it is gone
+    links      INTEGER,                   -- digest of all from which its links are found; NULL once it is gone
+    images     INTEGER                    -- digest of what its status tells of its images; NULL where it has none
 ) STRICT;
-CREATE INDEX resource_by_uid ON resource (uid);
-CREATE INDEX resource_by_name ON resource (kind_id, namespace, name);
+-- A uid is asked for in a cluster. With both the index serves better than any that begins with the cluster: of two that
+-- seem to serve alike SQLite takes either, and the other one leads through all that the cluster holds.
+CREATE INDEX resource_by_uid ON resource (uid, cluster_id);
+CREATE INDEX resource_by_name ON resource (kind_id, name, namespace);
 CREATE INDEX resource_by_namespace ON resource (cluster_id, namespace);
 
 -- Under which numbers the labels of what is there are found: a digest of kind, namespace, name and value, and for
@@ -100,6 +114,25 @@ CREATE TABLE version (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX version_moves ON version (resource_id, from_offset) WHERE moved = 1;
 
+-- Images that anything ever ran or would have run, as Docker understands their names.
+CREATE TABLE image (
+    id         INTEGER PRIMARY KEY,
+    repository TEXT NOT NULL,             -- with its registry
+    tag        TEXT NOT NULL,             -- empty where a digest alone is named
+    digest     TEXT NOT NULL,             -- empty where it is not known
+    UNIQUE (repository, tag, digest)
+) STRICT;
+
+-- What ran them, or would have them run by a template.
+CREATE TABLE image_use (
+    image_id    INTEGER NOT NULL,
+    resource_id INTEGER NOT NULL,
+    from_offset INTEGER NOT NULL,
+    to_offset   INTEGER NOT NULL,
+    PRIMARY KEY (image_id, resource_id, from_offset)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX image_use_by_resource ON image_use (resource_id, to_offset);
+
 -- Which rules have judged: those of the program, and those that users added.
 CREATE TABLE rule_set (
     id   INTEGER PRIMARY KEY,
@@ -118,17 +151,20 @@ CREATE TABLE far (
 CREATE UNIQUE INDEX far_by_address ON far (kind_id, namespace, name, uid);
 CREATE INDEX far_by_uid ON far (uid) WHERE uid <> '';
 
--- Links as one end declares them.
+-- Links as one end declares them. These rows, those of selected and those of membership stand in stretches of their
+-- owner, the first column: one that has taken so many rows ends, and the next takes over what holds then as rows of
+-- its own. So what holds at a moment stands together, in the last stretch that began by then, however much came and went.
 CREATE TABLE edge (
     declared_by INTEGER NOT NULL,
+    stretch     INTEGER NOT NULL,         -- the offset at which it began
     far_id      INTEGER NOT NULL,
     kind        INTEGER NOT NULL,         -- 0 owns, 1 selects, 2 routes, 3 mounts, 4 scales, 5 references
     outward     INTEGER NOT NULL,         -- 0: the far end is the cause; 1: the far end is the dependent
     from_offset INTEGER NOT NULL,
     to_offset   INTEGER NOT NULL,
-    PRIMARY KEY (declared_by, far_id, kind, outward, from_offset)
+    PRIMARY KEY (declared_by, stretch, far_id, kind, outward, from_offset)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX edge_by_far ON edge (far_id, kind, outward);
+CREATE INDEX edge_by_far ON edge (far_id, to_offset, kind, outward);
 
 -- Links to whatever carries labels that match, as resources declare them at present.
 CREATE TABLE selector (
@@ -154,12 +190,13 @@ CREATE INDEX selector_anchor_by_selector ON selector_anchor (selector_id);
 -- What they selected, over time.
 CREATE TABLE selected (
     declared_by INTEGER NOT NULL,
+    stretch     INTEGER NOT NULL,
     resource_id INTEGER NOT NULL,
     kind        INTEGER NOT NULL,
     outward     INTEGER NOT NULL,
     from_offset INTEGER NOT NULL,
     to_offset   INTEGER NOT NULL,
-    PRIMARY KEY (declared_by, resource_id, kind, outward, from_offset)
+    PRIMARY KEY (declared_by, stretch, resource_id, kind, outward, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX selected_by_resource ON selected (resource_id, to_offset);
 
@@ -310,6 +347,7 @@ CREATE INDEX target_by_place ON target (cluster_id, inventory, namespace);
 -- nothing of it changes.
 CREATE TABLE membership (
     environment_id INTEGER NOT NULL,
+    stretch        INTEGER NOT NULL,
     resource_id    INTEGER NOT NULL,
     from_offset    INTEGER NOT NULL,
     to_offset      INTEGER NOT NULL,
@@ -318,7 +356,7 @@ CREATE TABLE membership (
     health         INTEGER NOT NULL,      -- -1 for kinds that have none
     why            TEXT NOT NULL,         -- matches: by the group's parameters; owned: by its owner
     counted        INTEGER NOT NULL,      -- 1: a root whose health is the environment's
-    PRIMARY KEY (environment_id, resource_id, from_offset)
+    PRIMARY KEY (environment_id, stretch, resource_id, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX membership_by_resource ON membership (resource_id, to_offset);
 
@@ -438,8 +476,38 @@ CREATE TABLE kube_event_count (
 
 -- How far each Event object has counted; the objects themselves come and go within the hour.
 CREATE TABLE kube_event_object (
-    cluster_id INTEGER NOT NULL,
-    uid        TEXT NOT NULL,
-    count      INTEGER NOT NULL,
+    cluster_id  INTEGER NOT NULL,
+    uid         TEXT NOT NULL,
+    count       INTEGER NOT NULL,
+    last_offset INTEGER NOT NULL,         -- where it counted so far
     PRIMARY KEY (cluster_id, uid)
+) STRICT, WITHOUT ROWID;
+
+-- What happened to environments, a row each. Hours stand first: what is written at one time stands together, whatever the
+-- environment, and old hours are cut off in one piece.
+CREATE TABLE happening (
+    hour           INTEGER NOT NULL,      -- of observed_at, counted from 1970
+    environment_id INTEGER NOT NULL,
+    "offset"       INTEGER NOT NULL,
+    what           INTEGER NOT NULL,      -- 0 changed, 1 created, 2 joined, 3 deleted, 4 parted: a resource
+                                          -- 5 said, 6 warned: a Kubernetes Event; 7 deployed, 8 progressed: a deployment
+    subject        INTEGER NOT NULL,      -- the resource, the kube_event or the deployment
+    observed_at    INTEGER NOT NULL,
+    PRIMARY KEY (hour, environment_id, "offset", what, subject)
+) STRICT, WITHOUT ROWID;
+
+-- The same, counted by the hour: a year of it is a few thousand rows beside each other.
+CREATE TABLE happening_count (
+    environment_id INTEGER NOT NULL,
+    hour           INTEGER NOT NULL,
+    changed        INTEGER NOT NULL DEFAULT 0,
+    created        INTEGER NOT NULL DEFAULT 0,
+    joined         INTEGER NOT NULL DEFAULT 0,
+    deleted        INTEGER NOT NULL DEFAULT 0,
+    parted         INTEGER NOT NULL DEFAULT 0,
+    said           INTEGER NOT NULL DEFAULT 0,
+    warned         INTEGER NOT NULL DEFAULT 0,
+    deployed       INTEGER NOT NULL DEFAULT 0,
+    progressed     INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (environment_id, hour)
 ) STRICT, WITHOUT ROWID;

@@ -31,6 +31,7 @@ impl From<CatalogError> for Problem {
             CatalogCode::EnvironmentStopped => Code::EnvironmentStopped,
             CatalogCode::DeploymentEnded => Code::DeploymentEnded,
             CatalogCode::DeclaredElsewhere => Code::DeclaredElsewhere,
+            CatalogCode::ReadOnly => Code::LogReadOnly,
             CatalogCode::Failed => {
                 tracing::error!(cause = error.message, "the log could not be written");
                 let detail =

@@ -14,33 +14,41 @@ mod clusters;
 mod coverage;
 mod credentials;
 mod deployments;
+pub mod diffs;
 pub mod document;
 mod environments;
 mod events;
+mod fields;
 mod graphql;
 pub mod guard;
 mod host;
+pub mod images;
 mod metrics;
+mod onset;
 mod origin;
 mod overview;
 pub mod params;
 mod probes;
 pub mod problem;
 mod projects;
+mod rebuild;
 pub mod request;
 mod resources;
 pub mod respond;
 pub mod router;
 pub mod routes;
+mod search;
 pub mod selection;
 pub mod server;
 #[cfg(test)]
 pub(crate) mod tests;
+mod timeline;
 
 use std::sync::Arc;
 
 use crate::catalog::CatalogWriter;
 use crate::clock::Clock;
+use crate::diff::PathRule;
 use crate::model::SavedView;
 use crate::query::Queries;
 use auth::Gate;
@@ -51,6 +59,7 @@ pub use auth::{Access, Caller};
 pub use host::Hosts;
 pub use metrics::Metrics;
 pub use probes::{Check, Readiness};
+pub use rebuild::{RebuildReport, RebuildState, Rebuilding};
 pub use routes::routes;
 pub use server::{ServerOptions, serve};
 
@@ -63,8 +72,12 @@ pub struct ApiState {
     pub readiness: Arc<dyn Readiness>,
     /// Tells the service's numbers.
     pub metrics: Arc<dyn Metrics>,
+    /// Builds the view anew.
+    pub rebuilding: Arc<dyn Rebuilding>,
     /// The overviews that the configuration gives names.
     pub views: Arc<[SavedView]>,
+    /// What differences do not tell, by the configuration.
+    pub ignored: Arc<[PathRule]>,
     /// Tells pages how long ago something was.
     pub clock: Arc<dyn Clock>,
     /// Tells who asks.

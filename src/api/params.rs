@@ -1,10 +1,11 @@
 //! Query parameters: decoded once, known to the route, and read with an answer that says what would be valid.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use super::problem::{ParameterError, Problem};
 use super::request::{decode, encode};
-use crate::model::{At, LabelSelector, SelectorError};
+use crate::model::{At, LabelSelector, SelectorError, parse_duration};
 use crate::query::{HealthFilter, HealthHistory, PageRequest};
 
 /// A parameter of a route.
@@ -68,6 +69,32 @@ pub const DEPTH: Parameter = Parameter::one("depth");
 pub const COLLAPSE: Parameter = Parameter::one("collapse");
 /// Where a span of time begins.
 pub const SINCE: Parameter = Parameter::one("since");
+/// Which health's beginning to look for.
+pub const HEALTH_ONE: Parameter = Parameter::one("health");
+/// How long before it changes are looked at.
+pub const WINDOW: Parameter = Parameter::one("window");
+/// Equal parts of a span of time.
+pub const BUCKETS: Parameter = Parameter::one("buckets");
+/// Only these lanes of a timeline.
+pub const LANE: Parameter = Parameter::many("lane");
+/// Whether also what is below a resource is told of.
+pub const BELOW: Parameter = Parameter::one("below");
+/// The earlier of two moments, or where a span of time begins.
+pub const FROM: Parameter = Parameter::one("from");
+/// The later of two moments, or where a span of time ends.
+pub const TO: Parameter = Parameter::one("to");
+/// Which classes of differences are told besides the spec.
+pub const INCLUDE: Parameter = Parameter::many("include");
+/// Paths that are of no interest; their commas belong to one value.
+pub const IGNORE: Parameter = Parameter::many("ignore");
+/// The form of an answer.
+pub const FORMAT: Parameter = Parameter::one("format");
+/// The environment to compare with.
+pub const WITH: Parameter = Parameter::one("with");
+/// Parts of names that stand for each other, as `here:there`.
+pub const MAP: Parameter = Parameter::many("map");
+/// Whether what controllers made is told one by one.
+pub const CHILDREN: Parameter = Parameter::one("children");
 /// Only these types of Events.
 pub const TYPE: Parameter = Parameter::many("type");
 /// Only these reasons.
@@ -94,6 +121,12 @@ pub const TAG: Parameter = Parameter::one("tag");
 pub const PROTECTED: Parameter = Parameter::one("protected");
 /// The namespace that a job asks for.
 pub const NAMESPACE: Parameter = Parameter::one("namespace");
+/// Only these images.
+pub const IMAGE: Parameter = Parameter::many("image");
+/// Fields of an object; commas belong to one value.
+pub const FIELD: Parameter = Parameter::many("field");
+/// Whether what is gone is found.
+pub const GONE: Parameter = Parameter::one("gone");
 /// Variables of a job, each as NAME=value.
 pub const VAR: Parameter = Parameter::many("var");
 /// Whether a probe lists its checks; its value does not matter.
@@ -204,15 +237,21 @@ impl Reader<'_> {
         self.moment(AT).unwrap_or(At::Now)
     }
 
-    fn moment(&mut self, parameter: Parameter) -> Option<At> {
+    /// A moment, where one is given.
+    pub fn moment(&mut self, parameter: Parameter) -> Option<At> {
         // A `+` before a zone's offset reads as a blank in a query; no moment holds a blank of its own.
         let parsed = self.query.one(parameter)?.replace(' ', "+").parse();
         parsed.map_err(|detail| self.refuse(parameter, detail)).ok()
     }
 
+    /// Where a span of time begins, where that is said.
+    pub fn since(&mut self) -> Option<At> {
+        self.moment(SINCE)
+    }
+
     /// Over which span health is told.
     pub fn health(&mut self) -> HealthFilter {
-        let since = self.moment(SINCE);
+        let since = self.since();
         let limit = self.number(LIMIT, 1, HealthHistory::LIMIT).unwrap_or(HealthHistory::DEFAULT);
         HealthFilter { since, limit }
     }
@@ -226,6 +265,20 @@ impl Reader<'_> {
     pub fn word<T: FromStr<Err = String>>(&mut self, parameter: Parameter) -> Option<T> {
         let parsed = self.query.one(parameter)?.parse();
         parsed.map_err(|detail| self.refuse(parameter, detail)).ok()
+    }
+
+    /// The value of a parameter as a duration, such as `15m`.
+    pub fn duration(&mut self, parameter: Parameter, most: Duration) -> Option<Duration> {
+        let text = self.query.one(parameter)?;
+        let parsed = parse_duration(text).filter(|duration| *duration <= most);
+        if parsed.is_none() {
+            let most = crate::present::lasted(most);
+            self.refuse(
+                parameter,
+                format!("`{text}` is not a duration such as 15m or 1h30m of at most {most}"),
+            );
+        }
+        parsed
     }
 
     /// The value of a parameter as a whole number.

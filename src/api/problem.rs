@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::request::Context;
 use super::respond::Response;
-use crate::model::ResourceKey;
-use crate::query::QueryError;
+use crate::model::{Offset, ResourceKey, Timestamp};
+use crate::query::{Gone, QueryError};
 
 /// Seconds after which it is worth asking again while the view is being built.
 const RETRY_AFTER_SECONDS: u16 = 5;
@@ -40,6 +40,8 @@ pub enum Code {
     WritingNeedsToken,
     /// There is no such thing, or the caller may not see it.
     NotFound,
+    /// It is not known when that health began.
+    OnsetUnknown,
     /// An agent that serves the environment does not let the caller in.
     AgentAccessDenied,
     /// The method is not one of this address.
@@ -58,6 +60,8 @@ pub enum Code {
     DeclaredElsewhere,
     /// Several resources share the uid.
     AmbiguousUid,
+    /// Retention has let go of the moment.
+    Compacted,
     /// The body is too large.
     BodyTooLarge,
     /// The address is too long.
@@ -70,13 +74,17 @@ pub enum Code {
     Internal,
     /// Reading the storage failed.
     Storage,
+    /// A question read for as long as one may.
+    QuestionTooLong,
     /// The view is being built.
     ViewBuilding,
+    /// The log is damaged, so that nothing can be written.
+    LogReadOnly,
 }
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 26] = [
+    pub const ALL: [Code; 30] = [
         Code::InvalidParameter,
         Code::MalformedRequest,
         Code::InvalidBody,
@@ -87,6 +95,7 @@ impl Code {
         Code::CrossSite,
         Code::WritingNeedsToken,
         Code::NotFound,
+        Code::OnsetUnknown,
         Code::AgentAccessDenied,
         Code::MethodNotAllowed,
         Code::BodyTimeout,
@@ -96,13 +105,16 @@ impl Code {
         Code::DeploymentEnded,
         Code::DeclaredElsewhere,
         Code::AmbiguousUid,
+        Code::Compacted,
         Code::BodyTooLarge,
         Code::UriTooLong,
         Code::UnsupportedMediaType,
         Code::MisdirectedRequest,
         Code::Internal,
         Code::Storage,
+        Code::QuestionTooLong,
         Code::ViewBuilding,
+        Code::LogReadOnly,
     ];
 
     /// The stable word.
@@ -138,6 +150,7 @@ impl Code {
                 ("writing_needs_token", StatusCode::FORBIDDEN, "Writing needs a token")
             }
             Code::NotFound => ("not_found", StatusCode::NOT_FOUND, "Not found"),
+            Code::OnsetUnknown => ("onset_unknown", StatusCode::NOT_FOUND, "It is not known when it began"),
             Code::AgentAccessDenied => {
                 ("agent_access_denied", StatusCode::FORBIDDEN, "An agent does not let the caller in")
             }
@@ -157,6 +170,7 @@ impl Code {
             Code::DeploymentEnded => ("deployment_ended", StatusCode::CONFLICT, "The deployment has ended"),
             Code::DeclaredElsewhere => ("declared_elsewhere", StatusCode::CONFLICT, "Declared elsewhere"),
             Code::AmbiguousUid => ("ambiguous_uid", StatusCode::CONFLICT, "Several resources share the uid"),
+            Code::Compacted => ("compacted", StatusCode::GONE, "The moment was let go by retention"),
             Code::BodyTooLarge => ("body_too_large", StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"),
             Code::UnsupportedMediaType => {
                 ("unsupported_media_type", StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body is not JSON")
@@ -167,8 +181,14 @@ impl Code {
             }
             Code::Internal => ("internal", StatusCode::INTERNAL_SERVER_ERROR, "Internal error"),
             Code::Storage => ("storage", StatusCode::INTERNAL_SERVER_ERROR, "Reading failed"),
+            Code::QuestionTooLong => {
+                ("question_too_long", StatusCode::SERVICE_UNAVAILABLE, "The question takes too long")
+            }
             Code::ViewBuilding => {
                 ("view_building", StatusCode::SERVICE_UNAVAILABLE, "The view is being built")
+            }
+            Code::LogReadOnly => {
+                ("log_read_only", StatusCode::SERVICE_UNAVAILABLE, "The log is damaged and takes nothing")
             }
         }
     }
@@ -207,10 +227,24 @@ pub struct Problem {
     pub errors: Vec<ParameterError>,
     /// For an ambiguous uid, the resources to choose from.
     pub candidates: Vec<ResourceKey>,
+    /// For a moment that was let go, the earliest that can still be asked for.
+    pub earliest: Option<Box<Earliest>>,
     /// Where the body is wrong.
     pub place: Option<Box<Place>>,
+    /// For what is gone, when it went.
+    pub gone: Option<Box<Gone>>,
     /// Methods that would be allowed.
     allow: Option<Box<str>>,
+}
+
+/// The earliest moment that can be asked for.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Earliest {
+    /// Its offset.
+    pub offset: Offset,
+    /// When the change there was observed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<Timestamp>,
 }
 
 /// The body of a problem.
@@ -229,14 +263,27 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     candidates: &'a [ResourceKey],
     #[serde(skip_serializing_if = "Option::is_none")]
+    earliest: Option<&'a Earliest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<&'a Place>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gone: Option<&'a Gone>,
 }
 
 impl Problem {
     /// A problem of this kind.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let (errors, candidates) = (Vec::new(), Vec::new());
-        Problem { code, detail: detail.into(), errors, candidates, place: None, allow: None }
+        Problem {
+            code,
+            detail: detail.into(),
+            errors,
+            candidates,
+            earliest: None,
+            place: None,
+            gone: None,
+            allow: None,
+        }
     }
 
     /// With the place at which the body is wrong.
@@ -301,7 +348,9 @@ impl Problem {
             trace_id: context.trace.as_str(),
             errors: &self.errors,
             candidates: &self.candidates,
+            earliest: self.earliest.as_deref(),
             place: self.place.as_deref(),
+            gone: self.gone.as_deref(),
         };
         // Serialising strings cannot fail; should it ever, an empty object still is valid JSON.
         let body = serde_json::to_vec(&document).unwrap_or_else(|_| b"{}".to_vec());
@@ -319,16 +368,26 @@ impl From<QueryError> for Problem {
     fn from(error: QueryError) -> Self {
         let detail = error.to_string();
         match error {
-            QueryError::NotFound { .. } => Problem::new(Code::NotFound, detail),
+            QueryError::NotFound { gone, .. } => {
+                Problem { gone: gone.map(Box::new), ..Problem::new(Code::NotFound, detail) }
+            }
             QueryError::Ambiguous { keys, .. } => {
                 Problem { candidates: keys, ..Problem::new(Code::AmbiguousUid, detail) }
             }
             QueryError::FutureOffset { .. } | QueryError::FutureTime { .. } => {
                 Problem::new(Code::FutureMoment, detail)
             }
+            QueryError::Compacted { earliest: offset, time } => {
+                let earliest = Some(Box::new(Earliest { offset, time }));
+                Problem { earliest, ..Problem::new(Code::Compacted, detail) }
+            }
+            QueryError::Backwards { .. } => Problem::new(Code::InvalidParameter, detail),
+            QueryError::OnsetUnknown { .. } => Problem::new(Code::OnsetUnknown, detail),
             QueryError::AgentDenied { .. } => Problem::new(Code::AgentAccessDenied, detail),
+            QueryError::CostlyField { .. } => Problem::new(Code::InvalidParameter, detail),
             QueryError::BadToken(_) => Problem::new(Code::BadPageToken, detail),
             QueryError::Building { .. } | QueryError::Damaged(_) => Problem::new(Code::ViewBuilding, detail),
+            QueryError::TooLong => Problem::new(Code::QuestionTooLong, detail),
             QueryError::Storage(cause) => {
                 tracing::error!(%cause, "reading the storage failed");
                 Problem::new(
@@ -343,7 +402,7 @@ impl From<QueryError> for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{EnvironmentId, Kind, Offset, Timestamp, Uid};
+    use crate::model::{EnvironmentId, Health, Kind, Uid};
 
     #[test]
     fn every_failure_of_a_query_has_its_code() {
@@ -354,16 +413,21 @@ mod tests {
             name: "web".into(),
         };
         let (now, offset) = (Timestamp::default(), Offset::ZERO);
-        let not_found = QueryError::NotFound { what: "environment", id: "x".into() };
+        let not_found = QueryError::NotFound { what: "environment", id: "x".into(), gone: None };
         let ambiguous = QueryError::Ambiguous { uid: Uid::new("u"), keys: vec![key.clone(), key] };
         let cases = [
             (not_found, "not_found", 404),
             (ambiguous, "ambiguous_uid", 409),
             (QueryError::AgentDenied { environment: EnvironmentId::new("x") }, "agent_access_denied", 403),
+            (QueryError::OnsetUnknown { health: Health::Degraded, why: "x".into() }, "onset_unknown", 404),
             (QueryError::FutureOffset { asked: offset, newest: offset }, "future_moment", 400),
             (QueryError::FutureTime { asked: now, now }, "future_moment", 400),
+            (QueryError::Compacted { earliest: offset, time: Some(now) }, "compacted", 410),
+            (QueryError::CostlyField { field: "$..*".into() }, "invalid_parameter", 400),
+            (QueryError::Backwards { from: offset, to: offset }, "invalid_parameter", 400),
             (QueryError::BadToken("x"), "bad_page_token", 400),
             (QueryError::Building { checkpoint: offset, head: offset }, "view_building", 503),
+            (QueryError::TooLong, "question_too_long", 503),
             (QueryError::Storage("/secret/path: disk I/O error".into()), "storage", 500),
         ];
         for (error, code, status) in cases {
@@ -371,6 +435,7 @@ mod tests {
             assert_eq!((problem.code.as_str(), problem.code.status().as_u16()), (code, status));
             assert!(!problem.detail.contains("secret"), "the cause stays in the log");
             assert_eq!(problem.candidates.len(), if code == "ambiguous_uid" { 2 } else { 0 });
+            assert_eq!(problem.earliest.is_some(), code == "compacted");
             assert_eq!(problem.headers().count(), usize::from(code == "view_building"));
         }
     }

@@ -1,13 +1,13 @@
 //! Answers: bodies with their type, their entity tag, and what caches may do with them.
 
+use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, LINK, VARY};
-use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 
-use super::params::{AT, CONTINUE};
+use super::params::{AT, CONTINUE, Parameter};
 use super::problem::Problem;
 use super::request::{Context, Request};
-use crate::query::Page;
+use crate::query::{Page, PageMetadata};
 
 /// An answer; its body's type is warp's own and has no name outside of it.
 pub type Response = warp::reply::Response;
@@ -50,20 +50,34 @@ pub fn json<T: Serialize>(request: &Request, value: &T) -> Result<Response, Prob
 
 /// A page of a list, with the address of the next one.
 pub fn page<T: Serialize>(request: &Request, page: &Page<T>) -> Result<Response, Problem> {
-    let mut response = json(request, page)?;
-    if let Some(token) = &page.metadata.next {
-        link_next(response.headers_mut(), request, token);
-    }
-    Ok(response)
+    leading_on(request, page, &page.metadata)
 }
 
-/// The token pins the moment, so the next page's address leaves a relative `at` out.
-fn link_next(headers: &mut HeaderMap, request: &Request, token: &str) {
-    let query = request.query.with(&[(AT, None), (CONTINUE, Some(token))]);
-    let link = format!("<{}{query}>; rel=\"next\"", request.context.path);
+/// JSON that holds a page of something, with the address of the next one.
+pub fn leading_on<T: Serialize>(
+    request: &Request,
+    value: &T,
+    metadata: &PageMetadata,
+) -> Result<Response, Problem> {
+    Ok(with_next(json(request, value)?, request, &[AT], metadata.next.as_deref()))
+}
+
+/// The answer with the address of the next page, if there is one. The token pins the moment, so that address leaves out
+/// what named it, which may be relative.
+pub fn with_next(
+    mut response: Response,
+    request: &Request,
+    moments: &[Parameter],
+    next: Option<&str>,
+) -> Response {
+    let Some(token) = next else { return response };
+    let mut changes: Vec<_> = moments.iter().map(|moment| (*moment, None)).collect();
+    changes.push((CONTINUE, Some(token)));
+    let link = format!("<{}{}>; rel=\"next\"", request.context.path, request.query.with(&changes));
     if let Ok(link) = HeaderValue::from_str(&link) {
-        headers.insert(LINK, link);
+        response.headers_mut().insert(LINK, link);
     }
+    response
 }
 
 /// An answer that no cache keeps and that is never "not modified", whatever the caller says to hold.

@@ -2,15 +2,16 @@
 
 use super::ApiState;
 use super::params::{
-    AGENT, AT, BODIES, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT, GROUP, GROUP_BY, HEALTH,
-    KIND, LABELS, LIMIT, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON, REF, REGION,
-    SINCE, STATE, STATUS, TAG, TIER, TYPE, UNDER, VAR, VERBOSE, VIEW,
+    AGENT, AT, BELOW, BODIES, BUCKETS, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT,
+    FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE, INCLUDE, KIND, LABELS,
+    LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON, REF, REGION,
+    SINCE, STATE, STATUS, TAG, TIER, TO, TYPE, UNDER, VAR, VERBOSE, VIEW, WINDOW, WITH,
 };
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
 use super::{
-    agents, catalog, clusters, coverage, deployments, document, environments, events, graphql, metrics,
-    overview, probes, projects, resources,
+    agents, catalog, clusters, coverage, deployments, diffs, document, environments, events, fields, graphql,
+    images, metrics, onset, overview, probes, projects, rebuild, resources, search, timeline,
 };
 use warp::Filter;
 
@@ -27,6 +28,9 @@ pub const ROUTES: &[Route<ApiState>] = &[
         ],
         |state, request| Box::pin(overview::overview(state, request)),
     ),
+    Route::at("/api/v1/rebuild")
+        .get(&[], |state, request| Box::pin(rebuild::report(state, request)))
+        .post(&[], |state, request| Box::pin(rebuild::begin(state, request))),
     Route::at("/api/v1/views").get(&[], |state, request| Box::pin(overview::views(state, request))),
     Route::at("/api/v1/environments/{id}")
         .get(&[AT], |state, request| Box::pin(environments::one(state, request)))
@@ -50,10 +54,20 @@ pub const ROUTES: &[Route<ApiState>] = &[
         .get(&[TYPE, REASON, AT, LIMIT, CONTINUE], |state, request| {
             Box::pin(events::of_environment(state, request))
         }),
+    Route::at("/api/v1/environments/{id}/timeline")
+        .get(&[SINCE, BUCKETS, LANE, ORDER, AT, LIMIT, CONTINUE], |state, request| {
+            Box::pin(timeline::of_environment(state, request))
+        }),
+    Route::at("/api/v1/environments/{id}/onset")
+        .get(&[HEALTH_ONE, WINDOW, AT], |state, request| Box::pin(onset::of_environment(state, request))),
     Route::at("/api/v1/environments/{id}/deployments")
         .get(&[PROJECT, STATUS, AT, LIMIT, CONTINUE], |state, request| {
             Box::pin(deployments::of_environment(state, request))
         }),
+    Route::at("/api/v1/environments/{id}/diff").get(
+        &[FROM, TO, AT, WITH, MAP, CHILDREN, INCLUDE, IGNORE, FORMAT, LIMIT, CONTINUE],
+        |state, request| Box::pin(diffs::of_environment(state, request)),
+    ),
     Route::at("/api/v1/environments/{id}/left-behind")
         .get(&[AT], |state, request| Box::pin(environments::left_behind(state, request))),
     Route::at("/api/v1/groups")
@@ -84,20 +98,41 @@ pub const ROUTES: &[Route<ApiState>] = &[
     Route::at("/api/v1/deployments/{id}")
         .get(&[AT], |state, request| Box::pin(deployments::one(state, request)))
         .put(&[], |state, request| Box::pin(catalog::put_deployment(state, request))),
+    Route::at("/api/v1/resources")
+        .get(&[KIND, NAME, NAMESPACE, CLUSTERS, ENVIRONMENT, GONE, AT, LIMIT, CONTINUE], |state, request| {
+            Box::pin(search::list(state, request))
+        }),
     Route::at("/api/v1/resources/{uid}")
         .get(&[AT, CLUSTER], |state, request| Box::pin(resources::one(state, request))),
     Route::at("/api/v1/resources/{uid}/history")
         .get(&[AT, CLUSTER, BODIES, LIMIT, CONTINUE], |state, request| {
             Box::pin(resources::history(state, request))
         }),
+    Route::at("/api/v1/resources/{uid}/fields")
+        .get(&[FIELD, AT, CLUSTER, LIMIT, CONTINUE], |state, request| Box::pin(fields::list(state, request))),
     Route::at("/api/v1/resources/{uid}/health")
         .get(&[SINCE, LIMIT, AT, CLUSTER], |state, request| Box::pin(resources::health(state, request))),
+    Route::at("/api/v1/resources/{uid}/diff")
+        .get(&[FROM, TO, AT, CLUSTER, INCLUDE, IGNORE, FORMAT], |state, request| {
+            Box::pin(diffs::of_resource(state, request))
+        }),
     Route::at("/api/v1/resources/{uid}/edges")
         .get(&[AT, CLUSTER, LIMIT, CONTINUE], |state, request| Box::pin(resources::edges(state, request))),
     Route::at("/api/v1/resources/{uid}/events")
         .get(&[TYPE, REASON, AT, CLUSTER, LIMIT, CONTINUE], |state, request| {
             Box::pin(events::of_resource(state, request))
         }),
+    Route::at("/api/v1/resources/{uid}/timeline")
+        .get(&[BELOW, SINCE, BUCKETS, LANE, ORDER, AT, CLUSTER, LIMIT, CONTINUE], |state, request| {
+            Box::pin(timeline::of_resource(state, request))
+        }),
+    Route::at("/api/v1/images")
+        .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, LIMIT, CONTINUE], |state, request| {
+            Box::pin(images::list(state, request))
+        }),
+    Route::at("/api/v1/resources/{uid}/onset").get(&[HEALTH_ONE, WINDOW, AT, CLUSTER], |state, request| {
+        Box::pin(onset::of_resource(state, request))
+    }),
     Route::at("/api/v1/clusters")
         .get(&[AT, LIMIT, CONTINUE], |state, request| Box::pin(clusters::list(state, request))),
     Route::at("/api/v1/coverage").get(&[CLUSTERS, KIND, STATE, AT, LIMIT, CONTINUE], |state, request| {

@@ -21,6 +21,8 @@ pub enum CatalogCode {
     DeploymentEnded,
     /// Somebody else declared it, who alone may change it.
     DeclaredElsewhere,
+    /// The log is damaged and takes nothing.
+    ReadOnly,
     /// The log could not be written or read.
     Failed,
 }
@@ -36,6 +38,7 @@ impl CatalogCode {
             CatalogCode::EnvironmentStopped => "environment_stopped",
             CatalogCode::DeploymentEnded => "deployment_ended",
             CatalogCode::DeclaredElsewhere => "declared_elsewhere",
+            CatalogCode::ReadOnly => "log_read_only",
             CatalogCode::Failed => "storage",
         }
     }
@@ -81,6 +84,10 @@ impl CatalogError {
 
 impl From<AppendError> for CatalogError {
     fn from(error: AppendError) -> Self {
-        Self::new(CatalogCode::Failed, error.to_string())
+        let code = match error {
+            AppendError::ReadOnly(_) => CatalogCode::ReadOnly,
+            AppendError::Superseded(_) | AppendError::Closed | AppendError::Failed(_) => CatalogCode::Failed,
+        };
+        Self::new(code, error.to_string())
     }
 }

@@ -14,6 +14,7 @@ mod folder;
 mod given;
 mod input;
 mod projects;
+mod retire;
 mod targets;
 
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use environments::EnvironmentInput;
 pub use error::{CatalogCode, CatalogError};
 pub use folder::FolderReader;
 pub use projects::ProjectInput;
+pub use retire::{Retired, retire_deployments};
 
 use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing, WeakAppender};
 use crate::model::{

@@ -1,22 +1,35 @@
 //! What the command line understands.
 
 mod access;
+mod backup;
+mod diff;
+mod doctor;
+mod exchange;
 mod filter;
 mod objects;
 mod read;
+mod subject;
+mod timeline;
 
 pub use access::{AccessCheckArgs, AccessCommand};
+pub use backup::{BackupArgs, RestoreArgs};
+pub use diff::{DiffArgs, DiffFormat};
+pub use doctor::{DoctorArgs, ReportFormat};
+pub use exchange::{ExportArgs, ImportArgs, ImportForm};
 pub use filter::{EnvironmentsArgs, FilterArgs, OverviewArgs};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use read::{
     ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ListArgs, OutputArgs,
     OutputFormat, ReadCommand, ServerArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
 };
+pub use timeline::{OnsetArgs, TimelineArgs};
+
+pub use subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
 use crate::model::EnvironmentId;
 
@@ -37,32 +50,68 @@ pub enum Command {
     Serve(ServeArgs),
     /// Serve a simulated fleet, to see what this is
     Demo(DemoArgs),
-    /// Build the view anew from the log
+    /// Build the view anew from the log, in a running server while the old one answers, or without one
+    #[command(after_help = "Examples:
+  strandline rebuild --server http://127.0.0.1:7979      the server builds it, and answers from the old one meanwhile
+  strandline rebuild --config strandline.yaml            by the rules of a configuration; no server may be running")]
     Rebuild(RebuildArgs),
+    /// Copy a data directory while a server writes, and verify the copy
+    #[command(after_help = "Examples:
+  strandline backup --data data --to backups/2026-11-22
+  strandline backup --data data --to backups/2026-11-22 -o json | jq .offset")]
+    Backup(BackupArgs),
+    /// Put a backup into a data directory, after verifying it
+    #[command(after_help = "Examples:
+  strandline restore --from backups/2026-11-22 --data data
+  strandline restore --from backups/2026-11-22 --data data --force")]
+    Restore(RestoreArgs),
+    /// Write the log, or a part of it, as packed lines of JSON, while a server writes
+    #[command(after_help = "Examples:
+  strandline export --data data -o log.ndjson.zst
+  strandline export --data data --since 7d --cluster eu-1 -o week.ndjson.zst
+  strandline export --data data --environment shop.web.production | zstd -dc | jq -r .name")]
+    Export(ExportArgs),
+    /// Load an export, dumps of objects, or audit logs of Kubernetes into a data directory
+    #[command(after_help = "Examples:
+  strandline import log.ndjson.zst --data new
+  strandline import dumps/*.yaml --cluster eu-1 --complete --data new       the names tell the times
+  strandline import pods.json --cluster eu-1 --at 2026-11-20T09:00:00Z --data new
+  strandline import audit*.log --cluster eu-1 --data new")]
+    Import(ImportArgs),
     /// List the kinds that are followed, and why others are not
     #[command(after_help = "Examples:
   strandline kinds                                       what is not followed unless included
   strandline kinds --config strandline.yaml -o wide      what each cluster has")]
     Kinds(KindsArgs),
-    /// Check whether a configuration can be carried out, without changing anything
+    /// Check whether a configuration can be carried out, or a data directory is sound, without changing anything
     #[command(after_help = "Examples:
   strandline doctor --config strandline.yaml
+  strandline doctor --data /var/lib/strandline --full
   strandline doctor --config strandline.yaml -o json | jq -r '.missing[].yaml'")]
     Doctor(DoctorArgs),
     /// Tell the health of an environment or a resource over time, or judge objects of a file without a server
     #[command(after_help = "Examples:
   strandline health shop.web.production --since 7d
-  strandline health --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --at 2h -o wide
+  strandline health --resource deploy/web -n shop --at 2h -o wide
   kubectl get pods -o json | strandline health -f -
   strandline health -f objects.yaml -o json
   strandline health -f objects.yaml --scripts argo-cd/resource_customizations")]
     Health(HealthArgs),
     /// List what a resource is linked to, or tell which links objects of a file tell of without a server
     #[command(after_help = "Examples:
-  strandline edges 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --at 2h
+  strandline edges svc/web -n shop --at 2h
   kubectl get deployments,services,ingresses -o json | strandline edges -f -
   strandline edges -f objects.yaml --relations relations.yaml -o json")]
     Edges(EdgesArgs),
+    /// Tell what changed between two moments, or what differs between two environments, noise left out
+    #[command(after_help = "Examples:
+  strandline diff shop.web.production --from 2h
+  strandline diff shop.web.production --from 2026-11-20T09:00Z --to 2026-11-20T12:00Z -o json
+  strandline diff shop.web.staging shop.web.production --map staging:production --ignore spec.replicas
+  strandline diff --resource deploy/web -n shop --from 24h --include status
+  strandline diff --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 -o patch     against the version before
+  strandline diff shop.web.production --from 1h --exit-code                  ends with 1 where anything differs")]
+    Diff(DiffArgs),
     /// Make a token, and print it with its entry for the configuration
     #[command(after_help = "Examples:
   strandline token --name ci-of-shop --project shop/web --write
@@ -88,6 +137,9 @@ pub struct ServeArgs {
     /// Where the log and the view are kept; goes before what the configuration says
     #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
     pub data: Option<PathBuf>,
+    /// Keep the log on a network or FUSE filesystem, though locks may not hold there
+    #[arg(long)]
+    pub allow_network_filesystem: bool,
 }
 
 /// What to simulate.
@@ -108,11 +160,20 @@ pub struct DemoArgs {
 #[derive(Clone, Debug, Args)]
 pub struct RebuildArgs {
     /// Where the log and the view are kept; goes before what the configuration says
-    #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA", required_unless_present = "config")]
+    #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA", required_unless_present_any = ["config", "server"])]
     pub data: Option<PathBuf>,
     /// The configuration whose rules judge; without it the program's own do
     #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG")]
     pub config: Option<PathBuf>,
+    /// Let this server build it, by the rules that it was started with
+    #[arg(long, value_name = "URL")]
+    pub server: Option<String>,
+    /// Token for the server; others on this machine can see it in the list of processes, so rather use --token-file
+    #[arg(long, value_name = "TOKEN", requires = "server", conflicts_with = "token_file")]
+    pub token: Option<TokenText>,
+    /// File that holds the token; without --token and this, STRANDLINE_TOKEN is sent where it is set
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub token_file: Option<PathBuf>,
 }
 
 /// Whose kinds to list.
@@ -127,23 +188,6 @@ pub struct KindsArgs {
     /// How to print.
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-/// What to check.
-#[derive(Clone, Debug, Args)]
-pub struct DoctorArgs {
-    /// The configuration
-    #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG")]
-    pub config: PathBuf,
-    /// The data directory; goes before what the configuration says
-    #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
-    pub data: Option<PathBuf>,
-    /// Of the clusters only this one
-    #[arg(long, value_name = "NAME")]
-    pub cluster: Option<String>,
-    /// Form of the output
-    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
-    pub output: ReportFormat,
 }
 
 /// What the token is to be for.
@@ -174,17 +218,6 @@ fn token_name(text: &str) -> Result<String, String> {
         true => Ok(text.to_owned()),
         false => Err("use letters, digits, `-`, `_` and `.`".to_owned()),
     }
-}
-
-/// Form of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ReportFormat {
-    /// A line for each check, then the YAML of missing permissions.
-    Text,
-    /// One document.
-    Json,
-    /// The same as YAML.
-    Yaml,
 }
 
 #[cfg(test)]

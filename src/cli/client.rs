@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::request::Builder;
 use http::uri::Scheme;
 use http::{HeaderValue, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Empty, Limited};
@@ -113,10 +114,18 @@ impl Client {
         let pairs: Vec<_> = query.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
         let mark = if pairs.is_empty() { "" } else { "?" };
         let address = format!("{}{path}{mark}{}", self.server, pairs.join("&"));
-        let mut request = Request::get(&address)
-            .header(ACCEPT, "application/json")
-            .body(Empty::new())
-            .map_err(|error| CliError::new(what, error))?;
+        self.asked(what, Request::get(&address)).await
+    }
+
+    /// The answer to a request to do something of which nothing more has to be said.
+    pub(super) async fn post(&self, what: &str, path: &str) -> Result<Value, CliError> {
+        let request = Request::post(format!("{}{path}", self.server));
+        self.asked(what, request.header(CONTENT_TYPE, "application/json")).await
+    }
+
+    async fn asked(&self, what: &str, request: Builder) -> Result<Value, CliError> {
+        let request = request.header(ACCEPT, "application/json").body(Empty::new());
+        let mut request = request.map_err(|error| CliError::new(what, error))?;
         request.headers_mut().extend(self.authorization.clone().map(|value| (AUTHORIZATION, value)));
         let answer = tokio::time::timeout(TIMEOUT, self.answer(what, request)).await;
         let (status, body) = answer.map_err(|_| {
@@ -169,6 +178,7 @@ impl Client {
         limit: Option<u64>,
     ) -> Result<Value, CliError> {
         let mut items: Vec<Value> = Vec::new();
+        let mut before = None;
         loop {
             let left = limit.map_or(PAGE, |limit| limit.saturating_sub(items.len() as u64).min(PAGE));
             query.retain(|(name, _)| *name != "limit");
@@ -178,10 +188,12 @@ impl Client {
                 return Err(CliError::new(what, "the answer has no items")
                     .hint(format!("is {} a Strandline server of this version?", self.server)));
             };
-            let empty = more.is_empty();
             items.extend(more);
             let next = page["metadata"]["continue"].as_str().map(str::to_owned);
-            match next.filter(|_| !empty && limit.is_none_or(|limit| (items.len() as u64) < limit)) {
+            // A page may hold nothing and yet lead on; one that leads to itself does not.
+            let goes_on = next != before;
+            before.clone_from(&next);
+            match next.filter(|_| goes_on && limit.is_none_or(|limit| (items.len() as u64) < limit)) {
                 // The token pins the moment; a relative one would by now be another.
                 Some(token) => {
                     query.retain(|(name, _)| *name != "at" && *name != "continue");
@@ -238,6 +250,7 @@ fn refused(what: &str, server: &str, status: StatusCode, body: &[u8]) -> CliErro
     };
     let error = CliError::new(what, why);
     match (problem.code.as_str(), status) {
+        ("question_too_long", _) => error.hint("ask for less: a filter, a smaller page, or a shorter time"),
         ("view_building", _) => error.hint("try again in a few seconds"),
         ("ambiguous_uid", _) => {
             let clusters: Vec<_> = problem.candidates.into_iter().map(|one| one.cluster).collect();

@@ -1,26 +1,29 @@
 //! `strandline doctor`: prints what [`crate::doctor`] found.
 
+use std::path::Path;
+
 use serde_json::to_value;
 
 use super::args::{DoctorArgs, OutputFormat, ReportFormat};
 use super::error::CliError;
 use super::kinds::selected;
 use super::output::{document, write};
+use super::progress::Progress;
 use super::runtime;
 use crate::clock::SystemClock;
 use crate::doctor::{self, Report};
+use crate::log::{AcceptedLoss, Salvaged};
 use crate::present::visible;
+use crate::service::{self, ServiceError};
 
 /// Runs the command; fails when there is any problem, once all of them are printed.
 pub(super) fn run(args: &DoctorArgs) -> Result<(), CliError> {
-    let report = match crate::config::load(&args.config) {
-        Err(error) => doctor::of_mistakes(&error),
-        Ok(config) => {
-            let clusters = selected(&config, args.cluster.as_deref())?;
-            let data = args.data.as_deref().unwrap_or(&config.data);
-            runtime()?.block_on(doctor::check(&config, data, &clusters, &SystemClock))
-        }
-    };
+    if let Some(data) = &args.data
+        && (args.accept_loss || args.salvage.is_some())
+    {
+        return mend(data, args.salvage.as_deref());
+    }
+    let report = report(args)?;
     let format = match args.output {
         ReportFormat::Text => OutputFormat::Table,
         ReportFormat::Json => OutputFormat::Json,
@@ -33,6 +36,66 @@ pub(super) fn run(args: &DoctorArgs) -> Result<(), CliError> {
         1 => Err(CliError::new("checking", "there is 1 problem")),
         problems => Err(CliError::new("checking", format!("there are {problems} problems"))),
     }
+}
+
+fn report(args: &DoctorArgs) -> Result<Report, CliError> {
+    let config = match args.config.as_deref().map(crate::config::load).transpose() {
+        Err(error) => return Ok(doctor::of_mistakes(&error)),
+        Ok(config) => config,
+    };
+    let data = match (&args.data, &config) {
+        (Some(data), _) => data.clone(),
+        (None, Some(config)) => config.data.clone(),
+        (None, None) => return Err(CliError::new("checking", "neither --data nor --config is given")),
+    };
+    let mut report = match &config {
+        Some(config) => {
+            let clusters = selected(config, args.cluster.as_deref())?;
+            runtime()?.block_on(doctor::check(config, &data, &clusters, &SystemClock))
+        }
+        None => doctor::check_data(&data),
+    };
+    if args.full {
+        let mut progress = Progress::new(0);
+        report.checks.extend(doctor::check_fully(&data, &mut |done, all| progress.tell(done, all)));
+        progress.end();
+    }
+    Ok(report)
+}
+
+/// Takes a damaged log as it is, or copies what can be read of it.
+fn mend(data: &Path, target: Option<&Path>) -> Result<(), CliError> {
+    let failure = |what| {
+        move |error: ServiceError| {
+            let hint = error.hint();
+            let error = CliError::new(what, error);
+            match hint {
+                Some(hint) => error.hint(hint),
+                None => error,
+            }
+        }
+    };
+    let Some(target) = target else {
+        let accepted = service::accept_loss(data).map_err(failure("accepting the loss"))?;
+        return write(&match accepted {
+            None => "nothing is lost, and nothing was changed\n".to_owned(),
+            Some(AcceptedLoss { found, recorded, watches, head }) => format!(
+                "changes {} to {recorded} are lost; {watches} watches have a gap for it, and the log goes on after offset {head}\n",
+                found.next(),
+            ),
+        });
+    };
+    let mut progress = Progress::new(0);
+    let salvaged = service::salvage(data, target, &mut |done, all| progress.tell(done, all));
+    progress.end();
+    let Salvaged { copied, findings, head } = salvaged.map_err(failure("salvaging the log"))?;
+    let mut text: String =
+        findings.iter().map(|finding| format!("{}\n", visible(&finding.to_string()))).collect();
+    text.push_str(&format!(
+        "{copied} changes were copied to {}, whose log ends at offset {head}; start with `serve --data {0}`\n",
+        target.display()
+    ));
+    write(&text)
 }
 
 /// A line for each check; below them, after an empty line, the YAML as it may be copied.

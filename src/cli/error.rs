@@ -20,6 +20,21 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// How a command ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did what it was asked.
+    Done = 0,
+    /// Besides, what it compared differs, and it was asked to say so.
+    Different = 1,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        ExitCode::from(outcome as u8)
+    }
+}
+
 /// A failure: `error: what failed: why`, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {why}")]

@@ -1,14 +1,14 @@
 //! The health of an environment or a resource over time.
 
+use super::address::{Whose, whose_route};
 use super::args::{HealthArgs, OutputFormat};
 use super::client::Client;
-use super::error::{CliError, Exit};
+use super::error::CliError;
 use super::line::{Style, moment};
 use super::output::{Paint, document, write};
 use super::read::{Add, parameters, reference, typed};
 use super::runtime;
 use super::table::{Cell, Table};
-use crate::api::request::encode;
 use crate::present::{clock_time, lasted, shares, sign, visible, worsened};
 use crate::query::{Answer, HealthHistory, HealthInterval};
 
@@ -18,17 +18,11 @@ pub(super) fn run(args: &HealthArgs) -> Result<(), CliError> {
 }
 
 async fn told(args: &HealthArgs) -> Result<(), CliError> {
-    let (subject, path) = match (&args.resource, &args.environment) {
-        (Some(uid), _) => (uid.as_str(), format!("/api/v1/resources/{}/health", encode(uid.as_str()))),
-        (None, Some(id)) => (id.as_str(), format!("/api/v1/environments/{}/health", encode(id.as_str()))),
-        (None, None) => {
-            return Err(CliError::new("reading health", "neither an environment nor a resource is named")
-                .exit(Exit::Usage));
-        }
-    };
+    let whose = (args.resource.as_ref(), args.environment.as_ref());
+    let Whose { subject, path, cluster } = whose_route(whose, &args.place, &args.server, "health").await?;
     let what = format!("reading the health of {subject}");
     let query = parameters(&args.server)
-        .add("cluster", args.cluster.as_slice())
+        .add("cluster", cluster.as_slice())
         .add("since", args.since.as_slice())
         .add("limit", args.limit.as_slice());
     let value = Client::of(&args.server)?.get(&what, &path, &query).await?;
@@ -46,7 +40,7 @@ async fn told(args: &HealthArgs) -> Result<(), CliError> {
         wide: args.output.output == OutputFormat::Wide,
     };
     let form = Form { style, reasons: args.resource.is_some(), headers: !args.output.no_headers };
-    write(&printed(subject, &answer, form))?;
+    write(&printed(&subject, &answer, form))?;
     // Scripts that read the table must not take this for a row of it.
     if answer.value.truncated {
         eprintln!("… there are earlier intervals; --limit tells more of them");

@@ -108,7 +108,8 @@ pub(super) fn moment(snapshot: &Snapshot) -> String {
     };
     // An empty answer for such a moment does not mean that there was nothing.
     let unrecorded = if snapshot.offset.get() == 0 { ", before anything was recorded" } else { "" };
-    format!("offset {}{}{lag}{unrecorded}", snapshot.offset, time.unwrap_or_default())
+    let stale = if snapshot.not_recording { ", nothing is being recorded" } else { "" };
+    format!("offset {}{}{lag}{unrecorded}{stale}", snapshot.offset, time.unwrap_or_default())
 }
 
 /// What was not watched, a line for each cluster.

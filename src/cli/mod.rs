@@ -4,24 +4,32 @@
 //! understood here; [`crate::service`] runs them. `kinds` and `doctor` ask the clusters themselves.
 
 mod access;
+mod address;
 mod args;
+mod backup;
 mod catalog;
 mod client;
 mod coverage;
+mod diff;
 mod doctor;
-mod documents;
 mod edges;
 mod error;
+mod exchange;
 mod health;
 mod health_history;
+mod images;
 mod kinds;
 mod line;
 mod objects;
+mod onset;
 mod output;
 mod overview;
+mod progress;
 mod read;
+mod rebuild;
 mod serve;
 mod table;
+mod timeline;
 mod token;
 mod tree;
 mod views;
@@ -30,12 +38,14 @@ mod why;
 use tokio::runtime::{Builder, Runtime};
 
 pub use args::{
-    AccessCheckArgs, AccessCommand, Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DoctorArgs, EdgesArgs,
-    EnvironmentsArgs, EventsArgs, FilterArgs, GetCommand, HealthArgs, HistoryArgs, KindsArgs, LeftBehindArgs,
-    LineFormat, ListArgs, ObjectsArgs, OutputArgs, OutputFormat, OverviewArgs, ReadCommand, RebuildArgs,
-    ReportFormat, ServeArgs, ServerArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
+    AccessCheckArgs, AccessCommand, BackupArgs, Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DiffArgs,
+    DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs, FilterArgs, FindArgs,
+    GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs, LeftBehindArgs,
+    LineFormat, ListArgs, ObjectsArgs, OnsetArgs, OutputArgs, OutputFormat, OverviewArgs, PlaceArgs,
+    ReadCommand, RebuildArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject, TimelineArgs,
+    TokenArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
 };
-pub use error::{CliError, Exit};
+pub use error::{CliError, Exit, Outcome};
 
 /// What a command that asks others runs on: it mostly waits, so one thread is enough.
 fn runtime() -> Result<Runtime, CliError> {
@@ -47,11 +57,16 @@ fn runtime() -> Result<Runtime, CliError> {
 ///
 /// # Errors
 /// With what failed, why, and what to do about it.
-pub fn run(cli: &Cli) -> Result<(), CliError> {
-    match &cli.command {
+pub fn run(cli: &Cli) -> Result<Outcome, CliError> {
+    let done = match &cli.command {
+        Command::Diff(args) => return diff::run(args),
         Command::Serve(args) => serve::serve(args),
         Command::Demo(args) => serve::demo(args),
-        Command::Rebuild(args) => serve::rebuild(args),
+        Command::Rebuild(args) => rebuild::run(args),
+        Command::Backup(args) => backup::backup(args),
+        Command::Restore(args) => backup::restore(args),
+        Command::Export(args) => exchange::export(args),
+        Command::Import(args) => exchange::import(args),
         Command::Kinds(args) => kinds::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Health(args) => health::health(args),
@@ -59,5 +74,6 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Token(args) => token::run(args),
         Command::Access(AccessCommand::Check(args)) => access::check(args),
         Command::Read(command) => read::run(command),
-    }
+    };
+    done.map(|()| Outcome::Done)
 }

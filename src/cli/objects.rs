@@ -5,10 +5,10 @@ use std::io::Read;
 use std::path::Path;
 
 use super::args::{LineFormat, ObjectsArgs};
-use super::documents::{self, Unreadable};
 use super::error::CliError;
 use super::output::{Paint, write};
 use super::table::Table;
+use crate::documents::{self, Unreadable};
 use crate::object::Object;
 
 /// How something that was found in an object is printed.

@@ -45,6 +45,16 @@ impl Paint {
         self.code(DIM, text)
     }
 
+    /// Text of what is no more.
+    pub(super) fn removed(self, text: &str) -> String {
+        self.code("31", text)
+    }
+
+    /// Text of what is new.
+    pub(super) fn added(self, text: &str) -> String {
+        self.code("32", text)
+    }
+
     /// Text in the colour of a health.
     pub(super) fn health(self, health: Option<Health>, text: &str) -> String {
         let code = match health {

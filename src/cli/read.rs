@@ -3,23 +3,24 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::address::{self, Address};
 use super::args::{
     EdgesArgs, EnvironmentsArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,
-    ReadCommand, ServerArgs, TreeArgs, VersionArgs,
+    PlaceArgs, ReadCommand, ServerArgs, Subject, TreeArgs, VersionArgs,
 };
 use super::client::{Client, Parameters};
 use super::error::{CliError, Exit};
 use super::line::Style;
 use super::output::{Paint, document, write};
 use super::views::{Listed, table};
-use super::{catalog, coverage, line, overview, runtime, tree, why};
+use super::{catalog, coverage, images, line, onset, overview, runtime, timeline, tree, why};
 use crate::api::request::encode;
 use crate::clock::{Clock, SystemClock};
-use crate::model::{Timestamp, Uid};
+use crate::model::Timestamp;
 use crate::present::{moment, visible};
 use crate::query::{
     Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Page, Project,
-    ProjectGroup, Resource, ResourceEdge, Snapshot, Version,
+    ProjectGroup, Resource, ResourceDetail, ResourceEdge, Snapshot, Version,
 };
 
 /// Runs a command that reads.
@@ -27,9 +28,14 @@ pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
     runtime()?.block_on(async {
         match command {
             ReadCommand::Get(what) => get(what).await,
+            ReadCommand::Find(args) => address::list(args).await,
+            ReadCommand::Images(args) => images::list(args).await,
             ReadCommand::Overview(args) => overview::overview(args).await,
             ReadCommand::Tree(args) => draw(args).await,
             ReadCommand::Why(args) => why::why(args).await,
+            ReadCommand::Onset(args) => onset::onset(args).await,
+            ReadCommand::Timeline(args) => timeline::timeline(args).await,
+            ReadCommand::History(args) if !args.field.is_empty() => images::fields(args).await,
             ReadCommand::History(args) => history(args).await,
             ReadCommand::Events(args) => events(args).await,
             ReadCommand::Coverage(args) => coverage::list(args).await,
@@ -74,7 +80,20 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
         GetCommand::Clusters { list } => {
             print_list::<Cluster>("clusters", "/api/v1/clusters", parameters(&list.server), list).await
         }
-        GetCommand::Resources { environment, kind, health, owner, order, list } => {
+        GetCommand::Resources { resource: Some(resource), place, list, .. } => {
+            one(resource, place, list).await
+        }
+        GetCommand::Resources { resource: None, place, kind, health, owner, order, list } => {
+            let what = "reading resources";
+            if place.cluster.is_some() || place.namespace.is_some() {
+                let why = "--cluster and --namespace say where one resource is";
+                return Err(CliError::new(what, why)
+                    .hint("`strandline find` lists resources of a cluster or namespace")
+                    .exit(Exit::Usage));
+            }
+            let environment = place.within.as_ref();
+            let environment =
+                environment.ok_or_else(|| CliError::new(what, "no environment").exit(Exit::Usage))?;
             let path = format!("/api/v1/environments/{}/resources", encode(environment.as_str()));
             let query = parameters(&list.server)
                 .add("kind", kind)
@@ -87,26 +106,25 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
 }
 
 async fn history(args: &HistoryArgs) -> Result<(), CliError> {
-    let path = format!("/api/v1/resources/{}/history", encode(args.uid.as_str()));
+    let (path, cluster) = below(&args.resource, &args.place, &args.list.server, "history").await?;
     let documents = matches!(args.list.output.output, OutputFormat::Json | OutputFormat::Yaml);
     let bodies = (args.bodies && documents).then_some("true");
-    let query = parameters(&args.list.server)
-        .add("cluster", args.cluster.as_slice())
-        .add("bodies", bodies.as_slice());
+    let query =
+        parameters(&args.list.server).add("cluster", cluster.as_slice()).add("bodies", bodies.as_slice());
     print_list::<Version>("versions", &path, query, &args.list).await
 }
 
 async fn events(args: &EventsArgs) -> Result<(), CliError> {
-    let path = match (&args.resource, &args.environment) {
-        (Some(uid), _) => format!("/api/v1/resources/{}/events", encode(uid.as_str())),
-        (None, Some(id)) => format!("/api/v1/environments/{}/events", encode(id.as_str())),
+    let (path, cluster) = match (&args.resource, &args.environment) {
+        (Some(subject), _) => below(subject, &args.place, &args.list.server, "events").await?,
+        (None, Some(id)) => (format!("/api/v1/environments/{}/events", encode(id.as_str())), None),
         (None, None) => {
             return Err(CliError::new("reading events", "neither an environment nor a resource is named")
                 .exit(Exit::Usage));
         }
     };
     let query = parameters(&args.list.server)
-        .add("cluster", args.cluster.as_slice())
+        .add("cluster", cluster.as_slice())
         .add("type", &args.r#type)
         .add("reason", &args.reason);
     print_list::<FoldedEvent>("events", &path, query, &args.list).await
@@ -114,16 +132,49 @@ async fn events(args: &EventsArgs) -> Result<(), CliError> {
 
 /// Lists what a resource is linked to.
 pub(super) fn edges(args: &EdgesArgs) -> Result<(), CliError> {
-    let uid = args.resource.as_ref().map_or("", Uid::as_str);
-    let path = format!("/api/v1/resources/{}/edges", encode(uid));
-    let query = parameters(&args.list.server).add("cluster", args.cluster.as_slice());
-    runtime()?.block_on(print_list::<ResourceEdge>("edges", &path, query, &args.list))
+    runtime()?.block_on(async {
+        let Some(subject) = &args.resource else {
+            return Err(CliError::new("reading edges", "no resource is named").exit(Exit::Usage));
+        };
+        let (path, cluster) = below(subject, &args.place, &args.list.server, "edges").await?;
+        let query = parameters(&args.list.server).add("cluster", cluster.as_slice());
+        print_list::<ResourceEdge>("edges", &path, query, &args.list).await
+    })
+}
+
+/// The address of what stands below a resource, and the cluster to ask it with.
+pub(super) async fn below(
+    subject: &Subject,
+    place: &PlaceArgs,
+    server: &ServerArgs,
+    what: &str,
+) -> Result<(String, Option<String>), CliError> {
+    let Address { uid, cluster } = address::find(&Client::of(server)?, server, subject, place).await?;
+    let slash = if what.is_empty() { "" } else { "/" };
+    Ok((format!("/api/v1/resources/{}{slash}{what}", encode(uid.as_str())), cluster))
+}
+
+/// One resource with its object.
+async fn one(subject: &Subject, place: &PlaceArgs, list: &ListArgs) -> Result<(), CliError> {
+    let (path, cluster) = below(subject, place, &list.server, "").await?;
+    let query = parameters(&list.server).add("cluster", cluster.as_slice());
+    print_at::<ResourceDetail>(&format!("reading resource {subject}"), &path, &query, list).await
 }
 
 async fn draw(args: &TreeArgs) -> Result<(), CliError> {
     let what = format!("reading environment {}", args.environment);
     let path = format!("/api/v1/environments/{}/graph", encode(args.environment.as_str()));
-    let value = Client::of(&args.server)?.get(&what, &path, &drawn(args)).await?;
+    let client = Client::of(&args.server)?;
+    let under = match &args.under {
+        Some(subject) => {
+            let within = matches!(subject, Subject::Named { .. }).then(|| args.environment.clone());
+            let (cluster, namespace) = (args.cluster.clone(), args.namespace.clone());
+            let place = PlaceArgs { cluster, namespace, within };
+            Some(address::find(&client, &args.server, subject, &place).await?)
+        }
+        None => None,
+    };
+    let value = client.get(&what, &path, &drawn(args, under)).await?;
     if let Some(text) = document(args.output.output, &value) {
         return write(&text?);
     }
@@ -141,11 +192,12 @@ async fn draw(args: &TreeArgs) -> Result<(), CliError> {
 }
 
 /// What of an environment's graph is asked for.
-fn drawn(args: &TreeArgs) -> Parameters {
+fn drawn(args: &TreeArgs, under: Option<Address>) -> Parameters {
+    let (under, cluster) = under.map(|address| (address.uid, address.cluster)).unzip();
     let all = args.all.then_some((Collapse::None, Graph::LIMIT as u64));
     parameters(&args.server)
-        .add("under", args.under.as_slice())
-        .add("cluster", args.cluster.as_slice())
+        .add("under", under.as_slice())
+        .add("cluster", cluster.flatten().as_slice())
         .add("depth", args.depth.as_slice())
         .add("collapse", all.map(|all| all.0).or(args.collapse).as_slice())
         .add("limit", all.map(|all| all.1).or(args.limit).as_slice())
@@ -168,11 +220,20 @@ async fn print_one<T: Listed + DeserializeOwned>(
 ) -> Result<(), CliError> {
     let what = format!("reading {noun} {id}");
     let path = format!("/api/v1/{nouns}/{}", encode(id));
-    let value = Client::of(&list.server)?.get(&what, &path, &parameters(&list.server)).await?;
+    print_at::<T>(&what, &path, &parameters(&list.server), list).await
+}
+
+async fn print_at<T: Listed + DeserializeOwned>(
+    what: &str,
+    path: &str,
+    query: &Parameters,
+    list: &ListArgs,
+) -> Result<(), CliError> {
+    let value = Client::of(&list.server)?.get(what, path, query).await?;
     if let Some(text) = document(list.output.output, &value) {
         return write(&text?);
     }
-    let answer: Answer<T> = typed(&what, value)?;
+    let answer: Answer<T> = typed(what, value)?;
     let now = reference(&list.server, &answer.metadata);
     let gaps = line::gaps(&answer.metadata.coverage.gaps, now);
     let odd = answer.value.warnings();
@@ -184,7 +245,7 @@ async fn print_one<T: Listed + DeserializeOwned>(
 }
 
 /// Asks for a list and prints it.
-async fn print_list<T: Listed + DeserializeOwned>(
+pub(super) async fn print_list<T: Listed + DeserializeOwned>(
     nouns: &str,
     path: &str,
     query: Parameters,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tracing_subscriber::EnvFilter;
 
-use super::{CliError, DemoArgs, Exit, RebuildArgs, ServeArgs};
+use super::{CliError, DemoArgs, Exit, ServeArgs};
 use crate::config::Config;
 use crate::service::{self, DemoOptions, ServiceError};
 
@@ -13,6 +13,10 @@ use crate::service::{self, DemoOptions, ServiceError};
 pub(super) fn serve(args: &ServeArgs) -> Result<(), CliError> {
     log_to_stderr("info");
     let config = load(&args.config)?;
+    if !args.allow_network_filesystem {
+        let data = args.data.as_deref().unwrap_or(&config.data);
+        service::check_filesystem(data).map_err(failure("serving"))?;
+    }
     service::serve(&config, args.listen, args.data.as_deref()).map_err(failure("serving"))
 }
 
@@ -23,29 +27,13 @@ pub(super) fn demo(args: &DemoArgs) -> Result<(), CliError> {
     service::demo(&options).map_err(failure("serving the demo"))
 }
 
-/// `strandline rebuild`.
-pub(super) fn rebuild(args: &RebuildArgs) -> Result<(), CliError> {
-    log_to_stderr("warn");
-    let config = args.config.as_deref().map(load).transpose()?;
-    let (data, rules) = match (&args.data, config) {
-        (Some(data), config) => (data.clone(), config.map(|config| config.rules).unwrap_or_default()),
-        (None, Some(config)) => (config.data, config.rules),
-        (None, None) => {
-            return Err(CliError::new("rebuilding the view", "neither --data nor --config is given"));
-        }
-    };
-    let name = rules.name();
-    let offset = service::rebuild(&data, rules).map_err(failure("rebuilding the view"))?;
-    println!("the view holds all {offset} changes of the log, judged by rules {name}");
-    Ok(())
-}
-
 /// Reads the configuration.
 pub(super) fn load(path: &Path) -> Result<Config, CliError> {
     crate::config::load(path).map_err(|error| failure("reading the configuration")(error.into()))
 }
 
-fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
+/// What a part of the service tells, in the words of the command line.
+pub(super) fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
     move |error| {
         let hint = error.hint();
         let wrong = matches!(error, ServiceError::Config(_) | ServiceError::Connect { .. });
@@ -58,7 +46,7 @@ fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
 }
 
 /// Logs to stderr, from `level` up unless RUST_LOG says otherwise.
-fn log_to_stderr(level: &str) {
+pub(super) fn log_to_stderr(level: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     // Whoever set up logging before us, as a test may, keeps it.
     let format = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(std::io::stderr().is_terminal());

@@ -5,7 +5,8 @@ use super::table::{Cell, Table};
 use crate::model::{Target, Timestamp, Uid};
 use crate::present::{age, clock_time, link_verb};
 use crate::query::{
-    Access, Cluster, Environment, FoldedEvent, Resource, ResourceEdge, Version, VersionChange,
+    Access, Cluster, Environment, FoldedEvent, FoundResource, Resource, ResourceDetail, ResourceEdge,
+    Version, VersionChange,
 };
 
 /// Something that tables show.
@@ -142,6 +143,46 @@ impl Listed for Resource {
     }
 }
 
+impl Listed for ResourceDetail {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) = Resource::HEADERS;
+
+    fn cells(&self, now: Timestamp) -> Vec<Cell> {
+        self.resource.cells(now)
+    }
+
+    fn name(&self) -> String {
+        self.resource.name()
+    }
+}
+
+impl Listed for FoundResource {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
+        &["CLUSTER", "NAMESPACE", "KIND", "NAME", "HEALTH", "AGE", "GONE"],
+        &["GROUP", "UID", "LAST-OFFSET"],
+    );
+
+    fn cells(&self, now: Timestamp) -> Vec<Cell> {
+        let (one, gone) = (&self.resource, self.gone.as_ref());
+        let went = gone.map(|gone| gone.at.map_or_else(|| "yes".into(), clock_time));
+        vec![
+            Cell::text(&one.key.cluster),
+            Cell::text(&one.key.namespace),
+            Cell::text(&one.key.kind.kind),
+            Cell::text(&one.key.name),
+            standing(one),
+            Cell::text(one.created_at.map(|created| age(created, now)).unwrap_or_default()),
+            Cell::text(went.unwrap_or_default()),
+            Cell::text(&one.key.kind.group),
+            Cell::text(one.id.as_str()),
+            Cell::text(gone.map(|gone| gone.last_offset.to_string()).unwrap_or_default()),
+        ]
+    }
+
+    fn name(&self) -> String {
+        self.resource.name()
+    }
+}
+
 /// The health, with the word that matters more while the resource is being deleted.
 fn standing(resource: &Resource) -> Cell {
     let text = match (resource.health, resource.terminating_since) {
@@ -243,9 +284,9 @@ impl Listed for ResourceEdge {
 mod tests {
     use super::*;
     use crate::cli::output::Paint;
-    use crate::model::{Health, Kind};
+    use crate::model::{Health, Kind, Offset};
     use crate::present::tests::{NOON, environment, folded_event, resource};
-    use crate::query::FarEnd;
+    use crate::query::{FarEnd, Gone};
 
     #[test]
     fn edges_say_what_is_there_and_what_is_not() {
@@ -322,6 +363,21 @@ eu-west   shop        Pod          web-b   Progressing,Terminating   <none>     
         let columns: Vec<Vec<&str>> = wide.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!((columns[0][7], columns[1][7], columns[2][7]), ("FOR", "<none>", "10m"), "in its health");
         assert_eq!(items[0].name(), "deployment.apps/web");
+    }
+
+    #[test]
+    fn what_was_found_says_when_it_went() {
+        let one =
+            |gone| FoundResource { resource: resource("Deployment", "web", Some(Health::Healthy)), gone };
+        let went = Gone { at: Some(NOON), last_offset: Offset::new(1234) };
+        assert_eq!(
+            table(&[one(None), one(Some(went))], false, NOON).render(Paint(false), true),
+            "\
+CLUSTER   NAMESPACE   KIND         NAME   HEALTH    AGE    GONE
+eu-west   shop        Deployment   web    Healthy   5d3h   <none>
+eu-west   shop        Deployment   web    Healthy   5d3h   2026-11-20 12:00:00 UTC
+"
+        );
     }
 
     #[test]

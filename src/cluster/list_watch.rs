@@ -219,7 +219,7 @@ impl<S: Sink> ListWatch<S> {
         match error {
             AppendError::Superseded(_) => State::Done(End::Superseded),
             AppendError::Closed => State::Done(End::Closed),
-            AppendError::Failed(message) => {
+            AppendError::Failed(message) | AppendError::ReadOnly(message) => {
                 tracing::warn!(watch = %self.watch, message, "the log takes nothing");
                 self.pause(None, State::Begin { fresh: false })
             }

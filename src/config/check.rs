@@ -24,7 +24,9 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let environments = check.environments(&file, &clusters);
     let rules = check.rules(&file);
     let views = check.views(&file);
+    let ignored = check.diff(&file);
     let tokens = check.tokens(&file.access.tokens);
+    let retention = check.retention(&file.retention);
     if check.mistakes.is_empty() {
         let data = check.path(file.data.as_deref().unwrap_or(DATA));
         Ok(Config {
@@ -39,6 +41,8 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
             rules,
             tokens,
             views,
+            retention,
+            ignored,
         })
     } else {
         check.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));

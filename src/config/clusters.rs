@@ -121,17 +121,15 @@ impl Check {
     }
 
     pub(super) fn patterns(&mut self, written: &[Spanned<String>]) -> Vec<KindPattern> {
-        let mut patterns = Vec::new();
-        for text in written {
-            match KindPattern::from_str(&text.value) {
-                Ok(pattern) => patterns.push(pattern),
-                Err(message) => {
-                    self.say(text.referenced, "bad_kind", message).hint =
-                        Some("such as Secret, Lease.coordination.k8s.io or *.metrics.k8s.io".to_owned());
-                }
-            }
-        }
-        patterns
+        written.iter().filter_map(|text| self.pattern(&text.value, text.referenced)).collect()
+    }
+
+    pub(super) fn pattern(&mut self, text: &str, place: Location) -> Option<KindPattern> {
+        let pattern = text.parse().map_err(|message: String| {
+            self.say(place, "bad_kind", message).hint =
+                Some("such as Secret, Lease.coordination.k8s.io or *.metrics.k8s.io".to_owned());
+        });
+        pattern.ok()
     }
 
     fn left_out(&mut self, cluster: &Cluster) -> Vec<String> {

@@ -29,6 +29,30 @@ pub(super) struct File {
     pub(super) access: Access,
     #[serde(default)]
     pub(super) views: Vec<View>,
+    #[serde(default)]
+    pub(super) retention: Retention,
+    #[serde(default)]
+    pub(super) diff: Diff,
+}
+
+/// What is kept for how long.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Retention {
+    pub(super) age: Option<Spanned<String>>,
+    pub(super) size: Option<Spanned<String>>,
+    pub(super) at_least: Option<Spanned<String>>,
+    pub(super) every: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) kinds: BTreeMap<String, Spanned<String>>,
+}
+
+/// What differences tell.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Diff {
+    #[serde(default)]
+    pub(super) ignore: Vec<Spanned<String>>,
 }
 
 /// Who may ask.

@@ -6,8 +6,10 @@
 mod catalog;
 mod check;
 mod clusters;
+mod diff;
 mod error;
 mod file;
+mod retention;
 mod rules;
 mod scripts;
 mod targets;
@@ -23,9 +25,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 pub use error::ConfigError;
+pub use retention::RetentionConfig;
 pub use scripts::{ReadScriptsError, read_all_scripts, read_customizations, read_scripts};
 pub use tokens::{TOKEN_PREFIX, TokenConfig, TokenHash};
 
+use crate::diff::PathRule;
 use crate::edges::{MAX_RELATIONS_BYTES, RelationError, Relations};
 use crate::mistake::of_syntax;
 use crate::model::{
@@ -64,6 +68,10 @@ pub struct Config {
     pub tokens: Vec<TokenConfig>,
     /// Overviews by name.
     pub views: Vec<SavedView>,
+    /// What is kept for how long.
+    pub retention: RetentionConfig,
+    /// What differences do not tell.
+    pub ignored: Vec<PathRule>,
 }
 
 /// A cluster to watch.

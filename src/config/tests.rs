@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod catalog;
+mod diff;
+mod retention;
 mod tokens;
 
 use super::*;

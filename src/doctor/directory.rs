@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::Check;
-use super::mounts;
-use crate::store::DirectoryLock;
+use crate::store::{self, DirectoryLock};
 
 const SUBJECT: &str = "data directory";
 
@@ -36,7 +35,7 @@ pub(super) fn check(directory: &Path) -> Vec<Check> {
     if exists {
         checks.push(holder(directory));
     }
-    checks.push(filesystem(&place, &fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()));
+    checks.push(filesystem(store::filesystem_of(&place).as_deref()));
     checks.push(free(free_mib(&place)));
     checks
 }
@@ -70,14 +69,14 @@ fn holder(directory: &Path) -> Check {
     }
 }
 
-fn filesystem(place: &Path, mountinfo: &str) -> Check {
-    let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
-    match mounts::filesystem(mountinfo, &place) {
+fn filesystem(found: Option<&str>) -> Check {
+    match found {
         None => Check::ok(SUBJECT, "its filesystem is not known on this system"),
-        Some(filesystem) if mounts::is_unreliable(filesystem) => {
-            Check::warning(SUBJECT, format!("it lies on {filesystem}, where SQLite cannot rely on locks"))
-                .hint("keep it on a disk of this machine")
-        }
+        Some(filesystem) if store::is_unreliable(filesystem) => Check::warning(
+            SUBJECT,
+            format!("it lies on {filesystem}, where SQLite cannot rely on locks"),
+        )
+        .hint("keep it on a disk of this machine; `serve` refuses it without --allow-network-filesystem"),
         Some(filesystem) => Check::ok(SUBJECT, format!("it lies on {filesystem}")),
     }
 }
@@ -145,9 +144,9 @@ mod tests {
 
     #[test]
     fn filesystems_and_free_space_are_judged() {
-        let nfs = "30 22 0:26 / / rw - nfs4 server:/export rw\n";
-        assert_eq!(filesystem(Path::new("/"), nfs).result, Warning);
-        assert_eq!(filesystem(Path::new("/"), "").result, Fine);
+        for (found, expected) in [(Some("nfs4"), Warning), (Some("ext4"), Fine), (None, Fine)] {
+            assert_eq!(filesystem(found).result, expected, "{found:?}");
+        }
         for (mib, expected) in [(Some(99), Problem), (Some(1023), Warning), (Some(1024), Fine), (None, Fine)]
         {
             assert_eq!(free(mib).result, expected, "{mib:?}");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Check, with_hint};
-use crate::log::{self, LogState};
+use crate::log::{self, Floor, LogState};
 use crate::projection::{self, ViewState};
 use crate::service::ServiceError;
 use crate::store;
@@ -32,8 +32,23 @@ pub(super) fn check(directory: &Path) -> Vec<Check> {
     checks
 }
 
-fn log_found(LogState { schema, head }: LogState) -> Check {
-    Check::ok("log", format!("schema {schema}, {head} changes; its end is the one that was acknowledged"))
+/// Kinds of clusters that are named at most.
+const KINDS: usize = 5;
+
+fn log_found(LogState { schema, head, compacted, mut floors }: LogState) -> Check {
+    let kept = match compacted.observed_at {
+        Some(time) => format!("; it can be asked from offset {} of {time} on", compacted.offset),
+        None => String::new(),
+    };
+    floors.retain(|floor| floor.offset > compacted.offset);
+    let more = floors.len().saturating_sub(KINDS);
+    let named = floors.iter().take(KINDS).map(|Floor { cluster, kind, offset, observed_at, .. }| {
+        format!("; {kind} of {cluster} is kept for less long, from offset {offset} of {observed_at} on")
+    });
+    let kinds: String = named.chain((more > 0).then(|| format!("; and so are {more} more"))).collect();
+    let message =
+        format!("schema {schema}, {head} changes{kept}{kinds}; its end is the one that was acknowledged");
+    Check::ok("log", message)
 }
 
 fn view_found(state: ViewState) -> Check {

@@ -1,12 +1,14 @@
 //! Says before anything is started whether a configuration can be carried out, and what to do where it cannot.
 //!
+//! A data directory can be checked by itself, and in full.
+//!
 //! Nothing is changed, neither on this machine nor in the clusters. Each file judges one thing; what clusters
 //! answered comes from [`crate::cluster::examine`].
 
 mod clusters;
+mod damage;
 mod directory;
 mod files;
-mod mounts;
 mod rbac;
 
 #[cfg(test)]
@@ -140,6 +142,18 @@ pub async fn check(config: &Config, data: &Path, clusters: &[&ClusterConfig], cl
         report.missing.extend(found.missing);
     }
     report
+}
+
+/// Checks a data directory and nothing else.
+pub fn check_data(data: &Path) -> Report {
+    let mut checks = directory::check(data);
+    checks.extend(files::check(data));
+    Report { checks, missing: Vec::new() }
+}
+
+/// Reads all of the log and of the view in a data directory; `progress` is told how many changes of how many are read.
+pub fn check_fully(data: &Path, progress: &mut dyn FnMut(u64, u64)) -> Vec<Check> {
+    damage::check(data, progress)
 }
 
 fn configuration(config: &Config) -> Check {

@@ -71,6 +71,7 @@ use crate::model::{Kind, LabelSelector, Uid};
 use crate::object::Object;
 use told::Told;
 
+pub use pods::repeats_its_maker;
 pub use relations::{MAX_BYTES as MAX_RELATIONS_BYTES, MAX_RELATIONS, RelationError, Relations};
 
 /// The most edges one object may tell of; what goes beyond is left out, the owners being kept first.

@@ -86,7 +86,7 @@ pub(super) fn pod(told: &mut Told, object: &Object<'_>) {
 
 /// What makes Pods of a `spec.template`; a StatefulSet names its Service besides.
 pub(super) fn workload(told: &mut Told, object: &Object<'_>) {
-    if made_by_another(object) {
+    if repeats_its_maker(object) {
         return;
     }
     let picked = object.pick(&WORKLOAD);
@@ -110,8 +110,8 @@ pub(super) fn pod_template(told: &mut Told, object: &Object<'_>) {
     pod_spec(told, object, object.pick(&POD_TEMPLATE).get("template").get("spec"));
 }
 
-/// Whether one of the workloads of this file made it, and so tells the same.
-fn made_by_another(object: &Object<'_>) -> bool {
+/// Whether a workload made it that tells of the same template, so that it repeats what its maker tells.
+pub fn repeats_its_maker(object: &Object<'_>) -> bool {
     object.metadata.owner_references.iter().any(|owner| {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
         owner.controller && matches!((group, &*owner.kind), ("apps", "Deployment") | ("batch", "CronJob"))

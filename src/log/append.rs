@@ -145,6 +145,9 @@ pub enum AppendError {
     /// The log is closing or its writer has ended.
     #[error("the log is closed")]
     Closed,
+    /// The log is damaged, so that nothing is added to it.
+    #[error("nothing is recorded: {0}")]
+    ReadOnly(String),
     /// The log cannot be written at all.
     #[error("the log failed: {0}")]
     Failed(String),

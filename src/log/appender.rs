@@ -6,8 +6,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::append::{AppendError, Appended, Batch, Begin, Identified, Session};
 use super::catalog::{Catalog, CatalogChange, Decision};
+use super::compaction::Compacted;
 use super::error::LogError;
-use crate::model::{CatalogFact, CoverageMark, Source, Timestamp, WatchKey};
+use super::sweep::Swept;
+use super::thinning::{Floor, Thinned};
+use super::writer::Shrunk;
+use crate::model::{CatalogFact, CoverageMark, KindPattern, Offset, Source, Timestamp, WatchKey};
 
 /// How many requests wait for the writer; whoever finds the queue full waits, and nothing is dropped.
 const QUEUE: usize = 256;
@@ -22,6 +26,11 @@ pub(super) enum Request {
     Watches(String),
     Declare(Source, Vec<CatalogFact>),
     Decide(Source, Decision),
+    Compact(Offset),
+    Sweep(usize),
+    RaiseFloors(Vec<(KindPattern, Offset)>),
+    Thin(usize),
+    Shrink(u32),
 }
 
 /// What the writer answers, after the commit.
@@ -31,6 +40,11 @@ pub(super) enum Reply {
     Appended(Appended),
     Identified(Identified),
     Watches(Vec<(WatchKey, Option<Timestamp>)>),
+    Compacted(Compacted),
+    Swept(Swept),
+    Floors(Vec<Floor>),
+    Thinned(Thinned),
+    Shrunk(Shrunk),
 }
 
 /// A request and where its answer goes.
@@ -44,33 +58,44 @@ pub(super) struct Queued {
 #[derive(Clone, Debug)]
 pub struct Appender {
     queue: mpsc::Sender<Queued>,
+    /// Why nothing is taken at all.
+    refusal: Option<Arc<str>>,
 }
 
 /// A way into the log that does not keep its writer running.
 #[derive(Clone, Debug)]
 pub struct WeakAppender {
     queue: mpsc::WeakSender<Queued>,
+    refusal: Option<Arc<str>>,
 }
 
 impl WeakAppender {
     /// The way into the log, while somebody keeps its writer running.
     pub fn upgrade(&self) -> Option<Appender> {
-        self.queue.upgrade().map(|queue| Appender { queue })
+        self.queue.upgrade().map(|queue| Appender { queue, refusal: self.refusal.clone() })
     }
 }
 
 impl Appender {
     /// The same without keeping the writer running.
     pub fn downgrade(&self) -> WeakAppender {
-        WeakAppender { queue: self.queue.downgrade() }
+        WeakAppender { queue: self.queue.downgrade(), refusal: self.refusal.clone() }
+    }
+
+    /// The way into a log that takes nothing, and why.
+    pub fn refusing(why: &str) -> Self {
+        Appender { refusal: Some(why.into()), ..Self::channel().0 }
     }
 
     pub(super) fn channel() -> (Self, mpsc::Receiver<Queued>) {
         let (queue, receiver) = mpsc::channel(QUEUE);
-        (Appender { queue }, receiver)
+        (Appender { queue, refusal: None }, receiver)
     }
 
     async fn ask(&self, request: Request) -> Result<Reply, AppendError> {
+        if let Some(why) = &self.refusal {
+            return Err(AppendError::ReadOnly(why.to_string()));
+        }
         let (reply, answer) = oneshot::channel();
         self.queue.send(Queued { request, reply }).await.map_err(|_| AppendError::Closed)?;
         answer.await.unwrap_or(Err(AppendError::Closed))
@@ -173,5 +198,64 @@ impl Appender {
         let appended = self.write(Request::Decide(source, decision)).await?;
         let value = told.lock().unwrap_or_else(PoisonError::into_inner).take();
         Ok((appended, value.ok_or(AppendError::Closed)?))
+    }
+
+    /// Makes `to` the oldest offset that can be asked for; it never moves back, and the newest change always stays
+    /// above it. What lies before it is still there until it is swept.
+    ///
+    /// # Errors
+    /// When the log is closed or failed.
+    pub async fn compact(&self, to: Offset) -> Result<Compacted, AppendError> {
+        match self.ask(Request::Compact(to)).await? {
+            Reply::Compacted(compacted) => Ok(compacted),
+            _ => Err(AppendError::Closed),
+        }
+    }
+
+    /// Looks at up to `limit` changes before the oldest offset that can be asked for and lets go of those that do not
+    /// hold there any more. Appends wait meanwhile, so `limit` bounds for how long.
+    ///
+    /// # Errors
+    /// When a change is missing or damaged, in which case nothing was let go, or the log is closed or failed.
+    pub async fn sweep(&self, limit: usize) -> Result<Swept, AppendError> {
+        match self.ask(Request::Sweep(limit)).await? {
+            Reply::Swept(swept) => Ok(swept),
+            _ => Err(AppendError::Closed),
+        }
+    }
+
+    /// Makes each offset the oldest at which the kinds of its pattern are known; of several the first that means a kind.
+    /// None moves back. Tells from where on each kind is known of which something goes or went before the rest.
+    ///
+    /// # Errors
+    /// When the log is closed or failed.
+    pub async fn raise_floors(&self, wanted: Vec<(KindPattern, Offset)>) -> Result<Vec<Floor>, AppendError> {
+        match self.ask(Request::RaiseFloors(wanted)).await? {
+            Reply::Floors(floors) => Ok(floors),
+            _ => Err(AppendError::Closed),
+        }
+    }
+
+    /// Looks at up to `limit` changes below the floors of their kinds and lets go of the bodies of those that do not hold
+    /// there. Appends wait meanwhile, so `limit` bounds for how long.
+    ///
+    /// # Errors
+    /// When a change is missing or damaged, in which case nothing was let go, or the log is closed or failed.
+    pub async fn thin(&self, limit: usize) -> Result<Thinned, AppendError> {
+        match self.ask(Request::Thin(limit)).await? {
+            Reply::Thinned(thinned) => Ok(thinned),
+            _ => Err(AppendError::Closed),
+        }
+    }
+
+    /// Gives up to `pages` of what was let go back to the disk and empties the WAL, if no reader is in the way.
+    ///
+    /// # Errors
+    /// When the log is closed or failed.
+    pub async fn shrink(&self, pages: u32) -> Result<Shrunk, AppendError> {
+        match self.ask(Request::Shrink(pages)).await? {
+            Reply::Shrunk(shrunk) => Ok(shrunk),
+            _ => Err(AppendError::Closed),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Decides how each body is stored: as a keyframe, or as a delta against one.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
@@ -7,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::chain::{self, Hash};
 use super::error::LogError;
 use super::keyframes::Keyframes;
+use super::learning::{Learning, Measure};
 use crate::delta::{Codec, Dictionary};
 use crate::model::Offset;
 
@@ -15,13 +17,6 @@ const KEYFRAME_BYTES: usize = 8 * 1024 * 1024;
 
 /// After this many deltas a resource gets a new keyframe, so that a delta never strays far from its base.
 const DELTAS_MAX: i64 = 15;
-
-/// A dictionary is learnt from the first keyframes, once there are this many bytes of them …
-const SAMPLE_BYTES: usize = 2 * 1024 * 1024;
-/// … in at least this many samples.
-const SAMPLES_MIN: usize = 200;
-/// Larger bodies teach little and would crowd out the others.
-const SAMPLE_BYTES_MAX: usize = 64 * 1024;
 
 /// A body as it is stored.
 #[derive(Debug)]
@@ -32,26 +27,53 @@ pub(super) struct Packed {
     pub(super) dictionary: Option<i64>,
 }
 
+/// A solid frame as it is stored.
+pub(super) struct PackedSolid {
+    pub(super) frame: Vec<u8>,
+    pub(super) dictionary: Option<i64>,
+    /// What is read back from it.
+    pub(super) unpacked: Vec<u8>,
+}
+
 /// Packs bodies for the writer.
 pub(super) struct Bodies {
     codec: Codec,
     keyframes: Keyframes,
-    dictionary: Option<(i64, Dictionary)>,
-    samples: Vec<Vec<u8>>,
-    sample_bytes: usize,
+    /// The newest dictionary, with which bodies are packed.
+    dictionary: Option<(i64, Arc<Dictionary>)>,
+    /// Those with which others were packed, as far as they were needed.
+    older: HashMap<i64, Arc<Dictionary>>,
+    /// How many there are.
+    dictionaries: usize,
+    learning: Learning,
+    measure: Measure,
 }
 
 impl Bodies {
     pub(super) fn load(connection: &Connection) -> Result<Self, LogError> {
+        Self::load_measured(connection, Measure::default())
+    }
+
+    fn load_measured(connection: &Connection, measure: Measure) -> Result<Self, LogError> {
         let newest = "SELECT id, bytes FROM dictionary ORDER BY id DESC LIMIT 1";
         let stored = connection.query_row(newest, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let count: i64 = connection.query_row("SELECT count(*) FROM dictionary", [], |row| row.get(0))?;
         Ok(Bodies {
             codec: Codec::default(),
             keyframes: Keyframes::new(KEYFRAME_BYTES),
-            dictionary: stored.map(|(id, bytes)| (id, Dictionary::from_bytes(bytes))),
-            samples: Vec::new(),
-            sample_bytes: 0,
+            dictionary: stored.map(|(id, bytes)| (id, Arc::new(Dictionary::from_bytes(bytes)))),
+            older: HashMap::new(),
+            dictionaries: usize::try_from(count).unwrap_or(usize::MAX),
+            learning: Learning::new(measure),
+            measure,
         })
+    }
+
+    /// Learns from less, so that a test need not write megabytes.
+    #[cfg(test)]
+    pub(super) fn measured(&mut self, measure: Measure) {
+        self.learning = Learning::new(measure);
+        self.measure = measure;
     }
 
     /// Packs a body that stands for itself and is not expected to change.
@@ -82,11 +104,19 @@ impl Bodies {
                 return Ok(Packed { frame, base: Some(base), dictionary: None });
             }
         }
-        self.learn(connection, body)?;
-        let dictionary = self.dictionary.as_ref();
-        let frame = self.codec.keyframe(body, dictionary.map(|(_, dictionary)| dictionary))?;
+        let dictionary = self.dictionary.clone();
+        let frame = self.codec.keyframe(body, dictionary.as_ref().map(|(_, dictionary)| &**dictionary))?;
         self.keyframes.put(offset, Arc::from(body));
-        Ok(Packed { frame, base: None, dictionary: self.dictionary.as_ref().map(|(id, _)| *id) })
+        self.learn(connection, body, frame.len())?;
+        Ok(Packed { frame, base: None, dictionary: dictionary.map(|(id, _)| id) })
+    }
+
+    /// Packs the bodies of a solid frame, and reads them back.
+    pub(super) fn solid(&mut self, bytes: &[u8]) -> Result<PackedSolid, LogError> {
+        let (id, dictionary) = self.dictionary.clone().unzip();
+        let frame = self.codec.pack(bytes, dictionary.as_deref())?;
+        let unpacked = self.codec.unpack(&frame, dictionary.as_deref())?;
+        Ok(PackedSolid { frame, dictionary: id, unpacked })
     }
 
     /// The text of a keyframe: kept, or else read again.
@@ -98,17 +128,21 @@ impl Bodies {
         if let Some(text) = self.keyframes.get(offset) {
             return Ok(Some(text));
         }
-        let sql = r#"SELECT body, body_hash, dictionary_id FROM change WHERE "offset" = ?1 AND base IS NULL"#;
+        let sql = r#"SELECT body, body_hash, dictionary_id FROM change
+            WHERE "offset" = ?1 AND base IS NULL AND body IS NOT NULL"#;
         let mut statement = connection.prepare_cached(sql)?;
         let row = statement.query_row([offset.as_i64()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
         let Some((frame, hash, trained)): Option<(Vec<u8>, Hash, Option<i64>)> = row.optional()? else {
             return Ok(None);
         };
-        let dictionary = self.dictionary.as_ref().filter(|(id, _)| Some(*id) == trained);
-        if trained.is_some() && dictionary.is_none() {
-            return Ok(None);
-        }
-        let read = self.codec.read_keyframe(&frame, dictionary.map(|(_, dictionary)| dictionary));
+        let dictionary = match trained {
+            Some(id) => match self.dictionary(connection, id)? {
+                Some(dictionary) => Some(dictionary),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        let read = self.codec.read_keyframe(&frame, dictionary.as_deref());
         // A damaged keyframe is for whoever reads the log to tell; nothing more is built on it.
         let Some(text) = read.ok().filter(|text| chain::body_hash(text) == hash) else { return Ok(None) };
         let text: Arc<str> = Arc::from(text);
@@ -116,30 +150,39 @@ impl Bodies {
         Ok(Some(text))
     }
 
-    /// Collects samples until a dictionary can be learnt, and stores it with the changes that will use it.
-    fn learn(&mut self, connection: &Connection, body: &str) -> Result<(), LogError> {
-        if self.dictionary.is_some() || body.len() > SAMPLE_BYTES_MAX {
-            return Ok(());
+    fn dictionary(&mut self, connection: &Connection, id: i64) -> Result<Option<Arc<Dictionary>>, LogError> {
+        let newest = self.dictionary.as_ref().filter(|(newest, _)| *newest == id);
+        if let Some(dictionary) = newest.map(|(_, dictionary)| dictionary).or_else(|| self.older.get(&id)) {
+            return Ok(Some(Arc::clone(dictionary)));
         }
-        self.samples.push(body.as_bytes().to_vec());
-        self.sample_bytes += body.len();
-        if self.sample_bytes < SAMPLE_BYTES || self.samples.len() < SAMPLES_MIN {
+        let sql = "SELECT bytes FROM dictionary WHERE id = ?1";
+        let bytes = connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
+        let Some(bytes) = bytes else { return Ok(None) };
+        let dictionary = Arc::new(Dictionary::from_bytes(bytes));
+        self.older.insert(id, Arc::clone(&dictionary));
+        Ok(Some(dictionary))
+    }
+
+    /// Takes note of a keyframe and stores a dictionary where one was learnt, with the changes that will use it.
+    fn learn(&mut self, connection: &Connection, body: &str, packed: usize) -> Result<(), LogError> {
+        self.learning.note(body, packed);
+        let present = self.dictionary.as_ref().map(|(_, dictionary)| &**dictionary);
+        let Some(learnt) = self.learning.learn(present, self.dictionaries, &mut self.codec) else {
             return Ok(());
-        }
-        let samples = std::mem::take(&mut self.samples);
-        self.sample_bytes = 0;
-        if let Some(dictionary) = Dictionary::train(&samples) {
-            let id = connection
-                .prepare_cached("INSERT INTO dictionary (bytes) VALUES (?1)")?
-                .insert([dictionary.bytes()])?;
-            self.dictionary = Some((id, dictionary));
+        };
+        let id = connection
+            .prepare_cached("INSERT INTO dictionary (bytes) VALUES (?1)")?
+            .insert([learnt.bytes()])?;
+        self.dictionaries += 1;
+        if let Some((id, before)) = self.dictionary.replace((id, Arc::new(learnt))) {
+            self.older.insert(id, before);
         }
         Ok(())
     }
 
     /// Returns to what the database holds, after a transaction was rolled back.
     pub(super) fn reload(&mut self, connection: &Connection) -> Result<(), LogError> {
-        *self = Bodies::load(connection)?;
+        *self = Bodies::load_measured(connection, self.measure)?;
         Ok(())
     }
 }

@@ -11,9 +11,10 @@ use super::chain;
 use super::draft::Draft;
 use super::error::LogError;
 use super::ids;
+use super::row;
 use super::types::ChangeType;
 use super::write::{Write, to_json};
-use crate::model::{CatalogFact, CatalogKind, Offset, ResourceKey, Source};
+use crate::model::{CatalogFact, CatalogKind, Offset, ResourceKey, Source, Timestamp};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -33,6 +34,8 @@ pub struct Standing {
     pub source: Source,
     /// What it says.
     pub fact: CatalogFact,
+    /// Where it was declared last.
+    pub declared: Offset,
 }
 
 /// What is to be changed.
@@ -116,6 +119,31 @@ impl Catalog<'_, '_> {
         Ok(held.into_iter().map(|held| held.key.name).collect())
     }
 
+    /// Under what facts of a kind stand, after one such place, in order.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn places(&mut self, kind: CatalogKind, after: &str, limit: usize) -> Result<Vec<String>> {
+        let number = self.write.state.ids.kind(self.write.connection, "", &kind.kind())?;
+        let sql = "SELECT DISTINCT s.namespace FROM subject s JOIN live l ON l.subject_id = s.id
+            WHERE s.kind_id = ?1 AND s.namespace > ?2 ORDER BY s.namespace LIMIT ?3";
+        let mut statement = self.write.connection.prepare_cached(sql)?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = statement.query_map(params![number, after, limit], |row| row.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// When the change at an offset was observed.
+    ///
+    /// # Errors
+    /// When there is no such change, or the log cannot be read.
+    pub fn observed_at(&self, offset: Offset) -> Result<Timestamp> {
+        let sql = r#"SELECT observed_at FROM change WHERE "offset" = ?1"#;
+        let mut statement = self.write.connection.prepare_cached(sql)?;
+        let found: Option<i64> = statement.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
+        found.map(Timestamp::from_micros).ok_or_else(|| row::missing(offset))
+    }
+
     /// The newest offset.
     pub fn head(&self) -> Offset {
         self.write.state.head
@@ -129,7 +157,7 @@ impl Catalog<'_, '_> {
         let text = text.ok_or_else(|| damaged(format!("the fact `{}` is not there", held.key.name)))?;
         let declared: Declared = serde_json::from_str(&text)
             .map_err(|error| damaged(format!("its body cannot be understood: {error}")))?;
-        Ok(Standing { source: held.source, fact: declared.fact })
+        Ok(Standing { source: held.source, fact: declared.fact, declared: offset })
     }
 }
 
@@ -178,19 +206,25 @@ impl Write<'_> {
         Ok(Ok(self.appended(written, unchanged)))
     }
 
-    fn put(&mut self, source: Source, fact: &CatalogFact) -> Result<bool> {
+    pub(super) fn put(&mut self, source: Source, fact: &CatalogFact) -> Result<bool> {
         let key = key_of(fact);
         // Under one name there is one fact, wherever it stood before.
         let named = self.facts(fact.kind(), select_facts!("s.name = ?2"), &key.name)?;
         named.iter().filter(|held| held.key != key).try_for_each(|held| self.withdraw(held))?;
         let body = to_json(&Declared { source, fact: fact.clone() });
         let Some(offset) = self.fact(ChangeType::Declared, &key, &body, &body)? else { return Ok(false) };
+        self.declared_at(&key, source, offset)?;
+        Ok(true)
+    }
+
+    /// Remembers who declared a fact, and where.
+    pub(super) fn declared_at(&mut self, key: &ResourceKey, source: Source, offset: Offset) -> Result<()> {
         let sql = "UPDATE live SET source = ?4, keyframe = ?5 WHERE subject_id = (SELECT id FROM subject
             WHERE kind_id = ?1 AND namespace = ?2 AND name = ?3 AND uid = '')";
         let kind = self.state.ids.kind(self.connection, "", &key.kind)?;
         let row = params![kind, key.namespace, key.name, source.as_str(), offset.as_i64()];
         self.connection.prepare_cached(sql)?.execute(row)?;
-        Ok(true)
+        Ok(())
     }
 
     fn withdraw(&mut self, held: &Held) -> Result<()> {
@@ -224,16 +258,29 @@ impl Write<'_> {
         if known == Some(digest) {
             return Ok(None);
         }
+        self.write_fact(r#type, key, body, said).map(Some)
+    }
+
+    /// Writes a fact, whatever was said last.
+    pub(super) fn write_fact(
+        &mut self,
+        r#type: ChangeType,
+        key: &ResourceKey,
+        body: &str,
+        said: &str,
+    ) -> Result<Offset> {
+        let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
+        let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, "")?;
         let packed = self.state.bodies.fact(body)?;
         let offset = self.write(Draft { body, packed: Some(packed), ..Draft::bare(r#type, subject, key) })?;
         let sql = "INSERT OR REPLACE INTO live (subject_id, resource_version, digest, deltas, seen_epoch)
             VALUES (?1, '', ?2, 0, 0)";
-        self.connection.prepare_cached(sql)?.execute(params![subject, digest])?;
-        Ok(Some(offset))
+        self.connection.prepare_cached(sql)?.execute(params![subject, chain::body_hash(said)])?;
+        Ok(offset)
     }
 }
 
-fn key_of(fact: &CatalogFact) -> ResourceKey {
+pub(super) fn key_of(fact: &CatalogFact) -> ResourceKey {
     catalog_key(fact.kind(), fact.place(), &fact.name())
 }
 

@@ -56,6 +56,17 @@ fn shorten(hash: &blake3::Hash) -> Hash {
     short
 }
 
+/// What the file beside the log says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeadOnFile {
+    /// There is none.
+    Missing,
+    /// It is no head, or cannot be read.
+    Unreadable,
+    /// Up to here the log was acknowledged.
+    Known(Offset, Hash),
+}
+
 /// The newest offset and its hash, kept in a small file beside the log.
 ///
 /// It is written after each commit, so it can lag behind the log but never lead it; a log that ends before it
@@ -77,8 +88,27 @@ impl HeadFile {
         file.write_all_at(Self::line(offset, hash).as_bytes(), 0)
     }
 
+    /// The head that was written last, where it can be read.
     pub(super) fn read(&self) -> Option<(Offset, Hash)> {
-        let text = fs::read_to_string(&self.path).ok()?;
+        match self.look() {
+            HeadOnFile::Known(offset, hash) => Some((offset, hash)),
+            HeadOnFile::Missing | HeadOnFile::Unreadable => None,
+        }
+    }
+
+    /// How the file stands.
+    pub(super) fn look(&self) -> HeadOnFile {
+        match fs::read(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => HeadOnFile::Missing,
+            Err(_) => HeadOnFile::Unreadable,
+            Ok(bytes) => {
+                let known = String::from_utf8(bytes).ok().and_then(|text| Self::parse(&text));
+                known.map_or(HeadOnFile::Unreadable, |(offset, hash)| HeadOnFile::Known(offset, hash))
+            }
+        }
+    }
+
+    fn parse(text: &str) -> Option<(Offset, Hash)> {
         let (offset, hash) = text.trim_end().split_once(' ')?;
         let mut bytes = [0; 16];
         for (n, byte) in bytes.iter_mut().enumerate() {

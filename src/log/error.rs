@@ -40,6 +40,14 @@ pub enum LogError {
         /// What is wrong.
         what: String,
     },
+    /// Retention has let the change go.
+    #[error("the change at offset {offset} was let go; the oldest that can be asked for is {compacted}")]
+    Compacted {
+        /// What was asked for.
+        offset: Offset,
+        /// The oldest offset that can be asked for.
+        compacted: Offset,
+    },
     /// The newest changes, which were acknowledged, are gone.
     #[error("the log ends at offset {found}, but offset {recorded} was acknowledged")]
     Truncated {
@@ -48,6 +56,23 @@ pub enum LogError {
         /// The newest offset that was acknowledged.
         recorded: Offset,
     },
+    /// A copy of the log cannot be written.
+    #[error("cannot write {}: {why}", path.display())]
+    Copy {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        why: String,
+    },
+    /// There is a log where another is to be made.
+    #[error("{} holds a log already", directory.display())]
+    Taken {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// What is to be imported does not make sense to the log.
+    #[error("it cannot be imported: {0}")]
+    Import(String),
     /// SQLite failed.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
@@ -57,6 +82,24 @@ pub enum LogError {
 }
 
 impl LogError {
+    /// Whether the log itself is not as it was written, so that nothing more may be built on it.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            LogError::Damaged { .. } | LogError::Truncated { .. } => true,
+            LogError::Sqlite(error) | LogError::Open(OpenError::Sqlite { source: error, .. }) => {
+                crate::store::is_corrupt(error)
+            }
+            LogError::Open(OpenError::Foreign { .. })
+            | LogError::Newer { .. }
+            | LogError::Schema { .. }
+            | LogError::Copy { .. }
+            | LogError::Compacted { .. }
+            | LogError::Taken { .. }
+            | LogError::Import(_)
+            | LogError::Body(_) => false,
+        }
+    }
+
     /// Whether there is no room left, which can pass.
     pub fn is_disk_full(&self) -> bool {
         match self {

@@ -19,3 +19,13 @@ pub(super) fn path(directory: &Path) -> PathBuf {
 pub(super) fn open_reader(directory: &Path) -> Result<Connection, LogError> {
     Ok(store::open(&path(directory), Role::Reader, APPLICATION_ID)?)
 }
+
+/// Opens the log to look at it from outside.
+pub(super) fn open_inspector(directory: &Path) -> Result<Connection, LogError> {
+    Ok(store::open(&path(directory), Role::Inspector, APPLICATION_ID)?)
+}
+
+/// Whether a change that was broken off waits to be rolled back, as only happens before the log keeps a WAL.
+pub(super) fn has_journal(directory: &Path) -> bool {
+    directory.join("log.db-journal").exists()
+}

@@ -3,22 +3,43 @@
 //! - [`Appender`] hands over what was seen and waits until it is durable.
 //! - [`LogWriter`] runs on a thread of its own, decides what is a change, and commits in groups.
 //! - [`LogReader`] reads records in order, single bodies, and the offset of a moment.
+//! - Retention asks the writer to move the oldest offset that can be asked for ([`Appender::compact`]), to let go of what
+//!   lies before it a step at a time ([`Appender::sweep`]), and to give the room back ([`Appender::shrink`]). Single kinds
+//!   may go earlier ([`Appender::raise_floors`], [`Appender::thin`]).
+//! - [`examine`] reads all of it and tells what is damaged; [`accept_loss`] and [`salvage`] go on from there.
 //!
 //! Nothing else touches the table of changes.
 
+mod accept;
+mod age;
 mod append;
 mod appender;
 mod bodies;
 mod catalog;
 mod chain;
+mod compaction;
+mod copy;
+mod cursors;
+mod decode;
 mod draft;
+mod entry;
 mod error;
+mod examine;
 mod file;
+mod group;
 mod ids;
+mod import;
 mod keyframes;
+mod learning;
 mod open;
+mod packer;
 mod reader;
+mod row;
 mod runs;
+mod salvage;
+mod solid;
+mod sweep;
+mod thinning;
 mod types;
 mod write;
 mod writer;
@@ -27,10 +48,21 @@ mod writer;
 mod tests;
 
 pub use crate::redact::Observation;
+pub use accept::{AcceptedLoss, accept_loss};
 pub use append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Observed, Phase, Session};
 pub use appender::{Appender, WeakAppender};
 pub use catalog::{Catalog, CatalogChange, Standing};
+pub use compaction::Compacted;
+pub use copy::{Whole, copy, verify_whole};
+pub use cursors::Cursor;
+pub use entry::Entry;
 pub use error::LogError;
+pub use examine::{Examination, Finding, Harm, examine};
+pub use import::LogImport;
 pub use open::{LogState, inspect};
-pub use reader::{Cursor, LogReader};
-pub use writer::{LogWriter, WriterHealth};
+pub use reader::{LogReader, LogSnapshot};
+pub use salvage::{Salvaged, salvage};
+pub use sweep::Swept;
+pub use thinning::{Floor, Thinned};
+pub use types::ChangeType;
+pub use writer::{LogWriter, Shrunk, WriterHealth};

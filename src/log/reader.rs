@@ -1,127 +1,60 @@
 //! Reads the log: records in order, single bodies, and the offset of a moment.
 
 use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use rusqlite::{Connection, OptionalExtension};
 
-use super::catalog::Declared;
-use super::chain::{self, Hash, Link};
+use super::compaction::{Compacted, Compaction};
+use super::entry::Entry;
 use super::error::LogError;
 use super::file;
 use super::keyframes::Keyframes;
-use super::types::{self, ChangeType};
+use super::row::{self, RawRow};
+use super::solid::Unpacked;
+use super::thinning::{self, Floor};
 use crate::delta::{Codec, Dictionary};
-use crate::model::{
-    CatalogKind, Change, DeletionCause, Kind, Offset, Record, ResourceId, ResourceKey, ResourceVersion,
-    Timestamp, Uid,
-};
+use crate::model::{Offset, Record, Timestamp};
+
+/// Bytes of bodies after which a page of records ends, however few they are: objects may have a megabyte and more.
+const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Keyframes kept unpacked by one reader, in bytes.
 const KEYFRAME_BYTES: usize = 16 * 1024 * 1024;
 
-macro_rules! select_rows {
-    ($tail:literal) => {
-        concat!(
-            r#"SELECT c."offset", c.observed_at, c.type, c.subject_id, c.resource_version, c.managed_at, c.base,
-                c.dictionary_id, c.body, c.body_hash, c.hash, s.namespace, s.name, s.uid,
-                k.cluster, k."group", k.kind, m.manager, m.operation, m.subresource
-            FROM change c JOIN subject s ON s.id = c.subject_id JOIN kind k ON k.id = s.kind_id
-            LEFT JOIN manager m ON m.id = c.manager_id "#,
-            $tail
-        )
-    };
-}
-
 /// Reads the log over a connection of its own.
 pub struct LogReader {
-    connection: Connection,
-    codec: Codec,
-    dictionaries: HashMap<i64, Arc<Dictionary>>,
-    keyframes: Keyframes,
+    pub(super) connection: Connection,
+    pub(super) codec: Codec,
+    pub(super) dictionaries: HashMap<i64, Arc<Dictionary>>,
+    pub(super) keyframes: Keyframes,
+    pub(super) unpacked: Unpacked,
 }
 
-/// Where one watch of a cluster stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cursor {
-    /// What it follows.
-    pub kind: Kind,
-    /// The only namespace it follows; empty for all of them.
-    pub namespace: String,
-    /// From where it would resume; none until a list is complete.
-    pub resource_version: Option<ResourceVersion>,
-    /// When the cluster was last heard of, by our clock.
-    pub last_seen: Option<Timestamp>,
-}
+/// A log in one unchanging state.
+#[derive(Debug)]
+pub struct LogSnapshot<'a>(&'a mut LogReader);
 
-/// A row of the log before its body is unpacked.
-struct RawRow {
-    offset: Offset,
-    observed_at: i64,
-    r#type: i64,
-    subject: i64,
-    resource_version: String,
-    managed_at: Option<i64>,
-    base: Option<i64>,
-    dictionary: Option<i64>,
-    body: Option<Vec<u8>>,
-    body_hash: Hash,
-    hash: Hash,
-    key: ResourceKey,
-    uid: String,
-    manager: Option<[String; 3]>,
-}
+impl Deref for LogSnapshot<'_> {
+    type Target = LogReader;
 
-impl RawRow {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let manager: Option<String> = row.get(17)?;
-        let manager = match manager {
-            Some(manager) => Some([manager, row.get(18)?, row.get(19)?]),
-            None => None,
-        };
-        Ok(RawRow {
-            offset: Offset::from_i64(row.get(0)?),
-            observed_at: row.get(1)?,
-            r#type: row.get(2)?,
-            subject: row.get(3)?,
-            resource_version: row.get::<_, Option<String>>(4)?.unwrap_or_default(),
-            managed_at: row.get(5)?,
-            base: row.get(6)?,
-            dictionary: row.get(7)?,
-            body: row.get(8)?,
-            body_hash: row.get(9)?,
-            hash: row.get(10)?,
-            key: ResourceKey {
-                namespace: row.get(11)?,
-                name: row.get(12)?,
-                cluster: row.get(14)?,
-                kind: Kind::new(row.get::<_, String>(15)?, row.get::<_, String>(16)?),
-            },
-            uid: row.get(13)?,
-            manager,
-        })
+    fn deref(&self) -> &LogReader {
+        self.0
     }
+}
 
-    fn expected_hash(&self, previous: &Hash) -> Hash {
-        let key = &self.key;
-        let no_manager = [const { String::new() }; 3];
-        let manager = self.manager.as_ref().unwrap_or(&no_manager);
-        let link = Link {
-            offset: self.offset,
-            observed_at: self.observed_at,
-            r#type: self.r#type,
-            subject: [&key.cluster, &key.kind.group, &key.kind.kind, &key.namespace, &key.name, &self.uid],
-            resource_version: &self.resource_version,
-            manager: [&manager[0], &manager[1], &manager[2]],
-            managed_at: self.managed_at,
-            body_hash: self.body_hash,
-        };
-        link.hash(previous)
+impl DerefMut for LogSnapshot<'_> {
+    fn deref_mut(&mut self) -> &mut LogReader {
+        self.0
     }
+}
 
-    fn damaged(&self, what: impl Into<String>) -> LogError {
-        LogError::Damaged { offset: self.offset, what: what.into() }
+impl Drop for LogSnapshot<'_> {
+    fn drop(&mut self) {
+        // It only read. Should this fail, the next snapshot cannot begin and says so.
+        let _ = self.0.connection.execute_batch("ROLLBACK");
     }
 }
 
@@ -140,6 +73,14 @@ impl LogReader {
         Ok(LogReader::over(file::open_reader(directory)?))
     }
 
+    /// Opens the log of a data directory from outside, leaving no trace.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or is not a log.
+    pub fn inspect(directory: &Path) -> Result<Self, LogError> {
+        Ok(LogReader::over(file::open_inspector(directory)?))
+    }
+
     /// Reads over a connection that is open already.
     pub(super) fn over(connection: Connection) -> Self {
         LogReader {
@@ -147,7 +88,42 @@ impl LogReader {
             codec: Codec::default(),
             dictionaries: HashMap::new(),
             keyframes: Keyframes::new(KEYFRAME_BYTES),
+            unpacked: Unpacked::default(),
         }
+    }
+
+    /// Breaks off what is being read once `over` says so, which is asked after so many steps of SQLite's machine.
+    ///
+    /// # Errors
+    /// When the log is no longer open.
+    pub fn give_up_when(
+        &mut self,
+        steps: i32,
+        over: impl FnMut() -> bool + Send + 'static,
+    ) -> Result<(), LogError> {
+        Ok(self.connection.progress_handler(steps, Some(over))?)
+    }
+
+    /// Keeps to one unchanging state of the log as long as the result lives, so that what several answers say is of
+    /// the same state.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn begin(&mut self) -> Result<LogSnapshot<'_>, LogError> {
+        self.connection.execute_batch("BEGIN")?;
+        let snapshot = LogSnapshot(self);
+        // The first reading is what fixes the state.
+        snapshot.compacted()?;
+        Ok(snapshot)
+    }
+
+    /// Reads in one unchanging state: that of the snapshot, or else one of its own.
+    fn steady<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, LogError>) -> Result<T, LogError> {
+        if !self.connection.is_autocommit() {
+            return read(self);
+        }
+        let mut snapshot = self.begin()?;
+        read(&mut snapshot)
     }
 
     /// The newest offset.
@@ -160,7 +136,31 @@ impl LogReader {
         Ok(Offset::from_i64(head.unwrap_or(0)))
     }
 
-    /// When the change at `offset` was observed.
+    /// The oldest offset that can be asked for; zero while retention has let nothing go.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn compacted(&self) -> Result<Compacted, LogError> {
+        Ok(Compaction::load(&self.connection)?.compacted)
+    }
+
+    /// Up to here retention has let something go, so that who reads from before has to read from the beginning.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn swept(&self) -> Result<Offset, LogError> {
+        Ok(Compaction::load(&self.connection)?.swept.max(thinning::reached(&self.connection)?))
+    }
+
+    /// From where on each kind is known that retention lets go before the rest, by cluster, group and kind.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn floors(&self) -> Result<Vec<Floor>, LogError> {
+        thinning::floors(&self.connection)
+    }
+
+    /// When the change at `offset` was observed; none where there is no such change, or none any more.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -168,211 +168,172 @@ impl LogReader {
         let mut statement =
             self.connection.prepare_cached(r#"SELECT observed_at FROM change WHERE "offset" = ?1"#)?;
         let micros: Option<i64> = statement.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
+        if micros.is_none() {
+            let compacted = self.compacted()?;
+            return Ok(compacted.observed_at.filter(|_| compacted.offset == offset));
+        }
         Ok(micros.map(Timestamp::from_micros))
     }
 
-    /// The last offset observed at or before a time, none above `limit`; zero when there is none.
+    /// The last offset observed at or before a time, none above `limit`; zero when there is none that can be asked for.
     ///
     /// Observation times never go backwards, so this is a bisection over the offsets: some twenty point reads
     /// in a log of a million changes, and no index to write.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn offset_at(&self, time: Timestamp, limit: Offset) -> Result<Offset, LogError> {
-        let (mut known, mut beyond) = (0, limit.get() + 1);
-        while beyond - known > 1 {
-            let middle = known + (beyond - known) / 2;
-            match self.observed_at(Offset::new(middle))? {
-                Some(observed_at) if observed_at <= time => known = middle,
-                _ => beyond = middle,
+    pub fn offset_at(&mut self, time: Timestamp, limit: Offset) -> Result<Offset, LogError> {
+        self.steady(|log| {
+            let compacted = log.compacted()?;
+            if compacted.observed_at.is_some_and(|earliest| time < earliest) {
+                return Ok(Offset::ZERO);
             }
-        }
-        Ok(Offset::new(known))
+            let (mut known, mut beyond) = (compacted.offset.get(), limit.get() + 1);
+            while beyond.saturating_sub(known) > 1 {
+                let middle = known + (beyond - known) / 2;
+                match log.observed_at(Offset::new(middle))? {
+                    Some(observed_at) if observed_at <= time => known = middle,
+                    _ => beyond = middle,
+                }
+            }
+            Ok(Offset::new(known))
+        })
     }
 
-    /// Up to `limit` records after `offset`, in order and without a gap, each verified.
+    /// Up to `limit` records after `offset`, in order, each verified, fewer where they are large; none at the end of the log. Where retention has let
+    /// changes go these are the ones that are left, and from there on there is no gap.
     ///
     /// # Errors
     /// When the log cannot be read, or a change is missing or damaged.
     pub fn after(&mut self, offset: Offset, limit: usize) -> Result<Vec<Record>, LogError> {
-        let rows = self.rows_after(offset, limit)?;
-        self.check_chain(offset, &rows)?;
-        rows.into_iter().map(|row| self.record(row)).collect()
+        self.read_after(offset, limit, |log, row, let_go| match let_go {
+            true => log.forgotten(row).map(|record| Some((0, record))),
+            false => log.record(row).map(|record| Some((record.change.body().len(), record))),
+        })
+    }
+
+    /// The same with their bodies as they were recorded, to go into another log; without those that have none any more.
+    ///
+    /// # Errors
+    /// As [`LogReader::after`].
+    pub fn entries_after(&mut self, offset: Offset, limit: usize) -> Result<Vec<Entry>, LogError> {
+        self.read_after(offset, limit, |log, row, let_go| match let_go {
+            true => Ok(None),
+            false => log.entry(row).map(|entry| Some((entry.body.len(), entry))),
+        })
+    }
+
+    fn read_after<T>(
+        &mut self,
+        offset: Offset,
+        limit: usize,
+        read: impl Fn(&mut Self, RawRow, bool) -> Result<Option<(usize, T)>, LogError>,
+    ) -> Result<Vec<T>, LogError> {
+        self.steady(|log| {
+            let (mut at, thinned) = (offset, thinning::reached(&log.connection)?);
+            loop {
+                let rows = log.rows_after(at, limit)?;
+                let Some(last) = rows.last() else { return Ok(Vec::new()) };
+                at = last.offset;
+                let (mut found, mut bytes) = (Vec::new(), 0);
+                for row in rows {
+                    let let_go = row.is_hollow()
+                        || (row.offset <= thinned && thinning::is_let_go(&log.connection, &row)?);
+                    if let Some((size, one)) = read(log, row, let_go)? {
+                        bytes += size;
+                        found.push(one);
+                    }
+                    if bytes >= PAGE_BYTES {
+                        break;
+                    }
+                }
+                if !found.is_empty() {
+                    return Ok(found);
+                }
+            }
+        })
+    }
+
+    fn rows_after(&self, offset: Offset, limit: usize) -> Result<Vec<RawRow>, LogError> {
+        let compaction = Compaction::load(&self.connection)?;
+        let mut rows = compaction.kept_after(&self.connection, offset, limit)?;
+        if rows.is_empty() {
+            let from = offset.max(compaction.swept);
+            rows = row::after(&self.connection, from, limit)?;
+            self.check_chain(from, &rows)?;
+        }
+        Ok(rows)
     }
 
     /// The record at `offset`.
     ///
     /// # Errors
-    /// When there is no such change or it cannot be read.
+    /// When there is no such change, or none any more, or it cannot be read.
     pub fn at(&mut self, offset: Offset) -> Result<Record, LogError> {
-        let row = self.row(offset)?;
-        self.record(row)
+        self.steady(|log| {
+            let row = log.row(offset)?;
+            if thinning::is_let_go(&log.connection, &row)? {
+                return Err(log.let_go(&row)?);
+            }
+            log.record(row)
+        })
     }
 
-    /// Checks the chain of the changes after `from` up to and including `to`.
+    /// Checks the chain and the bodies of the changes after `from` up to and including `to`, as far as they are left.
     pub(super) fn verify(&mut self, from: Offset, to: Offset) -> Result<(), LogError> {
-        let mut at = from;
-        while at < to {
-            let rows = self.rows_after(at, 500)?;
-            self.check_chain(at, &rows)?;
-            let Some(last) = rows.last() else {
-                return Err(LogError::Damaged { offset: at.next(), what: "the change is missing".into() });
-            };
-            at = last.offset;
-            for row in &rows {
-                self.text(row)?;
+        self.steady(|log| {
+            let mut at = from.max(Compaction::load(&log.connection)?.swept);
+            while at < to {
+                let rows = row::after(&log.connection, at, 500)?;
+                log.check_chain(at, &rows)?;
+                at = rows.last().ok_or_else(|| row::missing(at.next()))?.offset;
+                for row in &rows {
+                    log.check_body(row)?;
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
+    }
+
+    /// Checks that all is there that retention left of the changes it let go, each with its body.
+    pub(super) fn verify_kept(&mut self) -> Result<(), LogError> {
+        self.steady(|log| {
+            let compaction = Compaction::load(&log.connection)?;
+            compaction.check_kept(&log.connection)?;
+            thinning::check_held(&log.connection)?;
+            let mut at = Offset::ZERO;
+            loop {
+                let rows = compaction.kept_after(&log.connection, at, 500)?;
+                let Some(last) = rows.last() else { return Ok(()) };
+                at = last.offset;
+                for row in &rows {
+                    log.check_body(row)?;
+                }
+            }
+        })
     }
 
     /// The hash of the change at `offset`, which covers all changes up to it; zeros before the first.
     ///
     /// # Errors
-    /// When there is no such change or the log cannot be read.
+    /// When there is no such change, or none any more, or the log cannot be read.
     pub fn hash_at(&self, offset: Offset) -> Result<[u8; 16], LogError> {
-        if offset == Offset::ZERO {
-            return Ok(Hash::default());
+        Compaction::load(&self.connection)?.hash_at(&self.connection, offset)
+    }
+
+    /// What is read through.
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    pub(super) fn row(&self, offset: Offset) -> Result<RawRow, LogError> {
+        match row::at(&self.connection, offset)? {
+            Some(row) => Ok(row),
+            None => Err(Compaction::load(&self.connection)?.absent(offset)),
         }
-        let mut statement =
-            self.connection.prepare_cached(r#"SELECT hash FROM change WHERE "offset" = ?1"#)?;
-        let hash = statement.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
-        hash.ok_or_else(|| LogError::Damaged { offset, what: "the change is missing".into() })
-    }
-
-    fn rows_after(&self, offset: Offset, limit: usize) -> Result<Vec<RawRow>, LogError> {
-        let sql = select_rows!(r#"WHERE c."offset" > :after ORDER BY c."offset" LIMIT :limit"#);
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = statement
-            .query_map(named_params! { ":after": offset.as_i64(), ":limit": limit }, RawRow::from_row)?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
-    }
-
-    fn row(&self, offset: Offset) -> Result<RawRow, LogError> {
-        let mut statement = self.connection.prepare_cached(select_rows!(r#"WHERE c."offset" = ?1"#))?;
-        let row = statement.query_row([offset.as_i64()], RawRow::from_row).optional()?;
-        row.ok_or_else(|| LogError::Damaged { offset, what: "the change is missing".into() })
     }
 
     fn check_chain(&self, after: Offset, rows: &[RawRow]) -> Result<(), LogError> {
-        let Some(_) = rows.first() else { return Ok(()) };
-        let (mut offset, mut hash) = (after, self.hash_at(after)?);
-        for row in rows {
-            if row.offset != offset.next() {
-                return Err(LogError::Damaged {
-                    offset: offset.next(),
-                    what: "the change is missing".into(),
-                });
-            }
-            if row.expected_hash(&hash) != row.hash {
-                return Err(row.damaged("its hash does not follow from the change before"));
-            }
-            (offset, hash) = (row.offset, row.hash);
-        }
-        Ok(())
-    }
-
-    fn text(&mut self, row: &RawRow) -> Result<String, LogError> {
-        let Some(frame) = &row.body else { return Ok(String::new()) };
-        let text = match row.base {
-            Some(base) => {
-                let base = self.keyframe(Offset::from_i64(base))?;
-                self.codec.read_delta(frame, &base)
-            }
-            None => {
-                let dictionary = row.dictionary.map(|id| self.dictionary(id)).transpose()?;
-                self.codec.read_keyframe(frame, dictionary.as_deref())
-            }
-        };
-        let text = text.map_err(|error| row.damaged(error.to_string()))?;
-        if chain::body_hash(&text) != row.body_hash {
-            return Err(row.damaged("its body is not the one that was recorded"));
-        }
-        Ok(text)
-    }
-
-    fn keyframe(&mut self, offset: Offset) -> Result<Arc<str>, LogError> {
-        if let Some(text) = self.keyframes.get(offset) {
-            return Ok(text);
-        }
-        let row = self.row(offset)?;
-        if row.base.is_some() {
-            return Err(row.damaged("a delta stands where a keyframe should"));
-        }
-        let text: Arc<str> = self.text(&row)?.into();
-        self.keyframes.put(offset, Arc::clone(&text));
-        Ok(text)
-    }
-
-    fn dictionary(&mut self, id: i64) -> Result<Arc<Dictionary>, LogError> {
-        if let Some(dictionary) = self.dictionaries.get(&id) {
-            return Ok(Arc::clone(dictionary));
-        }
-        let bytes = self
-            .connection
-            .query_row("SELECT bytes FROM dictionary WHERE id = ?1", [id], |row| row.get(0))?;
-        let dictionary = Arc::new(Dictionary::from_bytes(bytes));
-        self.dictionaries.insert(id, Arc::clone(&dictionary));
-        Ok(dictionary)
-    }
-
-    fn record(&mut self, row: RawRow) -> Result<Record, LogError> {
-        let text = self.text(&row)?;
-        let unreadable =
-            |error: serde_json::Error| row.damaged(format!("its body cannot be understood: {error}"));
-        let id = ResourceId(row.subject);
-        let change =
-            match ChangeType::from_i64(row.r#type).ok_or_else(|| row.damaged("its type is unknown"))? {
-                ChangeType::Applied => {
-                    if row.base.is_none() {
-                        // Deltas against this keyframe usually follow soon.
-                        self.keyframes.put(row.offset, text.as_str().into());
-                    }
-                    Change::Applied {
-                        id,
-                        key: row.key.clone(),
-                        uid: Uid::new(row.uid.as_str()),
-                        resource_version: ResourceVersion::new(row.resource_version.as_str()),
-                        changed_by: types::changed_by(row.manager.clone(), row.managed_at),
-                        body: text,
-                    }
-                }
-                ChangeType::Deleted => {
-                    let cause: DeletionCause = serde_json::from_str(&text).map_err(unreadable)?;
-                    Change::Deleted { id, key: row.key.clone(), uid: Uid::new(row.uid.as_str()), cause }
-                }
-                ChangeType::Coverage => Change::Coverage(serde_json::from_str(&text).map_err(unreadable)?),
-                ChangeType::Declared => {
-                    let Declared { source, fact } = serde_json::from_str(&text).map_err(unreadable)?;
-                    Change::Declared { id, source, fact }
-                }
-                ChangeType::Withdrawn => {
-                    let kind = CatalogKind::of(&row.key.kind)
-                        .ok_or_else(|| row.damaged("its kind is not one of the catalog"))?;
-                    Change::Withdrawn { id, kind, name: row.key.name.clone() }
-                }
-            };
-        Ok(Record { offset: row.offset, observed_at: Timestamp::from_micros(row.observed_at), change })
-    }
-
-    /// Where every watch of a cluster stands.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn cursors(&self, cluster: &str) -> Result<Vec<Cursor>, LogError> {
-        let mut statement = self.connection.prepare_cached(
-            r#"SELECT k."group", k.kind, c.namespace, c.resource_version, c.seen_at
-               FROM cursor c JOIN kind k ON k.id = c.kind_id WHERE k.cluster = ?1"#,
-        )?;
-        let rows = statement.query_map([cluster], |row| {
-            Ok(Cursor {
-                kind: Kind::new(row.get::<_, String>(0)?, row.get::<_, String>(1)?),
-                namespace: row.get(2)?,
-                resource_version: row.get::<_, Option<String>>(3)?.map(ResourceVersion::new),
-                last_seen: row.get::<_, Option<i64>>(4)?.map(Timestamp::from_micros),
-            })
-        })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        if rows.is_empty() { Ok(()) } else { row::check_chain(after, self.hash_at(after)?, rows) }
     }
 }

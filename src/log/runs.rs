@@ -44,7 +44,7 @@ impl Write<'_> {
         Ok(session)
     }
 
-    fn next_epoch(&mut self) -> Result<Epoch> {
+    pub(super) fn next_epoch(&mut self) -> Result<Epoch> {
         let last = match self.state.epoch {
             Some(epoch) => epoch.0,
             None => self

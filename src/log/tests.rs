@@ -18,7 +18,11 @@ use crate::model::{
     ResourceVersion, Source, Timestamp, Uid, WatchKey,
 };
 
+mod damage;
+mod frames;
 mod order;
+mod retention;
+mod thinning;
 
 /// A log with its writer's thread.
 struct Running {
@@ -77,6 +81,7 @@ fn told(directory: &Path) -> Vec<String> {
             };
             format!("-{} {cause}", key.name)
         }
+        Change::Forgotten { key, .. } => format!("?{}", key.name),
         Change::Coverage(mark) => format!("{:?}", mark.state),
         Change::Declared { fact, .. } => format!("declared {}", fact.name()),
         Change::Withdrawn { name, .. } => format!("withdrawn {name}"),
@@ -315,11 +320,22 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     let running = start(dir.path());
     let written = running.appender.declare(Source::Config, Vec::new()).await;
     assert!(written.is_ok());
-    assert_eq!(inspect(dir.path()).unwrap(), Some(LogState { schema: 3, head: Offset::ZERO }));
+    assert_eq!(
+        inspect(dir.path()).unwrap(),
+        Some(LogState { schema: 6, head: Offset::ZERO, compacted: Compacted::default(), floors: Vec::new() })
+    );
     running.stop();
     filled(dir.path()).await;
     let before = std::fs::read_dir(dir.path()).unwrap().count();
-    assert_eq!(inspect(dir.path()).unwrap(), Some(LogState { schema: 3, head: Offset::new(40) }));
+    assert_eq!(
+        inspect(dir.path()).unwrap(),
+        Some(LogState {
+            schema: 6,
+            head: Offset::new(40),
+            compacted: Compacted::default(),
+            floors: Vec::new()
+        })
+    );
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), before, "a look leaves nothing behind");
     std::fs::remove_file(dir.path().join("log.db")).unwrap();
     let lost = inspect(dir.path()).unwrap_err();
@@ -344,7 +360,7 @@ async fn a_newer_or_untrustworthy_schema_is_refused() {
     let damages = [
         (
             "UPDATE refinery_schema_history SET version = 99 WHERE version = 2",
-            "has schema 99, this program knows 3",
+            "has schema 99, this program knows 6",
         ),
         ("UPDATE refinery_schema_history SET applied_on = 'yesterday'", "schema history is damaged"),
         ("UPDATE refinery_schema_history SET checksum = 'x'", "schema history is damaged"),
@@ -375,7 +391,7 @@ async fn files_that_are_no_log_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(crate::laws::cases(16))]
     #[test]
     fn every_version_is_read_back_as_it_was(edits in prop::collection::vec((0..4usize, any::<u32>()), 1..120)) {
         let dir = tempfile::tempdir().unwrap();

@@ -1,14 +1,22 @@
 //! How changes are told apart in the log's table.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::{ChangedBy, Timestamp};
 
-/// The column `type`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ChangeType {
+/// What a change is; the number is the column `type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeType {
+    /// A resource was created or took a new state.
     Applied = 1,
+    /// A resource is gone.
     Deleted = 2,
+    /// A kind of a cluster began or ceased to be watched.
     Coverage = 3,
+    /// The catalog holds something from now on.
     Declared = 4,
+    /// The catalog no longer holds something.
     Withdrawn = 5,
 }
 

@@ -1,13 +1,19 @@
 //! Turns what watches saw into changes, within the writer's transaction.
 
+use std::path::Path;
+
 use rusqlite::{Connection, Row, params};
 
 use super::append::{AppendError, Appended, Batch, Epoch, Observed, Phase};
 use super::bodies::Bodies;
-use super::chain::Hash;
+use super::chain::{Hash, HeadFile};
 use super::draft::Draft;
 use super::error::LogError;
+use super::group::OpenGroup;
 use super::ids::{self, Ids};
+use super::open;
+use super::packer;
+use super::reader::LogReader;
 use super::runs::Run;
 use super::types::ChangeType;
 use crate::model::{
@@ -26,6 +32,8 @@ pub(super) struct WriterState {
     pub(super) bodies: Bodies,
     /// The newest epoch of any watch, once it was looked up.
     pub(super) epoch: Option<Epoch>,
+    /// Groups that are closed and wait to be packed.
+    pub(super) closed: usize,
 }
 
 /// One transaction of the writer.
@@ -36,14 +44,32 @@ pub(super) struct Write<'a> {
     pub(super) now: Timestamp,
 }
 
+impl WriterState {
+    /// What a log holds whose end is the one that was acknowledged.
+    pub(super) fn load(connection: &Connection, directory: &Path) -> Result<Self> {
+        let mut reader = LogReader::open(directory)?;
+        let (head, hash) = open::verify(directory, &mut reader, &HeadFile::new(directory))?;
+        let observed_at = reader.observed_at(head)?.unwrap_or(Timestamp::from_micros(i64::MIN));
+        let bodies = Bodies::load(connection)?;
+        Ok(WriterState {
+            head,
+            hash,
+            observed_at,
+            ids: Ids::default(),
+            bodies,
+            epoch: None,
+            closed: packer::closed(connection)?,
+        })
+    }
+}
+
 /// An incarnation that is alive as far as the log knows.
-struct Live {
+pub(super) struct Live {
     subject: i64,
     uid: String,
     resource_version: ResourceVersion,
     digest: [u8; 16],
-    keyframe: Option<Offset>,
-    deltas: i64,
+    group: OpenGroup,
 }
 
 impl Live {
@@ -53,8 +79,11 @@ impl Live {
             uid: row.get(1)?,
             resource_version: ResourceVersion::new(row.get::<_, String>(2)?),
             digest: row.get(3)?,
-            keyframe: row.get::<_, Option<i64>>(4)?.map(Offset::from_i64),
-            deltas: row.get(5)?,
+            group: OpenGroup {
+                keyframe: row.get::<_, Option<i64>>(4)?.map(Offset::from_i64),
+                deltas: row.get(5)?,
+                deltas_at: row.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default(),
+            },
         })
     }
 }
@@ -132,7 +161,7 @@ impl Write<'_> {
         Ok(())
     }
 
-    fn state_of(
+    pub(super) fn state_of(
         &mut self,
         run: &Run,
         key: &ResourceKey,
@@ -143,11 +172,9 @@ impl Write<'_> {
             Some(live) => live.subject,
             None => ids::subject(self.connection, run.kind, &key.namespace, &key.name, seen.uid.as_str())?,
         };
-        let (keyframe, deltas) = before.map_or((None, 0), |live| (live.keyframe, live.deltas));
-        let next = self.state.head.next();
-        let packed = self.state.bodies.state(self.connection, next, &seen.body, keyframe, deltas)?;
-        let (keyframe, deltas) = packed.base.map_or((next, 0), |base| (base, deltas + 1));
-        let offset = self.write(Draft {
+        let open = before.map(|live| live.group.clone()).unwrap_or_default();
+        let (packed, group) = self.pack_state(&seen.body, open)?;
+        self.write(Draft {
             r#type: ChangeType::Applied,
             subject,
             key,
@@ -157,16 +184,17 @@ impl Write<'_> {
             body: &seen.body,
             packed: Some(packed),
         })?;
-        debug_assert_eq!(offset, next);
         let sql = "INSERT OR REPLACE INTO live
-            (subject_id, kind_id, resource_version, digest, keyframe, deltas, seen_epoch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+            (subject_id, kind_id, resource_version, digest, keyframe, deltas, deltas_at, seen_epoch)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         self.connection.prepare_cached(sql)?.execute(params![
             subject,
             run.kind,
             seen.resource_version.as_str(),
             seen.digest.0,
-            keyframe.as_i64(),
-            deltas,
+            group.keyframe.map(Offset::as_i64),
+            group.deltas,
+            group.deltas_at,
             run.epoch.0
         ])?;
         Ok(())
@@ -180,8 +208,8 @@ impl Write<'_> {
     }
 
     /// The incarnations under a key that are alive as far as the log knows.
-    fn live(&self, kind: i64, key: &ResourceKey) -> Result<Vec<Live>> {
-        let sql = "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas
+    pub(super) fn live(&self, kind: i64, key: &ResourceKey) -> Result<Vec<Live>> {
+        let sql = "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas, l.deltas_at
             FROM subject s JOIN live l ON l.subject_id = s.id
             WHERE s.kind_id = ?1 AND s.namespace = ?2 AND s.name = ?3 AND l.kind_id IS NOT NULL";
         let mut statement = self.connection.prepare_cached(sql)?;
@@ -190,15 +218,16 @@ impl Write<'_> {
     }
 
     /// The incarnation with a uid, if it is alive.
-    fn incarnation(&self, kind: i64, key: &ResourceKey, uid: &Uid) -> Result<Option<Live>> {
+    pub(super) fn incarnation(&self, kind: i64, key: &ResourceKey, uid: &Uid) -> Result<Option<Live>> {
         Ok(self.live(kind, key)?.into_iter().find(|live| live.uid == uid.as_str()))
     }
 
     /// Ends an incarnation and tells how many changes that took: none for an Event, whose end says nothing since
     /// clusters drop each of them after an hour.
-    fn deleted(&mut self, live: &Live, key: &ResourceKey, cause: DeletionCause) -> Result<usize> {
-        self.bury(live.subject)?;
+    pub(super) fn deleted(&mut self, live: &Live, key: &ResourceKey, cause: DeletionCause) -> Result<usize> {
+        self.close(&live.group)?;
         if key.kind.is_event() {
+            self.bury(live.subject)?;
             return Ok(0);
         }
         let body = to_json(&cause);
@@ -213,11 +242,15 @@ impl Write<'_> {
             body: &body,
             packed: Some(packed),
         })?;
+        self.bury(live.subject)?;
         Ok(1)
     }
 
+    /// What is said of a subject ends with the newest change.
     pub(super) fn bury(&self, subject: i64) -> Result<()> {
         self.connection.prepare_cached("DELETE FROM live WHERE subject_id = ?1")?.execute([subject])?;
+        let sql = r#"INSERT OR REPLACE INTO ended (subject_id, "offset") VALUES (?1, ?2)"#;
+        self.connection.prepare_cached(sql)?.execute([subject, self.state.head.as_i64()])?;
         Ok(())
     }
 
@@ -245,12 +278,12 @@ impl Write<'_> {
     /// What is alive of a kind, everywhere or in a namespace, and was not seen since an epoch began.
     fn live_before(&self, kind: i64, namespace: &str, epoch: Epoch) -> Result<Vec<(Live, String, String)>> {
         let sql =
-            "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas, s.namespace, s.name
+            "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas, l.deltas_at, s.namespace, s.name
             FROM live l JOIN subject s ON s.id = l.subject_id
             WHERE l.kind_id = ?1 AND l.seen_epoch < ?2 AND (?3 = '' OR s.namespace = ?3) ORDER BY s.id";
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params![kind, epoch.0, namespace], |row| {
-            let (namespace, name): (String, String) = (row.get(6)?, row.get(7)?);
+            let (namespace, name): (String, String) = (row.get(7)?, row.get(8)?);
             Ok((Live::from_row(row)?, namespace, name))
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -259,8 +292,7 @@ impl Write<'_> {
     /// Records a mark unless it repeats the state and reason of the last one.
     pub(super) fn mark(&mut self, mark: &CoverageMark) -> Result<Appended> {
         let key = key_of(&mark.watch, &mark.watch.namespace, "");
-        let said = format!("{:?} {}", mark.state, mark.reason);
-        let written = self.fact(ChangeType::Coverage, &key, &to_json(mark), &said)?.is_some();
+        let written = self.fact(ChangeType::Coverage, &key, &to_json(mark), &mark.said())?.is_some();
         Ok(self.appended(usize::from(written), usize::from(!written)))
     }
 

@@ -5,20 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior};
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TryRecvError};
 
 use super::append::AppendError;
 use super::appender::{Appender, Queued, Reply, Request};
-use super::bodies::Bodies;
 use super::chain::HeadFile;
 use super::error::LogError;
-use super::ids::Ids;
 use super::open;
-use super::reader::LogReader;
+use super::packer::{self, Packer};
+use super::thinning::Thinned;
 use super::write::{Write, WriterState};
 use crate::clock::Clock;
-use crate::model::Timestamp;
-use crate::store::Watermark;
+use crate::store::{self, Watermark};
 
 /// Most requests that share one commit; more would let the first of them wait for too long.
 const GROUP: usize = 128;
@@ -40,6 +38,13 @@ impl WriterHealth {
         self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Of a log that takes nothing, and why.
+    pub fn refusing(why: &str) -> Self {
+        let health = WriterHealth::default();
+        health.set(Some(why.to_owned()));
+        health
+    }
+
     fn set(&self, problem: Option<String>) {
         *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
     }
@@ -47,6 +52,9 @@ impl WriterHealth {
 
 /// The one writer of a log.
 pub struct LogWriter {
+    /// Reads over a connection of its own, which has to be closed first: the last one to close takes the WAL away, and
+    /// one that only reads cannot.
+    packer: Packer,
     connection: Connection,
     head_file: HeadFile,
     queue: mpsc::Receiver<Queued>,
@@ -54,6 +62,15 @@ pub struct LogWriter {
     state: WriterState,
     head: Watermark,
     health: WriterHealth,
+    /// Whether the WAL is to be emptied after the next commit.
+    wal_due: bool,
+}
+
+/// How much of the log's file is free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shrunk {
+    /// Pages that hold nothing and could be given back.
+    pub free_pages: u64,
 }
 
 impl std::fmt::Debug for LogWriter {
@@ -68,16 +85,24 @@ impl LogWriter {
     /// # Errors
     /// When the log cannot be opened, is newer than this program, or misses what was acknowledged.
     pub fn open(directory: &Path, clock: Arc<dyn Clock>) -> Result<(Self, Appender), LogError> {
-        let connection = open::open_writer(directory)?;
-        let mut reader = LogReader::open(directory)?;
         let head_file = HeadFile::new(directory);
-        let (head, hash) = open::verify_tail(&mut reader, &head_file)?;
-        let observed_at = reader.observed_at(head)?.unwrap_or(Timestamp::from_micros(i64::MIN));
-        let bodies = Bodies::load(&connection)?;
+        open::look(directory, &head_file)?;
+        let connection = open::open_writer(directory)?;
+        let state = WriterState::load(&connection, directory)?;
+        open::make_shrinkable(&connection, directory)?;
+        let packer = Packer::open(directory)?;
         let (appender, queue) = Appender::channel();
-        let state = WriterState { head, hash, observed_at, ids: Ids::default(), bodies, epoch: None };
-        let (head, health) = (Watermark::new(head), WriterHealth::default());
-        Ok((LogWriter { connection, head_file, queue, clock, state, head, health }, appender))
+        let (head, health) = (Watermark::new(state.head), WriterHealth::default());
+        let wal_due = false;
+        let writer = LogWriter { connection, head_file, queue, clock, state, head, health, wal_due, packer };
+        Ok((writer, appender))
+    }
+
+    /// Packs as soon as anything is closed and learns from little, so that a test need not write thousands.
+    #[cfg(test)]
+    pub(super) fn eager(mut self, measure: super::learning::Measure) -> Self {
+        self.state.bodies.measured(measure);
+        LogWriter { packer: self.packer.from(1), ..self }
     }
 
     /// The newest offset, published after each commit.
@@ -97,7 +122,7 @@ impl LogWriter {
     /// was not written.
     pub fn run(mut self) -> Result<(), LogError> {
         let mut group = Vec::with_capacity(GROUP);
-        while self.queue.blocking_recv_many(&mut group, GROUP) > 0 {
+        while self.receive(&mut group)? {
             if !self.answer(&mut group)? {
                 return Ok(());
             }
@@ -105,6 +130,45 @@ impl LogWriter {
         // A log at rest is one whole file, easy to copy. Where a reader is in the way it keeps its WAL, as well.
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())
+    }
+
+    /// Takes what is queued. While nothing is, closed versions are packed; false when nobody is left who could ask.
+    fn receive(&mut self, group: &mut Vec<Queued>) -> Result<bool, LogError> {
+        while self.packer.is_due(self.state.closed) {
+            match self.queue.try_recv() {
+                Ok(first) => {
+                    group.push(first);
+                    while let Some(next) = (group.len() < GROUP).then(|| self.queue.try_recv().ok()).flatten()
+                    {
+                        group.push(next);
+                    }
+                    return Ok(true);
+                }
+                Err(TryRecvError::Disconnected) => return Ok(false),
+                Err(TryRecvError::Empty) => self.pack()?,
+            }
+        }
+        Ok(self.queue.blocking_recv_many(group, GROUP) > 0)
+    }
+
+    /// Packs a few of the closed versions. What cannot be packed stays as it is.
+    fn pack(&mut self) -> Result<(), LogError> {
+        match self.packer.step(&mut self.connection, &mut self.state.bodies) {
+            Ok(packed) => {
+                self.state.closed = match packed {
+                    // There are fewer than was thought.
+                    0 => packer::closed(&self.connection)?,
+                    packed => self.state.closed.saturating_sub(packed),
+                };
+                Ok(())
+            }
+            Err(error) if error.is_disk_full() => {
+                tracing::debug!(%error, "no room to pack; it is tried again after the next change");
+                self.packer.rest();
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The same on the thread of the caller, which every commit holds up: for simulations under a clock of their own.
@@ -129,6 +193,9 @@ impl LogWriter {
                 for (queued, reply) in group.drain(..).zip(replies) {
                     // Whoever asked may have gone; the change stands all the same.
                     let _ = queued.reply.send(reply);
+                }
+                if std::mem::take(&mut self.wal_due) {
+                    store::empty_wal(&self.connection)?;
                 }
                 Ok(true)
             }
@@ -177,8 +244,10 @@ impl LogWriter {
             (self.state.head, self.state.hash, self.state.observed_at) = before;
             self.state.ids.clear();
             self.state.epoch = None;
+            self.state.closed = packer::closed(&self.connection)?;
             self.state.bodies.reload(&self.connection)?;
         } else if self.state.head != before.0 {
+            self.packer.wake();
             self.head_file.write(self.state.head, &self.state.hash).unwrap_or_else(|error| {
                 // The file may lag behind; it only has to stay true.
                 tracing::warn!(%error, "the head beside the log could not be written");
@@ -203,9 +272,30 @@ impl LogWriter {
                 Request::Watches(cluster) => Ok(Reply::Watches(write.watches(cluster)?)),
                 Request::Declare(source, facts) => Ok(Reply::Appended(write.declare(*source, facts)?)),
                 Request::Decide(source, decision) => write.decide(*source, decision)?.map(Reply::Appended),
+                Request::Compact(to) => write.compact(*to).map(Reply::Compacted).map_err(failed),
+                // A plan writes nothing: what cannot be let go fails whoever asked, and nobody else.
+                Request::Sweep(limit) => match write.plan_sweep(*limit) {
+                    Ok(plan) => Ok(Reply::Swept(write.sweep(&plan)?)),
+                    Err(error) => Err(failed(error)),
+                },
+                Request::RaiseFloors(wanted) => write.raise_floors(wanted).map(Reply::Floors).map_err(failed),
+                Request::Thin(limit) => match write.plan_thinning(*limit) {
+                    Ok(Some(plan)) => Ok(Reply::Thinned(write.thin(&plan)?)),
+                    Ok(None) => Ok(Reply::Thinned(Thinned { done: true, ..Thinned::default() })),
+                    Err(error) => Err(failed(error)),
+                },
+                Request::Shrink(pages) => {
+                    self.wal_due = true;
+                    let free_pages = store::give_back(&transaction, *pages)?;
+                    Ok(Reply::Shrunk(Shrunk { free_pages }))
+                }
             });
         }
         transaction.commit()?;
         Ok(replies)
     }
+}
+
+fn failed(error: LogError) -> AppendError {
+    AppendError::Failed(error.to_string())
 }

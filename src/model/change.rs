@@ -50,6 +50,15 @@ pub enum Change {
         /// How we know.
         cause: DeletionCause,
     },
+    /// A resource was created, changed or went, and retention has let go of what was told of it.
+    Forgotten {
+        /// The incarnation.
+        id: ResourceId,
+        /// Its address.
+        key: ResourceKey,
+        /// Its identity.
+        uid: Uid,
+    },
     /// A kind of a cluster began or ceased to be watched.
     Coverage(CoverageMark),
     /// The catalog holds this from now on.
@@ -70,6 +79,16 @@ pub enum Change {
         /// The name under which it was declared.
         name: String,
     },
+}
+
+impl Change {
+    /// The object that a state holds; empty for everything else.
+    pub fn body(&self) -> &str {
+        match self {
+            Change::Applied { body, .. } => body,
+            _ => "",
+        }
+    }
 }
 
 /// Who made a version, taken from the newest entry of managedFields.
@@ -124,6 +143,13 @@ pub struct CoverageMark {
     pub reason: String,
     /// The reason in a sentence for people; empty while watched.
     pub message: String,
+}
+
+impl CoverageMark {
+    /// What of it is news: a mark that says the same as the one before is none.
+    pub fn said(&self) -> String {
+        format!("{:?} {}", self.state, self.reason)
+    }
 }
 
 /// Watched, a gap, or left out.

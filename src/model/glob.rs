@@ -95,7 +95,13 @@ impl Glob {
 
     /// Whether it stands for other names than the one it says.
     pub fn is_wild(&self) -> bool {
-        self.pieces.iter().any(|piece| !matches!(piece, Piece::Letter(_)))
+        self.name().is_none()
+    }
+
+    /// The one name that it matches; none where it stands for several.
+    pub fn name(&self) -> Option<String> {
+        let letter = |piece: &Piece| if let Piece::Letter(letter) = piece { Some(*letter) } else { None };
+        self.pieces.iter().map(letter).collect()
     }
 
     /// Whether it matches the whole of a name.

@@ -18,6 +18,11 @@ impl KindPattern {
     pub fn matches(&self, kind: &Kind) -> bool {
         (self.kind == "*" || self.kind == kind.kind) && self.group == kind.group
     }
+
+    /// Whether it means a whole group.
+    pub fn is_group(&self) -> bool {
+        self.kind == "*"
+    }
 }
 
 impl FromStr for KindPattern {

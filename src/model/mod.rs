@@ -9,10 +9,13 @@ mod change;
 mod deployment;
 mod environment;
 mod glob;
+mod happening;
 mod health;
 mod ids;
+mod image;
 mod inventory;
 mod key;
+mod kind_name;
 mod kind_pattern;
 mod name;
 mod overview;
@@ -32,10 +35,13 @@ pub use environment::{
     DeclaredBy, EnvironmentSettings, EnvironmentSpec, EnvironmentState, Target, TargetSpec, Tier,
 };
 pub use glob::Glob;
+pub use happening::{Happening, Hour, Lane};
 pub use health::{Health, HealthCounts, Verdict, attention, more_urgent};
 pub use ids::{AgentId, EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
+pub use image::{Image, ImagePattern, familiar};
 pub use inventory::{Inventory, InventoryError};
 pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
+pub use kind_name::KindName;
 pub use kind_pattern::KindPattern;
 pub use name::{is_dns_label, is_project_path};
 pub use overview::{EnvironmentFilter, GroupBy, GroupPath, SavedView};

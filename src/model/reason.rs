@@ -20,6 +20,14 @@ pub const RESTARTED: &str = "restarted";
 pub const INVALID: &str = "invalid";
 /// Of a gap: another cluster answers under the name.
 pub const REPLACED: &str = "replaced";
+/// Of a gap: what was recorded of that time is lost.
+pub const LOST: &str = "lost";
+
+/// Of a gap: retention keeps the kind for less long than the rest, and lets go of it first.
+pub const COMPACTED: &str = "compacted";
+
+/// Of a gap: history was imported, and what was not told there is not known.
+pub const IMPORTED: &str = "imported";
 
 /// Of what is not followed: by the configuration, by default, or as another group has the same objects.
 pub const EXCLUDED: &str = "excluded";

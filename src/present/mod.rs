@@ -1,20 +1,30 @@
 //! What pages and the terminal share: ages, signs of health, text made visible, and graphs as trees.
 
 mod age;
+mod diff;
 mod links;
 mod over_time;
 mod place;
 mod say;
 mod text;
+mod timeline;
 mod tree;
 
 pub use age::{age, lasted, moment};
+pub use diff::{
+    below as children_below, change_sign, change_word, counted, environment_diff, health_moved, printed,
+    resource_diff, title,
+};
 pub use links::{link_verb, links};
 pub use over_time::{Segment, Share, segments, shares, worsened};
 pub use place::Places;
-pub use say::{below, missing_end, number_of, preface, why_so};
-pub use text::{clock_time, grouped, visible};
+pub use say::{below, missing_end, number_of, preface, why_so, workload_names};
+pub use text::{clock_time, grouped, in_bytes, visible};
+pub use timeline::{difference_line, entry_subject, entry_words, level};
 pub use tree::{Item, Step, Tree};
+
+#[cfg(test)]
+pub(crate) use timeline::fixtures;
 
 use crate::model::{Health, Kind};
 use crate::query::Gap;
@@ -85,16 +95,25 @@ pub(crate) mod tests {
     };
     use crate::query::{
         Access, Below, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, GraphNode, Group,
-        HealthHistory, HealthInterval, HealthTime, KindBelow, MissingEnd, Resource, Snapshot, WatchCoverage,
-        Why, WhyPath,
+        HealthHistory, HealthInterval, HealthTime, ImageInterval, ImageUse, KindBelow, MissingEnd, Resource,
+        Snapshot, WatchCoverage, Why, WhyPath, Workload,
     };
+
+    pub(crate) use crate::present::diff::tests::{environment_changes, resource_changes};
 
     /// A fixed moment, 2026-11-20T12:00:00Z.
     pub(crate) const NOON: Timestamp = Timestamp::from_micros(1_795_176_000_000_000);
 
     pub(crate) fn snapshot() -> Snapshot {
         let coverage = Coverage { complete: true, gaps: vec![] };
-        Snapshot { offset: Offset::new(1234), time: Some(NOON), at: None, lag_changes: 0, coverage }
+        Snapshot {
+            offset: Offset::new(1234),
+            time: Some(NOON),
+            at: None,
+            lag_changes: 0,
+            coverage,
+            not_recording: false,
+        }
     }
 
     /// A resource whose uid is its name.
@@ -116,6 +135,37 @@ pub(crate) mod tests {
             offset: Offset::new(1200),
             observed_at: NOON.minus(std::time::Duration::from_secs(300)),
             terminating_since: None,
+        }
+    }
+
+    /// An image of three Pods of a Deployment that has been in an environment for an hour.
+    pub(crate) fn image_use(short: &str) -> ImageUse {
+        let (name, tag) = short.split_once(':').unwrap_or((short, "latest"));
+        let repository = format!("docker.io/library/{name}");
+        let workload = Workload { id: Uid::new("web"), key: resource("Deployment", "web", None).key };
+        let interval = ImageInterval {
+            from: NOON.minus(std::time::Duration::from_secs(3600)),
+            from_offset: Offset::new(1100),
+            until: None,
+            until_offset: None,
+        };
+        ImageUse {
+            id: format!("{repository}:{tag} shop.web.production"),
+            image: format!("{repository}:{tag}"),
+            short: format!("{name}:{tag}"),
+            repository,
+            tag: tag.into(),
+            digests: vec![],
+            environment: EnvironmentId::of("shop/web", "production"),
+            project: "shop/web".into(),
+            name: "production".into(),
+            tier: Tier::Production,
+            region: "eu".into(),
+            pods: 3,
+            workloads: vec![workload],
+            workloads_total: 1,
+            intervals: vec![interval],
+            intervals_total: 1,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{count_of, word};
 use crate::model::{Health, Kind};
-use crate::query::{Below, MissingEnd, Resource, Why};
+use crate::query::{Below, MissingEnd, Resource, Why, Workload};
 
 /// Why a resource is in the state it is in, as far as it says so itself; empty where it says nothing.
 pub fn why_so(resource: &Resource) -> String {
@@ -67,10 +67,20 @@ pub fn number_of(number: u64, kind: &Kind) -> String {
     count_of(usize::try_from(number).unwrap_or(usize::MAX), kind)
 }
 
+/// Workloads by kind and name, and by cluster where they are of several.
+pub fn workload_names(workloads: &[Workload]) -> Vec<String> {
+    let several = workloads.windows(2).any(|two| two[0].key.cluster != two[1].key.cluster);
+    let name = |one: &Workload| match several {
+        true => format!("{}/{} in {}", one.key.kind.kind, one.key.name, one.key.cluster),
+        false => format!("{}/{}", one.key.kind.kind, one.key.name),
+    };
+    workloads.iter().map(name).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::{resource, why, why_path};
+    use crate::present::tests::{image_use, resource, why, why_path};
     use crate::query::KindBelow;
 
     #[test]
@@ -129,5 +139,14 @@ mod tests {
         assert_eq!(below(&all), format!("{told}, 2 of other kinds"));
         all.total = 16;
         assert_eq!(below(&all), told);
+    }
+
+    #[test]
+    fn workloads_of_several_clusters_say_which() {
+        let here = image_use("nginx").workloads;
+        assert_eq!(workload_names(&here), ["Deployment/web"]);
+        let mut both = [here.clone(), here].concat();
+        both[1].key.cluster = "us-east".into();
+        assert_eq!(workload_names(&both), ["Deployment/web in eu-west", "Deployment/web in us-east"]);
     }
 }

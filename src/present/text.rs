@@ -41,6 +41,24 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// A size as people read it, in powers of ten: `13.2 MB`.
+pub fn in_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut size = bytes as f64;
+    let mut unit = "B";
+    for larger in UNITS {
+        // What would be shown as 1000.0 belongs to the next unit.
+        if size < 999.95 {
+            break;
+        }
+        (size, unit) = (size / 1000.0, larger);
+    }
+    format!("{size:.1} {unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +79,10 @@ mod tests {
         assert_eq!(
             [0, 999, 1000, 1_234_567].map(grouped).join(" "),
             "0 999 1\u{202f}000 1\u{202f}234\u{202f}567"
+        );
+        assert_eq!(
+            [0, 999, 1000, 13_240_000, 999_960, u64::MAX].map(in_bytes).join(", "),
+            "0 B, 999 B, 1.0 kB, 13.2 MB, 1.0 MB, 18446.7 PB"
         );
     }
 }

@@ -1,19 +1,43 @@
-//! One record, applied to the view.
+//! One record, applied to the view: what follows from it alone, and then what that changes.
 
 use rusqlite::Connection;
 
-use super::context::{Apply, Judging, Touched};
+use super::context::{Apply, Rules, Touched};
+use super::happenings::{self, Happened, Own};
 use super::ids::Ids;
-use super::resources::{Applied, Standing};
+use super::links::Known;
+use super::resources::{Applied, Standing, State};
 use super::{catalog, coverage, environment_health, kube_events, membership, resource_count, resources};
+use crate::health::Judge;
+use crate::kube_event::{self, KubeEvent};
 use crate::model::{Change, Record};
+
+/// What follows from a record alone, without a look at the view.
+pub(super) enum Gist {
+    /// The state of a resource.
+    State(State),
+    /// What a Kubernetes Event says.
+    Said(KubeEvent),
+    /// Nothing that it does not say itself.
+    Plain,
+}
+
+impl Gist {
+    pub(super) fn of(record: &Record, judge: &Judge, rules: Rules<'_>, known: &mut Known) -> Self {
+        match &record.change {
+            Change::Applied { key, body, .. } if key.kind.is_event() => Gist::Said(kube_event::read(body)),
+            Change::Applied { id, body, .. } => Gist::State(State::of(*id, body, judge, rules, known)),
+            _ => Gist::Plain,
+        }
+    }
+}
 
 /// Applies a record within the caller's transaction and tells what it touched.
 pub(super) fn apply(
     connection: &Connection,
     ids: &mut Ids,
-    rules: Judging<'_>,
-    record: &Record,
+    rules: Rules<'_>,
+    (record, gist): &(Record, Gist),
 ) -> rusqlite::Result<Touched> {
     let mut at = Apply {
         connection,
@@ -22,18 +46,16 @@ pub(super) fn apply(
         offset: record.offset,
         observed_at: record.observed_at,
         touched: Touched::default(),
+        happened: Happened::default(),
     };
-    match &record.change {
-        Change::Applied { key, uid, body, .. } if key.kind.is_event() => {
-            kube_events::said(&mut at, key, uid, body)?;
-        }
-        // What was said stays said.
-        Change::Deleted { key, .. } if key.kind.is_event() => {}
-        Change::Applied { id, key, uid, body, .. } => {
-            let state = resources::judge(rules, body);
+    match (&record.change, gist) {
+        (Change::Applied { key, uid, .. }, Gist::Said(event)) => kube_events::said(&mut at, key, uid, event)?,
+        (Change::Applied { id, key, uid, body, .. }, Gist::State(state)) => {
             let health = state.verdict.health;
-            let applied = resources::applied(&mut at, *id, key, uid, &state)?;
+            let applied = resources::applied(&mut at, *id, key, uid, (state, body))?;
             let after = Standing::Alive(health);
+            let absent = applied.before == Standing::Absent;
+            at.happened.own(*id, if absent { Own::Created } else { Own::Changed });
             resource_count::changed(&mut at, key, applied.before, after)?;
             match applied.relinked {
                 Some(relinked) => {
@@ -42,16 +64,23 @@ pub(super) fn apply(
                 None => membership::rejudge(&mut at, *id, health)?,
             }
         }
-        Change::Deleted { id, key, cause, .. } => {
+        // No state goes without its gist; and of Events, what was said stays said.
+        (Change::Applied { .. }, Gist::Plain) => {}
+        (Change::Deleted { key, .. }, _) if key.kind.is_event() => {}
+        (Change::Deleted { id, key, cause, .. }, _) => {
             let Applied { before, relinked } = resources::deleted(&mut at, *id, cause)?;
             resource_count::changed(&mut at, key, before, Standing::Absent)?;
+            at.happened.own(*id, Own::Deleted);
             let owned = relinked.unwrap_or_default().owned;
             membership::settle(&mut at, *id, (before, Standing::Absent), owned)?;
         }
-        Change::Coverage(mark) => coverage::mark(&mut at, mark)?,
-        Change::Declared { source, fact, .. } => catalog::declared(&mut at, *source, fact)?,
-        Change::Withdrawn { kind, name, .. } => catalog::withdrawn(&mut at, *kind, name)?,
+        // What held later was told of by a later change.
+        (Change::Forgotten { .. }, _) => {}
+        (Change::Coverage(mark), _) => coverage::mark(&mut at, mark)?,
+        (Change::Declared { source, fact, .. }, _) => catalog::declared(&mut at, *source, fact)?,
+        (Change::Withdrawn { kind, name, .. }, _) => catalog::withdrawn(&mut at, *kind, name)?,
     }
     environment_health::settle(&mut at)?;
+    happenings::settle(&at)?;
     Ok(at.touched)
 }

@@ -1,36 +1,107 @@
 //! Builds the view anew, beside the old one, and swaps it in.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::file;
 use super::projector::{Projector, ProjectorError};
 use crate::model::Offset;
 use crate::ruleset::RuleSet;
-use crate::store::Watermark;
+use crate::store::{Role, Watermark};
+
+/// A view on its way, beside the one that answers until this one takes its place.
+///
+/// It keeps its checkpoint like any view, so that a build that was broken off goes on where it stood.
+#[derive(Debug)]
+pub struct Build {
+    directory: PathBuf,
+    projector: Projector,
+    resumed_at: Offset,
+}
+
+impl Build {
+    /// Begins a build, or goes on with one that was broken off, if that was made from this log, by this program and by
+    /// the same rules.
+    ///
+    /// # Errors
+    /// When the log cannot be read or the new file cannot be written.
+    pub fn open(directory: &Path, rules: RuleSet) -> Result<Self, ProjectorError> {
+        let beside = beside(directory);
+        let projector = match resumed(directory, &beside, &rules) {
+            Some(projector) => projector,
+            None => {
+                remove(&beside)?;
+                Projector::open_file(directory, &beside, Role::ViewBuilder, rules)?
+            }
+        };
+        let resumed_at = projector.checkpoint();
+        Ok(Build { directory: directory.to_owned(), projector, resumed_at })
+    }
+
+    /// The last offset that it holds.
+    pub fn checkpoint(&self) -> Offset {
+        self.projector.checkpoint()
+    }
+
+    /// What it held when it was opened: zero unless it goes on with one that was broken off.
+    pub fn resumed_at(&self) -> Offset {
+        self.resumed_at
+    }
+
+    /// Takes the next changes of the log; false when it holds all of them.
+    ///
+    /// # Errors
+    /// When the log cannot be read or the view cannot be written; it is then as before.
+    pub fn step(&mut self) -> Result<bool, ProjectorError> {
+        Ok(self.projector.step()?.is_some())
+    }
+
+    /// Puts it into the place of the old view, which nobody may write any longer. Who has the old one open goes on
+    /// reading it; who opens the view meanwhile may find none.
+    ///
+    /// # Errors
+    /// When a file cannot be moved.
+    pub fn swap(self) -> Result<Offset, ProjectorError> {
+        let checkpoint = self.checkpoint();
+        self.projector.close()?;
+        // The old file goes with its WAL: a WAL left behind would be played into the new one.
+        let path = file::path(&self.directory);
+        remove(&path)?;
+        fs::rename(beside(&self.directory), &path)?;
+        fs::File::open(&self.directory)?.sync_all()?;
+        Ok(checkpoint)
+    }
+}
+
+/// Where a view is built.
+fn beside(directory: &Path) -> PathBuf {
+    directory.join("view.building.db")
+}
+
+/// What an earlier build left, if it can be gone on with: its checkpoint is a change of this log, and no other rules
+/// judged any of it. What cannot be opened cannot be gone on with, for whatever reason.
+fn resumed(directory: &Path, beside: &Path, rules: &RuleSet) -> Option<Projector> {
+    if !file::is_current_file(beside) {
+        return None;
+    }
+    let projector = Projector::open_file(directory, beside, Role::ViewBuilder, rules.clone()).ok()?;
+    let alike = projector.has_other_rules().is_ok_and(|others| !others);
+    alike.then_some(projector)
+}
 
 /// Builds the view anew from the log, beside the old one, and swaps it in; `progress` follows the checkpoint.
 ///
-/// Until the swap the old view stays as it was, so that an interrupted build costs nothing but its time.
+/// Until the swap the old view stays as it was.
 ///
 /// # Errors
 /// When the log cannot be read or the new file cannot be written.
 pub fn build(directory: &Path, rules: RuleSet, progress: &Watermark) -> Result<Offset, ProjectorError> {
-    let beside = directory.join("view.building.db");
-    remove(&beside)?;
-    let mut projector = Projector::open_file(directory, &beside, rules)?;
-    progress.set(Offset::ZERO);
-    while projector.step()?.is_some() {
-        progress.set(projector.checkpoint());
+    let mut build = Build::open(directory, rules)?;
+    progress.set(build.checkpoint());
+    while build.step()? {
+        progress.set(build.checkpoint());
     }
-    let checkpoint = projector.checkpoint();
-    projector.close()?;
-    // The old file goes with its WAL: a WAL left behind would be played into the new one.
-    let path = file::path(directory);
-    remove(&path)?;
-    fs::rename(&beside, &path)?;
-    fs::File::open(directory)?.sync_all()?;
-    Ok(checkpoint)
+    build.swap()
 }
 
 /// Removes a database with the files SQLite keeps beside it.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
+use super::happenings::Happened;
 use super::ids::Ids;
-use crate::health::Judge;
 use crate::model::{Offset, ResourceId, Timestamp};
 use crate::ruleset::RuleSet;
 
@@ -28,9 +28,8 @@ impl Touched {
 
 /// The rules by which a record is applied, with the view's number of them.
 #[derive(Clone, Copy)]
-pub(super) struct Judging<'a> {
+pub(super) struct Rules<'a> {
     pub(super) set: &'a RuleSet,
-    pub(super) judge: &'a Judge,
     pub(super) id: i64,
 }
 
@@ -38,8 +37,9 @@ pub(super) struct Judging<'a> {
 pub(super) struct Apply<'a> {
     pub(super) connection: &'a Connection,
     pub(super) ids: &'a mut Ids,
-    pub(super) rules: Judging<'a>,
+    pub(super) rules: Rules<'a>,
     pub(super) offset: Offset,
     pub(super) observed_at: Timestamp,
     pub(super) touched: Touched,
+    pub(super) happened: Happened,
 }

@@ -6,6 +6,7 @@ use rusqlite::params;
 
 use super::context::Apply;
 use super::ids::FarEnd;
+use super::intervals::EDGE;
 use super::{OPEN, edge_kind_to_i64};
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
 use crate::model::ResourceId;
@@ -54,16 +55,15 @@ pub(super) fn declare(
         wanted.extend(Row::of(at, cluster, edge)?);
     }
     let held = held(at, id)?;
+    for row in held.difference(&wanted) {
+        EDGE.close(at, id.0, &[&row.far, &row.kind, &row.outward])?;
+    }
+    for row in wanted.difference(&held) {
+        EDGE.open(at, id.0, &[&row.far, &row.kind, &row.outward])?;
+    }
     let mut owned = Vec::new();
-    for row in held.symmetric_difference(&wanted) {
-        if held.contains(row) {
-            close(at, id, *row)?
-        } else {
-            open(at, id, *row)?
-        }
-        if row.owns_far() {
-            owned.extend(standing_at(at, cluster, row.far)?);
-        }
+    for row in held.symmetric_difference(&wanted).filter(|row| row.owns_far()) {
+        owned.extend(standing_at(at, cluster, row.far)?);
     }
     Ok(owned)
 }
@@ -75,29 +75,13 @@ pub(super) fn cluster_of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<i64
 }
 
 fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<Row>> {
-    let sql = "SELECT far_id, kind, outward FROM edge WHERE declared_by = ?1 AND to_offset = ?2";
+    let sql = "SELECT far_id, kind, outward FROM edge WHERE declared_by = ?1 AND to_offset = ?2
+        AND stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)";
     let mut statement = at.connection.prepare_cached(sql)?;
     let rows = statement.query_map(params![id.0, OPEN], |row| {
         Ok(Row { far: row.get(0)?, kind: row.get(1)?, outward: row.get(2)? })
     })?;
     rows.collect()
-}
-
-fn close(at: &Apply<'_>, id: ResourceId, row: Row) -> rusqlite::Result<()> {
-    let sql =
-        "UPDATE edge SET to_offset = ?5 WHERE declared_by = ?1 AND far_id = ?2 AND kind = ?3 AND outward = ?4
-        AND to_offset = ?6";
-    let columns = params![id.0, row.far, row.kind, row.outward, at.offset.as_i64(), OPEN];
-    at.connection.prepare_cached(sql)?.execute(columns)?;
-    Ok(())
-}
-
-fn open(at: &Apply<'_>, id: ResourceId, row: Row) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO edge (declared_by, far_id, kind, outward, from_offset, to_offset)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let columns = params![id.0, row.far, row.kind, row.outward, at.offset.as_i64(), OPEN];
-    at.connection.prepare_cached(sql)?.execute(columns)?;
-    Ok(())
 }
 
 /// What stands where a far end points to, as far as it has arrived.

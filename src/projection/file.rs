@@ -27,7 +27,12 @@ pub fn path(directory: &Path) -> PathBuf {
 /// # Errors
 /// When the file cannot be opened or is not a view.
 pub fn open_reader(directory: &Path) -> Result<Connection, OpenError> {
-    store::open(&path(directory), Role::Reader, APPLICATION_ID)
+    open(directory, Role::Reader)
+}
+
+/// Opens the view of a data directory for a role.
+pub(super) fn open(directory: &Path, role: Role) -> Result<Connection, OpenError> {
+    store::open(&path(directory), role, APPLICATION_ID)
 }
 
 /// What tells one schema from another: the statements themselves and the version of the program's rules. What users add
@@ -44,7 +49,12 @@ fn fingerprint() -> i32 {
 
 /// Whether the view of a data directory is whole and made by this program's rules.
 pub fn is_current(directory: &Path) -> bool {
-    matches!(look(directory, Role::Reader), ViewState::Current(_))
+    is_current_file(&path(directory))
+}
+
+/// The same of a file.
+pub(super) fn is_current_file(path: &Path) -> bool {
+    matches!(look(path, Role::Reader), ViewState::Current(_))
 }
 
 /// How a view stands.
@@ -60,18 +70,17 @@ pub enum ViewState {
 
 /// Looks at the view of a data directory and changes nothing.
 pub fn inspect(directory: &Path) -> ViewState {
-    look(directory, Role::Inspector)
+    look(&path(directory), Role::Inspector)
 }
 
-fn look(directory: &Path, role: Role) -> ViewState {
-    let path = path(directory);
+fn look(path: &Path, role: Role) -> ViewState {
     if !path.exists() {
         return ViewState::Missing;
     }
     let usable = || -> Option<Offset> {
-        let connection = store::open(&path, role, APPLICATION_ID).ok()?;
+        let connection = store::open(path, role, APPLICATION_ID).ok()?;
         let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).ok()?;
-        let small = fs::metadata(&path).is_ok_and(|file| file.len() <= FULL_CHECK_BYTES_MAX);
+        let small = fs::metadata(path).is_ok_and(|file| file.len() <= FULL_CHECK_BYTES_MAX);
         let whole = !small
             || connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)).ok()? == "ok";
         let checkpoint = checkpoint(&connection).ok()?.map_or(Offset::ZERO, |(offset, _)| offset);
@@ -80,9 +89,9 @@ fn look(directory: &Path, role: Role) -> ViewState {
     usable().map_or(ViewState::Outdated, ViewState::Current)
 }
 
-/// Opens the view for its writer.
-pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
-    let connection = store::open(path, Role::ViewWriter, APPLICATION_ID)?;
+/// Opens the view for who writes or builds it.
+pub(super) fn open_writer(path: &Path, role: Role) -> Result<Connection, OpenError> {
+    let connection = store::open(path, role, APPLICATION_ID)?;
     let sqlite = |source| OpenError::Sqlite { path: path.to_owned(), source };
     let version: i32 =
         connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(sqlite)?;

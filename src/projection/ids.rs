@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::intervals::Stretches;
 use super::stretch;
 use crate::model::{EnvironmentId, Kind};
 
@@ -21,6 +22,8 @@ pub(super) struct Ids {
     far: HashMap<FarEnd, i64>,
     /// The stretch of the log that goes on.
     pub(super) stretch: Option<stretch::Current>,
+    /// The stretches of environments' and resources' own rows that go on.
+    pub(super) stretches: Stretches,
 }
 
 /// A far end of edges, as its columns have it.

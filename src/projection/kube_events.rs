@@ -8,6 +8,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::OPEN;
 use super::context::Apply;
+use super::happenings;
 use crate::kube_event::KubeEvent;
 use crate::model::{ResourceKey, Timestamp, Uid};
 
@@ -20,25 +21,30 @@ struct Tally {
 }
 
 /// Records a state of an Event object; `uid` is the Event's own, the same by both of its doors.
-pub(super) fn said(at: &mut Apply<'_>, key: &ResourceKey, uid: &Uid, body: &str) -> rusqlite::Result<()> {
-    let event = crate::kube_event::read(body);
+pub(super) fn said(
+    at: &mut Apply<'_>,
+    key: &ResourceKey,
+    uid: &Uid,
+    event: &KubeEvent,
+) -> rusqlite::Result<()> {
     if event.regarding.name.is_empty() && event.regarding.uid.is_empty() {
         return Ok(());
     }
     let cluster = at.ids.cluster(at.connection, &key.cluster)?;
     let growth = grow(at, cluster, uid, i64::from(event.count))?;
-    let id = entry(at, cluster, &key.cluster, &event)?;
+    let id = entry(at, cluster, &key.cluster, event)?;
     let held = last(at, id)?;
-    let wanted = add(held.map(|(_, tally)| tally), growth, &event, at.observed_at);
+    let wanted = add(held.map(|(_, tally)| tally), growth, event, at.observed_at);
     match held {
-        Some((_, tally)) if tally == wanted => Ok(()),
+        Some((_, tally)) if tally == wanted => return Ok(()),
         Some((from, _)) => {
             let sql = "UPDATE kube_event_count SET to_offset = ?3 WHERE event_id = ?1 AND from_offset = ?2";
             at.connection.prepare_cached(sql)?.execute(params![id, from, at.offset.as_i64()])?;
-            open(at, id, wanted)
         }
-        None => open(at, id, wanted),
+        None => {}
     }
+    open(at, id, wanted)?;
+    happenings::said(at, id)
 }
 
 /// By how much an Event object counts further than ever before.
@@ -50,8 +56,8 @@ fn grow(at: &Apply<'_>, cluster: i64, uid: &Uid, count: i64) -> rusqlite::Result
     if growth <= 0 {
         return Ok(0);
     }
-    let sql = "INSERT OR REPLACE INTO kube_event_object (cluster_id, uid, count) VALUES (?1, ?2, ?3)";
-    at.connection.prepare_cached(sql)?.execute(params![cluster, uid.as_str(), count])?;
+    let sql = "INSERT OR REPLACE INTO kube_event_object (cluster_id, uid, count, last_offset) VALUES (?1, ?2, ?3, ?4)";
+    at.connection.prepare_cached(sql)?.execute(params![cluster, uid.as_str(), count, at.offset.as_i64()])?;
     Ok(growth)
 }
 

@@ -1,12 +1,13 @@
 //! What a resource carries that links it to others: its labels, its edges, and the marks of inventories.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{Connection, params};
 
-use super::context::Apply;
-use super::{catalog, edges, inventories, labels, regions, selectors};
-use crate::edges::UNREAD;
+use super::context::{Apply, Rules};
+use super::images::Imaged;
+use super::{catalog, edges, images, inventories, labels, regions, selectors};
+use crate::edges::{EdgeRef, UNREAD};
 use crate::inventory::marks;
 use crate::model::{Inventory, ResourceId};
 use crate::object::Object;
@@ -18,30 +19,107 @@ pub(super) struct Relinked {
     pub(super) owned: Vec<ResourceId>,
 }
 
+/// The most resources of which it is remembered what they carried.
+const KNOWN_MAX: usize = 131_072;
+
+/// What the objects of resources carried when they were read last.
+#[derive(Default)]
+pub(super) struct Known(HashMap<ResourceId, (i64, i64)>);
+
+impl Known {
+    fn has(&mut self, id: ResourceId, carried: (i64, i64)) -> bool {
+        if self.0.len() >= KNOWN_MAX {
+            self.0.clear();
+        }
+        self.0.insert(id, carried) == Some(carried)
+    }
+}
+
+/// What an object carries, as far as it takes to know whether anything of it is new.
+pub(super) struct Carried {
+    marks: BTreeSet<String>,
+    /// A digest of all from which its links are found.
+    links: i64,
+    /// A digest of what its status tells of its images.
+    images: i64,
+    /// None where it carried the same before, so that nobody will ask.
+    found: Option<Found>,
+}
+
+impl Carried {
+    /// What cannot be read carries nothing.
+    pub(super) fn of(
+        id: ResourceId,
+        object: Option<&Object<'_>>,
+        rules: Rules<'_>,
+        known: &mut Known,
+    ) -> Self {
+        let marks = object.map(marks).unwrap_or_default().iter().map(Inventory::to_string).collect();
+        let (links, images) = (source(rules, object, &marks), images::told(object));
+        let found = (!known.has(id, (links, images))).then(|| Found::of(object, rules));
+        Carried { marks, links, images, found }
+    }
+}
+
+/// What an object carries.
+struct Found {
+    labels: BTreeMap<String, String>,
+    edges: Vec<EdgeRef>,
+    images: Imaged,
+    /// Whether it may say something of its cluster, or declare an environment.
+    speaks: bool,
+}
+
+impl Found {
+    fn of(object: Option<&Object<'_>>, rules: Rules<'_>) -> Self {
+        let relations = &rules.set.relations;
+        Found {
+            labels: object.map(labels_of).unwrap_or_default(),
+            edges: object.map(|object| crate::edges::edges(object, relations)).unwrap_or_default(),
+            images: Imaged::of(object),
+            speaks: object.is_none_or(|object| regions::is_told(object) || catalog::is_declared(object)),
+        }
+    }
+}
+
 /// Makes a resource carry exactly the links of its object from here on; none where nothing changed from which they
 /// are found. What cannot be read has none.
 pub(super) fn declare(
     at: &mut Apply<'_>,
     id: ResourceId,
-    object: Option<&Object<'_>>,
+    carried: &Carried,
+    body: &str,
 ) -> rusqlite::Result<Option<Relinked>> {
-    let marks = object.map(marks).unwrap_or_default().iter().map(Inventory::to_string).collect();
-    let source = source(at, object, &marks);
-    let sql = "SELECT links FROM resource WHERE id = ?1";
-    let held: Option<i64> = at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))?;
-    if held == Some(source) {
+    let sql = "SELECT links, images FROM resource WHERE id = ?1";
+    let (links, images): (Option<i64>, Option<i64>) =
+        at.connection.prepare_cached(sql)?.query_row([id.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let respecified = links != Some(carried.links);
+    if !respecified && images.is_none_or(|images| images == carried.images) {
         return Ok(None);
     }
-    let relations = &at.rules.set.relations;
-    let found = object.map(|object| crate::edges::edges(object, relations)).unwrap_or_default();
-    let labels = object.map(labels_of).unwrap_or_default();
-    let relabelled = labels::declare(at, id, &labels)?;
-    keep(at.connection, id, Some((&labels, source)))?;
-    inventories::declare(at, id, &marks)?;
-    regions::declare(at, id, object)?;
-    catalog::declare(at, id, object)?;
-    let mut relinked = Relinked { owned: edges::declare(at, id, &found)? };
-    relinked.owned.extend(selectors::declare(at, id, &found)?);
+    // The view may hold less than was known to whoever read: what was deleted comes again, or an attempt failed.
+    let read;
+    let found = match &carried.found {
+        Some(found) => found,
+        None => {
+            read = Found::of(Object::parse(body).ok().as_ref(), at.rules);
+            &read
+        }
+    };
+    images::declare(at, id, &found.images, carried.images)?;
+    if !respecified {
+        return Ok(None);
+    }
+    let relabelled = labels::declare(at, id, &found.labels)?;
+    keep(at.connection, id, Some((&found.labels, carried.links)))?;
+    inventories::declare(at, id, &carried.marks)?;
+    if found.speaks {
+        let object = Object::parse(body).ok();
+        regions::declare(at, id, object.as_ref())?;
+        catalog::declare(at, id, object.as_ref())?;
+    }
+    let mut relinked = Relinked { owned: edges::declare(at, id, &found.edges)? };
+    relinked.owned.extend(selectors::declare(at, id, &found.edges)?);
     if relabelled {
         selectors::settle(at, id)?;
     }
@@ -55,14 +133,14 @@ fn labels_of(object: &Object<'_>) -> BTreeMap<String, String> {
 
 /// A digest of all from which links are found. Most changes move a status alone, and finding edges costs more than
 /// telling that there is nothing new to be found.
-fn source(at: &Apply<'_>, object: Option<&Object<'_>>, marks: &BTreeSet<String>) -> i64 {
+fn source(rules: Rules<'_>, object: Option<&Object<'_>>, marks: &BTreeSet<String>) -> i64 {
     let mut hasher = blake3::Hasher::new();
     let mut add = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
     };
     if let Some(object) = object {
         // Relations of users may look anywhere.
-        let all = !at.rules.set.relations.is_empty();
+        let all = !rules.set.relations.is_empty();
         for (name, text) in object.fields().filter(|(name, _)| all || !UNREAD.contains(name)) {
             add(name);
             add(text);
@@ -77,7 +155,7 @@ fn source(at: &Apply<'_>, object: Option<&Object<'_>>, marks: &BTreeSet<String>)
     }
     marks.iter().for_each(|mark| add(mark));
     // Other rules may find others in the same.
-    hasher.update(&at.rules.id.to_le_bytes());
+    hasher.update(&rules.id.to_le_bytes());
     let mut first = [0; 8];
     hasher.finalize_xof().fill(&mut first);
     i64::from_le_bytes(first)
@@ -87,6 +165,7 @@ fn source(at: &Apply<'_>, object: Option<&Object<'_>>, marks: &BTreeSet<String>)
 pub(super) fn withdraw(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<Relinked> {
     labels::withdraw(at, id)?;
     keep(at.connection, id, None)?;
+    images::declare(at, id, &Imaged::default(), images::told(None))?;
     inventories::declare(at, id, &BTreeSet::new())?;
     regions::declare(at, id, None)?;
     catalog::declare(at, id, None)?;

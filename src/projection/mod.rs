@@ -1,7 +1,7 @@
 //! Folds the log into the view.
 //!
-//! [`Projector`] reads the log in batches and calls `apply` for each record, in one transaction with the
-//! checkpoint. A file per group of tables holds the SQL that writes it. Nothing here reads a clock: the same
+//! [`Projector`] takes the log in batches, which `reading` makes ready ahead of it, and calls `apply` for each record,
+//! in one transaction with the checkpoint. A file per group of tables holds the SQL that writes it. Nothing here reads a clock: the same
 //! log always gives the same view.
 
 mod apply;
@@ -11,15 +11,23 @@ mod context;
 mod coverage;
 mod edges;
 mod environment_health;
+mod examine;
 mod file;
+mod floors;
+mod happenings;
 mod ids;
+mod images;
+mod intervals;
 mod inventories;
 mod kube_events;
 mod labels;
 mod links;
+mod members;
 mod membership;
 mod owners;
 mod projector;
+mod prune;
+mod reading;
 mod regions;
 mod resource_count;
 mod resources;
@@ -30,10 +38,13 @@ mod stretch;
 #[cfg(test)]
 mod tests;
 
-pub use build::build;
+pub use build::{Build, build};
 pub use context::Touched;
+pub use examine::examine;
 pub use file::{ViewState, inspect, is_current, open_reader, path};
+pub use members::{Members, members_ever};
 pub use projector::{Projector, ProjectorError};
+pub use prune::{LetGo, Pruning};
 pub use status::ViewStatus;
 
 use crate::edges::EdgeKind;
@@ -65,6 +76,17 @@ pub fn edge_kind_to_i64(kind: EdgeKind) -> i64 {
 /// The kind of edge a column holds; an unknown number reads as the one that says least.
 pub fn edge_kind_from_i64(value: i64) -> EdgeKind {
     EdgeKind::ALL.into_iter().find(|kind| *kind as i64 == value).unwrap_or(EdgeKind::References)
+}
+
+/// How what happened is kept in a column: its place among all.
+pub fn happening_to_i64(what: crate::model::Happening) -> i64 {
+    what as i64
+}
+
+/// What happened by the word of a column; an unknown number reads as the one that says least.
+pub fn happening_from_i64(value: i64) -> crate::model::Happening {
+    use crate::model::Happening;
+    Happening::ALL.into_iter().find(|what| *what as i64 == value).unwrap_or(Happening::Changed)
 }
 
 /// How a health is kept in a column: its place in the order of worsening.

@@ -18,7 +18,8 @@ macro_rules! declared {
             "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> ''
                 JOIN resource me ON me.id = e.declared_by
                 JOIN resource far ON far.uid = f.uid AND far.cluster_id = me.cluster_id
-            WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = ",
+            WHERE e.declared_by = ?1 AND e.stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
+                AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = ",
             $outward
         )
     };
@@ -26,7 +27,8 @@ macro_rules! declared {
         concat!(
             "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
                 JOIN resource far ON far.kind_id = f.kind_id AND far.namespace = f.namespace AND far.name = f.name
-            WHERE e.declared_by = ?1 AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = ",
+            WHERE e.declared_by = ?1 AND e.stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
+                AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = ",
             $outward
         )
     };
@@ -71,7 +73,8 @@ const OWNED: [&str; 5] = [
     declared!(by_uid, 1),
     declared!(by_address, 1),
     "SELECT s.resource_id FROM selected s
-        WHERE s.declared_by = ?1 AND s.to_offset = ?2 AND s.kind = 0 AND s.outward = 1",
+        WHERE s.declared_by = ?1 AND s.stretch = (SELECT max(stretch) FROM selected WHERE declared_by = ?1)
+            AND s.to_offset = ?2 AND s.kind = 0 AND s.outward = 1",
 ];
 
 /// What owns a resource, as far as it has arrived.

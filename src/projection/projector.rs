@@ -7,17 +7,19 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use thiserror::Error;
 
 use super::apply;
-use super::context::{Judging, Touched};
+use super::context::{Rules, Touched};
 use super::file;
+use super::floors;
 use super::ids::Ids;
-use crate::health::Judge;
+use super::prune::{self, Pass, Pruning};
+use super::reading::{Batch, Position, Reading};
 use crate::log::{LogError, LogReader};
-use crate::model::{Offset, Record};
+use crate::model::Offset;
 use crate::ruleset::RuleSet;
-use crate::store::{OpenError, Watermark, is_corrupt};
+use crate::store::{OpenError, Role, Watermark, is_corrupt};
 
-/// Records applied in one transaction.
-const BATCH: usize = 1000;
+/// Batches that a build applies in one transaction: the more, the fewer times a page is written that many of them change.
+const BATCHES: usize = if cfg!(test) { 1 } else { 8 };
 
 /// How long to sleep at most: whoever should wake the projector may fail to.
 const TICK: Duration = Duration::from_millis(250);
@@ -34,6 +36,9 @@ pub enum ProjectorError {
     /// The view cannot be written.
     #[error("the view cannot be written: {0}")]
     View(#[from] rusqlite::Error),
+    /// The thread that reads the log cannot be started.
+    #[error("no thread can be started to read the log: {0}")]
+    Thread(std::io::Error),
     /// A newly built view cannot be put into place.
     #[error("the view cannot be put into place: {0}")]
     Place(#[from] std::io::Error),
@@ -42,6 +47,14 @@ pub enum ProjectorError {
     Foreign {
         /// Where the view is.
         checkpoint: Offset,
+    },
+    /// Retention has let go of changes that the view does not hold yet.
+    #[error("the view holds changes up to offset {checkpoint}, and what came next was let go up to {swept}")]
+    Outrun {
+        /// Where the view is.
+        checkpoint: Offset,
+        /// Up to where the log holds only what is kept.
+        swept: Offset,
     },
 }
 
@@ -52,8 +65,10 @@ impl ProjectorError {
             ProjectorError::View(error) | ProjectorError::Open(OpenError::Sqlite { source: error, .. }) => {
                 is_corrupt(error)
             }
-            ProjectorError::Open(OpenError::Foreign { .. }) | ProjectorError::Foreign { .. } => true,
-            ProjectorError::Log(_) | ProjectorError::Place(_) => false,
+            ProjectorError::Open(OpenError::Foreign { .. })
+            | ProjectorError::Foreign { .. }
+            | ProjectorError::Outrun { .. } => true,
+            ProjectorError::Log(_) | ProjectorError::Thread(_) | ProjectorError::Place(_) => false,
         }
     }
 
@@ -63,20 +78,22 @@ impl ProjectorError {
     }
 }
 
-/// Reads the log and writes the view.
+/// Takes what was read of the log and writes the view.
 pub struct Projector {
-    log: LogReader,
+    reading: Reading,
     view: Connection,
     rules: RuleSet,
-    judge: Judge,
     rule_set_id: i64,
     ids: Ids,
-    checkpoint: Offset,
+    position: Position,
+    /// Batches applied in one transaction.
+    batches: usize,
+    pass: Option<Pass>,
 }
 
 impl std::fmt::Debug for Projector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Projector(at {})", self.checkpoint)
+        write!(f, "Projector(at {})", self.checkpoint())
     }
 }
 
@@ -87,27 +104,47 @@ impl Projector {
     /// # Errors
     /// When either cannot be opened, or the view was made from another log.
     pub fn open(directory: &Path, rules: RuleSet) -> Result<Self, ProjectorError> {
-        Self::open_file(directory, &file::path(directory), rules)
+        Self::open_file(directory, &file::path(directory), Role::ViewWriter, rules)
     }
 
-    pub(super) fn open_file(directory: &Path, view: &Path, rules: RuleSet) -> Result<Self, ProjectorError> {
+    /// The same for another file than the one that answers, or for its builder.
+    pub(super) fn open_file(
+        directory: &Path,
+        view: &Path,
+        role: Role,
+        rules: RuleSet,
+    ) -> Result<Self, ProjectorError> {
         let log = LogReader::open(directory)?;
-        let view = file::open_writer(view)?;
+        let swept = log.swept()?;
+        let view = file::open_writer(view, role)?;
+        floors::take_over(&view, &log.floors()?)?;
         let checkpoint = match file::checkpoint(&view)? {
             None => Offset::ZERO,
+            Some((checkpoint, _)) if checkpoint < swept => {
+                return Err(ProjectorError::Outrun { checkpoint, swept });
+            }
             Some((checkpoint, hash)) if checkpoint <= log.head()? && log.hash_at(checkpoint)? == hash => {
                 checkpoint
             }
             Some((checkpoint, _)) => return Err(ProjectorError::Foreign { checkpoint }),
         };
         let rule_set_id = file::rule_set(&view, &rules.name())?;
-        let judge = Judge::new(&rules.scripts);
-        Ok(Projector { log, view, rules, judge, rule_set_id, ids: Ids::default(), checkpoint })
+        let reading = Reading::start(log, rules.clone(), rule_set_id).map_err(ProjectorError::Thread)?;
+        Ok(Projector {
+            reading,
+            view,
+            rules,
+            rule_set_id,
+            ids: Ids::default(),
+            position: Position { checkpoint, swept },
+            batches: if role == Role::ViewBuilder { BATCHES } else { 1 },
+            pass: None,
+        })
     }
 
     /// The last offset applied.
     pub fn checkpoint(&self) -> Offset {
-        self.checkpoint
+        self.position.checkpoint
     }
 
     /// Whether a part of the view was judged by other rules, as its answers say; building it anew judges all alike.
@@ -118,42 +155,62 @@ impl Projector {
         Ok(file::has_other_rules(&self.view, self.rule_set_id)?)
     }
 
-    /// Applies the next batch and tells what it touched; none when the view holds all of the log.
+    /// Applies what comes next and tells what it touched; none when the view holds all of the log.
     ///
     /// # Errors
-    /// When the log cannot be read or the view cannot be written; the view is then as before the batch.
+    /// When the log cannot be read or the view cannot be written; the view is then as before.
     pub fn step(&mut self) -> Result<Option<Touched>, ProjectorError> {
-        let records = self.log.after(self.checkpoint, BATCH)?;
-        let Some(last) = records.last().map(|record| record.offset) else { return Ok(None) };
-        let hash = self.log.hash_at(last)?;
-        let result = self.apply(&records, last, hash);
-        match result {
-            Ok(touched) => {
-                self.checkpoint = last;
+        let Some(first) = self.reading.next(self.position)? else { return Ok(None) };
+        match self.apply(first) {
+            Ok((touched, position)) => {
+                self.position = position;
                 Ok(Some(touched))
             }
             Err(error) => {
                 // Numbers assigned in a transaction that did not happen must not be used.
                 self.ids = Ids::default();
-                Err(error.into())
+                Err(error)
             }
         }
     }
 
-    fn apply(&mut self, records: &[Record], last: Offset, hash: [u8; 16]) -> rusqlite::Result<Touched> {
+    /// Applies a batch, and in a build those after it, in one transaction with where the view is then.
+    fn apply(&mut self, first: Batch) -> Result<(Touched, Position), ProjectorError> {
         let transaction = self.view.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut touched = Touched::default();
-        let rules = Judging { set: &self.rules, judge: &self.judge, id: self.rule_set_id };
-        for record in records {
-            touched.extend(apply::apply(&transaction, &mut self.ids, rules, record)?);
+        let rules = Rules { set: &self.rules, id: self.rule_set_id };
+        let (mut touched, mut batch) = (Touched::default(), first);
+        for left in (0..self.batches).rev() {
+            for record in &batch.records {
+                touched.extend(apply::apply(&transaction, &mut self.ids, rules, record)?);
+            }
+            if left == 0 || !batch.has_more {
+                break;
+            }
+            match self.reading.next(batch.end)? {
+                Some(next) => batch = next,
+                None => break,
+            }
         }
         let sql = r#"INSERT OR REPLACE INTO checkpoint (id, "offset", hash) VALUES (1, ?1, ?2)"#;
-        transaction.prepare_cached(sql)?.execute(params![last.as_i64(), hash])?;
+        transaction.prepare_cached(sql)?.execute(params![batch.end.checkpoint.as_i64(), batch.hash])?;
         transaction.commit()?;
-        Ok(touched)
+        Ok((touched, batch.end))
     }
 
-    /// Follows the log until `stop` says so, publishing the checkpoint after each commit.
+    /// Lets go of a part of what nobody may ask for any more; false when nothing is left to do.
+    ///
+    /// # Errors
+    /// When the view cannot be written; it is then as before.
+    pub fn prune(&mut self, pruning: &Pruning) -> Result<bool, ProjectorError> {
+        let pruned = prune::step(&mut self.view, &mut self.pass, pruning)?;
+        if pruned {
+            // Numbers that nothing referred to are gone with their rows.
+            self.ids = Ids::default();
+        }
+        Ok(pruned)
+    }
+
+    /// Follows the log until `stop` says so, publishing the checkpoint after each commit, and prunes in between.
     ///
     /// # Errors
     /// When the log cannot be read or the view cannot be written, save for a full disk, which it waits out.
@@ -161,22 +218,26 @@ impl Projector {
         &mut self,
         head: &Watermark,
         checkpoint: &Watermark,
+        pruning: &Pruning,
         stop: impl Fn() -> bool,
     ) -> Result<(), ProjectorError> {
-        checkpoint.set(self.checkpoint);
+        checkpoint.set(self.checkpoint());
+        pruning.begin_anew();
         while !stop() {
-            match self.step() {
-                Ok(Some(touched)) => {
-                    checkpoint.set(self.checkpoint);
+            let pruned = self.prune(pruning);
+            match pruned.and_then(|pruned| Ok((self.step()?, pruned))) {
+                Ok((Some(touched), _)) => {
+                    checkpoint.set(self.checkpoint());
                     tracing::trace!(
-                        checkpoint = %self.checkpoint,
+                        checkpoint = %self.checkpoint(),
                         environments = touched.environments.len(),
                         resources = touched.resources.len(),
                         "projected"
                     );
                 }
-                Ok(None) => {
-                    head.wait_past(self.checkpoint, TICK);
+                Ok((None, true)) => {}
+                Ok((None, false)) => {
+                    head.wait_past(self.checkpoint(), TICK);
                 }
                 Err(error) if error.is_disk_full() => {
                     tracing::error!(%error, "no room for the view; it waits");

@@ -27,7 +27,7 @@ pub(super) fn declare(
     id: ResourceId,
     object: Option<&Object<'_>>,
 ) -> rusqlite::Result<()> {
-    if object.is_some_and(|object| object.api_version != "v1" || object.kind != "Node") {
+    if object.is_some_and(|object| !is_told(object)) {
         return Ok(());
     }
     let sql = "SELECT cluster_id, region FROM node_region WHERE resource_id = ?1";
@@ -49,6 +49,11 @@ pub(super) fn declare(
     let before = cluster_region(at, cluster)?;
     agree(at, cluster)?;
     settle(at, cluster, before)
+}
+
+/// Whether an object is one that tells a region.
+pub(super) fn is_told(object: &Object<'_>) -> bool {
+    object.api_version == "v1" && object.kind == "Node"
 }
 
 fn region_of<'o>(node: &'o Object<'_>) -> Option<&'o str> {

@@ -2,9 +2,10 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::context::{Apply, Judging};
-use super::links::{self, Relinked};
+use super::context::{Apply, Rules};
+use super::links::{self, Carried, Known, Relinked};
 use super::{OPEN, health_from_i64, health_to_i64};
+use crate::health::Judge;
 use crate::model::{DeletionCause, Health, ResourceId, ResourceKey, Timestamp, Uid, Verdict};
 use crate::object::{Object, ObjectError};
 
@@ -25,33 +26,41 @@ pub(super) struct Applied {
     pub(super) relinked: Option<Relinked>,
 }
 
-/// All that the view takes from an object.
-pub(super) struct State<'a> {
+/// All that the view takes from an object whatever it holds of it already.
+pub(super) struct State {
     pub(super) verdict: Verdict,
-    /// None where it cannot be read.
-    object: Option<Object<'a>>,
+    carried: Carried,
     created_at: Option<Timestamp>,
     terminating: Option<Timestamp>,
 }
 
-/// Reads an object; one that cannot be read is Unknown and has no links, but is there all the same.
-pub(super) fn judge<'a>(rules: Judging<'_>, body: &'a str) -> State<'a> {
-    Object::parse(body).map_or_else(unreadable, |object| State {
-        verdict: rules.judge.judge(&object),
-        created_at: object.metadata.creation_timestamp,
-        terminating: object.metadata.deletion_timestamp,
-        object: Some(object),
-    })
+impl State {
+    /// Reads an object; one that cannot be read is Unknown and has no links, but is there all the same.
+    pub(super) fn of(id: ResourceId, body: &str, judge: &Judge, rules: Rules<'_>, known: &mut Known) -> Self {
+        match Object::parse(body) {
+            Ok(object) => State {
+                verdict: judge.judge(&object),
+                carried: Carried::of(id, Some(&object), rules, known),
+                created_at: object.metadata.creation_timestamp,
+                terminating: object.metadata.deletion_timestamp,
+            },
+            Err(error) => State {
+                verdict: unreadable(&error),
+                carried: Carried::of(id, None, rules, known),
+                created_at: None,
+                terminating: None,
+            },
+        }
+    }
 }
 
-fn unreadable<'a>(error: ObjectError) -> State<'a> {
-    let verdict = Verdict {
+fn unreadable(error: &ObjectError) -> Verdict {
+    Verdict {
         health: Some(Health::Unknown),
         reason: "Unreadable".into(),
         message: error.to_string(),
         rule: "unreadable".into(),
-    };
-    State { verdict, object: None, created_at: None, terminating: None }
+    }
 }
 
 /// Records a state of a resource.
@@ -60,14 +69,14 @@ pub(super) fn applied(
     id: ResourceId,
     key: &ResourceKey,
     uid: &Uid,
-    state: &State<'_>,
+    (state, body): (&State, &str),
 ) -> rusqlite::Result<Applied> {
     let before = close(at, id)?;
     if before.standing == Standing::Absent {
         introduce(at, id, key, uid, state.created_at)?;
     }
     open(at, id, &before, Some(state.verdict.health), &state.verdict, state.terminating)?;
-    let relinked = links::declare(at, id, state.object.as_ref())?;
+    let relinked = links::declare(at, id, &state.carried, body)?;
     at.touched.resources.insert(id);
     Ok(Applied { before: before.standing, relinked })
 }

@@ -9,6 +9,7 @@ use rusqlite::params;
 
 use super::context::Apply;
 use super::edges::cluster_of;
+use super::intervals::SELECTED;
 use super::labels::{self, ANY, Ground};
 use super::{OPEN, edge_kind_to_i64};
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
@@ -198,7 +199,8 @@ impl Side {
         let (id, sql) = match self {
             Side::Declarer(id) => (
                 id,
-                "SELECT resource_id, kind, outward FROM selected WHERE declared_by = ?1 AND to_offset = ?2",
+                "SELECT resource_id, kind, outward FROM selected WHERE declared_by = ?1 AND to_offset = ?2
+                    AND stretch = (SELECT max(stretch) FROM selected WHERE declared_by = ?1)",
             ),
             Side::Selected(id) => (
                 id,
@@ -221,27 +223,21 @@ impl Side {
 }
 
 /// Makes these the selections of one end; tells whose owners that changed.
-fn exchange(at: &Apply<'_>, side: Side, wanted: &BTreeSet<Selected>) -> rusqlite::Result<Vec<ResourceId>> {
+fn exchange(
+    at: &mut Apply<'_>,
+    side: Side,
+    wanted: &BTreeSet<Selected>,
+) -> rusqlite::Result<Vec<ResourceId>> {
     let held = side.held(at)?;
-    let mut owned = Vec::new();
-    let now = at.offset.as_i64();
-    for (other, kind, outward) in held.symmetric_difference(wanted) {
+    for (other, kind, outward) in held.difference(wanted) {
         let (declarer, resource) = side.ends(*other);
-        if held.contains(&(*other, *kind, *outward)) {
-            let sql = "UPDATE selected SET to_offset = ?5 WHERE declared_by = ?1 AND resource_id = ?2
-                AND kind = ?3 AND outward = ?4 AND to_offset = ?6";
-            let row = params![declarer.0, resource.0, kind, outward, now, OPEN];
-            at.connection.prepare_cached(sql)?.execute(row)?;
-        } else {
-            // A row of this very offset is overwritten: what ended and began within one change did not end.
-            let sql = "INSERT OR REPLACE INTO selected (declared_by, resource_id, kind, outward, from_offset, to_offset)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-            let row = params![declarer.0, resource.0, kind, outward, now, OPEN];
-            at.connection.prepare_cached(sql)?.execute(row)?;
-        }
-        if *kind == edge_kind_to_i64(EdgeKind::Owns) && *outward {
-            owned.push(resource);
-        }
+        SELECTED.close(at, declarer.0, &[&resource.0, kind, outward])?;
     }
-    Ok(owned)
+    for (other, kind, outward) in wanted.difference(&held) {
+        let (declarer, resource) = side.ends(*other);
+        SELECTED.open(at, declarer.0, &[&resource.0, kind, outward])?;
+    }
+    let owns = edge_kind_to_i64(EdgeKind::Owns);
+    let moved = held.symmetric_difference(wanted).filter(|(_, kind, outward)| *kind == owns && *outward);
+    Ok(moved.map(|(other, ..)| side.ends(*other).1).collect())
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::prune::Pruning;
+use crate::log::WriterHealth;
 use crate::model::Offset;
 use crate::store::Watermark;
 
@@ -11,7 +13,9 @@ use crate::store::Watermark;
 pub struct ViewStatus {
     head: Watermark,
     checkpoint: Watermark,
+    pruning: Pruning,
     flags: Arc<Flags>,
+    writer: WriterHealth,
 }
 
 #[derive(Debug, Default)]
@@ -26,6 +30,16 @@ impl ViewStatus {
         ViewStatus { head, ..ViewStatus::default() }
     }
 
+    /// The same of a log whose writer fares like this.
+    pub fn with_writer(self, writer: WriterHealth) -> Self {
+        ViewStatus { writer, ..self }
+    }
+
+    /// Whether the log takes changes.
+    pub fn is_recording(&self) -> bool {
+        self.writer.problem().is_none()
+    }
+
     /// The newest offset of the log.
     pub fn head(&self) -> &Watermark {
         &self.head
@@ -34,6 +48,11 @@ impl ViewStatus {
     /// The last offset projected.
     pub fn checkpoint(&self) -> &Watermark {
         &self.checkpoint
+    }
+
+    /// What of the view is to be let go, and how far that is.
+    pub fn pruning(&self) -> &Pruning {
+        &self.pruning
     }
 
     /// Changes in the log that the view does not hold yet.

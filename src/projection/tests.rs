@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod build;
 mod catalog;
 mod coverage;
 mod events;
@@ -392,7 +393,7 @@ fn a_view_of_another_log_is_told_and_built_anew() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::laws::cases(48))]
 
     #[test]
     fn a_rebuild_gives_every_table_as_it_was(steps in steps()) {

@@ -98,7 +98,7 @@ fn get(view: &Connection, moment: &Moment, scope: &Sight, id: &AgentId) -> Resul
         };
         statement.query_row(params, |row| from_row(row, true)).optional()?
     };
-    let mut value = found.ok_or_else(|| QueryError::NotFound { what: "agent", id: id.to_string() })?;
+    let mut value = found.ok_or_else(|| QueryError::not_found("agent", id))?;
     value.environments = environments(view, moment, scope, &value)?;
     Ok(Answer { value, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
 }

@@ -76,7 +76,7 @@ fn get(view: &Connection, moment: &Moment, scope: &Sight, id: DeploymentId) -> R
         ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":id": id.0.cast_signed(),
     };
     let found = statement.query_row(params, from_row).optional()?;
-    let value = found.ok_or_else(|| QueryError::NotFound { what: "deployment", id: id.to_string() })?;
+    let value = found.ok_or_else(|| QueryError::not_found("deployment", id))?;
     Ok(Answer { value, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
 }
 

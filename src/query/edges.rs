@@ -5,6 +5,7 @@ use rusqlite::{Connection, Row, named_params};
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Sight, in_sight};
+use super::stretch::holds;
 use super::types::{FarEnd, Page, PageMetadata, ResourceEdge};
 use super::{Result, resources};
 use crate::model::{Kind, Offset, Uid};
@@ -33,16 +34,22 @@ const LINKS: &str = concat!(
         FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> '' JOIN resource me ON me.id = e.declared_by
         LEFT JOIN resource far ON far.uid = f.uid AND far.cluster_id = me.cluster_id AND ",
     there!("far.id"),
-    " WHERE e.declared_by = :id AND e.from_offset <= :at AND e.to_offset > :at
+    " WHERE e.declared_by = :id AND ",
+    holds!("edge" e, declared_by = ":id"),
+    "
     UNION ALL SELECT e.kind, e.outward, far.id, f.kind_id, f.namespace, f.name
         FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
         LEFT JOIN resource far ON far.kind_id = f.kind_id AND far.namespace = f.namespace
             AND far.name = f.name AND f.name <> '' AND ",
     there!("far.id"),
-    " WHERE e.declared_by = :id AND e.from_offset <= :at AND e.to_offset > :at
+    " WHERE e.declared_by = :id AND ",
+    holds!("edge" e, declared_by = ":id"),
+    "
     UNION ALL SELECT s.kind, s.outward, far.id, far.kind_id, far.namespace, far.name
         FROM selected s JOIN resource far ON far.id = s.resource_id
-        WHERE s.declared_by = :id AND s.from_offset <= :at AND s.to_offset > :at
+        WHERE s.declared_by = :id AND ",
+    holds!("selected" s, declared_by = ":id"),
+    "
     UNION ALL SELECT s.kind, 1 - s.outward, far.id, far.kind_id, far.namespace, far.name
         FROM selected s JOIN resource far ON far.id = s.declared_by
         WHERE s.resource_id = :id AND s.from_offset <= :at AND s.to_offset > :at
@@ -80,6 +87,7 @@ fn read(view: &Connection, at: Offset, scope: &Sight, id: i64, start: &Start) ->
     // To a scope, what is out of its sight is not there: of others' links nothing is told, of its own only what the
     // object itself says.
     let in_sight = in_sight!();
+    let own = holds!("edge" own, declared_by = ":id");
     let sql = format!(
         r#"SELECT DISTINCT l.kind, l.outward, k."group", k.kind, l.namespace, l.name, r.uid, v.health,
             CASE WHEN r.id IS NOT NULL THEN 1 WHEN EXISTS (SELECT 1 FROM coverage c WHERE c.kind_id = l.kind_id
@@ -90,8 +98,7 @@ fn read(view: &Connection, at: Offset, scope: &Sight, id: i64, start: &Start) ->
         LEFT JOIN version v ON v.resource_id = r.id AND v.from_offset =
             (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at)
         WHERE (r.id IS NOT NULL OR l.far_id IS NULL OR EXISTS (SELECT 1 FROM edge own JOIN far f ON f.id = own.far_id
-                WHERE own.declared_by = :id AND f.kind_id = l.kind_id AND f.name = l.name
-                    AND own.from_offset <= :at AND own.to_offset > :at))
+                WHERE own.declared_by = :id AND f.kind_id = l.kind_id AND f.name = l.name AND {own}))
             AND (l.kind, l.outward, k.kind, k."group", l.namespace, l.name, coalesce(r.uid, ''))
                 > (:edge, :outward, :kind, :group, :namespace, :name, :uid)
         ORDER BY l.kind, l.outward, k.kind, k."group", l.namespace, l.name, coalesce(r.uid, '') LIMIT :limit"#

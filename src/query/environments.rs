@@ -7,8 +7,8 @@ use super::page::Start;
 use super::scope::{Sight, one_of, reads, sees};
 use super::sieve::{Candidate, Sieve};
 use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page, PageMetadata};
-use super::{EnvironmentFilter, QueryError, Result, warnings};
-use crate::model::{EnvironmentId, HealthCounts, Timestamp};
+use super::{EnvironmentFilter, Gone, QueryError, Result, warnings};
+use crate::model::{EnvironmentId, HealthCounts, Offset, Timestamp};
 use crate::projection::{health_from_i64, health_to_i64};
 
 /// What an environment shows at `:clock`: within the grace time of Progressing, what it showed before. Of what the
@@ -176,7 +176,32 @@ pub(super) fn seen(view: &Connection, moment: &Moment, scope: &Sight, id: &Envir
         ":id": id.as_str(),
     };
     let found = statement.query_row(params, from_row).optional()?;
-    found.ok_or_else(|| QueryError::NotFound { what: "environment", id: id.to_string() })
+    match found {
+        Some(found) => Ok(found),
+        None => {
+            let gone = gone(view, moment, scope, id)?.map(Gone::after);
+            Err(QueryError::NotFound { what: "environment", id: id.to_string(), gone })
+        }
+    }
+}
+
+/// The last offset at which an environment was there that is not any more, as far as the caller saw it.
+pub(super) fn gone(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    id: &EnvironmentId,
+) -> Result<Option<Offset>> {
+    let sql = concat!(
+        "SELECT max(e.to_offset) - 1 FROM environment e
+        WHERE e.name_id = :id AND e.to_offset <= :at AND e.from_offset < e.to_offset AND ",
+        sees!()
+    );
+    let params = named_params! {
+        ":id": id.as_str(), ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
+    };
+    let last: Option<i64> = view.prepare_cached(sql)?.query_row(params, |row| row.get(0))?;
+    Ok(last.map(Offset::from_i64))
 }
 
 /// One environment of which the caller may read what it holds, and the view's number of it.

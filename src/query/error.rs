@@ -1,25 +1,57 @@
 //! Why there is no answer.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::log::LogError;
-use crate::model::{EnvironmentId, Offset, ResourceKey, Timestamp, Uid};
-use crate::store::{PoolError, is_corrupt};
+use crate::log::{LogError, LogReader};
+use crate::model::{EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
+use crate::store::{PoolError, is_corrupt, is_interrupted};
 
 /// Where people read what to do when an agent does not let them in.
 const ACCESS_HELP: &str =
     "https://gitlab.com/strandline/strandline/-/blob/main/docs/troubleshooting.md#no-access";
 
+/// When something went, and how to ask for it as it was last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gone {
+    /// When it was deleted or withdrawn, or left what the caller sees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// The last offset at which it was there.
+    pub last_offset: Offset,
+}
+
+impl Gone {
+    /// After an offset; when that was is for the log to tell.
+    pub(super) fn after(last_offset: Offset) -> Self {
+        Gone { at: None, last_offset }
+    }
+
+    /// With the time of the change with which it went.
+    pub(super) fn dated(self, log: &LogReader) -> Result<Self, LogError> {
+        Ok(Gone { at: log.observed_at(self.last_offset.next())?, ..self })
+    }
+}
+
+/// How to ask for what is gone.
+fn told(gone: Option<&Gone>) -> String {
+    let Some(Gone { at, last_offset }) = gone else { return String::new() };
+    let until = at.map(|at| format!(" until {at}")).unwrap_or_default();
+    format!("; it was there{until}: ask with at={last_offset} for how it was last")
+}
+
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum QueryError {
     /// No such thing at that moment, or the caller may not see it.
-    #[error("there is no {what} `{id}` at that moment")]
+    #[error("there is no {what} `{id}` at that moment{}", told(gone.as_ref()))]
     NotFound {
         /// `environment` or `resource`.
         what: &'static str,
         /// What was asked for.
         id: String,
+        /// Where it was there before, as far as the caller saw it: when it went.
+        gone: Option<Gone>,
     },
     /// An agent that serves the environment does not let the caller in; in the words of GitLab's blueprint (seed 002).
     #[error(
@@ -29,6 +61,12 @@ pub enum QueryError {
     AgentDenied {
         /// Which environment.
         environment: EnvironmentId,
+    },
+    /// A path looks at too much of an object.
+    #[error("`{field}` looks at too much of an object; name what stands above it")]
+    CostlyField {
+        /// As it was asked for.
+        field: String,
     },
     /// Several resources share the uid.
     #[error("the uid `{uid}` belongs to {} resources; say which with `cluster=`", keys.len())]
@@ -54,6 +92,33 @@ pub enum QueryError {
         /// Now.
         now: Timestamp,
     },
+    /// Retention has let go of the moment.
+    #[error(
+        "that moment is before offset {earliest}{}, the earliest that can still be asked for",
+        time.map(|time| format!(" of {time}")).unwrap_or_default()
+    )]
+    Compacted {
+        /// The oldest offset there is.
+        earliest: Offset,
+        /// When the change there was observed.
+        time: Option<Timestamp>,
+    },
+    /// The earlier of two moments lies after the later.
+    #[error("`from` is offset {from}, which lies after offset {to}; give the earlier moment first")]
+    Backwards {
+        /// The one that should be earlier.
+        from: Offset,
+        /// The one that should be later.
+        to: Offset,
+    },
+    /// It is not known when that health began.
+    #[error("it is not known when it became {health}: {why}")]
+    OnsetUnknown {
+        /// Which health.
+        health: Health,
+        /// Why that is not known.
+        why: String,
+    },
     /// The page token is not one of ours, or belongs to another list.
     #[error("the page token is not valid for this list: {0}")]
     BadToken(&'static str),
@@ -68,14 +133,35 @@ pub enum QueryError {
     /// The view is damaged; it is built anew by itself.
     #[error("the view is damaged: {0}")]
     Damaged(String),
+    /// It read for as long as a question may.
+    #[error("it took too long; ask for less: a filter, a smaller page, or a shorter time")]
+    TooLong,
     /// Storage failed.
     #[error("reading failed: {0}")]
     Storage(String),
 }
 
+impl QueryError {
+    /// There is no such thing, and as far as the caller sees there never was.
+    pub(super) fn not_found(what: &'static str, id: impl ToString) -> Self {
+        QueryError::NotFound { what, id: id.to_string(), gone: None }
+    }
+
+    /// With the time at which something went, where that is the reason.
+    pub(super) fn dated(self, log: &LogReader) -> Self {
+        let QueryError::NotFound { what, id, gone: Some(gone) } = self else { return self };
+        match gone.dated(log) {
+            Ok(gone) => QueryError::NotFound { what, id, gone: Some(gone) },
+            Err(error) => error.into(),
+        }
+    }
+}
+
 impl From<rusqlite::Error> for QueryError {
     fn from(error: rusqlite::Error) -> Self {
-        if is_corrupt(&error) {
+        if is_interrupted(&error) {
+            QueryError::TooLong
+        } else if is_corrupt(&error) {
             QueryError::Damaged(error.to_string())
         } else {
             QueryError::Storage(error.to_string())
@@ -91,7 +177,13 @@ impl From<rusqlite::types::FromSqlError> for QueryError {
 
 impl From<LogError> for QueryError {
     fn from(error: LogError) -> Self {
-        QueryError::Storage(error.to_string())
+        match error {
+            LogError::Compacted { compacted, .. } => {
+                QueryError::Compacted { earliest: compacted, time: None }
+            }
+            LogError::Sqlite(error) if is_interrupted(&error) => QueryError::TooLong,
+            error => QueryError::Storage(error.to_string()),
+        }
     }
 }
 

@@ -85,7 +85,7 @@ enum Whose {
     Resource(i64),
 }
 
-fn from_row(row: &Row<'_>) -> rusqlite::Result<FoldedEvent> {
+pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<FoldedEvent> {
     Ok(FoldedEvent {
         id: row.get(0)?,
         key: ResourceKey {

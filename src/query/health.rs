@@ -22,23 +22,40 @@ const HOUR: std::time::Duration = std::time::Duration::from_secs(3600);
 
 /// A moment from which on health is as it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Mark {
-    offset: i64,
-    time: Timestamp,
-    health: Option<Health>,
-    reason: String,
-    message: String,
-    rule_set: String,
+pub(super) struct Mark {
+    pub(super) offset: i64,
+    pub(super) time: Timestamp,
+    pub(super) health: Option<Health>,
+    pub(super) reason: String,
+    pub(super) message: String,
+    pub(super) rule_set: String,
 }
 
 /// Offsets between which something is in sight of the caller, the later one not among them.
-type Seen = (i64, i64);
+pub(super) type Seen = (i64, i64);
 
 /// A span of time.
 #[derive(Clone, Copy, Debug)]
-struct Span {
-    since: Timestamp,
-    until: Timestamp,
+pub(super) struct Span {
+    pub(super) since: Timestamp,
+    pub(super) until: Timestamp,
+}
+
+/// The health of something over a span, as far as it is in sight.
+pub(super) struct Course {
+    /// The marks since the beginning of the span and the one before, the earliest first; no two neighbours are alike.
+    pub(super) marks: Vec<Mark>,
+    /// When it was in sight, the earliest first.
+    pub(super) sight: Vec<Seen>,
+    /// Begins later than was asked for where there are too many marks to look at.
+    pub(super) span: Span,
+}
+
+impl Course {
+    /// What it amounts to, with at most so many intervals.
+    pub(super) fn history(&self, limit: usize) -> HealthHistory {
+        summary(&self.marks, self.span, limit)
+    }
 }
 
 /// The health of an environment over time.
@@ -52,14 +69,7 @@ pub(super) fn of_environment(
 ) -> Result<Answer<HealthHistory>> {
     let (number, _) = environments::find(view, moment, scope, id)?;
     let span = span(log, moment, filter.since)?;
-    let sql = concat!(
-        "SELECT e.from_offset, e.to_offset FROM environment e WHERE e.id = :id AND e.from_offset <= :at AND ",
-        reads!(),
-        " ORDER BY e.from_offset DESC LIMIT :limit"
-    );
-    let sight = sight(view, sql, number, moment.offset, scope)?;
-    let marks = marks(view, OF_ENVIRONMENT, moment.offset, number, span)?;
-    let value = told(log, marks, &sight, span, filter.limit)?;
+    let value = course_of_environment(view, log, moment, scope, number, span)?.history(filter.limit);
     let metadata = moment.snapshot(view, scope, &Concerns::Environment(number))?;
     Ok(Answer { value, metadata })
 }
@@ -75,6 +85,39 @@ pub(super) fn of_resource(
 ) -> Result<Answer<HealthHistory>> {
     let held = resources::find(view, moment.offset, scope, uid, cluster, false)?;
     let span = span(log, moment, filter.since)?;
+    let value = course_of_resource(view, log, moment, scope, held.id.0, span)?.history(filter.limit);
+    let metadata = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
+    Ok(Answer { value, metadata })
+}
+
+/// The health of an environment, by the view's number of it, as far as the caller may read it.
+pub(super) fn course_of_environment(
+    view: &Connection,
+    log: &LogReader,
+    moment: &Moment,
+    scope: &Sight,
+    number: i64,
+    span: Span,
+) -> Result<Course> {
+    let sql = concat!(
+        "SELECT e.from_offset, e.to_offset FROM environment e WHERE e.id = :id AND e.from_offset <= :at AND ",
+        reads!(),
+        " ORDER BY e.from_offset DESC LIMIT :limit"
+    );
+    let sight = sight(view, sql, number, moment.offset, scope)?;
+    let marks = marks(view, OF_ENVIRONMENT, moment.offset, number, span)?;
+    course(log, marks, sight, span)
+}
+
+/// The health of a resource, by the log's number of it, as far as it belonged to what the caller may read.
+pub(super) fn course_of_resource(
+    view: &Connection,
+    log: &LogReader,
+    moment: &Moment,
+    scope: &Sight,
+    number: i64,
+    span: Span,
+) -> Result<Course> {
     let sql = concat!(
         "SELECT max(m.from_offset, e.from_offset), min(m.to_offset, e.to_offset)
         FROM membership m JOIN environment e ON e.id = m.environment_id
@@ -87,16 +130,14 @@ pub(super) fn of_resource(
     let sight = if scope.is_everything() {
         vec![(0, i64::MAX)]
     } else {
-        sight(view, sql, held.id.0, moment.offset, scope)?
+        sight(view, sql, number, moment.offset, scope)?
     };
-    let marks = marks(view, OF_RESOURCE, moment.offset, held.id.0, span)?;
-    let value = told(log, marks, &sight, span, filter.limit)?;
-    let metadata = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
-    Ok(Answer { value, metadata })
+    let marks = marks(view, OF_RESOURCE, moment.offset, number, span)?;
+    course(log, marks, sight, span)
 }
 
 /// The span that was asked for, up to the moment.
-fn span(log: &LogReader, moment: &Moment, since: Option<At>) -> Result<Span> {
+pub(super) fn span(log: &LogReader, moment: &Moment, since: Option<At>) -> Result<Span> {
     let until = moment.clock();
     let since = match since {
         None => until.minus(SPAN),
@@ -122,6 +163,8 @@ fn sight(view: &Connection, sql: &str, number: i64, at: Offset, scope: &Sight) -
     all.sort_unstable();
     let mut joined: Vec<Seen> = Vec::new();
     for (from, to) in all {
+        // An end after the moment is not known at it, even where both are of the same microsecond.
+        let to = if to > at.as_i64() { i64::MAX } else { to };
         match joined.last_mut() {
             Some((_, end)) if from <= *end => *end = to.max(*end),
             _ => joined.push((from, to)),
@@ -224,22 +267,16 @@ fn clipped(log: &LogReader, marks: &[Mark], sight: &[Seen]) -> Result<Vec<Mark>>
     Ok(seen)
 }
 
-fn told(
-    log: &LogReader,
-    marks: Vec<Mark>,
-    sight: &[Seen],
-    span: Span,
-    limit: usize,
-) -> Result<HealthHistory> {
+fn course(log: &LogReader, marks: Vec<Mark>, sight: Vec<Seen>, span: Span) -> Result<Course> {
     let complete = marks.len() < MOVES_MAX;
-    let mut marks = clipped(log, &marks, sight)?;
+    let mut marks = clipped(log, &marks, &sight)?;
     marks.retain(|mark| mark.time <= span.until);
     let marks = lasting(marks);
     let since = match marks.first() {
         Some(first) if !complete => first.time.max(span.since),
         _ => span.since,
     };
-    Ok(summary(&marks, Span { since, ..span }, limit))
+    Ok(Course { marks, sight, span: Span { since, ..span } })
 }
 
 /// The marks that begin an interval: of several at one time the last holds, and what is alike goes on.

@@ -96,7 +96,10 @@ fn complete(log: &mut LogReader, version: &mut Version, bodies: bool) -> Result<
             version.object = bodies.then(|| resources::object(&body));
         }
         Change::Deleted { cause, .. } => version.cause = Some(cause),
-        Change::Coverage(_) | Change::Declared { .. } | Change::Withdrawn { .. } => {}
+        Change::Forgotten { .. }
+        | Change::Coverage(_)
+        | Change::Declared { .. }
+        | Change::Withdrawn { .. } => {}
     }
     Ok(())
 }

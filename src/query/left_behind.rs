@@ -69,6 +69,7 @@ macro_rules! left {
             ", left AS MATERIALIZED (SELECT r.id, r.cluster_id, r.kind_id, r.namespace, r.name, m.owner_id, m.why,
                     max(m.from_offset)
                 FROM ends JOIN membership m ON m.from_offset <= ends.seen AND m.to_offset > ends.seen
+                    AND m.stretch = (SELECT max(stretch) FROM membership WHERE environment_id = :id AND stretch <= ends.seen)
                 JOIN resource r ON r.id = m.resource_id AND ends.namespace IN ('', r.namespace)
                 JOIN cluster c ON c.id = r.cluster_id AND c.name = ends.cluster
                 WHERE m.environment_id = :id AND ",

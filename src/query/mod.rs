@@ -6,50 +6,68 @@ mod agents;
 mod clusters;
 mod coverage;
 mod deployments;
+mod diff;
 mod edges;
 mod environments;
 mod error;
 mod events;
+mod fields;
 mod filters;
+mod floors;
 mod graph;
 mod groups;
 mod health;
 mod history;
+mod images;
 mod left_behind;
 mod moment;
+mod onset;
 mod overview;
 mod page;
 mod projects;
 mod reader;
 mod resources;
 mod scope;
+mod search;
 mod sieve;
+mod stretch;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod types;
 mod warnings;
 
 pub use crate::model::EnvironmentFilter;
 pub use coverage::CoverageFilter;
 pub use deployments::DeploymentFilter;
-pub use error::QueryError;
+pub use diff::{BesideRequest, DiffRequest, EnvironmentDiffRequest};
+pub use error::{Gone, QueryError};
 pub use events::EventFilter;
 pub use filters::{GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
+pub use images::ImageFilter;
+pub use onset::OnsetFilter;
 pub use overview::OverviewRequest;
 pub use scope::Scope;
+pub use search::{Presence, ResourceSearch};
+pub use timeline::{Order as TimelineOrder, TimelineFilter};
 pub use types::{
-    Access, Agent, Answer, Below, Cluster, Collapse, Coverage, Deployment, Edge, Environment,
-    EnvironmentHealth, EnvironmentWarning, FarEnd, FoldedEvent, Gap, Graph, GraphNode, Group, HealthHistory,
-    HealthInterval, HealthTime, KindBelow, LastChange, LeftBehind, LeftNamespace, MissingEnd, Overview,
-    OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, Project, ProjectGroup, Resource,
-    ResourceDetail, ResourceEdge, Snapshot, Version, VersionChange, WatchCoverage, WatchGap, Why, WhyPath,
+    Access, Agent, Answer, Below, Bucket, ChangeType, Cluster, Collapse, Coverage, Deployment, DiffCounts,
+    Edge, Entry, EntryHealth, EntryResource, Environment, EnvironmentAt, EnvironmentDiff, EnvironmentHealth,
+    EnvironmentWarning, FarEnd, FieldValue, FoldedEvent, FoundResource, Gap, Graph, GraphNode, Group,
+    HealthHistory, HealthInterval, HealthTime, ImageInterval, ImageUse, KindBelow, KindChanges, LastChange,
+    LeftBehind, LeftNamespace, MissingEnd, Onset, OnsetChange, Overview, OverviewCounts, OverviewEnvironment,
+    OverviewGroup, Page, PageMetadata, Project, ProjectGroup, Rank, Resource, ResourceAt, ResourceChange,
+    ResourceDetail, ResourceDiff, ResourceEdge, Snapshot, StateAt, Tally, Timeline, TimelineBelow,
+    TimelineGap, TimelinePage, Version, VersionAt, VersionChange, WatchCoverage, WatchGap, Why, WhyPath,
+    Workload,
 };
 
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -83,6 +101,8 @@ pub struct Queries {
     clock: Arc<dyn Clock>,
     /// The moment of all questions, where they are to agree with each other.
     held: Option<Moment>,
+    /// How long a question may read.
+    longest: Duration,
 }
 
 impl std::fmt::Debug for Queries {
@@ -104,12 +124,25 @@ impl Queries {
     /// Answers from the view and log of a data directory with at most `readers` questions at a time.
     pub fn new(directory: &Path, readers: usize, status: ViewStatus, clock: Arc<dyn Clock>) -> Self {
         let directory = directory.to_owned();
-        Queries { pool: Pool::new(readers, move || Reader::open(&directory)), status, clock, held: None }
+        let pool = Pool::new(readers, move || Reader::open(&directory));
+        Queries { pool, status, clock, held: None, longest: reader::LONGEST }
+    }
+
+    /// The same with less time for a question.
+    #[cfg(test)]
+    fn within(&self, longest: Duration) -> Self {
+        Queries { longest, ..self.clone() }
     }
 
     /// Opens the files anew, after the view was swapped for another.
     pub fn reopen(&self) {
         self.pool.reset();
+    }
+
+    /// Lets `swap` put another view into the place of the one that is read. Questions wait for it where they have to open
+    /// the view; those at work go on with the one that they have.
+    pub fn replace<R>(&self, swap: impl FnOnce() -> R) -> R {
+        self.pool.replace(swap)
     }
 
     /// How far the view is behind the log.
@@ -130,13 +163,15 @@ impl Queries {
     ) -> Result<T> {
         let start = Start::read(list, scope, filter, page)?;
         let (scope, now, held) = (scope.clone(), self.clock.now(), self.held);
+        let recording = self.status.is_recording();
         self.read(move |view, log| {
             let moment = match held {
                 Some(held) => held.found_again(view, log)?,
-                None => Moment::find(view, log, now, at, start.pinned)?,
+                None => Moment::find(view, log, now, at, start.pinned)?.recorded(recording),
             };
             let sight = scope.look_up(view)?;
-            answer(Question { view, log, moment, scope: &sight, start })
+            let question = Question { view, log: &mut *log, moment, scope: &sight, start };
+            answer(question).map_err(|error| error.dated(log))
         })
         .await
     }
@@ -150,9 +185,10 @@ impl Queries {
             let Progress { head, checkpoint } = self.progress();
             return Err(QueryError::Building { checkpoint, head });
         }
+        let longest = self.longest;
         let result = self.pool.run(move |reader| {
-            let (view, log) = reader.begin()?;
-            answer(&view, log)
+            let (view, mut log) = reader.begin(longest)?;
+            answer(&view, &mut log)
         });
         let result = result.await?;
         if let Err(QueryError::Damaged(damage)) = &result {
@@ -175,6 +211,7 @@ impl Queries {
         }
         let now = self.held.map_or_else(|| self.clock.now(), |held| held.now);
         let held = self.read(move |view, log| Moment::find(view, log, now, at, None)).await?;
+        let held = held.recorded(self.status.is_recording());
         Ok(Queries { held: Some(held), ..self.clone() })
     }
 

@@ -72,8 +72,18 @@ impl Start {
             return None;
         }
         items.truncate(self.limit);
-        let key = serde_json::json!(key(items.last()?)).to_string();
-        Some(format!("{:x}.{}.{}", offset.get(), self.fingerprint, to_hex(key.as_bytes())))
+        Some(self.token(offset, &key(items.last()?)))
+    }
+
+    /// The most items of a page.
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The token of a page that goes on after this place of the list.
+    pub(super) fn token(&self, offset: Offset, place: &[String]) -> String {
+        let place = serde_json::json!(place).to_string();
+        format!("{:x}.{}.{}", offset.get(), self.fingerprint, to_hex(place.as_bytes()))
     }
 }
 

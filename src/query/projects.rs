@@ -46,7 +46,7 @@ fn get(view: &Connection, moment: &Moment, scope: &Sight, path: &str) -> Result<
     let mut statement = view.prepare_cached(select_projects!("AND p.path = :path"))?;
     let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":path": path };
     let found = statement.query_row(params, from_row).optional()?;
-    let value = found.ok_or_else(|| QueryError::NotFound { what: "project", id: path.to_owned() })?;
+    let value = found.ok_or_else(|| QueryError::not_found("project", path))?;
     Ok(Answer { value, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
 }
 

@@ -1,27 +1,67 @@
 //! One reader of the view and the log, lent to one query at a time.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use crate::log::LogReader;
+use super::Result;
+use crate::log::{LogReader, LogSnapshot};
 use crate::projection;
+
+/// How long a question may read. As long as it does, no WAL can be emptied.
+pub(super) const LONGEST: Duration = Duration::from_secs(30);
+
+/// After so many steps of SQLite's machine, some tenths of a millisecond, a look at the clock.
+const STEPS: i32 = 10_000;
 
 /// Connections of one reader.
 pub(super) struct Reader {
     view: Connection,
     log: LogReader,
+    deadline: Deadline,
+}
+
+/// When the question at work has to have its answer; clones share it.
+#[derive(Clone)]
+struct Deadline {
+    epoch: Instant,
+    micros: Arc<AtomicU64>,
+}
+
+impl Deadline {
+    fn set(&self, longest: Duration) {
+        let micros = (self.epoch.elapsed() + longest).as_micros();
+        self.micros.store(u64::try_from(micros).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn is_over(&self) -> bool {
+        self.epoch.elapsed().as_micros() >= u128::from(self.micros.load(Ordering::Relaxed))
+    }
 }
 
 impl Reader {
-    pub(super) fn open(directory: &Path) -> Result<Self, String> {
-        let view = projection::open_reader(directory).map_err(|error| error.to_string())?;
-        let log = LogReader::open(directory).map_err(|error| error.to_string())?;
-        Ok(Reader { view, log })
+    pub(super) fn open(directory: &Path) -> std::result::Result<Self, String> {
+        let mut view = projection::open_reader(directory).map_err(|error| error.to_string())?;
+        let mut log = LogReader::open(directory).map_err(|error| error.to_string())?;
+        let deadline = Deadline { epoch: Instant::now(), micros: Arc::new(AtomicU64::new(u64::MAX)) };
+        let (of_view, of_log) = (deadline.clone(), deadline.clone());
+        view.progress_handler(STEPS, Some(move || of_view.is_over())).map_err(|error| error.to_string())?;
+        log.give_up_when(STEPS, move || of_log.is_over()).map_err(|error| error.to_string())?;
+        Ok(Reader { view, log, deadline })
     }
 
-    /// The view in one unchanging state, and the log.
-    pub(super) fn begin(&mut self) -> rusqlite::Result<(Transaction<'_>, &mut LogReader)> {
-        Ok((self.view.transaction()?, &mut self.log))
+    /// The view and the log, each in one unchanging state, for so long at most.
+    ///
+    /// The log's is the later one. So it holds all that the view speaks of, and what retention lets go it takes from the
+    /// view first: what is in this view and can still be asked for has its body in this log.
+    pub(super) fn begin(&mut self, longest: Duration) -> Result<(Transaction<'_>, LogSnapshot<'_>)> {
+        self.deadline.set(longest);
+        let view = self.view.transaction()?;
+        // The first reading is what fixes the state.
+        view.query_row("SELECT 1 FROM checkpoint", [], |_| Ok(())).optional()?;
+        Ok((view, self.log.begin()?))
     }
 }

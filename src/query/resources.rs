@@ -5,8 +5,9 @@ use rusqlite::{Connection, Row, ToSql, named_params};
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Sight, in_sight, one_of, reads};
+use super::stretch::holds;
 use super::types::{Answer, Page, PageMetadata, Resource, ResourceDetail};
-use super::{QueryError, ResourceFilter, ResourceOrder, Result, environments};
+use super::{Gone, QueryError, ResourceFilter, ResourceOrder, Result, environments, floors, search};
 use crate::log::LogReader;
 use crate::model::{Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Timestamp, Uid, attention};
 use crate::projection::{health_from_i64, health_to_i64};
@@ -68,8 +69,9 @@ macro_rules! choose_members {
         concat!(
             "(SELECT m.resource_id AS number FROM membership m JOIN resource r ON r.id = m.resource_id
                 JOIN kind k ON k.id = m.kind_id JOIN cluster c ON c.id = k.cluster_id
-            WHERE m.environment_id = :environment AND m.from_offset <= :at AND m.to_offset > :at
-                AND (:kinds IS NULL OR lower(k.kind) IN (SELECT lower(value) FROM json_each(:kinds)))
+            WHERE m.environment_id = :environment AND ",
+            holds!("membership" m, environment_id = ":environment"),
+            " AND (:kinds IS NULL OR lower(k.kind) IN (SELECT lower(value) FROM json_each(:kinds)))
                 AND (:healths IS NULL OR m.health IN (SELECT value FROM json_each(:healths)))
                 AND (:owner IS NULL OR m.owner_id IN (SELECT id FROM resource WHERE uid = :owner)) ",
             $tail,
@@ -234,6 +236,7 @@ pub(super) fn find(
     present: bool,
 ) -> Result<Held> {
     let mut candidates = with_uid(view, at, scope, uid, cluster)?;
+    let gone: Vec<i64> = candidates.iter().filter(|held| held.gone).map(|held| held.id.0).collect();
     if present || candidates.iter().any(|held| !held.gone) {
         candidates.retain(|held| !held.gone);
     }
@@ -241,7 +244,18 @@ pub(super) fn find(
         let keys = candidates.into_iter().map(|held| held.resource.key).collect();
         return Err(QueryError::Ambiguous { uid: uid.clone(), keys });
     }
-    candidates.pop().ok_or_else(|| QueryError::NotFound { what: "resource", id: uid.to_string() })
+    match candidates.pop() {
+        Some(found) => Ok(found),
+        None => {
+            if let Some((earliest, time)) = floors::of_uid(view, at, uid, cluster)?
+                && !with_uid(view, earliest, scope, uid, cluster)?.is_empty()
+            {
+                return Err(QueryError::Compacted { earliest, time: Some(time) });
+            }
+            let gone = search::gone(view, at, scope, &gone)?.map(Gone::after);
+            Err(QueryError::NotFound { what: "resource", id: uid.to_string(), gone })
+        }
+    }
 }
 
 /// Everything about one resource.

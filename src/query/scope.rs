@@ -140,6 +140,22 @@ macro_rules! looked_at {
 }
 pub(super) use looked_at;
 
+/// SQL that holds where the environment asked about, `:environment`, is read by `:scope` at `:at` and has a target `t` in the
+/// cluster `c`, with what else is asked of that target; and where no environment is asked about.
+macro_rules! concerned {
+    ($narrower:literal) => {
+        concat!(
+            "(:environment IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
+                WHERE e.id = :environment AND e.from_offset <= :at AND e.to_offset > :at AND ",
+            $crate::query::scope::reads!(),
+            " AND t.value ->> '$.cluster' = c.name",
+            $narrower,
+            "))"
+        )
+    };
+}
+pub(super) use concerned;
+
 /// SQL that holds where the resource `r` is in sight of `:scope` at `:at`: it belongs to one of its environments.
 macro_rules! in_sight {
     () => {

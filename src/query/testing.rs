@@ -143,6 +143,15 @@ impl Thing {
         WatchKey { cluster: self.cluster.clone(), kind, namespace: String::new() }
     }
 
+    fn end(&self, version: u64) -> Observed {
+        Observed::Deleted {
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            uid: Uid::new(self.uid.as_str()),
+            resource_version: ResourceVersion::new(version.to_string()),
+        }
+    }
+
     fn observation(&self, version: u64) -> Observation {
         let label = (!self.app.is_empty()).then(|| ("app".to_owned(), json!(self.app)));
         let owner =
@@ -341,6 +350,11 @@ impl World {
         crate::projection::open_reader(self.directory.path()).expect("the view can be read")
     }
 
+    /// Where log and view are.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// The last step.
     pub(crate) fn last(&self) -> usize {
         self.heads.len() - 1
@@ -362,13 +376,7 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
             appender.append(batch(appender, remark.watch(), seen).await).await
         }
         Event::Delete(thing) => {
-            let seen = Observed::Deleted {
-                namespace: thing.namespace.clone(),
-                name: thing.name.clone(),
-                uid: Uid::new(thing.uid.as_str()),
-                resource_version: ResourceVersion::new(step.to_string()),
-            };
-            appender.append(batch(appender, thing.watch(), seen).await).await
+            appender.append(batch(appender, thing.watch(), thing.end(step as u64)).await).await
         }
         Event::Mark { cluster, kind, namespace, gap } => {
             let kind = Kind::new("", kind.as_str());
@@ -394,6 +402,22 @@ pub(crate) async fn apply_all(appender: &Appender, step: usize, things: &[Thing]
     let epoch = appender.begin(Begin::new(&watch, false)).await.expect("a run").epoch;
     let observed = things.iter().map(|thing| Observed::Applied(thing.observation(step as u64))).collect();
     let batch = Batch { watch, epoch, phase: Phase::UpToDate, observed, cursor: None };
+    appender.append(batch).await.expect("the log takes it");
+}
+
+/// Lets a thing end.
+pub(crate) async fn end(appender: &Appender, thing: &Thing) {
+    let batch = batch(appender, thing.watch(), thing.end(0)).await;
+    appender.append(batch).await.expect("the log takes it");
+}
+
+/// Lets a body of a kind be there, whatever stands in it.
+pub(crate) async fn observe(appender: &Appender, cluster: &str, seen: Observation) {
+    let body: Value = serde_json::from_str(&seen.body).expect("a body is JSON");
+    let text = |name: &str| body[name].as_str().unwrap_or_default();
+    let kind = Kind::from_api_version(text("apiVersion"), text("kind"));
+    let watch = WatchKey { cluster: cluster.into(), kind, namespace: String::new() };
+    let batch = batch(appender, watch, Observed::Applied(seen)).await;
     appender.append(batch).await.expect("the log takes it");
 }
 

@@ -1,18 +1,33 @@
 //! What queries answer, in the shapes the API serves.
 
 mod catalog;
+mod diff;
 mod graph;
 mod health;
+mod onset;
+mod over_time;
 mod overview;
+mod timeline;
 
 pub use catalog::{Agent, Deployment, LeftBehind, LeftNamespace, Project, ProjectGroup};
+pub use diff::{
+    ChangeType, DiffCounts, EnvironmentAt, EnvironmentDiff, KindChanges, ResourceAt, ResourceChange,
+    ResourceDiff, StateAt, VersionAt,
+};
 pub use graph::{
     Below, Collapse, Edge, FarEnd, Graph, GraphNode, Group, KindBelow, MissingEnd, ResourceEdge, Why, WhyPath,
 };
 pub use health::{HealthHistory, HealthInterval, HealthTime};
+pub use onset::{Onset, OnsetChange, Rank};
+pub use over_time::{FieldValue, ImageInterval, ImageUse, Workload};
 pub use overview::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
+pub use timeline::{
+    Bucket, Entry, EntryHealth, EntryResource, Tally, Timeline, TimelineBelow, TimelineGap, TimelinePage,
+};
 
 use serde::{Deserialize, Serialize};
+
+use super::Gone;
 
 use crate::model::{
     ChangedBy, CoverageState, DeclaredBy, DeletionCause, EnvironmentId, EnvironmentSettings,
@@ -30,10 +45,13 @@ pub struct Snapshot {
     /// The moment asked for, where one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// Changes in the log that the view does not hold yet.
+    /// Changes in the log that the view does not hold yet; none where the moment is an offset, or lies before them.
     pub lag_changes: u64,
     /// What of it was watched at that moment.
     pub coverage: Coverage,
+    /// Of an answer about now: that nothing is recorded at this time, so that it may be out of date.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_recording: bool,
 }
 
 /// Whether all that an answer speaks of was being watched.
@@ -193,6 +211,17 @@ pub struct Resource {
     /// While it is being deleted: its deletionTimestamp, which with a period of grace may lie ahead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminating_since: Option<Timestamp>,
+}
+
+/// A resource that a search found: as it is, or as it was last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FoundResource {
+    /// What lists say of it.
+    #[serde(flatten)]
+    pub resource: Resource,
+    /// When it went; absent while it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone: Option<Gone>,
 }
 
 /// Everything about one resource at a moment.

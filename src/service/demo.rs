@@ -15,6 +15,7 @@ use super::readiness::Checks;
 use super::{Options, Service, ServiceError, Watched, asked_to_end, runtime};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, Access, ConnectSettings, Selection, Watcher};
+use crate::config::RetentionConfig;
 use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::log::{Appender, CatalogChange, LogReader};
 use crate::model::{CatalogFact, EnvironmentFilter, GroupBy, Kind, SavedView, Source, Tier, Timestamp};
@@ -121,6 +122,8 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
             rules: RuleSet::default(),
             tokens: Vec::new(),
             views: views(),
+            retention: RetentionConfig::default(),
+            ignored: Vec::new(),
             preparing: recorded == 0,
         },
         Arc::clone(&clock) as Arc<dyn Clock>,

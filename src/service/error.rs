@@ -2,7 +2,8 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -10,7 +11,7 @@ use crate::cluster::ConnectError;
 use crate::config::ConfigError;
 use crate::log::{AppendError, LogError};
 use crate::projection::ProjectorError;
-use crate::store::LockError;
+use crate::store::{self, LockError, OpenError};
 
 /// Why the service did not start or go on.
 #[derive(Debug, Error)]
@@ -37,6 +38,14 @@ pub enum ServiceError {
     /// The data directory cannot be used.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// The data directory lies where SQLite cannot rely on locks.
+    #[error("{} lies on {filesystem}, where a lock may not reach other machines", data.display())]
+    Filesystem {
+        /// The data directory.
+        data: PathBuf,
+        /// The filesystem.
+        filesystem: String,
+    },
     /// The key that hides secrets cannot be used.
     #[error("cannot use redaction.key in the data directory: {0}")]
     Key(io::Error),
@@ -77,7 +86,15 @@ impl ServiceError {
             ServiceError::Lock(LockError::Held { .. }) => {
                 "stop that process first, or choose another directory with --data"
             }
-            ServiceError::Lock(LockError::Io { .. }) => "choose a directory that can be written with --data",
+            ServiceError::Lock(LockError::Io { directory, .. }) => return Some(give_to_us(directory)),
+            ServiceError::Log(LogError::Open(OpenError::Sqlite { path, source }))
+                if store::is_denied(source) =>
+            {
+                return Some(give_to_us(path));
+            }
+            ServiceError::Filesystem { .. } => {
+                "keep it on a disk of this machine, or take the risk with --allow-network-filesystem"
+            }
             ServiceError::NoLog { .. } => "name the directory that `serve` was started with",
             ServiceError::Log(error) | ServiceError::Projection(ProjectorError::Log(error)) => {
                 log_hint(error)?
@@ -95,18 +112,37 @@ impl ServiceError {
     }
 }
 
+/// Whose a file or folder has to be, so that it can be used.
+fn give_to_us(path: &Path) -> String {
+    let owner = |path: &Path| std::fs::metadata(path).map(|file| file.uid()).ok();
+    let whose = match (owner(path), owner(Path::new("/proc/self"))) {
+        (Some(owner), Some(us)) if owner != us => {
+            format!("it belongs to user {owner} and this program runs as {us}; ")
+        }
+        _ => String::new(),
+    };
+    format!("{whose}let the user that runs Strandline write it, or choose another directory with --data")
+}
+
+const DAMAGED: &str = "nothing was changed; `strandline doctor --data DIR --full` tells what is damaged; restore log.db, \
+    its -wal and log.head together from a backup, or copy what can be read by `strandline doctor --data DIR --salvage NEW`";
+
 fn log_hint(error: &LogError) -> Option<&'static str> {
     match error {
         LogError::Newer { .. } => {
             Some("run the newer program that wrote it, or choose another directory with --data")
         }
-        LogError::Open(_)
-        | LogError::Schema { .. }
-        | LogError::Damaged { .. }
-        | LogError::Truncated { .. } => Some(
-            "nothing was changed; restore log.db, its -wal and log.head together from a backup, or move them \
-             away to begin a new log",
+        LogError::Truncated { .. } => Some(
+            "nothing was changed; restore log.db, its -wal and log.head together from a backup, or go on without what is \
+             lost by `strandline doctor --data DIR --accept-loss`",
         ),
-        LogError::Sqlite(_) | LogError::Body(_) => None,
+        LogError::Open(_) | LogError::Schema { .. } | LogError::Damaged { .. } => Some(DAMAGED),
+        LogError::Taken { .. } => Some("choose a directory without a log"),
+        LogError::Sqlite(_) if error.is_damage() => Some(DAMAGED),
+        LogError::Copy { .. }
+        | LogError::Import(_)
+        | LogError::Sqlite(_)
+        | LogError::Body(_)
+        | LogError::Compacted { .. } => None,
     }
 }

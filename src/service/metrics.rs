@@ -10,7 +10,9 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::api::Metrics;
+use super::rebuild::Rebuild;
+use super::retention;
+use crate::api::{Metrics, RebuildState, Rebuilding};
 use crate::cluster::{ClusterCounts, ClusterStats};
 use crate::log::WriterHealth;
 use crate::projection::ViewStatus;
@@ -22,6 +24,10 @@ pub(super) struct Sources {
     pub(super) status: ViewStatus,
     /// Whether the log takes changes.
     pub(super) writer: WriterHealth,
+    /// How the last building of a view stands.
+    pub(super) rebuild: Rebuild,
+    /// What retention has done.
+    pub(super) retention: retention::Numbers,
     /// The clusters with what their watches have done. Labels name clusters and never objects, so their number stays
     /// small.
     pub(super) clusters: Vec<(String, Arc<ClusterStats>)>,
@@ -55,8 +61,14 @@ impl Collector for Sources {
         let none: &[(&str, &str)] = &[];
         tell.gauges("log_head_offset", "Newest offset of the log", [(none, head.as_i64())])?;
         tell.gauges("view_checkpoint_offset", "Last offset in the view", [(none, checkpoint.as_i64())])?;
+        let rebuild = self.rebuild.report();
+        let building = i64::from(rebuild.state == RebuildState::Building);
+        tell.gauges("view_building", "1 while a view is built from the log, else 0", [(none, building)])?;
+        let help = "Last offset in the view that was built last";
+        tell.gauges("view_built_offset", help, [(none, rebuild.checkpoint.as_i64())])?;
         let writable = i64::from(self.writer.problem().is_none());
         tell.gauges("log_writable", "1 while the log takes changes, else 0", [(none, writable)])?;
+        self.retention.tell(&mut tell, self.status.pruning().rows())?;
         self.clusters(&mut tell)
     }
 }
@@ -96,17 +108,17 @@ impl Sources {
     }
 }
 
-fn signed(value: u64) -> i64 {
+pub(super) fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 /// Writes families of numbers.
-struct Teller<'a, 'e> {
+pub(super) struct Teller<'a, 'e> {
     encoder: &'a mut DescriptorEncoder<'e>,
 }
 
 impl Teller<'_, '_> {
-    fn gauges<L: AsRef<[(&'static str, V)]>, V>(
+    pub(super) fn gauges<L: AsRef<[(&'static str, V)]>, V>(
         &mut self,
         name: &str,
         help: &str,
@@ -118,7 +130,7 @@ impl Teller<'_, '_> {
         self.family(name, help, values.into_iter().map(|(labels, value)| (labels, ConstGauge::new(value))))
     }
 
-    fn counters<L: AsRef<[(&'static str, V)]>, V>(
+    pub(super) fn counters<L: AsRef<[(&'static str, V)]>, V>(
         &mut self,
         name: &str,
         help: &str,
@@ -155,14 +167,26 @@ impl Teller<'_, '_> {
 #[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 mod tests {
     use super::*;
+    use crate::clock::SystemClock;
     use crate::model::Offset;
+    use crate::ruleset::RuleSet;
     use crate::store::Watermark;
+    use tokio_util::sync::CancellationToken;
 
     #[test]
     fn numbers_are_told_with_their_clusters() {
+        let status = ViewStatus::new(Watermark::new(Offset::new(7)));
         let sources = Sources {
-            status: ViewStatus::new(Watermark::new(Offset::new(7))),
+            rebuild: Rebuild::new(
+                "nowhere".into(),
+                RuleSet::default(),
+                status.clone(),
+                Arc::new(SystemClock),
+                CancellationToken::new(),
+            ),
+            status,
             writer: WriterHealth::default(),
+            retention: retention::Numbers::default(),
             clusters: vec![("a \"quoted\"\nname".to_owned(), Arc::default())],
         };
         let text = Exposition::new(sources).text().unwrap();
@@ -170,6 +194,9 @@ mod tests {
         for line in [
             "strandline_log_head_offset 7".to_owned(),
             "strandline_log_writable 1".to_owned(),
+            "strandline_log_compacted_offset 0".to_owned(),
+            "strandline_data_file_bytes{file=\"log.db-wal\"} 0".to_owned(),
+            "strandline_retention_failures_total 0".to_owned(),
             format!("strandline_cluster_observations_total{{{cluster},outcome=\"noise\"}} 0"),
             format!("strandline_cluster_watches{{{cluster}}} 0"),
             "# TYPE strandline_cluster_lists counter".to_owned(),

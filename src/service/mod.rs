@@ -7,13 +7,17 @@
 mod agent_folders;
 mod demo;
 mod error;
-mod key;
+mod mend;
 mod metrics;
 mod projection;
 mod readiness;
+mod rebuild;
+mod recording;
+mod retention;
 
 pub use demo::{DemoOptions, demo};
 pub use error::ServiceError;
+pub use mend::{accept_loss, check_filesystem, salvage};
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -29,19 +33,23 @@ use crate::api::{self, Access, ApiState, Hosts, ServerOptions};
 use crate::catalog::{CatalogWriter, FolderReader};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, ClusterSettings, Selection, Watcher};
-use crate::config::{AgentFolderConfig, ClusterConfig, Config, TokenConfig};
+use crate::config::{AgentFolderConfig, ClusterConfig, Config, RetentionConfig, TokenConfig};
+use crate::diff::PathRule;
 use crate::digest::Noise;
-use crate::log::{Appender, LogError, LogWriter};
-use crate::model::{CatalogFact, SavedView, Source};
-use crate::projection::{ProjectorError, ViewStatus};
+use crate::log::{Appender, LogError, LogReader};
+use crate::model::{CatalogFact, Offset, SavedView, Source};
+use crate::projection::{Build, ProjectorError, ViewStatus};
 use crate::query::Queries;
 use crate::redact::Rules;
 use crate::ruleset::RuleSet;
-use crate::store::DirectoryLock;
+use crate::store::{DirectoryLock, redaction_key};
 use crate::web;
 
 use self::metrics::{Exposition, Sources};
 use self::readiness::Checks;
+use self::rebuild::Rebuild;
+use self::recording::Recording;
+use self::retention::{Retention, RetentionClock};
 
 /// Questions answered at a time; each holds one reader of the view and one of the log.
 const READERS: usize = 8;
@@ -78,6 +86,10 @@ pub struct Options {
     pub tokens: Vec<TokenConfig>,
     /// Overviews by name.
     pub views: Vec<SavedView>,
+    /// What is kept for how long.
+    pub retention: RetentionConfig,
+    /// What differences do not tell.
+    pub ignored: Vec<PathRule>,
     /// Whether `/readyz` is to wait for a word that all is prepared.
     pub preparing: bool,
 }
@@ -95,7 +107,8 @@ pub struct Service {
     watchers: TaskTracker,
     server: TaskTracker,
     appender: Appender,
-    writer: Ended<LogError>,
+    /// None where the log is damaged and only read.
+    writer: Option<Ended<LogError>>,
     projector: Ended<ProjectorError>,
     _lock: DirectoryLock,
 }
@@ -145,36 +158,77 @@ impl Service {
         let (listener, address) = listen(options.listen).await?;
         let access = Arc::new(access(address, &options.tokens));
         let lock = DirectoryLock::acquire(&options.data)?;
-        let key = key::of(&options.data).map_err(ServiceError::Key)?;
+        let key = redaction_key(&options.data).map_err(ServiceError::Key)?;
         let rules = Arc::new(Rules { key, noise: Noise::default() });
-        let (writer, appender) = LogWriter::open(&options.data, Arc::clone(&clock))?;
-        let status = ViewStatus::new(writer.head());
+        let Recording { appender, head, health, writer } =
+            Recording::open(&options.data, Arc::clone(&clock))?;
+        let status = ViewStatus::new(head).with_writer(health.clone());
         let (watching, watchers) = (CancellationToken::new(), TaskTracker::new());
-        let health = writer.health();
-        let checks = Checks::new(status.clone(), health.clone(), options.preparing, watching.clone());
         let stopping = CancellationToken::new();
+        let (data, rules_of_user) = (options.data.clone(), options.rules.clone());
+        let rebuild = Rebuild::new(data, rules_of_user, status.clone(), Arc::clone(&clock), stopping.clone());
+        let checks =
+            Checks::new(status.clone(), health.clone(), &rebuild, options.preparing, watching.clone());
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock));
-        let writer = Ended::spawn("log-writer", move || writer.run())?;
-        let projector = projection::spawn(&options.data, options.rules, &status, &queries, &stopping)?;
+        let recording = writer.is_some();
+        let writer = writer.map(|writer| Ended::spawn("log-writer", move || writer.run())).transpose()?;
+        let projector = projection::spawn(
+            &options.data,
+            options.rules,
+            &status,
+            &queries,
+            &rebuild,
+            &stopping,
+            recording,
+        )?;
         let server = TaskTracker::new();
         let readiness = Arc::new(checks.clone());
         let settings = settings(options.clusters, &rules);
         let clusters = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
-        let sources = Sources { status: status.clone(), writer: health, clusters };
+        let retention = Retention {
+            data: options.data.clone(),
+            config: options.retention,
+            appender: appender.clone(),
+            status: status.clone(),
+            rebuild: rebuild.clone(),
+            numbers: retention::Numbers::default(),
+            clock: RetentionClock(Arc::clone(&clock)),
+        };
+        let sources = Sources {
+            status: status.clone(),
+            writer: health,
+            rebuild: rebuild.clone(),
+            retention: retention.numbers.clone(),
+            clusters,
+        };
         let metrics = Arc::new(Exposition::new(sources));
         let catalog = CatalogWriter::new(&appender);
-        let (views, clock_of) = (options.views.into(), Arc::clone(&clock));
-        let state = ApiState { queries, readiness, metrics, views, clock: clock_of, access, catalog };
+        let (views, clock_of, rebuilding) = (options.views.into(), Arc::clone(&clock), Arc::new(rebuild));
+        let ignored = options.ignored.into();
+        let state = ApiState {
+            queries,
+            readiness,
+            metrics,
+            rebuilding,
+            views,
+            ignored,
+            clock: clock_of,
+            access,
+            catalog,
+        };
         let hosts = ServerOptions::new(Hosts::for_listener(address, &options.hosts));
         server.spawn(api::serve(listener, web::site(&state), hosts, stopping.clone()));
         server.close();
-        appender.declare(Source::Config, options.catalog).await?;
-        for (settings, ways) in settings {
-            let (sink, clock) = (appender.clone(), Arc::clone(&clock));
-            watchers.spawn(cluster::supervise(settings, ways, sink, clock, watching.clone()));
+        if recording {
+            appender.declare(Source::Config, options.catalog).await?;
+            for (settings, ways) in settings {
+                let (sink, clock) = (appender.clone(), Arc::clone(&clock));
+                watchers.spawn(cluster::supervise(settings, ways, sink, clock, watching.clone()));
+            }
+            let folders = FolderReader::new(options.agent_folders);
+            watchers.spawn(agent_folders::follow(folders, appender.clone(), watching.clone()));
+            watchers.spawn(retention.follow(watching.clone()));
         }
-        let folders = FolderReader::new(options.agent_folders);
-        watchers.spawn(agent_folders::follow(folders, appender.clone(), watching.clone()));
         watchers.close();
         Ok(Service {
             address,
@@ -198,7 +252,7 @@ impl Service {
     pub async fn run_until(mut self, stop: impl Future<Output = ()>) -> Result<(), ServiceError> {
         tokio::select! {
             () = stop => {}
-            _ = &mut self.writer.ended => {}
+            () = ended(&mut self.writer) => {}
             _ = &mut self.projector.ended => {}
         }
         self.stop().await
@@ -209,10 +263,24 @@ impl Service {
         self.watchers.wait().await;
         // With the last appender gone the writer commits what is queued and ends.
         drop(self.appender);
-        let written = self.writer.result().await;
+        let written = match self.writer {
+            Some(writer) => writer.result().await,
+            None => Ok(()),
+        };
         self.stopping.cancel();
         self.server.wait().await;
         written.and(self.projector.result().await)
+    }
+}
+
+/// Waits until a writer has ended; where there is none, for ever.
+async fn ended(writer: &mut Option<Ended<LogError>>) {
+    match writer {
+        Some(writer) => {
+            // Whether it told or was dropped, it is over.
+            let _ = (&mut writer.ended).await;
+        }
+        None => std::future::pending().await,
     }
 }
 
@@ -281,6 +349,8 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
             rules: config.rules.clone(),
             tokens: config.tokens.clone(),
             views: config.views.clone(),
+            retention: config.retention.clone(),
+            ignored: config.ignored.clone(),
             preparing: false,
         };
         tracing::info!(data = %options.data.display(), "recording");
@@ -302,17 +372,27 @@ async fn watched(cluster: &ClusterConfig) -> Result<Watched, ServiceError> {
     Ok(Watched { name: cluster.name.clone(), watchers, selection })
 }
 
-/// Builds the view anew from the log; the service must not be running.
+/// Builds the view anew from the log, or goes on where that was broken off; the service must not be running. `told` hears
+/// the last offset in the new view and the newest of the log.
 ///
 /// # Errors
 /// When another process holds the data directory, or the log cannot be read.
-pub fn rebuild(data: &Path, rules: RuleSet) -> Result<crate::model::Offset, ServiceError> {
+pub fn rebuild(
+    data: &Path,
+    rules: RuleSet,
+    mut told: impl FnMut(Offset, Offset),
+) -> Result<Offset, ServiceError> {
     if !data.join("log.db").exists() {
         return Err(ServiceError::NoLog { data: data.to_owned() });
     }
     let _lock = DirectoryLock::acquire(data)?;
-    let progress = crate::store::Watermark::default();
-    Ok(crate::projection::build(data, rules, &progress)?)
+    let head = LogReader::open(data)?.head()?;
+    let mut build = Build::open(data, rules)?;
+    told(build.checkpoint(), head);
+    while build.step()? {
+        told(build.checkpoint(), head);
+    }
+    Ok(build.swap()?)
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, ServiceError> {

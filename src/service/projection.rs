@@ -1,31 +1,39 @@
-//! The projector's thread: keeps the view up with the log, and builds it anew when it cannot be used.
+//! The projector's thread: keeps the view up with the log, and builds it anew when it cannot be used or that was asked.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use super::rebuild::Rebuild;
 use super::{Ended, ServiceError};
-use crate::projection::{self, Projector, ProjectorError, ViewStatus};
+use crate::model::Offset;
+use crate::projection::{self, Build, Projector, ProjectorError, ViewState, ViewStatus};
 use crate::query::Queries;
 use crate::ruleset::RuleSet;
 
-/// Starts the projector.
+/// How often a thread that has nothing to do looks whether it is to end.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Starts the projector, of a log that takes changes or of one that is only read.
 pub(super) fn spawn(
     data: &Path,
     rules: RuleSet,
     status: &ViewStatus,
     queries: &Queries,
+    rebuild: &Rebuild,
     stopping: &CancellationToken,
+    recording: bool,
 ) -> Result<Ended<ProjectorError>, ServiceError> {
     let projection = Projection {
         data: data.to_owned(),
         rules,
         status: status.clone(),
         queries: queries.clone(),
+        rebuild: rebuild.clone(),
         stopping: stopping.clone(),
     };
-    Ended::spawn("projector", move || projection.run())
+    Ended::spawn("projector", move || if recording { projection.run() } else { projection.stand() })
 }
 
 struct Projection {
@@ -33,15 +41,38 @@ struct Projection {
     rules: RuleSet,
     status: ViewStatus,
     queries: Queries,
+    rebuild: Rebuild,
     stopping: CancellationToken,
 }
 
 impl Projection {
+    /// Keeps the view as far as a damaged log goes, and never builds it anew: what it holds may be all there is.
+    fn stand(&self) -> Result<(), ProjectorError> {
+        if let ViewState::Current(checkpoint) = projection::inspect(&self.data) {
+            self.status.checkpoint().set(checkpoint);
+        }
+        match Projector::open(&self.data, self.rules.clone()) {
+            Ok(mut projector) => {
+                while let Ok(Some(_)) = projector.step() {
+                    self.status.checkpoint().set(projector.checkpoint());
+                }
+            }
+            Err(error) => tracing::warn!(%error, "the view stays as it is"),
+        }
+        self.status.set_usable(true);
+        while !self.stopping.is_cancelled() {
+            // Nothing comes that could wake this thread.
+            self.status.head().wait_past(Offset::new(u64::MAX), TICK);
+        }
+        self.rebuild.join();
+        Ok(())
+    }
+
     fn run(&self) -> Result<(), ProjectorError> {
         let mut sound = projection::is_current(&self.data);
         while !self.stopping.is_cancelled() {
-            if !sound {
-                self.build()?;
+            if !sound && !self.build()? {
+                break;
             }
             match self.follow() {
                 Ok(()) => sound = !self.status.take_damage(),
@@ -51,22 +82,67 @@ impl Projection {
                 }
                 Err(error) => return Err(error),
             }
+            if sound && self.rebuild.take_caught_up() {
+                sound = self.replace();
+            }
         }
+        self.rebuild.join();
         Ok(())
     }
 
-    fn build(&self) -> Result<(), ProjectorError> {
+    /// Builds the view while no question can be answered; false when asked to stop meanwhile.
+    fn build(&self) -> Result<bool, ProjectorError> {
         self.status.set_usable(false);
         let started = Instant::now();
-        let offset = projection::build(&self.data, self.rules.clone(), self.status.checkpoint())?;
-        self.queries.reopen();
-        if offset != crate::model::Offset::ZERO {
+        let going_on = self.rebuild.wait();
+        if self.stopping.is_cancelled() {
+            return Ok(false);
+        }
+        let mut build = Build::open(&self.data, self.rules.clone())?;
+        if !going_on {
+            self.rebuild.begun(build.resumed_at());
+        }
+        let told = |reached: Offset| self.status.checkpoint().set(reached);
+        if !self.rebuild.catch_up(&mut build, told)? {
+            return Ok(false);
+        }
+        let offset = self.queries.replace(|| build.swap())?;
+        self.rebuild.ended(Ok(()));
+        if offset != Offset::ZERO {
             tracing::info!(%offset, took_ms = started.elapsed().as_millis() as u64, "the view was built from the log");
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Follows the log until asked to stop or until a reader meets damage.
+    /// Lets a view that has caught up take the place of the one that answers, which nobody writes meanwhile; false when
+    /// neither is sound.
+    fn replace(&self) -> bool {
+        let caught_up = Build::open(&self.data, self.rules.clone()).and_then(|mut build| {
+            let caught_up = self.rebuild.catch_up(&mut build, |_| {})?;
+            Ok(caught_up.then_some(build))
+        });
+        let build = match caught_up {
+            Ok(Some(build)) => build,
+            Ok(None) => return true,
+            Err(error) => {
+                self.rebuild.ended(Err(&error));
+                return true;
+            }
+        };
+        match self.queries.replace(|| build.swap()) {
+            Ok(offset) => {
+                self.rebuild.ended(Ok(()));
+                tracing::info!(%offset, "the view that was built anew has taken the old one's place");
+                true
+            }
+            Err(error) => {
+                self.rebuild.ended(Err(&error));
+                false
+            }
+        }
+    }
+
+    /// Follows the log until asked to stop, until a reader meets damage, or until another view can take over.
     fn follow(&self) -> Result<(), ProjectorError> {
         let mut projector = Projector::open(&self.data, self.rules.clone())?;
         if projector.has_other_rules()? {
@@ -77,7 +153,7 @@ impl Projection {
         }
         self.status.checkpoint().set(projector.checkpoint());
         self.status.set_usable(true);
-        let stop = || self.stopping.is_cancelled() || self.status.is_damaged();
-        projector.run(self.status.head(), self.status.checkpoint(), stop)
+        let stop = || self.stopping.is_cancelled() || self.status.is_damaged() || self.rebuild.is_caught_up();
+        projector.run(self.status.head(), self.status.checkpoint(), self.status.pruning(), stop)
     }
 }

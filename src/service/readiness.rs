@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{Check, Readiness};
+use super::rebuild::Rebuild;
+use crate::api::{Check, Readiness, RebuildState, Rebuilding};
 use crate::log::WriterHealth;
 use crate::projection::ViewStatus;
 
@@ -17,6 +18,7 @@ const LAG_MAX: u64 = 100_000;
 pub(super) struct Checks {
     status: ViewStatus,
     writer: WriterHealth,
+    rebuild: Rebuild,
     /// Set while a history is still being made up.
     preparing: Arc<AtomicBool>,
     stopping: CancellationToken,
@@ -26,10 +28,12 @@ impl Checks {
     pub(super) fn new(
         status: ViewStatus,
         writer: WriterHealth,
+        rebuild: &Rebuild,
         preparing: bool,
         stopping: CancellationToken,
     ) -> Self {
-        Checks { status, writer, preparing: Arc::new(AtomicBool::new(preparing)), stopping }
+        let (rebuild, preparing) = (rebuild.clone(), Arc::new(AtomicBool::new(preparing)));
+        Checks { status, writer, rebuild, preparing, stopping }
     }
 
     /// Says whether the service is still being prepared.
@@ -45,8 +49,13 @@ impl Checks {
     fn view(&self) -> Check {
         let (head, checkpoint) = self.status.progress();
         let (usable, lag) = (self.status.is_usable(), self.status.lag());
+        let beside = self.rebuild.report();
+        let building = usable && beside.state == RebuildState::Building;
         let detail = match (usable, lag) {
             (false, _) => format!("being built: {checkpoint} of {head} changes"),
+            (true, 0) if building => {
+                format!("being built anew beside: {} of {head} changes", beside.checkpoint)
+            }
             (true, 0) => String::new(),
             (true, lag) => format!("{lag} changes behind"),
         };

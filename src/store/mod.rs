@@ -2,12 +2,19 @@
 //!
 //! This is where async ends: a query is handed to a thread of the pool, never run where requests are served.
 
+mod key;
 mod lock;
+mod mounts;
 mod open;
 mod pool;
 mod watermark;
 
+pub use key::{KEY_FILE, redaction_key};
 pub use lock::{DirectoryLock, LockError};
-pub use open::{OpenError, Role, is_corrupt, is_disk_full, open, sqlite_version};
+pub use mounts::{filesystem_of, is_unreliable};
+pub use open::{
+    OpenError, Role, empty_wal, give_back, is_corrupt, is_denied, is_disk_full, is_interrupted,
+    is_shrinkable, open, sqlite_version,
+};
 pub use pool::{Pool, PoolError};
 pub use watermark::Watermark;

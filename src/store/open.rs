@@ -16,11 +16,19 @@ pub enum Role {
     LogWriter,
     /// The one connection that writes the view.
     ViewWriter,
+    /// The one connection that builds a view which nobody reads yet.
+    ViewBuilder,
     /// One of many that only read.
     Reader,
     /// A look from outside, by a program that serves nothing; leaves no trace, not even of a lock.
     Inspector,
 }
+
+/// How long to wait for a lock; most last for milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long emptying the WAL waits for readers.
+const WAL_PATIENCE: Duration = Duration::from_millis(50);
 
 /// Why a database could not be opened.
 #[derive(Debug, Error)]
@@ -54,7 +62,7 @@ pub fn open(path: &Path, role: Role, application_id: i32) -> Result<Connection, 
     let (name, access) = match role {
         Role::Reader => (path.to_owned(), OpenFlags::SQLITE_OPEN_READ_ONLY),
         Role::Inspector => (inspected(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI),
-        Role::LogWriter | Role::ViewWriter => {
+        Role::LogWriter | Role::ViewWriter | Role::ViewBuilder => {
             (path.to_owned(), OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
         }
     };
@@ -85,7 +93,7 @@ fn inspected(path: &Path) -> PathBuf {
 
 fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
     // A reader may meet the moment in which a writer resets the WAL; both sides wait rather than fail.
-    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(128);
     // Plans that look at bound values are made anew at each use of a cached statement, which clears them.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -94,28 +102,41 @@ fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
     // Nothing in a database file may run code of its own.
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "temp_store", "memory")?;
+    if !matches!(role, Role::Reader | Role::Inspector) {
+        // What is deleted can be given back to the disk in small steps. It counts only before the first page is written.
+        connection.pragma_update(None, "auto_vacuum", "incremental")?;
+    }
     match role {
         Role::Reader | Role::Inspector => {
             connection.pragma_update(None, "query_only", true)?;
             // 4 MiB a reader keeps the inner pages of the indexes at hand; the rest is the system's page cache.
             connection.pragma_update(None, "cache_size", -4_096)?;
         }
-        Role::LogWriter | Role::ViewWriter => {
+        Role::LogWriter | Role::ViewWriter | Role::ViewBuilder => {
             // Readers go on while the writer commits.
             connection.pragma_update(None, "journal_mode", "wal")?;
             // After a burst the WAL's file is given back to the disk.
             connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
             // The view is written all over, the log at its end and where it tells what is alive.
-            let cache = if role == Role::ViewWriter { -32_768 } else { -16_384 };
+            let cache = match role {
+                Role::ViewWriter | Role::ViewBuilder => -32_768,
+                _ => -16_384,
+            };
             connection.pragma_update(None, "cache_size", cache)?;
             connection.pragma_update(None, "foreign_keys", false)?;
+            if role == Role::ViewBuilder {
+                // Nobody reads beside a build, so that its WAL may grow to 128 MiB, and what changes often is written to
+                // the file less often. That and its large transactions make waiting for the disk rare: a build need
+                // not do without it, and goes on where it stood after a power cut as well.
+                connection.pragma_update(None, "wal_autocheckpoint", 32_768)?;
+            }
         }
     }
     match role {
         // What is acknowledged must survive a power cut; in groups of changes this costs nothing measurable.
         Role::LogWriter => connection.pragma_update(None, "synchronous", "full"),
         // The view can be rebuilt, so its last commits need not survive one.
-        Role::ViewWriter => connection.pragma_update(None, "synchronous", "normal"),
+        Role::ViewWriter | Role::ViewBuilder => connection.pragma_update(None, "synchronous", "normal"),
         Role::Reader | Role::Inspector => Ok(()),
     }
 }
@@ -135,6 +156,41 @@ fn claim(connection: &Connection, path: &Path, role: Role, wanted: i32) -> Resul
     }
 }
 
+/// Whether free pages of a file can be given back to the disk; it cannot where the file was made without that in mind.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn is_shrinkable(connection: &Connection) -> rusqlite::Result<bool> {
+    let mode: i64 = connection.pragma_query_value(None, "auto_vacuum", |row| row.get(0))?;
+    Ok(mode != 0)
+}
+
+/// Gives up to `pages` free pages of the file back to the disk, within the transaction there may be; tells how many are
+/// left. The file itself becomes shorter when the WAL is next emptied.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn give_back(connection: &Connection, pages: u32) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({pages})"))?;
+    let mut rows = statement.query([])?;
+    // Each step gives one page back.
+    while rows.next()?.is_some() {}
+    let free: i64 = connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
+    Ok(u64::try_from(free).unwrap_or(0))
+}
+
+/// Moves all that the WAL holds into the file and gives its room back, if no reader needs it; tells whether it did.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn empty_wal(connection: &Connection) -> rusqlite::Result<bool> {
+    // Whoever writes next waits for this, so it may wait for readers only as long as short ones take.
+    connection.busy_timeout(WAL_PATIENCE)?;
+    let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+    connection.busy_timeout(PATIENCE)?;
+    Ok(!busy?)
+}
+
 /// The version of SQLite in this program, and whether two connections of it can safely checkpoint at once.
 ///
 /// Versions before 3.51.3 can damage a database when they do (sqlite.org/wal.html#walresetbug).
@@ -145,6 +201,17 @@ pub fn sqlite_version() -> (&'static str, bool) {
 /// Whether an error says that the database file itself is damaged.
 pub fn is_corrupt(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// Whether an error says that a statement was broken off.
+pub fn is_interrupted(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted)
+}
+
+/// Whether an error says that this program may not open or write the file.
+pub fn is_denied(error: &rusqlite::Error) -> bool {
+    let denied = [ErrorCode::CannotOpen, ErrorCode::ReadOnly, ErrorCode::PermissionDenied];
+    error.sqlite_error_code().is_some_and(|code| denied.contains(&code))
 }
 
 /// Whether an error says that there is no room left, which can pass.

@@ -1,6 +1,6 @@
 //! Lends readers to queries, a bounded number at a time.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use thiserror::Error;
 use tokio::sync::Semaphore;
@@ -15,6 +15,8 @@ struct Shared<T> {
     /// Readers at rest, and the number of the generation they belong to.
     idle: Mutex<(u64, Vec<T>)>,
     open: Box<dyn Fn() -> Result<T, String> + Send + Sync>,
+    /// Held for reading while a reader is opened, and for writing while its files are replaced.
+    files: RwLock<()>,
 }
 
 /// Why no reader could be lent.
@@ -47,6 +49,7 @@ impl<T: Send + 'static> Pool<T> {
             permits: Semaphore::new(size.max(1)),
             idle: Mutex::new((0, Vec::with_capacity(size))),
             open: Box::new(open),
+            files: RwLock::new(()),
         };
         Pool { shared: Arc::new(shared) }
     }
@@ -71,6 +74,14 @@ impl<T: Send + 'static> Pool<T> {
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(PoolError::Panicked))
     }
 
+    /// Lets `swap` replace the files, which nobody opens meanwhile, and closes all readers as [`Pool::reset`] does.
+    pub fn replace<R>(&self, swap: impl FnOnce() -> R) -> R {
+        let _closed = self.shared.files.write().unwrap_or_else(PoisonError::into_inner);
+        let result = swap();
+        self.reset();
+        result
+    }
+
     /// Closes all readers, those at work as they come back, so that later queries open the files anew.
     pub fn reset(&self) {
         let mut idle = self.shared.lock();
@@ -90,8 +101,13 @@ impl<T> Shared<T> {
             let mut idle = self.lock();
             (idle.0, idle.1.pop())
         };
-        let reader = reader.map_or_else(|| (self.open)().map_err(PoolError::Open), Ok)?;
+        let reader = reader.map_or_else(|| self.open(), Ok)?;
         Ok((generation, reader))
+    }
+
+    fn open(&self) -> Result<T, PoolError> {
+        let _there = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        (self.open)().map_err(PoolError::Open)
     }
 
     fn give_back(&self, generation: u64, reader: T) {

@@ -8,8 +8,8 @@ use super::places::{Place, places};
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
 use super::tree::{Piece, pieces};
-use super::{deployments, events, html, why};
-use crate::api::params::{CLUSTER, COLLAPSE, PROJECT, REGION, UNDER};
+use super::{deployments, events, html, timeline, why};
+use crate::api::params::{CLUSTER, COLLAPSE, FROM, PROJECT, REGION, UNDER};
 use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
@@ -17,8 +17,8 @@ use crate::api::{ApiState, auth};
 use crate::model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs};
 use crate::present::visible;
 use crate::query::{
-    Answer, Collapse, Deployment, DeploymentFilter, EventFilter, FoldedEvent, Graph, GraphFilter,
-    HealthFilter, HealthHistory, LeftBehind, Snapshot, Why,
+    Answer, Collapse, Deployment, DeploymentFilter, EventFilter, FoldedEvent, Graph, GraphFilter, LeftBehind,
+    Onset, OnsetFilter, QueryError, Snapshot, Timeline, Why,
 };
 
 /// A way to show the tree.
@@ -60,6 +60,8 @@ struct EnvironmentPage {
     labels: String,
     declared_by: String,
     warnings: Vec<String>,
+    /// Name and address of what changed up to the moment, and of comparing.
+    changes: Vec<(&'static str, String)>,
     places: Vec<Place>,
     left: Option<deployments::Left>,
     deployments: Vec<deployments::Line>,
@@ -68,6 +70,7 @@ struct EnvironmentPage {
     collapse: &'static str,
     ways: Vec<Way>,
     why: Option<why::Section>,
+    before: Option<timeline::Before>,
     /// The same paths in the API, as many as it tells.
     why_json: String,
     health_json: String,
@@ -82,8 +85,10 @@ pub(super) struct Found {
     pub(super) graph: Answer<Graph>,
     /// None where nothing is wrong, or where only a part is shown.
     pub(super) why: Option<Why>,
+    /// None where nothing is wrong, where it is not known, or where only a part is shown.
+    pub(super) onset: Option<Onset>,
     /// None where only a part is shown.
-    pub(super) health: Option<HealthHistory>,
+    pub(super) timeline: Option<Timeline>,
     pub(super) events: Vec<FoldedEvent>,
     /// None while it is in use.
     pub(super) left: Option<LeftBehind>,
@@ -103,9 +108,16 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
         true => Some(queries.environment_why(&scope, then, &id, why::PATHS).await?.value),
         false => None,
     };
-    let health = match part {
+    let onset = match why.is_some() {
+        true => known(queries.environment_onset(&scope, then, &id, &OnsetFilter::default()).await)?,
+        false => None,
+    };
+    let timeline = match part {
         true => None,
-        false => Some(queries.environment_health(&scope, then, &id, &HealthFilter::default()).await?.value),
+        false => {
+            let (filter, page) = (timeline::filter(), timeline::newest());
+            Some(queries.environment_timeline(&scope, then, &id, &filter, &page).await?.timeline)
+        }
     };
     let (at, any) = (At::Offset(graph.metadata.offset), &EventFilter::default());
     let events = queries.environment_events(&scope, at, &id, any, &events::newest()).await?.items;
@@ -115,8 +127,17 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
         EnvironmentState::Stopped => Some(queries.left_behind(&scope, at, &id).await?.value),
         _ => None,
     };
-    let found = Found { graph, why, health, events, left, deployments };
+    let found = Found { graph, why, onset, timeline, events, left, deployments };
     html(&request, StatusCode::OK, &view(&request, &filter, &found, state.clock.now()))
+}
+
+/// An onset, if it is known.
+fn known(found: Result<Answer<Onset>, QueryError>) -> Result<Option<Onset>, Problem> {
+    match found {
+        Ok(found) => Ok(Some(found.value)),
+        Err(QueryError::OnsetUnknown { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn filter(read: &mut crate::api::params::Reader<'_>) -> GraphFilter {
@@ -163,6 +184,7 @@ fn view(request: &Request, filter: &GraphFilter, found: &Found, now: Timestamp) 
         warnings: environment.warnings.iter().map(|warning| shown(&warning.message)).collect(),
         left: found.left.as_ref().and_then(deployments::left),
         deployments: deployments::lines(&found.deployments, &environment.project, now),
+        changes: changes(&shell, &id, now),
         places: places(&environment.targets),
         part: filter.under.as_ref().map(|uid| part(graph, uid, filter)),
         collapse: request.query.one(COLLAPSE).map_or("", |_| filter.collapse.as_str()),
@@ -170,13 +192,31 @@ fn view(request: &Request, filter: &GraphFilter, found: &Found, now: Timestamp) 
         why: found.why.as_ref().map(|found| why::Section::new(&shell, found, blind)),
         why_json: json("why"),
         health_json: json("health"),
-        strip: found.health.as_ref().map(|health| Strip::new(request, health, now, json("health"))),
+        before: found
+            .onset
+            .as_ref()
+            .map(|onset| timeline::Before::new(&shell, request, onset, now, json("onset"))),
+        strip: found
+            .timeline
+            .as_ref()
+            .map(|found| timeline::strip(&shell, request, found, now, (json("health"), json("timeline")))),
         pieces: pieces(&shell, graph, filter, now),
         truncated: graph.truncated,
         events: events::lines(&shell, &found.events, now),
         id,
         shell,
     }
+}
+
+/// What changed in spans that end at the moment.
+fn changes(shell: &Shell, id: &str, now: Timestamp) -> Vec<(&'static str, String)> {
+    let path = format!("/environments/{id}/diff");
+    let spans = [("last hour", 1), ("last day", 24), ("last week", 24 * 7)];
+    let span = |(label, hours): (&'static str, u64)| {
+        let from = now.minus(std::time::Duration::from_secs(hours * 3600)).to_string();
+        (label, shell.href(&path, &[(FROM, &from)]))
+    };
+    spans.into_iter().map(span).chain([("compare with …", shell.href(&path, &[]))]).collect()
 }
 
 fn told(state: EnvironmentState) -> Option<&'static str> {
@@ -229,7 +269,8 @@ fn ways(request: &Request, filter: &GraphFilter) -> Vec<Way> {
 #[cfg(test)]
 pub(super) fn rendered(request: &Request, graph: &Answer<Graph>, events: &[FoldedEvent]) -> String {
     let (graph, events) = (graph.clone(), events.to_vec());
-    let found = Found { graph, why: None, health: None, events, left: None, deployments: Vec::new() };
+    let found =
+        Found { graph, why: None, onset: None, timeline: None, events, left: None, deployments: Vec::new() };
     rendered_whole(request, &found)
 }
 

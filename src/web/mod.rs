@@ -4,9 +4,11 @@
 mod assets;
 mod coverage;
 mod deployments;
+mod diff;
 mod edges;
 mod environment;
 mod events;
+mod images;
 mod overview;
 mod places;
 mod resource;
@@ -14,6 +16,7 @@ mod shell;
 mod strip;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod tree;
 mod why;
 
@@ -24,8 +27,9 @@ use warp::Filter;
 
 use crate::api::ApiState;
 use crate::api::params::{
-    AGENT, AT, CLUSTER, CLUSTERS, COLLAPSE, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter,
-    REGION, STATE, TIER, UNDER, VIEW,
+    AGENT, AT, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
+    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, PROJECT, Parameter, REGION, STATE, TIER, TO, UNDER, VIEW,
+    WITH,
 };
 use crate::api::problem::Problem;
 use crate::api::request::{Context, Request};
@@ -49,8 +53,19 @@ pub const ROUTES: &[Route<ApiState>] = &[
         |state, request| Box::pin(overview::page(state, request)),
     ),
     Route::at("/coverage").get(&[AT], |state, request| Box::pin(coverage::page(state, request))),
+    Route::at("/images")
+        .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, CONTINUE], |state, request| {
+            Box::pin(images::page(state, request))
+        }),
     Route::at("/environments/{id}")
         .get(&[AT, UNDER, CLUSTER, COLLAPSE], |state, request| Box::pin(environment::page(state, request))),
+    Route::at("/environments/{id}/diff")
+        .get(&[FROM, AT, WITH, MAP, CHILDREN, INCLUDE, IGNORE, CONTINUE], |state, request| {
+            Box::pin(diff::of_environment(state, request))
+        }),
+    Route::at("/resources/{uid}/diff").get(&[FROM, AT, CLUSTER, INCLUDE, IGNORE], |state, request| {
+        Box::pin(diff::of_resource(state, request))
+    }),
     Route::at("/resources/{uid}")
         .get(&[AT, CLUSTER], |state, request| Box::pin(resource::page(state, request))),
     Route::at("/assets/{name}").open().get(&[VERSION], |_, request| Box::pin(assets::asset(request))),

@@ -6,7 +6,7 @@ use http::StatusCode;
 use super::environment::same_moment;
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
-use super::{edges, events, html};
+use super::{edges, events, html, images, timeline};
 use crate::api::params::{AT, CLUSTER};
 use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
@@ -15,14 +15,16 @@ use crate::api::{ApiState, auth};
 use crate::model::{At, ChangedBy, DeletionCause, Offset, ResourceKey, Timestamp, Uid};
 use crate::present::{age, clock_time, visible};
 use crate::query::{
-    EventFilter, FoldedEvent, HealthFilter, HealthHistory, Page, PageRequest, QueryError, ResourceDetail,
-    ResourceEdge, Scope, Snapshot, Version, VersionChange,
+    EventFilter, FoldedEvent, Page, PageRequest, QueryError, ResourceDetail, ResourceEdge, Scope, Snapshot,
+    Timeline, Version, VersionChange,
 };
 
 /// A version in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Line {
     href: String,
+    /// What it changed.
+    changes: String,
     time: Time,
     /// How far from the moment shown, such as `5m ago` or `5m later`.
     distance: String,
@@ -67,6 +69,8 @@ struct Facts {
     resource_version: String,
     /// Name and address.
     environments: Vec<(String, String)>,
+    /// Name and address.
+    images: Vec<(String, String)>,
     object: String,
 }
 
@@ -80,6 +84,8 @@ struct ResourcePage {
     place: Vec<(&'static str, String)>,
     cluster: String,
     json: String,
+    /// What the version shown changed.
+    changes: String,
     /// None when the resource was not there at the moment.
     facts: Option<Facts>,
     strip: Option<Strip>,
@@ -104,7 +110,7 @@ struct Found {
     versions: Vec<Version>,
     more: bool,
     /// None where it was not there yet.
-    health: Option<HealthHistory>,
+    timeline: Option<Timeline>,
     events: Vec<FoldedEvent>,
     /// None where it is not there at the moment.
     edges: Option<Page<ResourceEdge>>,
@@ -156,12 +162,12 @@ async fn find(
     };
     let (then, any) = (At::Offset(snapshot.offset), &EventFilter::default());
     let events = if_there(queries.resource_events(scope, then, &uid, cluster, any, &events::newest()).await)?;
-    let (then, span) = (same_moment(at, &snapshot), HealthFilter::default());
-    let health = if_there(queries.resource_health(scope, then, &uid, cluster, &span).await)?;
+    let (then, span, newest) = (same_moment(at, &snapshot), timeline::filter(), timeline::newest());
+    let timeline = queries.resource_timeline(scope, then, &uid, cluster, &span, &newest).await;
+    let timeline = if_there(timeline)?.map(|found| found.timeline);
     let edges = if_there(queries.resource_edges(scope, then, &uid, cluster, &edges::first()).await)?;
-    let (events, health) =
-        (events.map(|page| page.items).unwrap_or_default(), health.map(|found| found.value));
-    Ok(Found { uid, key, detail, snapshot, versions, more, health, events, edges })
+    let events = events.map(|page| page.items).unwrap_or_default();
+    Ok(Found { uid, key, detail, snapshot, versions, more, timeline, events, edges })
 }
 
 /// What is said of something, if it is there at the moment.
@@ -174,7 +180,7 @@ fn if_there<T>(found: Result<T, QueryError>) -> Result<Option<T>, Problem> {
 }
 
 fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
-    let Found { uid, key, detail, snapshot, versions, more, health, events: said, edges: linked } = found;
+    let Found { uid, key, detail, snapshot, versions, more, timeline, events: said, edges: linked } = found;
     let key = key.as_ref();
     let name = key.map_or(uid.as_str(), |key| &key.name);
     let kind = key.map_or("Resource", |key| &key.kind.kind);
@@ -195,6 +201,7 @@ fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
         cluster: request.query.one(CLUSTER).unwrap_or_default().into(),
         place: key.map(place).unwrap_or_default(),
         json: json(""),
+        changes: format!("{}/diff{}", request.context.path, request.query.with(&pinned)),
         events_json: json("/events"),
         health_json: json("/health"),
         edges_json: json("/edges"),
@@ -202,7 +209,8 @@ fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
         edges: linked
             .map(|page| edges::lines(&shell, &page.items, key.map_or("", |key| &key.cluster)))
             .unwrap_or_default(),
-        strip: health.map(|health| Strip::new(request, &health, now, json("/health"))),
+        strip: timeline
+            .map(|found| timeline::strip(&shell, request, &found, now, (json("/health"), json("/timeline")))),
         events: events::lines(&shell, &said, now),
         lines: lines(request, &versions, shown, now),
         more,
@@ -241,6 +249,7 @@ fn facts(shell: &Shell, detail: ResourceDetail, now: Timestamp) -> Facts {
         by: detail.changed_by.as_ref().map(by).unwrap_or_default(),
         resource_version: shown(detail.resource_version.as_str()),
         environments: detail.environments.iter().map(environment).collect(),
+        images: images::of_object(&detail.object, shell),
         object: object.lines().map(visible).fold(String::new(), |all, line| all + &line + "\n"),
     }
 }
@@ -256,13 +265,10 @@ fn by(changed_by: &ChangedBy) -> String {
 fn lines(request: &Request, versions: &[Version], shown: Option<Offset>, now: Timestamp) -> Vec<Line> {
     let held = shown.and_then(|shown| versions.iter().position(|version| version.offset <= shown));
     let cluster = request.query.one(CLUSTER).map(|name| format!("&cluster={}", encode(name)));
+    let at = |version: &Version| format!("?at={}{}", version.offset, cluster.as_deref().unwrap_or_default());
     let line = |(place, version): (usize, &Version)| Line {
-        href: format!(
-            "{}?at={}{}",
-            request.context.path,
-            version.offset,
-            cluster.as_deref().unwrap_or_default()
-        ),
+        href: format!("{}{}", request.context.path, at(version)),
+        changes: format!("{}/diff{}", request.context.path, at(version)),
         time: Time::new(version.observed_at, now),
         distance: distance(version.observed_at, now),
         badge: (version.change == VersionChange::Applied).then(|| Badge::new(version.health)),
@@ -365,13 +371,14 @@ pub(super) fn rendered(
     };
     let uid = resource.id.clone();
     let key = Some(resource.key.clone());
-    let health = Some(health_history(&[(resource.health, 10), (Some(Health::Healthy), 90)]));
+    let health = health_history(&[(resource.health, 10), (Some(Health::Healthy), 90)]);
+    let timeline = Some(Timeline { health, ..crate::present::fixtures::timeline_page(96).timeline });
     let edges = Some(Page {
         items: linked(),
         metadata: crate::query::PageMetadata { snapshot: snapshot.clone(), next: None },
     });
     let found =
-        Found { uid, key, detail: Some(detail), snapshot, versions, more: true, health, events, edges };
+        Found { uid, key, detail: Some(detail), snapshot, versions, more: true, timeline, events, edges };
     super::tests::text(&view(request, found, NOON))
 }
 
@@ -393,53 +400,4 @@ fn linked() -> Vec<ResourceEdge> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{Health, ResourceVersion};
-    use crate::present::tests::NOON;
-
-    #[test]
-    fn what_is_missing_comes_first_among_the_links() {
-        let lines = edges::lines(&Shell::bare(""), &linked(), "eu-west");
-        let told: Vec<_> = lines.iter().map(|line| (line.verb, line.name.as_str(), line.missing)).collect();
-        assert_eq!(told, [("mounts", "<lost>", true), ("selected by", "front", false)]);
-        assert_eq!(lines[0].href, None);
-        assert_eq!(lines[1].href.as_deref(), Some("/resources/front?cluster=eu-west"));
-    }
-
-    #[test]
-    fn the_history_folds_what_says_the_same_and_tells_later_from_earlier() {
-        let version = |offset: u64, health| Version {
-            id: offset.to_string(),
-            offset: Offset::new(offset),
-            observed_at: NOON.plus(std::time::Duration::from_secs(offset * 60)),
-            change: VersionChange::Applied,
-            resource_version: ResourceVersion::new("1"),
-            health: Some(health),
-            reason: String::new(),
-            message: String::new(),
-            rule: "builtin/Pod".into(),
-            rule_set: "4".into(),
-            changed_by: None,
-            cause: None,
-            object: None,
-        };
-        let newest_first =
-            [(9, Health::Healthy), (8, Health::Healthy), (7, Health::Degraded), (6, Health::Degraded)];
-        let versions = newest_first.map(|(offset, health)| version(offset, health));
-        let request = crate::web::tests::request("/resources/{uid}", "cluster=c");
-        let now = NOON.plus(std::time::Duration::from_secs(420));
-        let told = |shown: u64| -> Vec<_> {
-            let found = lines(&request, &versions, Some(Offset::new(shown)), now);
-            found.into_iter().map(|line| (line.distance, line.alike.len(), line.shown)).collect()
-        };
-        let line = |distance: &str, alike, shown| (distance.to_owned(), alike, shown);
-        assert_eq!(told(7), [line("2m later", 1, false), line("0s ago", 0, true), line("60s ago", 0, false)]);
-        assert_eq!(told(99).len(), 3, "the one shown stands by itself");
-        let mut versions = versions;
-        versions[2].rule_set = "5".into();
-        let found = lines(&request, &versions, None, now);
-        let rules: Vec<_> = found.iter().map(|line| (line.alike.len(), line.rule.as_str())).collect();
-        assert_eq!(rules, [(0, ""), (0, "builtin/Pod, rules 4"), (0, "builtin/Pod, rules 5"), (0, "")]);
-    }
-}
+mod tests;

@@ -63,6 +63,7 @@ pub(super) struct Moment {
     /// Whether it lies before the first change that was recorded.
     pub(super) unrecorded: bool,
     pub(super) lag: Option<String>,
+    pub(super) not_recording: bool,
     pub(super) blind: Vec<Blind>,
 }
 
@@ -101,6 +102,7 @@ impl Shell {
             unrecorded: snapshot.offset.get() == 0,
             time: snapshot.at.or(snapshot.time).map(|time| Time::new(time, now)),
             lag: (lag > 0).then(|| behind(lag, !at.is_empty())),
+            not_recording: snapshot.not_recording,
             blind: blind(&snapshot.coverage.gaps, now),
         };
         let mut title = present::visible(title).into_owned();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::shell::{Badge, Time};
+use super::timeline::Lanes;
 use crate::api::params::AT;
 use crate::api::request::Request;
 use crate::model::Timestamp;
@@ -50,9 +51,13 @@ pub(super) struct Strip {
     pub(super) more: bool,
     /// The same in the API.
     pub(super) json: String,
+    /// What else happened in that time; none where that was not asked for.
+    pub(super) lanes: Option<Lanes>,
 }
 
 impl Strip {
+    /// The height of a lane.
+    pub(super) const LANE: u64 = 24;
     /// The length of the bar.
     pub(super) const UNITS: u64 = Segment::UNITS;
 
@@ -75,6 +80,7 @@ impl Strip {
             lines: history.intervals.iter().take(LISTED).map(|one| line(request, one, now)).collect(),
             more: history.truncated || history.intervals.len() > LISTED,
             json,
+            lanes: None,
         }
     }
 
@@ -83,6 +89,13 @@ impl Strip {
         let shares: Vec<String> =
             self.shares.iter().map(|(badge, part, _)| format!("{} {part}", badge.word)).collect();
         format!("Over {}: {}", self.span, shares.join(", "))
+    }
+
+    /// Whether anything else happened.
+    pub(super) fn happens(&self) -> bool {
+        self.lanes
+            .as_ref()
+            .is_some_and(|lanes| lanes.lanes.iter().any(|lane| !lane.total.is_empty() && lane.total != "0"))
     }
 
     /// Whether there is any health to be shown, which many kinds never have.

@@ -1,5 +1,6 @@
 //! Pages from fixed answers: what they show, and that nothing a cluster wrote is taken for more than text.
 
+mod diff;
 mod environment;
 
 use std::collections::BTreeMap;
@@ -8,19 +9,20 @@ use askama::Template;
 use http::{HeaderMap, Method};
 
 use super::environment::Found;
-use super::{ROUTES, failure};
+use super::{ROUTES, failure, images};
 use crate::api::ApiState;
 use crate::api::params::Query;
 use crate::api::problem::{Code, ParameterError, Problem};
 use crate::api::request::{Context, Request};
-use crate::model::{CoverageState, GroupBy, Health, Kind, Uid};
+use crate::model::{CoverageState, GroupBy, Health, Kind, Lane, Uid};
+use crate::present::fixtures::{entry, entry_resource, timeline_page};
 use crate::present::tests::{
-    NOON, counted, environment, folded_event, graph, health_history, owns, resource, snapshot, watch, why,
-    why_path,
+    NOON, counted, environment, folded_event, graph, health_history, image_use, owns, resource, snapshot,
+    watch, why, why_path,
 };
 use crate::query::{
-    Answer, Edge, Environment, Gap, Graph, Group, Overview, OverviewCounts, OverviewEnvironment,
-    OverviewGroup, Snapshot,
+    Answer, Edge, Entry, Environment, Gap, Graph, Group, HealthHistory, Overview, OverviewCounts,
+    OverviewEnvironment, OverviewGroup, Snapshot, Timeline,
 };
 
 /// A name that tries everything.
@@ -132,7 +134,8 @@ fn nothing_that_clusters_wrote_is_more_than_text() {
     let whole = Found {
         graph: answer,
         why: Some(why(vec![path])),
-        health: Some(health),
+        onset: None,
+        timeline: Some(hostile_timeline(health)),
         events: vec![said],
         left: None,
         deployments: vec![],
@@ -167,6 +170,16 @@ fn events_are_marked_by_word_and_sign_and_lead_to_their_object() {
     assert!(!page.contains("Newest events"), "no heading above nothing");
 }
 
+/// A timeline whose names and messages are hostile.
+fn hostile_timeline(health: HealthHistory) -> Timeline {
+    let mut timeline = timeline_page(96).timeline;
+    timeline.health = health;
+    let mut resource = entry_resource(&resource(HOSTILE, HOSTILE, Some(Health::Degraded)));
+    (resource.reason, resource.id) = (HOSTILE.into(), Uid::new(HOSTILE));
+    timeline.entries = vec![Entry { resource: Some(resource), ..entry(Lane::Changes, "changed") }];
+    timeline
+}
+
 /// A page of an environment with all that there can be.
 fn whole_page(query: &str, found: &Found) -> String {
     let page = super::environment::rendered_whole(&request("/environments/{id}", query), found);
@@ -176,7 +189,7 @@ fn whole_page(query: &str, found: &Found) -> String {
 
 fn found(graph: Graph) -> Found {
     let graph = Answer { value: graph, metadata: snapshot() };
-    Found { graph, why: None, health: None, events: vec![], left: None, deployments: vec![] }
+    Found { graph, why: None, onset: None, timeline: None, events: vec![], left: None, deployments: vec![] }
 }
 
 fn holds(page: &str, texts: &[&str]) {
@@ -353,4 +366,29 @@ fn the_form_keeps_what_was_asked_for_and_groups_lead_to_themselves() {
 /// A page as text; a template that cannot be rendered shows as nothing.
 pub(super) fn text(page: &impl Template) -> String {
     page.render().unwrap_or_default()
+}
+
+#[test]
+fn images_lead_to_their_environments_and_workloads_and_stay_text() {
+    let mut hostile = image_use("nginx:1.27");
+    hostile.short = HOSTILE.into();
+    hostile.region = HOSTILE.into();
+    hostile.intervals[0].until = Some(NOON);
+    hostile.workloads_total = 9;
+    let request = request("/images", "image=nginx&from=7d&at=1234");
+    let page = images::rendered(&request, vec![image_use("nginx:1.27"), hostile]);
+    sound(&page);
+    for part in [
+        "/images?at=1234&#38;image=docker.io%2Flibrary%2Fnginx%3A1.27",
+        "/environments/shop.web.production?at=1234",
+        "/resources/web?at=1234&#38;cluster=eu-west",
+        "and 8 more",
+        "continue=token",
+        "value=\"nginx\"",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let nothing = images::rendered(&request, vec![]);
+    sound(&nothing);
+    assert!(nothing.contains("No environment that you may see"), "{nothing}");
 }

@@ -10,7 +10,7 @@ use tokio::process::Command;
 use crate::server::{PROGRAM, Result, Server, get, items};
 
 /// Runs `serve` until it ends by itself; tells its exit code and what it printed.
-async fn refused(folder: &Path, config: &str, listen: &str) -> Result<(i32, String)> {
+pub(crate) async fn refused(folder: &Path, config: &str, listen: &str) -> Result<(i32, String)> {
     std::fs::write(folder.join("config.yaml"), config)?;
     let run = Command::new(PROGRAM)
         .args(["serve", "--listen", listen, "--config"])
@@ -26,7 +26,7 @@ async fn refused(folder: &Path, config: &str, listen: &str) -> Result<(i32, Stri
 }
 
 /// One simulated cluster with one Pod.
-async fn cluster() -> Result<ApiServer> {
+pub(crate) async fn cluster() -> Result<ApiServer> {
     let server = ApiServer::start("one", builtin_kinds()).await?;
     server.apply(pod("web-0", 0));
     Ok(server)
@@ -41,7 +41,7 @@ fn pod(name: &str, round: usize) -> serde_json::Value {
     })
 }
 
-fn config(server: &ApiServer) -> String {
+pub(crate) fn config(server: &ApiServer) -> String {
     format!(
         "clusters:\n  - name: one\n    url: {}\nenvironments:\n  - project: shop/web\n    name: production\n    \
          cluster: one\n    namespace: shop\n",
@@ -49,9 +49,9 @@ fn config(server: &ApiServer) -> String {
     )
 }
 
-const RESOURCES: &str = "/environments/shop.web.production/resources";
+pub(crate) const RESOURCES: &str = "/environments/shop.web.production/resources";
 
-async fn wait_for_pod(server: &Server) -> Result<()> {
+pub(crate) async fn wait_for_pod(server: &Server) -> Result<()> {
     server.until(RESOURCES, |list| items(list).count() == 1).await?;
     Ok(())
 }
@@ -111,7 +111,7 @@ async fn a_port_in_use_and_a_directory_in_use_are_told() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_view_is_built_anew_and_a_damaged_log_refused_untouched() -> Result<()> {
+async fn a_damaged_view_is_built_anew_and_a_damaged_log_without_a_view_refused_untouched() -> Result<()> {
     let (folder, simulated) = (tempfile::tempdir()?, cluster().await?);
     let server = Server::start(folder.path(), &config(&simulated)).await?;
     wait_for_pod(&server).await?;
@@ -124,6 +124,7 @@ async fn a_damaged_view_is_built_anew_and_a_damaged_log_refused_untouched() -> R
     assert_eq!(server.ask(RESOURCES).await?["items"], before);
     server.stop().await?;
 
+    std::fs::remove_file(data.join("view.db"))?;
     let mut log = std::fs::read(data.join("log.db"))?;
     let half = log.len() / 2;
     log[half..half + 4096].fill(0x5a);
@@ -152,10 +153,18 @@ async fn a_log_of_a_newer_version_is_refused() -> Result<()> {
 }
 
 /// A small disk of its own, mounted for the test.
-struct SmallDisk<'a>(&'a Path);
+pub(crate) struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
-    fn mount(at: &'a Path) -> Option<Self> {
+    /// From here on nothing can be written to it.
+    pub(crate) fn seal(&self) -> bool {
+        let remount = ["-o", "remount,ro"];
+        let done =
+            std::process::Command::new("mount").args(remount).arg(self.0).stderr(Stdio::null()).status();
+        done.is_ok_and(|status| status.success())
+    }
+
+    pub(crate) fn mount(at: &'a Path) -> Option<Self> {
         let mount = ["-t", "tmpfs", "-o", "size=24m", "tmpfs"];
         let done = std::process::Command::new("mount").args(mount).arg(at).stderr(Stdio::null()).status();
         done.is_ok_and(|status| status.success()).then_some(SmallDisk(at))

@@ -4,23 +4,30 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod access;
+mod backup;
 mod bad_input;
 mod control_plane;
+mod damage;
 mod doctor;
+mod exchange;
 mod faults;
 mod fleet;
+mod frames;
 mod gitlab_example;
 mod gitops;
 mod graph;
 mod hostile;
 mod random;
+mod rebuild;
 mod rules;
 mod secrets;
 mod server;
 mod simulation;
 mod spine;
+mod storage;
 mod storm;
 mod tidy;
+mod timeline;
 mod tokens;
 mod topologies;
 mod vanished;

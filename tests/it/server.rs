@@ -42,10 +42,20 @@ impl Server {
     async fn start_at(folder: &Path, config: &str, host: IpAddr) -> Result<Self> {
         std::fs::write(folder.join("config.yaml"), config)?;
         let port = TcpListener::bind((host, 0))?.local_addr()?.port();
-        Self::spawn(folder, SocketAddr::from((host, port))).await
+        Self::spawn(folder, SocketAddr::from((host, port)), 200).await
     }
 
-    async fn spawn(folder: &Path, listen: SocketAddr) -> Result<Self> {
+    /// Starts where something keeps it from being ready.
+    pub(crate) async fn start_unready(folder: &Path, config: &str) -> Result<Self> {
+        std::fs::write(folder.join("config.yaml"), config)?;
+        let listen = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let server = Self::spawn(folder, listen, 503).await?;
+        server.until("/clusters", |_| true).await?;
+        Ok(server)
+    }
+
+    /// Starts and waits until `/readyz` answers with this status.
+    async fn spawn(folder: &Path, listen: SocketAddr, ready: u16) -> Result<Self> {
         let output = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("output"))?;
         let child = Command::new(PROGRAM)
             .arg("serve")
@@ -67,7 +77,7 @@ impl Server {
             listen,
         };
         let started = Instant::now();
-        while get(&format!("{}/readyz", server.url)).await.map(|(status, _)| status).unwrap_or(0) != 200 {
+        while get(&format!("{}/readyz", server.url)).await.map(|(status, _)| status).unwrap_or(0) != ready {
             if let Some(status) = server.child.try_wait()? {
                 return Err(format!("the server ended with {status}: {}", server.output()).into());
             }
@@ -83,7 +93,7 @@ impl Server {
     pub(crate) async fn kill_and_restart(&mut self) -> Result<()> {
         self.kill().await?;
         let folder = self.folder.clone();
-        *self = Self::spawn(&folder, self.listen).await?;
+        *self = Self::spawn(&folder, self.listen, 200).await?;
         Ok(())
     }
 

@@ -196,7 +196,10 @@ async fn assert_environments(truth: &Truth, record: &Record, server: &Server) ->
         let left: Vec<_> = leftovers.iter().filter(|(key, _)| key.namespace == namespace).collect();
         // Of what is left over from kinds that are gone nobody knows how it is.
         let health = if left.is_empty() { "Healthy" } else { "Unknown" };
-        server.until(&environment, |answer| answer["health"]["state"] == health).await?;
+        // The record is in the log; the view may be about to take it in.
+        let is_there =
+            |answer: &Value| answer["health"]["state"] == health && answer["metadata"]["lag_changes"] == 0;
+        server.until(&environment, is_there).await?;
         let here = truth.objects.keys().filter(|(key, _)| key.namespace == namespace);
         let mut uids: Vec<String> =
             here.chain(left.into_iter().copied()).map(|(_, uid)| uid.to_string()).collect();

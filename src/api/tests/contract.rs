@@ -1,6 +1,10 @@
 //! The document says what the code does, and the code does what the document says.
 
+mod coverage;
+mod diffs;
 mod environments;
+mod over_time;
+mod service;
 
 use std::collections::BTreeSet;
 
@@ -24,9 +28,9 @@ use crate::present::tests::{
     why_path,
 };
 use crate::query::{
-    Answer, Cluster, Collapse, FarEnd, FoldedEvent, Gap, LastChange, Overview, OverviewCounts,
-    OverviewEnvironment, OverviewGroup, Page, PageMetadata, ResourceDetail, ResourceEdge, ResourceOrder,
-    Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
+    Answer, Cluster, Collapse, FarEnd, FoldedEvent, FoundResource, Gap, Gone, LastChange, Overview,
+    OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, ResourceDetail, ResourceEdge,
+    ResourceOrder, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
 };
 
 fn document() -> &'static Value {
@@ -101,12 +105,15 @@ fn every_parameter_is_documented_and_every_documented_one_is_read() {
 }
 
 /// What an environment holds, which an agent may keep from those who see that it is there.
-const HELD: [&str; 6] = [
+const HELD: [&str; 9] = [
+    "environments/{id}/diff",
     "environments/{id}/resources",
     "environments/{id}/graph",
     "environments/{id}/why",
     "environments/{id}/health",
     "environments/{id}/events",
+    "environments/{id}/timeline",
+    "environments/{id}/onset",
     "environments/{id}/left-behind",
 ];
 
@@ -114,7 +121,10 @@ const HELD: [&str; 6] = [
 fn every_operation_says_who_may_ask_and_what_it_takes() {
     let refusals = |path: &str, method: &str| match (ROUTES.iter().find(|route| route.path == path), method) {
         (Some(Route { open: true, .. }), "GET") => &[][..],
-        (Some(_), "GET") if path == "/metrics" || HELD.iter().any(|held| path.ends_with(held)) => {
+        (Some(_), "GET")
+            if ["/metrics", "/api/v1/rebuild"].contains(&path)
+                || HELD.iter().any(|held| path.ends_with(held)) =>
+        {
             &["401", "403"]
         }
         (Some(_), "GET") => &["401"],
@@ -129,6 +139,10 @@ fn every_operation_says_who_may_ask_and_what_it_takes() {
             let documented = operation["responses"].get(status).is_some();
             assert_eq!(documented, refused.contains(&status), "{method} {path}: {status}");
         }
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let at = parameters.into_iter().any(|one| one["$ref"] == "#/components/parameters/At");
+        let gone = operation["responses"].get("410").is_some();
+        assert_eq!(at, gone, "{method} {path}: moments that retention let go are answered with 410");
         let body = &operation["requestBody"]["content"]["application/json"]["schema"];
         assert_eq!(body.is_object(), matches!(method.as_str(), "PUT" | "POST"), "{method} {path}: the body");
     }
@@ -282,6 +296,15 @@ fn resources_have_the_documented_shape() {
 }
 
 #[test]
+fn what_is_found_and_gone_has_the_documented_shape() {
+    let resource = resource("Pod", "web", Some(Health::Degraded));
+    let gone = |at| Gone { at, last_offset: Offset::new(7) };
+    let found = [None, Some(gone(None)), Some(gone(Some(NOON)))];
+    let found = found.map(|gone| FoundResource { resource: resource.clone(), gone });
+    holds("FoundResourcePage", &page(found.to_vec()));
+}
+
+#[test]
 fn graphs_and_paths_have_the_documented_shape() {
     let (pod, bare) = (resource("Pod", "web", Some(Health::Degraded)), resource("Node", "n1", None));
     let mut drawn = graph(vec![pod, bare], vec![owns("web", "n1")]);
@@ -360,34 +383,6 @@ fn edges_have_the_documented_shape() {
     holds("ResourceEdgePage", &empty::<ResourceEdge>());
 }
 
-#[test]
-fn clusters_have_the_documented_shape() {
-    let cluster = |watched: bool| Cluster {
-        id: "eu-west".into(),
-        region: "eu".into(),
-        watched,
-        unwatched_since: (!watched).then_some(NOON),
-        kinds_watched: 40,
-        gaps: if watched { vec![] } else { vec![gap()] },
-    };
-    holds("ClusterPage", &page(vec![cluster(true), cluster(false)]));
-}
-
-#[test]
-fn coverage_has_the_documented_shape() {
-    let gap = |until| WatchGap { since: NOON, until, reason: "forbidden".into(), message: String::new() };
-    let whole = WatchCoverage {
-        last_change: Some(LastChange { offset: Offset::new(7), observed_at: NOON }),
-        last_seen: Some(NOON),
-        lag_ms: Some(1500),
-        last_error: Some(gap(None)),
-        gaps: vec![gap(None), gap(Some(NOON))],
-        ..watch("Deployment", CoverageState::Watched)
-    };
-    let bare = CoverageState::ALL.map(|state| watch("Deployment", state));
-    holds("CoveragePage", &page(bare.into_iter().chain([whole]).collect()));
-}
-
 #[tokio::test]
 async fn problems_have_the_documented_shape() {
     use http_body_util::BodyExt;
@@ -404,10 +399,4 @@ async fn problems_have_the_documented_shape() {
         holds("Problem", &value);
         assert_eq!(value["type"], format!("urn:strandline:problem:{}", code.as_str()));
     }
-}
-
-#[test]
-fn probes_have_the_documented_shape() {
-    let check = crate::api::Check { name: "log".into(), ok: false, detail: "disk full".into() };
-    holds("Report", &json!({ "ok": false, "checks": [check] }));
 }

@@ -1,5 +1,6 @@
 //! The document against a recorded world over a real socket: every path, and every status it promises.
 
+mod moments;
 mod reads;
 mod servers;
 mod writes;
@@ -166,7 +167,13 @@ async fn following_the_links_reads_the_whole_list() {
         ("/api/v1/environments/{id}/resources", "&order=health"),
         ("/api/v1/environments/{id}/resources", "&owner=shop-db-set"),
         ("/api/v1/environments/{id}/events", ""),
+        ("/api/v1/environments/{id}/timeline", ""),
+        ("/api/v1/environments/{id}/timeline", "&order=oldest"),
+        ("/api/v1/environments/{id}/timeline", "&lane=health,gaps,changes"),
+        ("/api/v1/resources/{uid}/timeline", "&below=true"),
         ("/api/v1/clusters", ""),
+        ("/api/v1/resources", ""),
+        ("/api/v1/resources", "&gone=any&kind=deploy,po,rs"),
         ("/api/v1/groups", ""),
         ("/api/v1/projects", ""),
         ("/api/v1/agents", ""),
@@ -174,7 +181,8 @@ async fn following_the_links_reads_the_whole_list() {
     ] {
         let ids = |answer: &str| -> Vec<Value> {
             let value: Value = serde_json::from_str(body(answer)).unwrap_or_default();
-            value["items"].as_array().into_iter().flatten().map(|item| item["id"].clone()).collect()
+            let items = ["items", "entries"].iter().find_map(|name| value[*name].as_array());
+            items.into_iter().flatten().map(|item| item["id"].clone()).collect()
         };
         let whole = ids(&servers.ask(&get(format!("{}?{filter}", there(path)))).await);
         let first = format!("{}?limit=1&at=0s{filter}", there(path));

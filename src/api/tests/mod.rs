@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use super::auth::Gate;
 use super::problem::Problem;
 use super::request::Context;
-use super::{Access, ApiState, Caller, Check, Metrics, Readiness};
+use super::{Access, ApiState, Caller, Check, Metrics, Readiness, RebuildReport, RebuildState, Rebuilding};
 use crate::catalog::CatalogWriter;
 use crate::clock::SystemClock;
 use crate::log::LogWriter;
@@ -37,6 +37,17 @@ pub(crate) struct Uncounted;
 impl Metrics for Uncounted {
     fn text(&self) -> Result<String, std::fmt::Error> {
         Ok("# EOF\n".to_owned())
+    }
+}
+
+/// A service that never builds.
+pub(crate) struct Built;
+
+impl Rebuilding for Built {
+    fn begin(&self) {}
+
+    fn report(&self) -> RebuildReport {
+        RebuildReport { state: RebuildState::Done, serving: true, ..RebuildReport::default() }
     }
 }
 
@@ -69,7 +80,9 @@ pub(crate) fn state(ready: bool) -> ApiState {
         queries,
         readiness,
         metrics,
+        rebuilding: Arc::new(Built),
         views: Arc::default(),
+        ignored: Arc::default(),
         clock: Arc::new(SystemClock),
         access: local(),
         catalog: catalog.clone(),

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueEnum};
 
-use super::read::{environment, moment, uid};
-use super::{ColorChoice, ListArgs, OutputArgs, OutputFormat, ServerArgs};
-use crate::model::{EnvironmentId, Uid};
+use super::read::{environment, moment};
+use super::{ColorChoice, ListArgs, OutputArgs, OutputFormat, PlaceArgs, ServerArgs, Subject};
+use crate::model::EnvironmentId;
 use crate::query::HealthHistory;
 
 /// Which objects to look at, and how to print what was found.
@@ -31,16 +31,16 @@ pub struct ObjectsArgs {
 #[command(group = ArgGroup::new("whose").required(true).args(["environment", "resource", "file"]))]
 pub struct HealthArgs {
     /// The environment, such as shop.web.production
-    #[arg(value_parser = environment)]
+    #[arg(value_parser = environment, conflicts_with = "PlaceArgs")]
     pub environment: Option<EnvironmentId>,
-    /// A resource's uid, in place of an environment
-    #[arg(long, value_name = "UID", value_parser = uid)]
-    pub resource: Option<Uid>,
-    /// The cluster, where several hold the uid
-    #[arg(long, conflicts_with_all = ["environment", "file"])]
-    pub cluster: Option<String>,
+    /// A resource in place of an environment, by its uid or as KIND/NAME
+    #[arg(long, value_name = "RESOURCE")]
+    pub resource: Option<Subject>,
+    /// Where the resource is.
+    #[command(flatten)]
+    pub place: PlaceArgs,
     /// Objects to judge without a server, in YAML or JSON, as documents, lists or one a line; `-` reads standard input
-    #[arg(short, long = "filename", value_name = "FILE", conflicts_with_all = ["since", "limit", "at"])]
+    #[arg(short, long = "filename", value_name = "FILE", conflicts_with_all = ["since", "limit", "at", "PlaceArgs"])]
     pub file: Option<PathBuf>,
     /// Folder of Lua scripts in Argo CD's layout, <group>/<Kind>/health.lua, to judge the file's objects
     #[arg(long, value_name = "DIR", conflicts_with_all = ["environment", "resource"])]
@@ -88,14 +88,14 @@ fn objects(file: Option<&PathBuf>, output: &OutputArgs, what: &str) -> Result<Op
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("subject").required(true).args(["resource", "file"]))]
 pub struct EdgesArgs {
-    /// The resource's uid, to ask a server
-    #[arg(value_name = "UID", value_parser = uid)]
-    pub resource: Option<Uid>,
-    /// The cluster, where several hold the uid
-    #[arg(long, conflicts_with = "file")]
-    pub cluster: Option<String>,
+    /// The resource, by its uid or as KIND/NAME, to ask a server
+    #[arg(value_name = "RESOURCE")]
+    pub resource: Option<Subject>,
+    /// Where the resource is.
+    #[command(flatten)]
+    pub place: PlaceArgs,
     /// Objects to look at without a server, in YAML or JSON, as documents, lists or one a line; `-` reads standard input
-    #[arg(short, long = "filename", value_name = "FILE", conflicts_with_all = ["limit", "at"])]
+    #[arg(short, long = "filename", value_name = "FILE", conflicts_with_all = ["limit", "at", "PlaceArgs"])]
     pub file: Option<PathBuf>,
     /// Relations of your own for the file's objects, besides those that are built in
     #[arg(long, value_name = "FILE", conflicts_with = "resource")]

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::filter::{EnvironmentsArgs, OverviewArgs};
+use super::subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
+use super::timeline::{OnsetArgs, TimelineArgs};
 use crate::kube_event::EventType;
 use crate::model::{At, CoverageState, DeploymentStatus, EnvironmentId, Health, Uid};
 use crate::query::{Collapse, Graph, ResourceOrder, Why};
@@ -15,6 +17,18 @@ pub enum ReadCommand {
     /// List environments, projects, agents, deployments, clusters or resources
     #[command(subcommand, arg_required_else_help = true)]
     Get(GetCommand),
+    /// Find resources by kind and name, those that are gone too, the one that came last first
+    #[command(after_help = "Examples:
+  strandline find deploy/web
+  strandline find 'pods/web-*' --env shop.web.production --gone
+  strandline find cm -n shop --gone any --at 2h -o wide")]
+    Find(FindArgs),
+    /// List which environments have an image, or had it, since when and in how many Pods
+    #[command(after_help = "Examples:
+  strandline images nginx --tier production
+  strandline images '**/web:2.*' --since 7d -o wide
+  strandline images -e shop.web.production --at 2h")]
+    Images(ImagesArgs),
     /// Count all environments of a selection in groups, what needs attention first
     #[command(after_help = "Examples:
   strandline overview --tier production --group-by region
@@ -27,7 +41,7 @@ pub enum ReadCommand {
   strandline tree shop.web.production --at 2h --all
   strandline tree shop.web.production --collapse owner     only what nothing owns, with what is below it
   strandline tree shop.web.production --collapse kind      how many there are of each kind
-  strandline tree shop.web.production --under 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --depth 1")]
+  strandline tree shop.web.production --under deploy/web --depth 1")]
     Tree(TreeArgs),
     /// Tell why an environment is in the state it is in: the ways from its top down to what is wrong
     #[command(after_help = "Examples:
@@ -35,15 +49,27 @@ pub enum ReadCommand {
   strandline why shop.web.production --at 2h --limit 1
   strandline why shop.web.production -o name               what stands at the end of each path")]
     Why(WhyArgs),
+    /// Tell what changed just before an environment or a resource became Degraded, or whatever it is
+    #[command(after_help = "Examples:
+  strandline onset shop.web.production
+  strandline onset shop.web.production --health Missing --window 2h --at 2026-11-20T14:05Z --effects")]
+    Onset(OnsetArgs),
+    /// Draw what happened to an environment or a resource over time: health, changes, warnings, deployments, gaps
+    #[command(after_help = "Examples:
+  strandline timeline shop.web.production --since 7d
+  strandline timeline --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --below --since 365d
+  strandline timeline shop.web.production --lane deployments,health --order oldest --limit 100")]
+    Timeline(TimelineArgs),
     /// List the versions of a resource, newest first
     #[command(after_help = "Examples:
-  strandline history 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11
+  strandline history deploy/web -n shop
+  strandline history deploy/web --field spec.replicas --field 'spec.template.spec.containers[name=web].image'
   strandline history 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --bodies -o yaml --limit 2")]
     History(HistoryArgs),
     /// List what Kubernetes' Events said of an environment or a resource, newest first
     #[command(after_help = "Examples:
   strandline events shop.web.production --type Warning
-  strandline events --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --at 2h -o wide")]
+  strandline events --resource pod/web-0 --env shop.web.production --at 2h -o wide")]
     Events(EventsArgs),
     /// List what is watched of every cluster, and what is not, the gaps first
     #[command(after_help = "Examples:
@@ -127,19 +153,26 @@ pub enum GetCommand {
         #[command(flatten)]
         list: ListArgs,
     },
-    /// The resources of an environment
+    /// The resources of an environment, or one with its object
     #[command(
         visible_alias = "resource",
         after_help = "Examples:
   strandline get resources -e shop.web.production --kind Pod
   strandline get resources -e shop.web.production --health Degraded -o name
   strandline get resources -e shop.web.production --order health --limit 20 -o wide
-  strandline get resources -e shop.web.production --owner 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11"
+  strandline get resources -e shop.web.production --owner 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11
+  strandline get resource deploy/web -n shop -o yaml --at 2h"
     )]
     Resources {
-        /// The environment, such as shop.web.production
-        #[arg(short, long, value_parser = environment)]
-        environment: EnvironmentId,
+        /// Only this one, by its uid or as KIND/NAME, with its object in JSON and YAML
+        #[arg(
+            value_name = "RESOURCE", required_unless_present = "within",
+            conflicts_with_all = ["kind", "health", "owner", "order", "limit"],
+        )]
+        resource: Option<Subject>,
+        /// Where.
+        #[command(flatten)]
+        place: PlaceArgs,
         /// Only these kinds, such as Pod
         #[arg(long, value_delimiter = ',')]
         kind: Vec<String>,
@@ -265,12 +298,15 @@ pub struct TreeArgs {
     /// The environment, such as shop.web.production
     #[arg(value_parser = environment)]
     pub environment: EnvironmentId,
-    /// Draw only the resource of this uid and what is below it
-    #[arg(long, value_name = "UID", value_parser = uid)]
-    pub under: Option<Uid>,
-    /// The cluster, where several hold the uid
+    /// Draw only this resource, by its uid or as KIND/NAME, and what is below it
+    #[arg(long, value_name = "RESOURCE")]
+    pub under: Option<Subject>,
+    /// The cluster, where several hold the resource
     #[arg(long, requires = "under")]
     pub cluster: Option<String>,
+    /// The namespace of what is named as KIND/NAME
+    #[arg(short, long, requires = "under")]
+    pub namespace: Option<String>,
     /// Levels to draw below the first; without it all of them
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=1000))]
     pub depth: Option<u64>,
@@ -325,12 +361,15 @@ pub struct LeftBehindArgs {
 /// Whose history to list.
 #[derive(Clone, Debug, Args)]
 pub struct HistoryArgs {
-    /// The resource's uid
-    #[arg(value_parser = uid)]
-    pub uid: Uid,
-    /// The cluster, where several hold the uid
-    #[arg(long)]
-    pub cluster: Option<String>,
+    /// The resource, by its uid or as KIND/NAME
+    pub resource: Subject,
+    /// Where the resource is.
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Tell in place of versions the values that this field took and who changed it, such as spec.replicas or
+    /// 'spec.template.spec.containers[name=web].image'; may be repeated
+    #[arg(long, value_name = "PATH", conflicts_with = "bodies")]
+    pub field: Vec<String>,
     /// With the object of each version, in JSON and YAML
     #[arg(long)]
     pub bodies: bool,
@@ -343,14 +382,17 @@ pub struct HistoryArgs {
 #[derive(Clone, Debug, Args)]
 pub struct EventsArgs {
     /// The environment, such as shop.web.production
-    #[arg(value_parser = environment, required_unless_present = "resource", conflicts_with = "resource")]
+    #[arg(
+        value_parser = environment, required_unless_present = "resource",
+        conflicts_with_all = ["resource", "PlaceArgs"],
+    )]
     pub environment: Option<EnvironmentId>,
-    /// A resource's uid, in place of an environment
-    #[arg(long, value_name = "UID", value_parser = uid)]
-    pub resource: Option<Uid>,
-    /// The cluster, where several hold the uid
-    #[arg(long, conflicts_with = "environment")]
-    pub cluster: Option<String>,
+    /// A resource in place of an environment, by its uid or as KIND/NAME
+    #[arg(long, value_name = "RESOURCE")]
+    pub resource: Option<Subject>,
+    /// Where the resource is.
+    #[command(flatten)]
+    pub place: PlaceArgs,
     /// Only these types: Normal, Warning
     #[arg(long, value_delimiter = ',')]
     pub r#type: Vec<EventType>,

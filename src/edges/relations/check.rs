@@ -8,8 +8,8 @@ use serde_saphyr::{Location, Spanned};
 use super::super::{Direction, EdgeKind};
 use super::MAX_RELATIONS;
 use super::file::{self, Entry};
-use super::path::Path;
 use super::relation::{Group, Namespace, Pattern, Relation, Target, Way};
+use crate::json::Path;
 use crate::mistake::{Mistake, instead};
 
 /// The named groups that a pattern may have.

@@ -5,7 +5,6 @@
 
 mod check;
 mod file;
-mod path;
 mod relation;
 
 #[cfg(test)]
@@ -17,9 +16,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use self::path::Budget;
 use self::relation::Relation;
 use super::told::Told;
+use crate::json::Budget;
 use crate::mistake::{Mistake, of_syntax};
 use crate::object::Object;
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::super::selector::{SELECTOR, labels, selector};
 use super::super::told::{Defaults, REFERENCE, Told, kind_of, named, referenced};
 use super::super::{Direction, EdgeKind, Far};
-use super::path::{Budget, Path};
+use crate::json::{Budget, Path};
 use crate::json::{Shape, pick_value};
 use crate::model::LabelSelector;
 use crate::object::Object;

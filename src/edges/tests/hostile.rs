@@ -117,7 +117,7 @@ pub(in crate::edges) fn turned(value: &Value, by: usize) -> Value {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(crate::laws::cases(16))]
 
     #[test]
     fn the_order_of_fields_says_nothing(by in 1..20_usize) {

@@ -120,7 +120,7 @@ fn assessed(object: &Value) -> Verdict {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::laws::cases(512) })]
 
     /// What is not well does not become well because a field is no longer what it should be.
     #[test]

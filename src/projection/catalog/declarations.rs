@@ -41,6 +41,11 @@ pub(super) fn of_environment(at: &Apply<'_>, environment: i64) -> rusqlite::Resu
     rows.collect()
 }
 
+/// Whether an object is of the kind that declares an environment.
+pub(in crate::projection) fn is_declared(object: &Object<'_>) -> bool {
+    declaration::Declaration::is_made_by(&Kind::from_api_version(&object.api_version, &object.kind))
+}
+
 /// Takes over what a resource declares of an environment, if it is of the kind that does; what is gone, cannot be
 /// understood, or names neither a project nor a group, declares nothing.
 pub(in crate::projection) fn declare(
@@ -48,10 +53,7 @@ pub(in crate::projection) fn declare(
     id: ResourceId,
     object: Option<&Object<'_>>,
 ) -> rusqlite::Result<()> {
-    let of_kind = |object: &Object<'_>| {
-        declaration::Declaration::is_made_by(&Kind::from_api_version(&object.api_version, &object.kind))
-    };
-    if object.is_some_and(|object| !of_kind(object)) {
+    if object.is_some_and(|object| !is_declared(object)) {
         return Ok(());
     }
     let sql = "DELETE FROM declaration WHERE resource_id = ?1 RETURNING environment_id";

@@ -1,12 +1,13 @@
 //! Deployments, and which of them decides where an environment's resources are.
 
-use rusqlite::params;
 use rusqlite::types::Value;
+use rusqlite::{OptionalExtension, params};
 
 use super::super::context::Apply;
+use super::super::happenings;
 use super::rows::{self, Table, json, text};
 use super::{environments, viewers};
-use crate::model::{DeploymentSpec, DeploymentStatus};
+use crate::model::{DeploymentSpec, DeploymentStatus, Happening};
 
 const DEPLOYMENT: Table = Table {
     name: "deployment",
@@ -35,7 +36,15 @@ pub(super) fn declared(at: &mut Apply<'_>, spec: &DeploymentSpec) -> rusqlite::R
         json(spec),
         Value::Integer(at.observed_at.as_micros()),
     ];
+    let before = last_status(at, id)?;
     rows::exchange(at, &DEPLOYMENT, Value::Integer(id), Some(row))?;
+    match before {
+        None => happenings::deployed(at, environment, id, Happening::Deployed)?,
+        Some(before) if before != spec.status.as_str() => {
+            happenings::deployed(at, environment, id, Happening::Progressed)?;
+        }
+        Some(_) => {}
+    }
     viewers::note(at, std::iter::once(spec.project.as_str()))?;
     record_agent(at, id, spec)?;
     if spec.status != DeploymentStatus::Success {
@@ -46,6 +55,12 @@ pub(super) fn declared(at: &mut Apply<'_>, spec: &DeploymentSpec) -> rusqlite::R
         ended_well(at, environment, spec, 1)?;
     }
     environments::settle(at, environment)
+}
+
+/// How a deployment stood last; none where nothing was told of it yet.
+fn last_status(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT status FROM deployment WHERE id = ?1 ORDER BY from_offset DESC LIMIT 1";
+    at.connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()
 }
 
 fn record_agent(at: &Apply<'_>, id: i64, spec: &DeploymentSpec) -> rusqlite::Result<()> {

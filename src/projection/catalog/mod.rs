@@ -16,7 +16,7 @@ mod targets;
 mod viewers;
 
 pub(super) use clusters::moved as cluster_moved;
-pub(super) use declarations::declare;
+pub(super) use declarations::{declare, is_declared};
 
 use super::context::Apply;
 use crate::model::{CatalogFact, CatalogKind, EnvironmentId, Source};

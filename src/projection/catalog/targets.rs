@@ -31,6 +31,7 @@ pub(super) fn exchange(at: &mut Apply<'_>, id: i64, targets: &[Target]) -> rusql
     }
     let concerned: Vec<ResourceId> = {
         let sql = "SELECT resource_id FROM membership WHERE environment_id = ?1 AND to_offset = ?2
+                AND stretch = (SELECT max(stretch) FROM membership WHERE environment_id = ?1)
             UNION SELECT r.id FROM target t
             JOIN resource r ON r.cluster_id = t.cluster_id AND r.namespace = t.namespace
             WHERE t.environment_id = ?1 AND t.inventory = '' AND t.namespace <> ''

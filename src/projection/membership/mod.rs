@@ -52,6 +52,7 @@ pub(super) fn settle(
 /// Takes over another health of a resource of which nothing else changed that matters here.
 pub(super) fn rejudge(at: &mut Apply<'_>, id: ResourceId, health: Option<Health>) -> rusqlite::Result<()> {
     let held = rows::held(at, id)?;
+    at.happened.belongs(id, held.keys());
     if held.values().all(|belongs| belongs.health == health) {
         return Ok(());
     }
@@ -109,6 +110,7 @@ fn settle_one(
         }
     }
     rows::exchange(at, id, &held, &wanted)?;
+    at.happened.belongs(id, wanted.keys());
     let lost: Doubts = held.keys().filter(|environment| !wanted.contains_key(environment)).copied().collect();
     let moved = !held.keys().eq(wanted.keys());
     if moved {

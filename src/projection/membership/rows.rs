@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::params;
+use rusqlite::{ToSql, params};
 
 use super::super::context::Apply;
+use super::super::intervals::MEMBERSHIP;
 use super::super::{OPEN, member_health_from_i64, member_health_to_i64};
 use super::Belonging;
 use crate::model::{Health, ResourceId};
@@ -111,48 +112,36 @@ pub(super) fn exchange(
     let kind = at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))?;
     for (environment, belongs) in held {
         if wanted.get(environment) != Some(belongs) {
-            close(at, *environment, id)?;
+            MEMBERSHIP.close(at, *environment, &[&id.0])?;
+            if !wanted.contains_key(environment) {
+                at.happened.went(*environment, id);
+            }
             count(at, *environment, kind, belongs, -1)?;
         }
     }
     for (environment, belongs) in wanted {
         if held.get(environment) != Some(belongs) {
             open(at, *environment, id, kind, belongs)?;
+            if !held.contains_key(environment) {
+                at.happened.came(*environment, id);
+            }
             count(at, *environment, kind, belongs, 1)?;
         }
     }
     Ok(())
 }
 
-fn close(at: &Apply<'_>, environment: i64, id: ResourceId) -> rusqlite::Result<()> {
-    let sql = "UPDATE membership SET to_offset = ?3 WHERE environment_id = ?1 AND resource_id = ?2 AND to_offset = ?4";
-    at.connection.prepare_cached(sql)?.execute(params![environment, id.0, at.offset.as_i64(), OPEN])?;
-    Ok(())
-}
-
 fn open(
-    at: &Apply<'_>,
+    at: &mut Apply<'_>,
     environment: i64,
     id: ResourceId,
     kind: i64,
     belongs: &Belongs,
 ) -> rusqlite::Result<()> {
-    // A row of this very offset is overwritten: between two settlings of one change nothing was to be seen.
-    let sql = "INSERT OR REPLACE INTO membership
-        (environment_id, resource_id, from_offset, to_offset, kind_id, owner_id, health, why, counted)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    at.connection.prepare_cached(sql)?.execute(params![
-        environment,
-        id.0,
-        at.offset.as_i64(),
-        OPEN,
-        kind,
-        belongs.owner.map(|owner| owner.0),
-        member_health_to_i64(belongs.health),
-        belongs.why.as_str(),
-        belongs.counted
-    ])?;
-    Ok(())
+    let owner = belongs.owner.map(|owner| owner.0);
+    let health = member_health_to_i64(belongs.health);
+    let row: [&dyn ToSql; 6] = [&id.0, &kind, &owner, &health, &belongs.why.as_str(), &belongs.counted];
+    MEMBERSHIP.open(at, environment, &row)
 }
 
 fn count(

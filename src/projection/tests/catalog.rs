@@ -131,7 +131,7 @@ impl Catalog {
                 self.objects.insert(*id, (key.clone(), serde_json::from_str(body).unwrap()));
             }
             Change::Deleted { id, .. } => _ = self.objects.remove(id),
-            Change::Coverage(_) => {}
+            Change::Forgotten { .. } | Change::Coverage(_) => {}
         }
     }
 
@@ -304,7 +304,7 @@ async fn agree(queries: &Queries, at: Offset, catalog: &Catalog, now: &Catalog) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(crate::laws::cases(32))]
 
     #[test]
     fn environments_are_what_follows_from_all_that_is_declared(steps in prop::collection::vec(a_step(), 1..40)) {

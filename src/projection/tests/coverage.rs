@@ -37,7 +37,7 @@ pub(super) fn fold(records: &[Record]) -> Vec<WatchCoverage> {
             Change::Withdrawn { kind, name, .. } if *kind == CatalogKind::Cluster => {
                 _ = clusters.remove(name)
             }
-            Change::Declared { .. } | Change::Withdrawn { .. } => {}
+            Change::Forgotten { .. } | Change::Declared { .. } | Change::Withdrawn { .. } => {}
         }
     }
     marks.retain(|watch, _| clusters.contains(&watch.cluster));

@@ -34,7 +34,7 @@ impl World {
                 self.gaps.insert(mark.watch.kind.clone());
             }
             Change::Coverage(mark) => _ = self.gaps.remove(&mark.watch.kind),
-            Change::Declared { .. } | Change::Withdrawn { .. } => {}
+            Change::Forgotten { .. } | Change::Declared { .. } | Change::Withdrawn { .. } => {}
         }
     }
 

@@ -7,6 +7,7 @@
 use rusqlite::{Connection, named_params};
 
 use super::super::Result;
+use super::super::stretch::holds;
 use crate::model::{Health, HealthCounts, Offset, attention, more_urgent};
 use crate::projection::member_health_from_i64;
 
@@ -41,8 +42,12 @@ pub(super) struct Forest {
 impl Forest {
     /// Reads the members of an environment at an offset.
     pub(super) fn load(view: &Connection, at: Offset, environment: i64) -> Result<Self> {
-        let sql = "SELECT resource_id, kind_id, health, counted, owner_id FROM membership
-            WHERE environment_id = :environment AND from_offset <= :at AND to_offset > :at ORDER BY resource_id";
+        let sql = concat!(
+            "SELECT m.resource_id, m.kind_id, m.health, m.counted, m.owner_id FROM membership m
+            WHERE m.environment_id = :environment AND ",
+            holds!("membership" m, environment_id = ":environment"),
+            " ORDER BY m.resource_id"
+        );
         let mut statement = view.prepare_cached(sql)?;
         let mut rows = statement.query(named_params! { ":environment": environment, ":at": at.as_i64() })?;
         let (mut members, mut owners) = (Vec::new(), Vec::new());
@@ -121,11 +126,12 @@ fn cut_circles(members: &mut [Member], roots: &mut Vec<usize>, children: &mut [V
     loop {
         if start == roots.len() {
             let Some(place) = (next..members.len()).find(|&place| !seen[place]) else { return order };
-            if let Some(owner) = members[place].owner.take() {
-                children[owner].retain(|&child| child != place);
-            }
-            roots.push(place);
             next = place;
+            let first = circle_above(members, place);
+            if let Some(owner) = members[first].owner.take() {
+                children[owner].retain(|&child| child != first);
+            }
+            roots.push(first);
         }
         let mut waiting = vec![roots[start]];
         seen[roots[start]] = true;
@@ -138,6 +144,21 @@ fn cut_circles(members: &mut [Member], roots: &mut Vec<usize>, children: &mut [V
             }
         }
     }
+}
+
+/// The first member of the circle to which one comes from a place by going from owner to owner.
+fn circle_above(members: &[Member], place: usize) -> usize {
+    let above = |place: usize| members[place].owner.unwrap_or(place);
+    // Of two walkers, one twice as fast, the fast one meets the other in the circle.
+    let (mut slow, mut fast) = (above(place), above(above(place)));
+    while slow != fast {
+        (slow, fast) = (above(slow), above(above(fast)));
+    }
+    let (mut first, mut here) = (slow, above(slow));
+    while here != slow {
+        (first, here) = (first.min(here), above(here));
+    }
+    first
 }
 
 #[cfg(test)]
@@ -180,6 +201,14 @@ mod tests {
         assert_eq!(forest.children(2), [3]);
         assert_eq!(forest.worst[0], BAD);
         assert_eq!(forest.order().len(), 5);
+    }
+
+    #[test]
+    fn what_hangs_below_a_circle_stays_below_it_though_it_came_first() {
+        let forest = forest(&[(GOOD, Some(1)), (GOOD, Some(3)), (BAD, Some(1)), (GOOD, Some(2))]);
+        assert_eq!(forest.roots, [1]);
+        assert_eq!((forest.children(1), forest.children(2)), (&[0, 2][..], &[3][..]));
+        assert_eq!(forest.order().len(), 4);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use rusqlite::{Connection, named_params};
 
 use super::super::Result;
 use super::super::resources::Held;
+use super::super::stretch::holds;
 use crate::edges::EdgeKind;
 use crate::model::Offset;
 use crate::projection::edge_kind_from_i64;
@@ -69,9 +70,12 @@ impl<'a> Ends<'a> {
         numbers: &str,
         found: &mut Found<'s>,
     ) -> Result<()> {
-        let sql = r#"SELECT e.declared_by, e.kind, e.outward, f.uid, k."group", k.kind, f.namespace, f.name
-            FROM json_each(:numbers) n JOIN edge e ON e.declared_by = n.value JOIN far f ON f.id = e.far_id
-            JOIN kind k ON k.id = f.kind_id WHERE e.from_offset <= :at AND e.to_offset > :at"#;
+        let sql = concat!(
+            r#"SELECT e.declared_by, e.kind, e.outward, f.uid, k."group", k.kind, f.namespace, f.name
+            FROM json_each(:numbers) n JOIN edge e ON e.declared_by = n.value AND "#,
+            holds!("edge" e, declared_by = "n.value"),
+            " JOIN far f ON f.id = e.far_id JOIN kind k ON k.id = f.kind_id"
+        );
         let mut statement = view.prepare_cached(sql)?;
         let mut rows = statement.query(named_params! { ":numbers": numbers, ":at": at.as_i64() })?;
         while let Some(row) = rows.next()? {
@@ -100,9 +104,11 @@ impl<'a> Ends<'a> {
         numbers: &str,
         found: &mut Found<'s>,
     ) -> Result<()> {
-        let sql = "SELECT s.declared_by, s.resource_id, s.kind, s.outward
-            FROM json_each(:numbers) n JOIN selected s ON s.declared_by = n.value
-            WHERE s.from_offset <= :at AND s.to_offset > :at";
+        let sql = concat!(
+            "SELECT s.declared_by, s.resource_id, s.kind, s.outward
+            FROM json_each(:numbers) n JOIN selected s ON s.declared_by = n.value AND ",
+            holds!("selected" s, declared_by = "n.value")
+        );
         let mut statement = view.prepare_cached(sql)?;
         let mut rows = statement.query(named_params! { ":numbers": numbers, ":at": at.as_i64() })?;
         while let Some(row) = rows.next()? {

@@ -5,7 +5,7 @@ mod forest;
 mod links;
 mod why;
 
-pub(super) use why::why;
+pub(super) use why::{sick, why};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -72,7 +72,7 @@ fn place_of(view: &Connection, forest: &Forest, uid: &Uid, cluster: Option<&str>
             return Ok(place);
         }
     }
-    Err(QueryError::NotFound { what: "resource", id: uid.to_string() })
+    Err(QueryError::not_found("resource", uid))
 }
 
 /// Cluster and name of the kinds of all members: what is only counted is of them too.

@@ -7,6 +7,7 @@ use rusqlite::{Connection, named_params};
 use super::super::moment::{Concerns, Moment};
 use super::super::resources::{self, Held};
 use super::super::scope::Sight;
+use super::super::stretch::holds;
 use super::super::types::{Answer, MissingEnd, Why, WhyPath};
 use super::super::{Result, environments};
 use super::forest::Forest;
@@ -48,6 +49,31 @@ pub(in crate::query) fn why(
     let value = Why { environment, roots: roots.len() as u64, paths };
     let metadata = moment.snapshot(view, scope, &Concerns::Environment(number))?;
     Ok(Answer { value, metadata })
+}
+
+/// The roots of an environment that count and have a health, and these with what below each needs attention most: at
+/// most so many, and how many roots are then left out.
+pub(in crate::query) fn sick(
+    view: &Connection,
+    at: Offset,
+    environment: i64,
+    health: Health,
+    limit: usize,
+) -> Result<(Vec<i64>, Vec<i64>, u64)> {
+    let forest = Forest::load(view, at, environment)?;
+    let roots = culprits(&forest, Some(health));
+    let id = |place: usize| forest.members[place].id;
+    let (mut told, mut shown) = (Vec::new(), 0);
+    for &root in &roots {
+        let steps = descend(&forest, root);
+        if !told.is_empty() && told.len() + steps.len() > limit {
+            break;
+        }
+        told.extend(steps.into_iter().take(limit).map(id));
+        shown += 1;
+    }
+    let left_out = (roots.len() - shown) as u64;
+    Ok((roots.into_iter().map(id).collect(), told, left_out))
 }
 
 /// The roots that have the environment's health, those first below which something needs attention most; none where
@@ -96,17 +122,20 @@ fn path(forest: &Forest, steps: &[usize], held: &HashMap<i64, Held>, missing: Ve
 
 /// What a resource names and is not there, where it would be known if it were.
 fn missing(view: &Connection, at: Offset, number: i64) -> Result<Vec<MissingEnd>> {
-    let sql = r#"SELECT e.kind, k."group", k.kind, f.namespace, f.name
+    let sql = concat!(
+        r#"SELECT e.kind, k."group", k.kind, f.namespace, f.name
         FROM edge e JOIN far f ON f.id = e.far_id JOIN kind k ON k.id = f.kind_id
-        WHERE e.declared_by = :number AND e.from_offset <= :at AND e.to_offset > :at
-          AND f.uid = '' AND f.name <> ''
+        WHERE e.declared_by = :number AND "#,
+        holds!("edge" e, declared_by = ":number"),
+        " AND f.uid = '' AND f.name <> ''
           AND NOT EXISTS (SELECT 1 FROM resource r JOIN version v ON v.resource_id = r.id AND v.from_offset =
                   (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at)
               WHERE r.kind_id = f.kind_id AND r.namespace = f.namespace AND r.name = f.name
                   AND v.deleted = 0)
           AND EXISTS (SELECT 1 FROM coverage c WHERE c.kind_id = f.kind_id AND c.state = 0
               AND c.namespace IN ('', f.namespace) AND c.from_offset <= :at AND c.to_offset > :at)
-        ORDER BY k.kind, f.namespace, f.name LIMIT :limit"#;
+        ORDER BY k.kind, f.namespace, f.name LIMIT :limit"
+    );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! { ":number": number, ":at": at.as_i64(), ":limit": MISSING_MAX as i64 };
     let rows = statement.query_map(params, |row| {

@@ -36,6 +36,28 @@ fn from_the_start() -> HealthFilter {
 }
 
 #[test]
+fn an_end_of_the_same_microsecond_is_not_told_before_it_comes() {
+    let names = ["one", "two", "three"];
+    let environments = names.map(|name| environment("shop/web", name, &[("east", "shop", "")])).to_vec();
+    let failed = Thing { health: 2, ..Thing::pod("east", "shop", "failed") };
+    let world = World::new([Event::Declare(environments), Event::Apply(failed), Event::Declare(Vec::new())]);
+    let scope = Scope::everything();
+    let mut asked = 0;
+    for offset in world.heads[2].get()..world.heads[3].get() {
+        let at = At::Offset(crate::model::Offset::new(offset));
+        for name in names {
+            let id = EnvironmentId::of("shop/web", name);
+            let history = block_on(world.queries.environment_health(&scope, at, &id, &from_the_start()));
+            let Ok(history) = history else { continue };
+            let newest = &history.value.intervals[0];
+            assert_eq!((newest.health, newest.until), (Some(Health::Degraded), None), "{id} at {offset}");
+            asked += 1;
+        }
+    }
+    assert!(asked > names.len(), "some were gone while others of the same moment were not");
+}
+
+#[test]
 fn the_health_of_environments_over_time_is_what_was_shown_at_each_moment() {
     let (world, scope) = (World::new(small_history()), Scope::everything());
     let last = At::Offset(world.heads[world.last()]);

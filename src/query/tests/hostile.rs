@@ -1,5 +1,7 @@
 //! Objects that no sound cluster has: whatever they are, the rest goes on and answers stay bounded.
 
+mod times;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

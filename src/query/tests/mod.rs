@@ -3,23 +3,35 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod coverage;
+mod deadline;
+mod diff;
 mod events;
+mod fields;
 mod filters;
+mod floors;
 mod graph;
 mod groups;
 mod health;
+mod histories;
 mod hostile;
+mod images;
 mod left_behind;
 mod moments;
+mod onset;
 mod oracle;
 mod overview;
 mod pages;
 mod scope;
+mod search;
+mod stretches;
+mod timeline;
 
 use super::testing::{
-    Event, Remark, Thing, World, block_on, environment, environments, mark, mover, say, small_history,
+    Event, Remark, Thing, World, block_on, end, environment, environments, mark, mover, observation, observe,
+    say, small_history,
 };
 use super::*;
+use crate::diff::{Between, Class, DifferenceType, Lens, NamePair, compare, patch};
 use crate::kube_event::EventType;
 use crate::model::{EnvironmentSpec, EnvironmentState, Glob, Health, Tier};
 use crate::ruleset::RuleSet;

@@ -84,6 +84,11 @@ impl Sight {
         self.visible(name, at).next().is_some()
     }
 
+    /// The last offset up to another at which it was in sight, with the time of the state it had then.
+    pub(super) fn last(&self, name: &Name, at: Offset) -> Option<(Offset, Timestamp)> {
+        self.visible(name, at).map(|(offset, state, _)| (*offset, *state)).max()
+    }
+
     /// Whether a version, or an end, is to be told at an offset.
     pub(super) fn tells(&self, name: &Name, version: &Version, full: Offset, at: Offset) -> bool {
         match version.change {
@@ -200,6 +205,8 @@ pub(super) fn plain<T: Serialize>(answer: Result<T>) -> std::result::Result<Valu
             Ok(value)
         }
         Err(QueryError::Ambiguous { keys, .. }) => Err(format!("one of {keys:?}")),
+        // When something went is counted in offsets, too.
+        Err(QueryError::NotFound { what, id, .. }) => Err(QueryError::not_found(what, id).to_string()),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -213,7 +213,7 @@ async fn holds(world: &World, scope: &Scope, at: At, request: &OverviewRequest) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(crate::laws::cases(12))]
 
     #[test]
     fn an_overview_is_a_fold_over_the_list(

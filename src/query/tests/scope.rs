@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::oracle::{Name, Reach, Sight, plain, without_others};
 use super::*;
 
-const PROJECTS: [&str; 3] = ["shop/web", "shop/db", "ops/tools"];
+pub(super) const PROJECTS: [&str; 3] = ["shop/web", "shop/db", "ops/tools"];
 const KINDS: [(&str, &str); 4] =
     [("apps/v1", "ReplicaSet"), ("v1", "Pod"), ("v1", "Pod"), ("v1", "ConfigMap")];
 
@@ -48,6 +48,7 @@ impl Two {
             }
             self.environments_agree(step, &reach, moments).await;
             self.events_agree(step).await;
+            self.search_agrees(step).await;
             for name in self.names() {
                 self.resource_agrees(step, &reach, &name, moments).await;
             }
@@ -93,8 +94,36 @@ impl Two {
                 let ours = plain(full.environment_graph(scope, at, &id, &few).await);
                 same(step, reach, ours, plain(other.environment_graph(all, reduced, &id, &few).await));
             }
+            self.differences_agree(step, reach, &id).await;
             let ours = plain(full.environment_why(scope, at, &id, Why::LIMIT).await);
             same(step, reach, ours, plain(other.environment_why(all, reduced, &id, Why::LIMIT).await));
+        }
+    }
+
+    /// What changed in an environment since the middle of what had happened. Whether something was there before it came
+    /// into sight, or still is after it left, is for the whole world alone to know.
+    async fn differences_agree(&self, step: usize, reach: &Reach, id: &EnvironmentId) {
+        for children in [false, true] {
+            let ask = async |world: &World, scope: &Scope| {
+                let [from, to] = [step / 2, step].map(|step| At::Offset(world.heads[step]));
+                let lens = Lens::new(Between::Versions, &[Class::Status]);
+                let request = EnvironmentDiffRequest { from: Some(from), to, lens, children };
+                let mut found = world.queries.environment_diff(scope, id, &request, &whole()).await;
+                if let Ok(diff) = &mut found {
+                    for item in &mut diff.items {
+                        item.change = match item.change {
+                            ChangeType::Joined => ChangeType::Added,
+                            ChangeType::Left => ChangeType::Removed,
+                            other => other,
+                        };
+                    }
+                    diff.counts.added += std::mem::take(&mut diff.counts.joined);
+                    diff.counts.removed += std::mem::take(&mut diff.counts.left);
+                }
+                plain(found)
+            };
+            let ours = ask(&self.full, &self.scope).await;
+            same(step, reach, ours, ask(&self.reduced, &Scope::everything()).await);
         }
     }
 
@@ -131,11 +160,29 @@ impl Two {
         }
     }
 
+    /// A search finds what was ever in sight, each as it was when it was last seen.
+    async fn search_agrees(&self, step: usize) {
+        let (offset, presence) = (self.full.heads[step], Presence::Any);
+        let any = ResourceSearch { presence, ..ResourceSearch::default() };
+        let found = self.full.queries.search(&self.scope, At::Offset(offset), &any, &whole()).await.unwrap();
+        let found: BTreeMap<Name, _> = found
+            .items
+            .into_iter()
+            .map(|one| {
+                let last = one.gone.map_or(offset, |gone| gone.last_offset);
+                let name = (one.resource.key.cluster, one.resource.id.to_string());
+                (name, (last, one.resource.observed_at))
+            })
+            .collect();
+        let last = |name: Name| self.sight.last(&name, offset).map(|last| (name, last));
+        assert_eq!(found, self.names().into_iter().filter_map(last).collect(), "step {step}");
+    }
+
     /// One resource of one cluster: there while it belongs, told as far as it belonged.
     async fn resource_agrees(&self, step: usize, reach: &Reach, name: &Name, (at, reduced): (At, At)) {
         let (all, page, offset) = (&Scope::everything(), &whole(), self.full.heads[step]);
         let (uid, cluster) = (&Uid::new(name.1.as_str()), Some(name.0.as_str()));
-        let lost = || QueryError::NotFound { what: "resource", id: uid.to_string() };
+        let lost = || QueryError::not_found("resource", uid);
         let mut theirs = self.reduced.queries.resource(all, reduced, uid, cluster).await;
         if !self.sight.sees(name, offset) {
             theirs = Err(lost());
@@ -156,7 +203,24 @@ impl Two {
             theirs = Err(lost());
         }
         let ours = self.full.queries.resource_history(&self.scope, at, uid, cluster, true, page).await;
+        self.last_difference_agrees(step, name, &ours).await;
         same(step, reach, plain(ours), plain(theirs));
+    }
+
+    /// What changed last is what differs between the two newest versions that are told.
+    async fn last_difference_agrees(&self, step: usize, name: &Name, history: &Result<Page<Version>>) {
+        let (uid, cluster) = (&Uid::new(name.1.as_str()), Some(name.0.as_str()));
+        let (to, lens) = (At::Offset(self.full.heads[step]), Lens::whole());
+        let request = DiffRequest { from: None, to, lens: lens.clone() };
+        let found = self.full.queries.resource_diff(&self.scope, uid, cluster, &request).await;
+        let Ok(history) = history else {
+            assert!(found.is_err(), "step {step}: {name:?} {found:?}");
+            return;
+        };
+        let object = |place: usize| history.items.get(place).and_then(|version| version.object.as_ref());
+        let found = found.unwrap().value;
+        let expected = compare(&found.key.kind, object(1), object(0), &lens);
+        assert_eq!(found.comparison, expected, "step {step}: {name:?}");
     }
 
     /// The edges of one resource lead to what is in sight.
@@ -238,7 +302,7 @@ fn without_since(value: &mut Value) {
     }
 }
 
-fn ids(events: &[Event]) -> BTreeSet<EnvironmentId> {
+pub(super) fn ids(events: &[Event]) -> BTreeSet<EnvironmentId> {
     let declared = events.iter().filter_map(|event| match event {
         Event::Declare(environments) => Some(environments),
         _ => None,
@@ -247,7 +311,7 @@ fn ids(events: &[Event]) -> BTreeSet<EnvironmentId> {
 }
 
 /// What happens at random, of few names so that they meet often.
-fn events() -> impl Strategy<Value = Vec<Event>> {
+pub(super) fn events() -> impl Strategy<Value = Vec<Event>> {
     let clusters = prop::sample::select(vec!["east", "west"]);
     let places = prop::sample::select(vec!["shop", "tools"]);
     let apps = prop::sample::select(vec!["", "web", "db"]);
@@ -289,7 +353,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(6))]
+    #![proptest_config(crate::laws::cases(6))]
 
     #[test]
     fn a_scope_sees_a_world_without_the_others(
@@ -340,4 +404,33 @@ fn the_end_is_told_even_where_the_owner_went_first() {
     let page = block_on(world.queries.resource_history(&scope, At::Now, &uid, None, false, &whole()));
     let items = page.unwrap().items;
     assert_eq!(items.first().map(|version| version.change), Some(VersionChange::Deleted), "{items:?}");
+}
+
+#[test]
+fn an_environment_that_went_to_others_tells_no_gap_of_where_it_is_now() {
+    let moved = |project| EnvironmentSpec {
+        id: EnvironmentId::new(MOVED),
+        ..environment(project, "moved", &[("east", "shop", "")])
+    };
+    let stays = environment("shop/web", "stays", &[("east", "shop", "web")]);
+    let world = World::new([
+        Event::Declare(vec![moved("shop/web"), stays.clone()]),
+        Event::Apply(Thing::pod("east", "shop", "a")),
+        mark("east", "Pod", "shop", true),
+        Event::Declare(vec![moved("shop/db"), stays]),
+    ]);
+    let gaps = |project: &str| {
+        let scope = Scope::projects([project.to_owned()]);
+        let request = EnvironmentDiffRequest {
+            from: Some(At::Offset(world.heads[2])),
+            to: At::Now,
+            lens: Lens::new(Between::Versions, &[]),
+            children: true,
+        };
+        let diff =
+            block_on(world.queries.environment_diff(&scope, &EnvironmentId::new(MOVED), &request, &whole()));
+        diff.unwrap().metadata.snapshot.coverage.gaps.len()
+    };
+    assert_eq!(gaps("shop/db"), 1, "whose it is now is told of it");
+    assert_eq!(gaps("shop/web"), 0, "whose it was is not, though it looks at the same namespace");
 }

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use super::{ask_of, found, holds, request, sound, whole_page};
 use crate::api::ApiState;
 use crate::clock::SystemClock;
-use crate::model::{Health, Uid};
-use crate::present::tests::{counted, graph, health_history, owns, resource, snapshot, why, why_path};
+use crate::model::{Health, Lane, Uid};
+use crate::present::fixtures::{entry, onset, timeline_page};
+use crate::present::tests::{
+    counted, folded_event, graph, health_history, owns, resource, snapshot, why, why_path,
+};
 use crate::projection::Projector;
 use crate::query::testing::{self, Thing, apply_all, declare, queries, record};
-use crate::query::{Edge, Graph, Group};
+use crate::query::{Edge, Entry, Graph, Group, HealthHistory, Tally, Timeline};
 use crate::ruleset::RuleSet;
 
 #[test]
@@ -41,12 +44,69 @@ fn a_page_says_why_before_it_shows_the_tree() {
     holds(&whole_page("", &found), &["Why Unknown", "when last seen it was Healthy"]);
 }
 
+/// A timeline in which nothing happened but health.
+fn uneventful(health: HealthHistory) -> Timeline {
+    let (buckets, totals) = (Vec::new(), Tally::default());
+    Timeline { health, buckets, totals, ..timeline_page(3).timeline }
+}
+
+#[test]
+fn what_happened_stands_in_lanes_that_lead_to_the_moment() {
+    let mut found = found(graph(vec![], vec![]));
+    let mut timeline = timeline_page(60).timeline;
+    timeline.entries =
+        vec![Entry { event: Some(folded_event("Warning", "BackOff")), ..entry(Lane::Events, "warned") }];
+    found.timeline = Some(timeline);
+    let page = whole_page("collapse=owner", &found);
+    holds(
+        &page,
+        &[
+            "What happened over 24h",
+            "Changes <b>9</b>",
+            "Warnings <b>2</b>",
+            "Not watched</span>",
+            "<a href=\"/environments/{id}?collapse=owner&#38;at=2026-11-20T12%3A00%3A00Z\"><rect class=\"whole\" x=\"9833\"",
+            "8 changes (0 came, 0 went), 2 warnings</title>",
+            "BackOff ×5: Back-off restarting failed container",
+            "1 newest thing that happened",
+            "href=\"/api/v1/environments/shop.web.production/timeline\"",
+        ],
+    );
+    assert!(!page.contains("Deployments <b>"), "no lane for what never happened");
+}
+
+#[test]
+fn what_changed_before_stands_below_why() {
+    let mut found = found(graph(vec![], vec![]));
+    found.why = Some(why(vec![why_path(&["web"])]));
+    found.onset = Some(onset());
+    let page = whole_page("", &found);
+    holds(
+        &page,
+        &[
+            "What changed before it became Degraded",
+            "in the 15m before",
+            "<span class=\"tag\">cause</span> <a class=\"name\" href=\"/resources/web?cluster=eu-west\">Deployment/web</a> changed spec",
+            "<code>spec.replicas: 3 → 5</code>",
+            "60s before</a>",
+            "5 that followed from others",
+        ],
+    );
+    let mut vague = onset();
+    (vague.not_before, vague.causes) = (vague.looked_at_since, vec![]);
+    found.onset = Some(vague);
+    holds(
+        &whole_page("", &found),
+        &["It may have been so since", "Nothing that could have caused it changed."],
+    );
+}
+
 #[test]
 fn health_over_time_is_a_bar_with_words_and_figures() {
     let mut found = found(graph(vec![], vec![]));
     let mut health = health_history(&[(Some(Health::Degraded), 144), (Some(Health::Healthy), 2000)]);
     (health.flapping, health.worsened) = (true, 4);
-    found.health = Some(health);
+    found.timeline = Some(uneventful(health));
     let page = whole_page("at=1234&collapse=owner", &found);
     holds(
         &page,
@@ -59,9 +119,9 @@ fn health_over_time_is_a_bar_with_words_and_figures() {
             "2 newest intervals",
         ],
     );
-    found.health = Some(health_history(&[]));
+    found.timeline = Some(uneventful(health_history(&[])));
     assert!(!whole_page("", &found).contains("id=\"overtime\""), "no heading above nothing");
-    found.health = Some(health_history(&[(None, 100)]));
+    found.timeline = Some(uneventful(health_history(&[(None, 100)])));
     assert!(!whole_page("", &found).contains("id=\"overtime\""), "nor above what has no health");
     let bare = resource("Pod", "web", Some(Health::Degraded));
     let page =

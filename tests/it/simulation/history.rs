@@ -71,7 +71,7 @@ impl History {
                     told.ended = Some((record.observed_at, *cause));
                 }
                 Change::Coverage(mark) => history.mark(record.observed_at, mark),
-                Change::Declared { .. } | Change::Withdrawn { .. } => {}
+                Change::Forgotten { .. } | Change::Declared { .. } | Change::Withdrawn { .. } => {}
             }
         }
         let open: Vec<_> = history.open.values().cloned().collect();

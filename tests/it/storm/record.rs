@@ -71,7 +71,7 @@ impl Record {
             Change::Coverage(mark) => {
                 self.marks.insert(mark.watch.clone(), mark);
             }
-            Change::Declared { .. } | Change::Withdrawn { .. } => {}
+            Change::Forgotten { .. } | Change::Declared { .. } | Change::Withdrawn { .. } => {}
         }
     }
 

@@ -13,9 +13,19 @@ pub(super) fn there(path: &str) -> String {
         _ if path.contains("deployments/{id}") => "512",
         _ => "shop.db.production",
     };
-    let target = path.replace("{id}", id).replace("{uid}", "stage-web-0").replace("{path}", "shop%2Fdb");
-    // A job has a project.
-    if path.ends_with("/allowed") { target + "?project=shop/db" } else { target }
+    // What has a beginning has to have become something.
+    let uid = if path.ends_with("{uid}/onset") { "shop-mover" } else { "stage-web-0" };
+    let target = path.replace("{id}", id).replace("{uid}", uid).replace("{path}", "shop%2Fdb");
+    target + mandatory(path)
+}
+
+/// What a path has to be asked with: a job has a project, and whoever asks for fields names one.
+fn mandatory(path: &str) -> &'static str {
+    match path {
+        _ if path.ends_with("/allowed") => "?project=shop/db",
+        _ if path.ends_with("/fields") => "?field=spec.replicas",
+        _ => "",
+    }
 }
 
 /// The path with something that is not there in the place of its parameter.
@@ -25,11 +35,13 @@ pub(super) fn nowhere(path: &str) -> Vec<String> {
         _ if path.contains("deployments/{id}") => &["99999", "nobody"],
         _ => &["nobody"],
     };
-    let mandatory = if path.ends_with("/allowed") { "?project=shop/db" } else { "" };
-    let filled =
-        |name: &&str| path.replace("{id}", name).replace("{uid}", name).replace("{path}", name) + mandatory;
+    let filled = |name: &&str| {
+        path.replace("{id}", name).replace("{uid}", name).replace("{path}", name) + mandatory(path)
+    };
     match path {
-        "/api/v1/deployments" => vec![format!("{path}?environment=nobody")],
+        "/api/v1/deployments" | "/api/v1/resources" | "/api/v1/images" => {
+            vec![format!("{path}?environment=nobody")]
+        }
         _ => names.iter().map(filled).collect(),
     }
 }
@@ -62,6 +74,13 @@ fn good(path: &str) -> Vec<Ask> {
         "project" if path.ends_with("/allowed") => vec![],
         "project" => vec!["project=shop/db"],
         "environment" => vec!["environment=shop.db.production"],
+        "image" => vec!["image=nginx", "image=**/x:1.*&image=@sha256:ab"],
+        "from" if path.ends_with("/diff") => vec!["from=24h", "from=1", "from=2026-09-21T14:10:00Z"],
+        "to" if path.ends_with("/diff") => vec!["to=now", "to=40"],
+        "from" => vec!["from=24h", "from=1", "from=now"],
+        "to" => vec!["to=0s", "from=2h&to=1h"],
+        "field" => vec!["field=$.spec.x[0,1]", "field=spec.containers[name=web].image"],
+        "gone" => vec!["gone=true", "gone=any&kind=po&name=*mover", "gone=false"],
         "status" => vec!["status=running", "status=Success,failed"],
         "group" => vec!["group=shop,OPS"],
         "ref" => vec!["ref=main"],
@@ -69,12 +88,20 @@ fn good(path: &str) -> Vec<Ask> {
         "protected" => vec!["protected=true", "protected=false"],
         "namespace" => vec!["namespace=shop"],
         "var" => vec!["var=A=1,2&var=B="],
+        "health" if path.ends_with("/onset") => vec!["health=degraded"],
         "health" => vec!["health=Degraded", "health=degraded,unknown"],
         "kind" => vec!["kind=pod"],
         "type" => vec!["type=Warning", "type=normal,warning"],
         "reason" => vec!["reason=BackOff&reason=unhealthy"],
+        "cluster" if path.ends_with("/onset") => vec!["cluster=east"],
         "cluster" => vec!["cluster=west"],
         "owner" => vec!["owner=shop-db-set", "owner=nobody"],
+        "order" if path.ends_with("/timeline") => vec!["order=newest", "order=oldest"],
+        "window" => vec!["window=1h", "window=30d"],
+        "at" if path.ends_with("/onset") => vec!["at=now", "at=0s"],
+        "buckets" => vec!["buckets=1", "buckets=1000&since=365d"],
+        "lane" => vec!["lane=changes", "lane=Events,deployments&lane=health,gaps"],
+        "below" => vec!["below=true", "below=false"],
         "order" => vec!["order=name", "order=health"],
         "under" => vec!["under=shop-db-set", "under=shop-db-set&cluster=east"],
         "depth" => vec!["depth=0", "depth=1000"],
@@ -87,6 +114,15 @@ fn good(path: &str) -> Vec<Ask> {
         "labels" => vec!["labels=team%3Dpayments,criticality+in+(high,critical)"],
         "group_by" => vec!["group_by=region&group_by=tier", "group_by=cluster,label:team"],
         "view" => vec!["view=all", "view=all&tier=staging"],
+        "with" => vec!["with=shop.web.production", "with=shop.web.production&at=40"],
+        "map" => vec!["map=db:web&with=shop.web.production"],
+        "children" => vec!["children=true", "children=false"],
+        "include" => vec!["include=status,noise", "include=spec"],
+        "ignore" => vec!["ignore=spec.replicas&ignore=Pod:metadata.labels[*]"],
+        "format" if path.contains("{uid}") => {
+            vec!["format=json", "format=patch", "format=text", "format=patch&include=spec"]
+        }
+        "format" => vec!["format=json", "format=text"],
         "bodies" => vec!["bodies=true", "bodies=false"],
         "verbose" => vec!["verbose"],
         // The catalog's things came last.
@@ -102,11 +138,15 @@ fn good(path: &str) -> Vec<Ask> {
     asks.extend(parameters.flat_map(valued).map(|query| get(with(&plain, query))));
     asks.extend(limits(path).map(|limit| get(with(&plain, &format!("limit={limit}")))));
     // One that ended, and one of two clusters.
-    if ["/history", "{uid}/events", "{uid}/health"].iter().any(|end| path.ends_with(end)) {
+    if ["/history", "{uid}/events", "{uid}/health", "{uid}/timeline"].iter().any(|end| path.ends_with(end)) {
         let query = if path.ends_with("/history") { "?bodies=true" } else { "" };
         asks.push(get(path.replace("{uid}", "shop-mover") + query));
     } else if path.ends_with("/{uid}") {
         asks.push(get(path.replace("{uid}", "twin") + "?cluster=west"));
+    }
+    if path.ends_with("{uid}/diff") {
+        let accepting = |media: &str| Ask { headers: format!("accept: {media}\r\n"), ..get(plain.clone()) };
+        asks.extend(["application/json-patch+json", "text/plain"].map(accepting));
     }
     let json = "accept: application/json\r\n".to_owned();
     asks.extend(asks.clone().into_iter().map(|ask| Ask { headers: json.clone(), ..ask }));
@@ -136,12 +176,32 @@ fn wrong(path: &str) -> Vec<(Ask, &'static str)> {
         ("group_by", "group_by=tier,tier", "invalid_parameter"),
         ("group_by", "group_by=tier,region,state", "invalid_parameter"),
         ("bodies", "bodies=1", "invalid_parameter"),
+        ("gone", "gone=perhaps", "invalid_parameter"),
+        ("image", "image=:1", "invalid_parameter"),
+        ("from", "from=yesterday", "invalid_parameter"),
+        ("from", "from=100000", "future_moment"),
+        ("field", "field=spec%5B", "invalid_parameter"),
         ("type", "type=Warnings", "invalid_parameter"),
         ("order", "order=age", "invalid_parameter"),
+        ("window", "window=soon", "invalid_parameter"),
+        ("window", "window=31d", "invalid_parameter"),
+        ("buckets", "buckets=0", "invalid_parameter"),
+        ("buckets", "buckets=1001", "invalid_parameter"),
+        ("lane", "lane=moon", "invalid_parameter"),
+        ("below", "below=1", "invalid_parameter"),
         ("depth", "depth=1001", "invalid_parameter"),
         ("collapse", "collapse=all", "invalid_parameter"),
         ("since", "since=yesterday", "invalid_parameter"),
         ("since", "since=100000", "future_moment"),
+        ("include", "from=40&at=1", "invalid_parameter"),
+        ("include", "to=1&at=1", "invalid_parameter"),
+        ("with", "with=shop.web.production&from=1", "invalid_parameter"),
+        ("map", "map=a:b", "invalid_parameter"),
+        ("map", "map=a&with=shop.web.production", "invalid_parameter"),
+        ("children", "children=1", "invalid_parameter"),
+        ("include", "include=all", "invalid_parameter"),
+        ("ignore", "ignore=**", "invalid_parameter"),
+        ("format", "format=xml", "invalid_parameter"),
         ("status", "status=done", "invalid_parameter"),
         ("tag", "tag=1", "invalid_parameter"),
         ("var", "var=A", "invalid_parameter"),
@@ -153,8 +213,11 @@ fn wrong(path: &str) -> Vec<(Ask, &'static str)> {
         queries.into_iter().map(|(query, code)| (get(with(&plain, query)), code)).collect();
     let beyond = limits(path).last().map(|most| most + 1);
     asks.extend(beyond.map(|limit| (get(with(&plain, &format!("limit={limit}"))), "invalid_parameter")));
-    if path.ends_with("/allowed") {
-        asks.push((get(plain.replace("?project=shop/db", "")), "invalid_parameter"));
+    if path == "/api/v1/resources" {
+        asks.push((get(format!("{path}?kind=po~d")), "invalid_parameter"));
+    }
+    if !mandatory(path).is_empty() {
+        asks.push((get(plain.replace(mandatory(path), "")), "invalid_parameter"));
     }
     asks.extend(malformed(path).map(|target| (get(target), "malformed_request")));
     asks
@@ -183,7 +246,7 @@ pub(super) async fn provoke(servers: &Servers, path: &str, expected: &str) -> Ve
                 ["sl_other", "sl_shop"].map(|token| format!("authorization: Bearer {token}\r\n"));
             match expected {
                 "401" => vec![(with(""), "unauthorized"), (with(&unknown), "unauthorized")],
-                _ if path == "/metrics" => vec![(with(&shop), "forbidden")],
+                _ if ["/metrics", "/api/v1/rebuild"].contains(&path) => vec![(with(&shop), "forbidden")],
                 // An environment of the token's project, served by an agent that does not let it in.
                 _ => vec![(
                     Ask { target: path.replace("{id}", "shop.db.held"), ..with(&shop) },
@@ -202,9 +265,29 @@ pub(super) async fn provoke(servers: &Servers, path: &str, expected: &str) -> Ve
             // What is there, but not in this environment.
             let elsewhere = parameters(path).contains("under").then(|| plain.target + "?under=stage-web-0");
             asks.extend(elsewhere.map(get));
-            asks.into_iter().map(|ask| (ask, "not_found")).collect()
+            // What was there once says so.
+            let gone = ["{uid}", "{uid}/edges"].iter().any(|end| path.ends_with(end));
+            asks.extend(gone.then(|| get(path.replace("{uid}", "shop-mover"))));
+            asks.extend(
+                path.contains("environments/{id}")
+                    .then(|| get(path.replace("{id}", "ops.tools.development"))),
+            );
+            let mut asks: Vec<_> = asks.into_iter().map(|ask| (ask, "not_found")).collect();
+            // What was never so has no beginning.
+            let never = path.ends_with("/onset").then(|| get(format!("{}?health=Missing", there(path))));
+            asks.extend(never.map(|ask| (ask, "onset_unknown")));
+            asks
         }
-        "409" => vec![(get(path.replace("{uid}", "twin")), "ambiguous_uid")],
+        "409" => vec![(get(path.replace("{uid}", "twin") + mandatory(path)), "ambiguous_uid")],
+        "410" => {
+            let compacted = |query: &str| Ask {
+                whom: Whom::Compacted,
+                target: with(&plain.target, query),
+                ..plain.clone()
+            };
+            let ago = ["at=1", "at=2000-01-01T00:00:00Z"].map(|query| (compacted(query), "compacted"));
+            ago.into()
+        }
         "414" => vec![(get(with(&plain.target, &format!("x={}", "a".repeat(9000)))), "uri_too_long")],
         "421" => vec![(Ask { host: "evil.test", ..plain }, "misdirected_request")],
         "500" => {

@@ -13,7 +13,7 @@ use crate::config::{TokenConfig, TokenHash};
 use crate::log::Appender;
 use crate::model::{
     AgentSpec, CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus, EnvironmentSpec,
-    EnvironmentState, ProjectSpec, SavedView, Source, TargetSpec,
+    EnvironmentState, Offset, ProjectSpec, SavedView, Source, TargetSpec,
 };
 use crate::projection::ViewStatus;
 use crate::query::Queries;
@@ -35,8 +35,12 @@ pub(super) enum Whom {
     Whole,
     /// Is building its view.
     Building,
+    /// Has let go of the first changes.
+    Compacted,
     /// Finds no files.
     Broken,
+    /// Has a log that is damaged, and takes nothing.
+    ReadOnly,
     /// Can be reached by others, and wants tokens.
     Guarded,
     /// Can be reached by others, and has no tokens.
@@ -59,9 +63,9 @@ fn token(name: &str, write: bool) -> TokenConfig {
 /// The servers of a test; all of them tell of one world, as far as they can tell of any.
 pub(super) struct Servers {
     by: BTreeMap<Whom, Server>,
-    _world: World,
-    /// Keeps the log open.
-    _appender: Appender,
+    _worlds: [World; 2],
+    /// Keep the logs open.
+    _appenders: [Appender; 2],
 }
 
 impl Servers {
@@ -77,6 +81,7 @@ impl Servers {
             metrics: Arc::new(Uncounted),
             clock: world.clock.clone(),
             views: [SavedView { name: "all".into(), ..SavedView::default() }].into(),
+            ignored: Arc::default(),
             catalog: catalog.clone(),
             ..super::super::state(true)
         };
@@ -84,13 +89,18 @@ impl Servers {
         let nowhere = Path::new("/nonexistent");
         let building = Queries::new(nowhere, 1, ViewStatus::default(), Arc::new(SystemClock));
         let broken = queries(nowhere, Arc::new(SystemClock));
+        let compacted = World::new(small_history());
+        compacted.write().compact(Offset::new(30)).await.expect("the log takes it");
         let tokens = [token("shop", false), token("writer", true)];
         // The state of tests without a world has a log that is closed.
         let closed = super::super::state(true).catalog;
+        let refusing = Appender::refusing("the log is damaged at offset 7");
         let states = [
+            (Whom::ReadOnly, ApiState { catalog: CatalogWriter::new(&refusing), ..whole() }),
             (Whom::Guarded, ApiState { access: Arc::new(Access::new(&tokens, false)), ..whole() }),
             (Whom::Open, ApiState { access: Arc::new(Access::new(&[], false)), ..whole() }),
             (Whom::Whole, whole()),
+            (Whom::Compacted, state(compacted.queries.clone(), Arc::new(Ready(true)))),
             (Whom::Building, state(building, Arc::new(Ready(false)))),
             (Whom::Broken, ApiState { catalog: closed, ..state(broken, Arc::new(Breaking)) }),
         ];
@@ -98,7 +108,7 @@ impl Servers {
         for (whom, state) in states {
             by.insert(whom, server(routes(&state), |_| {}).await);
         }
-        Servers { by, _world: world, _appender: appender }
+        Servers { by, _worlds: [world, compacted], _appenders: [appender, refusing] }
     }
 
     pub(super) async fn ask(&self, ask: &Ask) -> String {
@@ -138,7 +148,7 @@ pub(super) fn get(target: impl Into<String>) -> Ask {
 }
 
 /// Something to ask about for every path of the catalog, and one of each that somebody else declares.
-async fn seed(appender: &Appender) {
+pub(super) async fn seed(appender: &Appender) {
     let agent = |name: &str, configuration: &str| {
         let mut spec = AgentSpec::new(format!("ops/agents:{name}").parse().expect("an agent's name"));
         (spec.cluster, spec.configuration) = ("east".into(), configuration.into());

@@ -10,6 +10,7 @@ fn write(method: &'static str, target: impl Into<String>, content: &str) -> Ask 
     Ask { method, headers: JSON.into(), content: content.into(), ..get(target) }
 }
 
+const REBUILD: &str = "/api/v1/rebuild";
 const PROJECT: &str = "/api/v1/projects/{path}";
 const ENVIRONMENTS: &str = "/api/v1/projects/{path}/environments";
 const AGENT: &str = "/api/v1/agents/{id}";
@@ -61,6 +62,7 @@ fn taken(path: &str, method: &str) -> Vec<Ask> {
             DEPLOYMENTS,
             r#"{"id": 512, "project": "shop/db", "environment": "held", "status": "running"}"#,
         )],
+        (REBUILD, _) => vec![write("POST", REBUILD, ""), write("POST", REBUILD, "{}")],
         (DEPLOYMENT, _) => vec![write("PUT", "/api/v1/deployments/512", r#"{"status": "success"}"#)],
         other => panic!("say how to write with {other:?}"),
     }
@@ -109,7 +111,7 @@ fn wrong(path: &str) -> &'static [&'static str] {
         ENVIRONMENT => {
             &["", "{", r#"{"tier": "prod"}"#, r#"{"targets": [{"cluster": "a"}]}"#, r#"{"slug": "No slug"}"#]
         }
-        STOP => &["{", "[]", "7"],
+        STOP | REBUILD => &["{", "[]", "7"],
         DEPLOYMENTS => &["", "{}", r#"{"project": "shop/db"}"#, r#"{"project": 7, "environment": "a"}"#],
         DEPLOYMENT => &["", "{}", r#"{"status": "done"}"#, r#"{"status": "success", "finished_at": "noon"}"#],
         other => panic!("say what is wrong for {other}"),
@@ -158,7 +160,7 @@ pub(super) fn provoke(path: &str, method: &str, expected: &str) -> Vec<(Ask, &'s
     let plain = taken(path, method).into_iter().next().unwrap_or_else(|| get(path));
     let with = |headers: &str| vec![Ask { headers: format!("{JSON}{headers}"), ..plain.clone() }];
     let (asks, code) = match expected {
-        "200" => (taken(path, method), ""),
+        "200" | "202" => (taken(path, method), ""),
         "201" => (made(path), ""),
         "400" => return refused(path, &plain),
         "401" => {
@@ -200,6 +202,7 @@ pub(super) fn provoke(path: &str, method: &str, expected: &str) -> Vec<(Ask, &'s
             (vec![Ask { content: content.into(), ..plain }], "unknown_agent")
         }
         "500" => (vec![Ask { whom: Whom::Broken, ..plain }], "storage"),
+        "503" => (vec![Ask { whom: Whom::ReadOnly, ..plain }], "log_read_only"),
         other => panic!("say how to provoke {other}"),
     };
     asks.into_iter().map(|ask| (ask, code)).collect()

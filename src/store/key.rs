@@ -8,11 +8,15 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-const FILE: &str = "redaction.key";
+/// The key's file in a data directory.
+pub const KEY_FILE: &str = "redaction.key";
 
 /// The key of a data directory, made on first use.
-pub(super) fn of(data: &Path) -> io::Result<[u8; 32]> {
-    let path = data.join(FILE);
+///
+/// # Errors
+/// When the file cannot be read or made, or is no key.
+pub fn redaction_key(data: &Path) -> io::Result<[u8; 32]> {
+    let path = data.join(KEY_FILE);
     match fs::read(&path) {
         Ok(bytes) => {
             bytes.try_into().map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not 32 bytes long"))
@@ -44,12 +48,12 @@ mod tests {
     #[test]
     fn a_key_is_made_once_and_only_its_owner_reads_it() {
         let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let key = of(one.path()).unwrap();
-        assert_eq!(of(one.path()).unwrap(), key);
-        assert_ne!(of(two.path()).unwrap(), key);
-        let mode = fs::metadata(one.path().join(FILE)).unwrap().permissions().mode();
+        let key = redaction_key(one.path()).unwrap();
+        assert_eq!(redaction_key(one.path()).unwrap(), key);
+        assert_ne!(redaction_key(two.path()).unwrap(), key);
+        let mode = fs::metadata(one.path().join(KEY_FILE)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        fs::write(one.path().join(FILE), "short").unwrap();
-        assert!(of(one.path()).is_err());
+        fs::write(one.path().join(KEY_FILE), "short").unwrap();
+        assert!(redaction_key(one.path()).is_err());
     }
 }

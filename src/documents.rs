@@ -6,35 +6,35 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// An object, or why there is none, in the order of the input.
-pub(super) type Document = Result<Found, Unreadable>;
+pub type Document = Result<Found, Unreadable>;
 
 /// An object's JSON text with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub struct Found {
     /// The document that holds it, from 1.
-    number: usize,
+    pub number: usize,
     /// The line on which that document begins, from 1.
-    line: usize,
+    pub line: usize,
     /// The object.
-    pub(super) text: String,
+    pub text: String,
 }
 
 impl Found {
     /// Says that this is no object after all.
-    pub(super) fn unreadable(&self, why: impl fmt::Display) -> Unreadable {
+    pub fn unreadable(&self, why: impl fmt::Display) -> Unreadable {
         Unreadable { number: self.number, line: self.line, why: why.to_string() }
     }
 }
 
 /// A document that is no object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unreadable {
+pub struct Unreadable {
     /// Which one, from 1.
-    pub(super) number: usize,
+    pub number: usize,
     /// Where it cannot be read on, from 1.
-    pub(super) line: usize,
+    pub line: usize,
     /// Why.
-    pub(super) why: String,
+    pub why: String,
 }
 
 impl fmt::Display for Unreadable {
@@ -54,7 +54,7 @@ struct Piece<'a> {
 type Fault = (usize, String);
 
 /// All objects of a text; those of a list stand for themselves.
-pub(super) fn read(text: &str) -> Vec<Document> {
+pub fn read(text: &str) -> Vec<Document> {
     let mut reader = Reader::default();
     for chunk in chunks(text.strip_prefix('\u{feff}').unwrap_or(text)) {
         reader.chunk(chunk);

@@ -1,10 +1,19 @@
 //! On which kind of filesystem a path lies, as the kernel tells it in `/proc/self/mountinfo`.
 
+use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+/// The filesystem on which a file or folder lies, or would lie once it is made; none where this system does not tell.
+pub fn filesystem_of(place: &Path) -> Option<String> {
+    let there = place.ancestors().find_map(|above| fs::canonicalize(above).ok());
+    let there = there.or_else(|| fs::canonicalize(".").ok())?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    filesystem(&mounts, &there).map(str::to_owned)
+}
+
 /// The filesystem of a path that has no links and no `..` in it.
-pub(super) fn filesystem<'a>(mountinfo: &'a str, path: &Path) -> Option<&'a str> {
+fn filesystem<'a>(mountinfo: &'a str, path: &Path) -> Option<&'a str> {
     let mounts = mountinfo.lines().filter_map(mount).filter(|(point, _)| path.starts_with(point));
     // Where two are mounted on the same point, the later one lies on top.
     mounts.max_by_key(|(point, _)| point.components().count()).map(|(_, filesystem)| filesystem)
@@ -40,7 +49,7 @@ fn unescape(text: &str) -> PathBuf {
 
 /// Whether SQLite cannot rely on a filesystem: its locks and shared memory may reach no other machine, or a
 /// program stands between the file and the disk.
-pub(super) fn is_unreliable(filesystem: &str) -> bool {
+pub fn is_unreliable(filesystem: &str) -> bool {
     let names = ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "ceph", "afs", "lustre"];
     names.contains(&filesystem) || filesystem.starts_with("fuse")
 }

@@ -28,11 +28,11 @@ const MAX_NESTING: usize = 5;
 
 /// A path that was found to be sound.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Path(JpQuery);
+pub struct Path(JpQuery);
 
 /// How many values may still be looked at.
 #[derive(Debug)]
-pub(super) struct Budget(pub(super) usize);
+pub struct Budget(pub usize);
 
 impl Budget {
     /// Takes some of it; none when there is not enough left, and then never again.
@@ -48,7 +48,7 @@ impl Path {
     ///
     /// # Errors
     /// With what is wrong, to be read after the path itself.
-    pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
         if text.len() > MAX_LENGTH
             || text.matches(['[', '(']).count() > MAX_BRACKETS
             || nesting(text) > MAX_NESTING
@@ -65,7 +65,7 @@ impl Path {
     }
 
     /// The object's own fields that the path looks into; none where it looks into all of them.
-    pub(super) fn fields(&self) -> Option<BTreeSet<&str>> {
+    pub fn fields(&self) -> Option<BTreeSet<&str>> {
         let mut fields = BTreeSet::new();
         first_fields(&self.0.segments, &mut fields)?;
         filters_fields(&self.0.segments, &mut fields)?;
@@ -73,7 +73,7 @@ impl Path {
     }
 
     /// What the path finds, in the order of lists and of names; none when the budget does not suffice.
-    pub(super) fn find<'v>(&self, root: &'v Value, budget: &mut Budget) -> Option<Vec<&'v Value>> {
+    pub fn find<'v>(&self, root: &'v Value, budget: &mut Budget) -> Option<Vec<&'v Value>> {
         Walk::new(root, budget).segments(&self.0.segments, root)
     }
 }

@@ -1,0 +1,192 @@
+//! Differences: of a resource or an environment between two moments, and of two environments.
+
+use super::params::{AT, CHILDREN, CLUSTER, FORMAT, FROM, IGNORE, INCLUDE, MAP, Parameter, Reader, TO, WITH};
+use super::problem::Problem;
+use super::request::{Context, Request};
+use super::respond::{self, Response, tagged};
+use super::{ApiState, auth};
+use crate::diff::{Between, Class, Lens, Line, PathRule};
+use crate::model::{At, EnvironmentId, Uid};
+use crate::present;
+use crate::query::{BesideRequest, DiffRequest, EnvironmentDiff, EnvironmentDiffRequest, PageRequest, Scope};
+
+/// The media type of RFC 6902.
+const JSON_PATCH: &str = "application/json-patch+json";
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// Rules that one question may have.
+const RULES_MAX: usize = 100;
+
+/// The form of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Json,
+    Patch,
+    Text,
+}
+
+impl std::str::FromStr for Form {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "json" => Ok(Form::Json),
+            "patch" => Ok(Form::Patch),
+            "text" => Ok(Form::Text),
+            _ => Err(format!("`{text}` is no form of differences; it is one of json, patch, text")),
+        }
+    }
+}
+
+/// What is asked of an environment.
+#[derive(Clone, Debug)]
+pub enum EnvironmentQuestion {
+    /// What differs between two moments.
+    Between(EnvironmentDiffRequest),
+    /// What differs from another environment.
+    Beside(BesideRequest),
+}
+
+impl EnvironmentQuestion {
+    /// Reads the question; what the configuration ignores is ignored too.
+    pub fn read(read: &mut Reader<'_>, state: &ApiState) -> Self {
+        let (from, to) = (read.moment(FROM), later(read));
+        let (with, names, children) = (read.text(WITH), read.words(MAP), read.flag(CHILDREN));
+        let between = if with.is_some() { Between::Environments } else { Between::Versions };
+        let lens = lens(read, between, &[Class::Metadata]).ignoring(state.ignored.iter().cloned());
+        let Some(with) = with else {
+            if !names.is_empty() {
+                read.refuse(MAP, format!("means something only beside `{}`", WITH.name));
+            }
+            return EnvironmentQuestion::Between(EnvironmentDiffRequest { from, to, lens, children });
+        };
+        if from.is_some() {
+            read.refuse(
+                FROM,
+                format!("two environments are compared at one moment; give `{}` alone", AT.name),
+            );
+        }
+        let with = EnvironmentId::new(with);
+        EnvironmentQuestion::Beside(BesideRequest { with, at: to, lens, names, children })
+    }
+
+    /// Asks it of an environment.
+    pub async fn ask(
+        &self,
+        state: &ApiState,
+        scope: &Scope,
+        id: &EnvironmentId,
+        page: &PageRequest,
+    ) -> Result<EnvironmentDiff, Problem> {
+        let queries = &state.queries;
+        Ok(match self {
+            EnvironmentQuestion::Between(request) => {
+                queries.environment_diff(scope, id, request, page).await?
+            }
+            EnvironmentQuestion::Beside(request) => {
+                queries.environments_beside(scope, id, request, page).await?
+            }
+        })
+    }
+}
+
+/// Between which moments a resource is compared, and what is told; what the configuration ignores is ignored too.
+pub fn of_one(read: &mut Reader<'_>, state: &ApiState) -> DiffRequest {
+    let (from, to) = (read.moment(FROM), later(read));
+    let lens = lens(read, Between::Versions, &[Class::Metadata, Class::Status]);
+    DiffRequest { from, to, lens: lens.ignoring(state.ignored.iter().cloned()) }
+}
+
+/// The later moment, which has two names.
+fn later(read: &mut Reader<'_>) -> At {
+    let (to, at) = (read.moment(TO), read.moment(AT));
+    if to.is_some() && at.is_some() {
+        read.refuse(AT, format!("is the same as `{}`; give one of them", TO.name));
+    }
+    to.or(at).unwrap_or(At::Now)
+}
+
+fn lens(read: &mut Reader<'_>, between: Between, default: &[Class]) -> Lens {
+    let include: Vec<Class> = read.words(INCLUDE);
+    let lens = Lens::new(between, if include.is_empty() { default } else { &include });
+    lens.ignoring(rules(read))
+}
+
+fn rules(read: &mut Reader<'_>) -> Vec<PathRule> {
+    let written = read.all(IGNORE);
+    if written.len() > RULES_MAX {
+        read.refuse(IGNORE, format!("may be given at most {RULES_MAX} times"));
+        return Vec::new();
+    }
+    let mut rules = Vec::new();
+    for text in written {
+        match text.parse() {
+            Ok(rule) => rules.push(rule),
+            Err(detail) => read.refuse(IGNORE, detail),
+        }
+    }
+    rules
+}
+
+/// The form that is asked for by its parameter, or else by the header.
+fn form(read: &mut Reader<'_>, context: &Context, known: &[Form]) -> Form {
+    let named = read.word::<Form>(FORMAT);
+    if named.is_some_and(|form| !known.contains(&form)) {
+        read.refuse(
+            FORMAT,
+            "a patch is of one resource; give its uid to /api/v1/resources/{uid}/diff".into(),
+        );
+    }
+    let accepted = [(Form::Patch, JSON_PATCH), (Form::Text, "text/plain")];
+    let asked = accepted.iter().find(|(form, media)| known.contains(form) && context.accepts(media));
+    let asked = asked.filter(|_| !context.accepts("application/json"));
+    named.unwrap_or_else(|| asked.map_or(Form::Json, |(form, _)| *form))
+}
+
+fn text(context: &Context, lines: &[Line]) -> Response {
+    let text: String = lines.iter().map(|line| present::printed(line) + "\n").collect();
+    tagged(context, TEXT, text.into_bytes())
+}
+
+/// What differs in a resource between two moments.
+pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let mut wanted = of_one(&mut read, &state);
+    let form = form(&mut read, &request.context, &[Form::Json, Form::Patch, Form::Text]);
+    let narrowed = [INCLUDE, IGNORE].iter().any(|one: &Parameter| request.query.one(*one).is_some());
+    read.finish()?;
+    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
+    let cluster = request.query.one(CLUSTER);
+    if form == Form::Patch {
+        // A patch from which nobody asked to leave something out makes the one state exactly the other.
+        if !narrowed {
+            wanted.lens = Lens::whole();
+        }
+        let patch = state.queries.resource_patch(&scope, &uid, cluster, &wanted).await?;
+        let body = serde_json::to_vec(&patch).map_err(Problem::internal)?;
+        return Ok(tagged(&request.context, JSON_PATCH, body));
+    }
+    let found = state.queries.resource_diff(&scope, &uid, cluster, &wanted).await?;
+    match form {
+        Form::Text => Ok(text(&request.context, &present::resource_diff(&found.value))),
+        _ => respond::json(&request, &found),
+    }
+}
+
+/// What differs in an environment between two moments, or from another one.
+pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let question = EnvironmentQuestion::read(&mut read, &state);
+    let form = form(&mut read, &request.context, &[Form::Json, Form::Text]);
+    let page = read.page();
+    read.finish()?;
+    let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
+    let found = question.ask(&state, &scope, &id, &page).await?;
+    let next = found.metadata.next.clone();
+    let response = match form {
+        Form::Text => text(&request.context, &present::environment_diff(&found)),
+        _ => respond::json(&request, &found)?,
+    };
+    Ok(respond::with_next(response, &request, &[AT, TO], next.as_deref()))
+}

@@ -1,0 +1,35 @@
+//! `/api/v1/resources/{uid}/fields`: what fields of a resource were, from when to when, and who changed them.
+
+use super::params::{CLUSTER, FIELD};
+use super::problem::Problem;
+use super::request::Request;
+use super::respond::{self, Response};
+use super::{ApiState, auth};
+use crate::json::Field;
+use crate::model::Uid;
+
+/// The most fields of one question.
+const FIELDS_MAX: usize = 10;
+
+/// The values of fields, newest first.
+pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, page) = (read.at(), read.page());
+    let mut fields: Vec<Field> = Vec::new();
+    for text in read.all(FIELD) {
+        match text.parse() {
+            Ok(field) => fields.push(field),
+            Err(why) => read.refuse(FIELD, why),
+        }
+    }
+    if read.all(FIELD).is_empty() || fields.len() > FIELDS_MAX {
+        let why =
+            format!("name 1 to {FIELDS_MAX} fields, such as spec.replicas; repeat the parameter for each");
+        read.refuse(FIELD, why);
+    }
+    read.finish()?;
+    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
+    let cluster = request.query.one(CLUSTER);
+    let found = state.queries.resource_fields(&scope, at, &uid, cluster, &fields, &page).await?;
+    respond::page(&request, &found)
+}

@@ -1,0 +1,31 @@
+//! `/api/v1/images`: which environments have which images, at a moment or in a span of time.
+
+use super::params::{ENVIRONMENT, FROM, IMAGE, REGION, Reader, TIER, TO};
+use super::problem::Problem;
+use super::request::Request;
+use super::respond::{self, Response};
+use super::{ApiState, auth};
+use crate::model::EnvironmentId;
+use crate::query::ImageFilter;
+
+/// Which uses of images a request asks for; read alike by the list and the page.
+pub fn filter(read: &mut Reader<'_>) -> ImageFilter {
+    ImageFilter {
+        images: read.words(IMAGE),
+        environment: read.text(ENVIRONMENT).map(EnvironmentId::new),
+        tiers: read.words(TIER),
+        regions: read.texts(REGION),
+        from: read.moment(FROM),
+        to: read.moment(TO),
+    }
+}
+
+/// Images by environment.
+pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, page, filter) = (read.at(), read.page(), filter(&mut read));
+    read.finish()?;
+    let scope = auth::scope(&request)?;
+    let found = state.queries.images(&scope, at, &filter, &page).await?;
+    respond::page(&request, &found)
+}

@@ -1,0 +1,36 @@
+//! When a health began, and what changed just before.
+
+use std::time::Duration;
+
+use super::params::{CLUSTER, HEALTH_ONE, Reader, WINDOW};
+use super::problem::Problem;
+use super::request::Request;
+use super::respond::{self, Response};
+use super::{ApiState, auth};
+use crate::model::{EnvironmentId, Uid};
+use crate::query::{Onset, OnsetFilter};
+
+/// What changed before an environment became what it is.
+pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, filter) = (read.at(), filter(&mut read));
+    read.finish()?;
+    let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
+    respond::json(&request, &state.queries.environment_onset(&scope, at, &id, &filter).await?)
+}
+
+/// What changed before a resource became what it is.
+pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, filter) = (read.at(), filter(&mut read));
+    read.finish()?;
+    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
+    let cluster = request.query.one(CLUSTER);
+    respond::json(&request, &state.queries.resource_onset(&scope, at, &uid, cluster, &filter).await?)
+}
+
+fn filter(read: &mut Reader<'_>) -> OnsetFilter {
+    let most = Duration::from_secs(Onset::WINDOW_SECONDS_MAX);
+    let window = read.duration(WINDOW, most).unwrap_or(OnsetFilter::default().window);
+    OnsetFilter { health: read.word(HEALTH_ONE), window }
+}

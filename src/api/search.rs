@@ -1,0 +1,30 @@
+//! `/api/v1/resources`: resources by kind, name and place, those that are gone too.
+
+use super::params::{CLUSTERS, ENVIRONMENT, GONE, KIND, NAME, NAMESPACE};
+use super::problem::Problem;
+use super::request::Request;
+use super::respond::{self, Response};
+use super::{ApiState, auth};
+use crate::model::{EnvironmentFilter, EnvironmentId};
+use crate::query::ResourceSearch;
+
+/// What a search finds, the one that came last first.
+pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, page) = (read.at(), read.page());
+    let search = ResourceSearch {
+        kinds: read.words(KIND),
+        names: read.words(NAME),
+        namespace: read.text(NAMESPACE),
+        clusters: read.texts(CLUSTERS),
+        environment: read.text(ENVIRONMENT).map(EnvironmentId::new),
+        presence: read.word(GONE).unwrap_or_default(),
+    };
+    if let Some(conflict) = EnvironmentFilter::conflict(&search.names) {
+        read.refuse(NAME, conflict);
+    }
+    read.finish()?;
+    let scope = auth::scope(&request)?;
+    let found = state.queries.search(&scope, at, &search, &page).await?;
+    respond::page(&request, &found)
+}

@@ -1,0 +1,40 @@
+//! Timelines of environments and of resources.
+
+use super::params::{BELOW, BUCKETS, CLUSTER, LANE, ORDER, Reader};
+use super::problem::Problem;
+use super::request::Request;
+use super::respond::{self, Response};
+use super::{ApiState, auth};
+use crate::model::{EnvironmentId, Uid};
+use crate::query::{Timeline, TimelineFilter};
+
+/// What happened to an environment.
+pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, filter, page) = (read.at(), filter(&mut read), read.page());
+    read.finish()?;
+    let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
+    let found = state.queries.environment_timeline(&scope, at, &id, &filter, &page).await?;
+    respond::leading_on(&request, &found, &found.metadata)
+}
+
+/// What happened to a resource, or to it and all below it.
+pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, filter, page) = (read.at(), filter(&mut read), read.page());
+    read.finish()?;
+    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
+    let cluster = request.query.one(CLUSTER);
+    let found = state.queries.resource_timeline(&scope, at, &uid, cluster, &filter, &page).await?;
+    respond::leading_on(&request, &found, &found.metadata)
+}
+
+fn filter(read: &mut Reader<'_>) -> TimelineFilter {
+    TimelineFilter {
+        since: read.since(),
+        buckets: read.number(BUCKETS, 1, Timeline::BUCKETS).unwrap_or(Timeline::BUCKETS_DEFAULT),
+        lanes: read.words(LANE),
+        order: read.word(ORDER).unwrap_or_default(),
+        below: read.flag(BELOW),
+    }
+}

@@ -1,0 +1,74 @@
+//! Lets go of deployments that ended long ago, which nobody else withdraws: each job adds one.
+
+use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing};
+use crate::model::{
+    CatalogFact, CatalogKind, DeploymentId, DeploymentSpec, DeploymentStatus, Offset, Source, Timestamp,
+};
+
+/// How far it has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Retired {
+    /// Deployments that are let go.
+    pub withdrawn: u64,
+    /// The environment after which to go on; none when all were looked at.
+    pub next: Option<String>,
+}
+
+/// Withdraws the deployments to some environments, those after `after`, that ended and of which nothing was said after
+/// `before`. The last to an environment that ended well stays, and so does the last of those that an agent let: they say
+/// what runs there, and where it is.
+///
+/// # Errors
+/// When the log is closed, failed or cannot be read.
+pub async fn retire_deployments(
+    appender: &Appender,
+    before: Offset,
+    after: &str,
+    environments: usize,
+) -> Result<Retired, AppendError> {
+    let after = after.to_owned();
+    let decision = move |catalog: &mut Catalog<'_, '_>| {
+        let places = catalog.places(CatalogKind::Deployment, &after, environments)?;
+        let mut changes = Vec::new();
+        for place in &places {
+            changes.extend(ended(catalog, place, before)?);
+        }
+        let next = (places.len() == environments).then(|| places.last().cloned()).flatten();
+        let withdrawn = changes.len() as u64;
+        Ok((changes, Retired { withdrawn, next }))
+    };
+    Ok(appender.decide(Source::Api, decision).await?.1)
+}
+
+/// A deployment with the offset and the time at which it was declared last.
+type Told = (DeploymentSpec, Offset, Timestamp);
+
+/// What is to be withdrawn of the deployments to an environment.
+fn ended(
+    catalog: &mut Catalog<'_, '_>,
+    environment: &str,
+    before: Offset,
+) -> Result<Vec<CatalogChange>, LogError> {
+    let mut all = Vec::new();
+    for Standing { fact, declared, .. } in catalog.under(CatalogKind::Deployment, environment)? {
+        if let CatalogFact::Deployment(deployment) = fact {
+            let told = catalog.observed_at(declared)?;
+            all.push((*deployment, declared, told));
+        }
+    }
+    all.sort_by_key(|(_, declared, _)| *declared);
+    let stays = [last(&all, |_| true), last(&all, |deployment| deployment.agent.is_some())];
+    let goes = all.iter().filter(|(deployment, declared, _)| {
+        deployment.status.is_final() && *declared <= before && !stays.contains(&Some(deployment.id))
+    });
+    let withdraw =
+        |(deployment, ..): &Told| CatalogChange::Withdraw(CatalogKind::Deployment, deployment.id.to_string());
+    Ok(goes.map(withdraw).collect())
+}
+
+/// The last that ended well, as the view finds it: of several that ended at one time the one that was told last.
+fn last(all: &[Told], of: impl Fn(&DeploymentSpec) -> bool) -> Option<DeploymentId> {
+    let well = all.iter().filter(|(one, ..)| one.status == DeploymentStatus::Success && of(one));
+    let ended_at = |(one, _, told): &&Told| one.finished_at.unwrap_or(*told).min(*told);
+    well.max_by_key(ended_at).map(|(one, ..)| one.id)
+}

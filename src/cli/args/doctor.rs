@@ -1,0 +1,42 @@
+//! What `strandline doctor` understands.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// What to check.
+#[derive(Clone, Debug, Args)]
+pub struct DoctorArgs {
+    /// The configuration; without it only the data directory is checked
+    #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG", required_unless_present = "data")]
+    pub config: Option<PathBuf>,
+    /// The data directory; goes before what the configuration says
+    #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
+    pub data: Option<PathBuf>,
+    /// Of the clusters only this one
+    #[arg(long, value_name = "NAME", requires = "config")]
+    pub cluster: Option<String>,
+    /// Read the whole log and the whole view, and tell what of them is damaged
+    #[arg(long)]
+    pub full: bool,
+    /// Go on with a log that lost its end: what was watched gets a gap, and every kind is listed anew
+    #[arg(long, requires = "data", conflicts_with_all = ["config", "full", "salvage"])]
+    pub accept_loss: bool,
+    /// Copy what can be read of a damaged log into a new one in another directory, with gaps for what is lost
+    #[arg(long, value_name = "DIR", requires = "data", conflicts_with_all = ["config", "full"])]
+    pub salvage: Option<PathBuf>,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
+    pub output: ReportFormat,
+}
+
+/// Form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// A line for each check, then the YAML of missing permissions.
+    Text,
+    /// One document.
+    Json,
+    /// The same as YAML.
+    Yaml,
+}

@@ -1,0 +1,203 @@
+//! What differs between two moments or two environments.
+
+use serde_json::Value;
+
+use super::args::{DiffArgs, DiffFormat, OutputFormat, ServerArgs, Subject};
+use super::client::{Client, Parameters};
+use super::error::{CliError, Exit, Outcome};
+use super::output::{Paint, document, write};
+use super::read::{Add, below, typed};
+use super::{line, runtime};
+use crate::api::request::encode;
+use crate::clock::{Clock, SystemClock};
+use crate::diff::{Line, Mark};
+use crate::model::EnvironmentId;
+use crate::present::{change_sign, environment_diff, printed, resource_diff, visible};
+use crate::query::{Answer, EnvironmentDiff, ResourceDiff, Snapshot};
+
+/// Compares and prints; tells whether there are differences where that was asked for.
+pub(super) fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
+    let told = runtime()?.block_on(async {
+        match (&args.environment, &args.resource) {
+            (_, Some(subject)) => of_resource(args, subject).await,
+            (Some(environment), None) => of_environment(args, environment).await,
+            (None, None) => Err(CliError::new("comparing", "neither an environment nor a resource is named")
+                .exit(Exit::Usage)),
+        }
+    });
+    match told {
+        // As `diff` and `kubectl diff` have it, 1 tells of differences alone.
+        Err(error) if args.exit_code && error.exit == Exit::Failure => Err(error.exit(Exit::Usage)),
+        Ok(true) if args.exit_code => Ok(Outcome::Different),
+        told => told.map(|_| Outcome::Done),
+    }
+}
+
+/// The later moment, which has two names.
+fn later(args: &DiffArgs) -> Option<&String> {
+    args.to.as_ref().or(args.server.at.as_ref())
+}
+
+/// What every comparison asks for.
+fn asked(args: &DiffArgs) -> Parameters {
+    Parameters::new()
+        .add("at", later(args).map(std::slice::from_ref).unwrap_or_default())
+        .add("from", args.from.as_slice())
+        .add("include", &args.include.iter().map(|class| class.as_str()).collect::<Vec<_>>())
+        .add("ignore", &args.ignore)
+}
+
+async fn of_resource(args: &DiffArgs, subject: &Subject) -> Result<bool, CliError> {
+    let what = format!("comparing {subject}");
+    // What is compared is looked for at the later moment.
+    let server = ServerArgs { at: later(args).cloned(), ..args.server.clone() };
+    let (path, cluster) = below(subject, &args.place, &server, "diff").await?;
+    let client = Client::of(&server)?;
+    let patch = (args.output == DiffFormat::Patch).then_some("patch");
+    let query = asked(args).add("cluster", cluster.as_slice()).add("format", patch.as_slice());
+    let value = client.get(&what, &path, &query).await?;
+    if patch.is_some() {
+        let differs = value.as_array().is_none_or(|operations| !operations.is_empty());
+        return printed_document(OutputFormat::Json, &value).map(|()| differs);
+    }
+    let differs = |diff: &ResourceDiff| !diff.comparison.is_empty();
+    if let Some(format) = plain(args.output) {
+        printed_document(format, &value)?;
+        return typed::<Answer<ResourceDiff>>(&what, value).map(|answer| differs(&answer.value));
+    }
+    let answer: Answer<ResourceDiff> = typed(&what, value)?;
+    warn(&answer.metadata);
+    let diff = &answer.value;
+    match args.output {
+        DiffFormat::Name => {
+            let paths = diff.comparison.differences.iter().map(|one| visible(&one.path).into_owned() + "\n");
+            write(&paths.collect::<String>())?;
+        }
+        _ => write(&painted(&resource_diff(diff), Paint::for_stdout(args.color)))?,
+    }
+    Ok(differs(diff))
+}
+
+async fn of_environment(args: &DiffArgs, environment: &EnvironmentId) -> Result<bool, CliError> {
+    if args.output == DiffFormat::Patch {
+        return Err(CliError::new("comparing", "a patch is of one resource")
+            .hint("name it, as in --resource deploy/web -o patch")
+            .exit(Exit::Usage));
+    }
+    let what = format!("comparing {environment}");
+    let children = args.children.then_some("true");
+    let query = asked(args)
+        .add("with", args.with.as_slice())
+        .add("map", &args.map)
+        .add("children", children.as_slice());
+    let path = format!("/api/v1/environments/{}/diff", encode(environment.as_str()));
+    let value = Client::of(&args.server)?.list(&what, &path, query, args.limit).await?;
+    if let Some(format) = plain(args.output) {
+        printed_document(format, &value)?;
+        return typed::<EnvironmentDiff>(&what, value).map(|diff| !diff.is_empty());
+    }
+    let diff: EnvironmentDiff = typed(&what, value)?;
+    warn(diff.snapshot());
+    match args.output {
+        DiffFormat::Name => write(&names(&diff))?,
+        _ => write(&painted(&environment_diff(&diff), Paint::for_stdout(args.color)))?,
+    }
+    if diff.metadata.next.is_some() {
+        eprintln!("… there are more; without --limit all are told");
+    }
+    Ok(!diff.is_empty())
+}
+
+/// A sign and a name on each line, as kubectl names what there is.
+fn names(diff: &EnvironmentDiff) -> String {
+    let name = |item: &crate::query::ResourceChange| {
+        let kind = item.key.kind.to_string().to_lowercase();
+        format!("{}{}\n", change_sign(item.change), visible(&format!("{kind}/{}", item.key.name)))
+    };
+    diff.items.iter().map(name).collect()
+}
+
+/// The form in which an answer is printed as it is.
+fn plain(format: DiffFormat) -> Option<OutputFormat> {
+    match format {
+        DiffFormat::Json => Some(OutputFormat::Json),
+        DiffFormat::Yaml => Some(OutputFormat::Yaml),
+        DiffFormat::Text | DiffFormat::Patch | DiffFormat::Name => None,
+    }
+}
+
+fn printed_document(format: OutputFormat, value: &Value) -> Result<(), CliError> {
+    document(format, value).map_or(Ok(()), |text| write(&text?))
+}
+
+fn warn(snapshot: &Snapshot) {
+    for gap in line::gaps(&snapshot.coverage.gaps, SystemClock.now()) {
+        eprintln!("warning: {gap}");
+    }
+}
+
+fn painted(lines: &[Line], paint: Paint) -> String {
+    let painted = |line: &Line| {
+        let text = printed(line);
+        let text = match line.mark {
+            Mark::From | Mark::Removed => paint.removed(&text),
+            Mark::To | Mark::Added => paint.added(&text),
+            Mark::Title | Mark::Place => paint.bold(&text),
+            Mark::Note => paint.dim(&text),
+            Mark::Same | Mark::Blank => text,
+        };
+        text + "\n"
+    };
+    lines.iter().map(painted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::tests::{environment_changes, resource_changes};
+
+    #[test]
+    fn an_environment_is_told_resource_by_resource() {
+        let expected = "\
+--- shop.web.production  offset 1000, 2026-11-20 11:00:00 UTC  6 resources  ✔ Healthy
++++ shop.web.production  offset 1234, 2026-11-20 12:00:00 UTC  7 resources  ✖ Degraded
+    1 added, 1 changed, 3 made by controllers, 2 different in what is not shown, 3 the same
+
++ ConfigMap shop/web-config   added
+
+~ Deployment.apps shop/web   changed, ✔ Healthy → ✖ Degraded
+  spec.template.spec.containers[name=web].image
+-   web:1
++   web:2
+  (not shown: 2 in status)
+  (below it: Pod 1 added, 1 removed, 1 changed)
+";
+        assert_eq!(painted(&environment_diff(&environment_changes()), Paint(false)), expected);
+        assert_eq!(names(&environment_changes()), "+configmap/web-config\n~deployment.apps/web\n");
+    }
+
+    #[test]
+    fn a_resource_is_told_with_its_two_versions_and_in_colours_where_wanted() {
+        let text = painted(&resource_diff(&resource_changes()), Paint(false));
+        let expected = "\
+--- Deployment.apps shop/web  offset 1000, 2026-11-20 11:00:00 UTC, not there
++++ Deployment.apps shop/web  offset 1234, 2026-11-20 12:00:00 UTC, version of 2026-11-20 12:00:00 UTC by kubectl
+  spec.template.spec.containers[name=web].image
+-   web:1
++   web:2
+  (not shown: 2 in status)
+";
+        assert_eq!(text, expected);
+        let coloured = painted(&resource_diff(&resource_changes()), Paint(true));
+        assert!(
+            coloured.contains("\u{1b}[31m-   web:1\u{1b}[0m")
+                && coloured.contains("\u{1b}[32m+   web:2\u{1b}[0m")
+        );
+    }
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        let lines = [Line::new(Mark::Added, "a\u{1b}[2Jb\u{202e}")];
+        assert_eq!(painted(&lines, Paint(false)), "+   a\\u{1b}[2Jb\\u{202e}\n");
+    }
+}

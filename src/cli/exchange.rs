@@ -1,0 +1,155 @@
+//! `strandline export` and `strandline import`.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use serde_json::to_value;
+
+use super::args::{ExportArgs, ImportArgs, ImportForm, OutputFormat, ReportFormat};
+use super::error::{CliError, Exit};
+use super::output::{document, write};
+use crate::clock::{Clock, SystemClock};
+use crate::digest::Noise;
+use crate::exchange::{self, Content, Dump, ExchangeError, Exported, Imported, Selection};
+use crate::present::{clock_time, grouped, in_bytes, visible};
+use crate::redact::Rules;
+use crate::store::redaction_key;
+
+const EXPORTING: &str = "exporting the log";
+const IMPORTING: &str = "importing";
+
+/// `strandline export`.
+pub(super) fn export(args: &ExportArgs) -> Result<(), CliError> {
+    // The parser has looked at both already.
+    let moment = |text: &Option<String>| text.as_ref().and_then(|text| text.parse().ok());
+    let selection = Selection {
+        since: moment(&args.since),
+        until: moment(&args.until),
+        clusters: args.cluster.clone(),
+        environments: args.environment.clone(),
+    };
+    let now = SystemClock.now();
+    let exported = match &args.output {
+        Some(path) if path != Path::new("-") => exchange::export_file(&args.data, &selection, now, path),
+        _ if io::stdout().is_terminal() => {
+            return Err(CliError::new(EXPORTING, "standard output is a terminal, and an export is packed")
+                .hint("name a file with --output, or send it to a program")
+                .exit(Exit::Usage));
+        }
+        _ => exchange::export(&args.data, &selection, now, io::stdout().lock(), Path::new("standard output")),
+    };
+    let Exported { from, to, complete_from, changes, bytes } = exported.map_err(failure(EXPORTING))?;
+    eprintln!("{} changes of offsets {from} to {to}, {} before packing", grouped(changes), in_bytes(bytes));
+    if complete_from > from {
+        eprintln!(
+            "complete from offset {complete_from} on; of what came before, retention has left what still held"
+        );
+    }
+    Ok(())
+}
+
+/// `strandline import`.
+pub(super) fn import(args: &ImportArgs) -> Result<(), CliError> {
+    let imported = match form(args)? {
+        Content::Log => exchange::import_log(&args.files, &args.data).map_err(failure(IMPORTING))?,
+        Content::Objects => {
+            let (cluster, dumps) = (cluster(args)?, dumps(args)?);
+            let complete = args.complete;
+            exchange::import_objects(&dumps, cluster, complete, &args.data, &rules(&args.data)?)
+                .map_err(failure(IMPORTING))?
+        }
+        Content::Audit => {
+            let cluster = cluster(args)?;
+            exchange::import_audit(&args.files, cluster, &args.data, &rules(&args.data)?)
+                .map_err(failure(IMPORTING))?
+        }
+    };
+    let format = match args.summary {
+        ReportFormat::Text => OutputFormat::Table,
+        ReportFormat::Json => OutputFormat::Json,
+        ReportFormat::Yaml => OutputFormat::Yaml,
+    };
+    let value = to_value(&imported).map_err(|error| CliError::new("writing the summary", error))?;
+    write(&document(format, &value).unwrap_or_else(|| Ok(summary(&imported)))?)
+}
+
+/// What all the files hold.
+fn form(args: &ImportArgs) -> Result<Content, CliError> {
+    if let Some(form) = args.form {
+        return Ok(match form {
+            ImportForm::Log => Content::Log,
+            ImportForm::Objects => Content::Objects,
+            ImportForm::Audit => Content::Audit,
+        });
+    }
+    let mut form = None;
+    for path in &args.files {
+        let content = exchange::content_of(path).map_err(failure(IMPORTING))?;
+        if *form.get_or_insert(content) != content {
+            let why = format!("{} holds something else than the files before it", path.display());
+            return Err(CliError::new(IMPORTING, why)
+                .hint("import files of one form at a time, or say with --form what they hold")
+                .exit(Exit::Usage));
+        }
+    }
+    Ok(form.unwrap_or(Content::Objects))
+}
+
+fn cluster(args: &ImportArgs) -> Result<&str, CliError> {
+    args.cluster.as_deref().filter(|name| !name.is_empty()).ok_or_else(|| {
+        CliError::new(IMPORTING, "which cluster the files tell of is not in them")
+            .hint("name it with --cluster, as the configuration does")
+            .exit(Exit::Usage)
+    })
+}
+
+/// The moment of each dump.
+fn dumps(args: &ImportArgs) -> Result<Vec<Dump>, CliError> {
+    let unknown = |path: &Path| {
+        CliError::new(IMPORTING, format!("the name of {} tells no time", path.display()))
+            .hint("give it with --at, or put it into the name, such as pods-2026-11-20T09-00-00Z.yaml")
+            .exit(Exit::Usage)
+    };
+    let dump = |path: &std::path::PathBuf| {
+        let at = args.at.or_else(|| exchange::time_in_name(path)).ok_or_else(|| unknown(path))?;
+        Ok(Dump { path: path.clone(), at })
+    };
+    args.files.iter().map(dump).collect()
+}
+
+/// What is hidden, with the key of the directory, so that a value that did not change does not look changed later.
+fn rules(data: &Path) -> Result<Rules, CliError> {
+    let key = std::fs::create_dir_all(data).and_then(|()| redaction_key(data));
+    let key = key.map_err(|error| CliError::new(format!("using {}", data.display()), error))?;
+    Ok(Rules { key, noise: Noise::default() })
+}
+
+fn summary(imported: &Imported) -> String {
+    let Imported { read, written, unchanged, head, .. } = imported;
+    let mut text = format!("{} read, {} changes written", grouped(*read), grouped(*written));
+    if *unchanged > 0 {
+        text.push_str(&format!(", {} were as before", grouped(*unchanged)));
+    }
+    if let (Some(first), Some(last)) = (imported.first, imported.last) {
+        text.push_str(&format!("\nfrom {} to {}", clock_time(first), clock_time(last)));
+    }
+    text.push_str(&format!("\nthe log goes up to offset {head}\n"));
+    for (reason, skipped) in &imported.skipped {
+        let (count, first) = (grouped(skipped.count), visible(&skipped.first));
+        text.push_str(&format!("skipped {count}: {reason}, first {first}\n"));
+    }
+    text
+}
+
+fn failure(what: &'static str) -> impl Fn(ExchangeError) -> CliError {
+    move |error| {
+        let hint = error.hint();
+        let internal =
+            matches!(error, ExchangeError::Log(_) | ExchangeError::Lock(_) | ExchangeError::Io { .. });
+        let error = CliError::new(what, error).exit(if internal { Exit::Failure } else { Exit::Usage });
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}

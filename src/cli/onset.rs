@@ -1,0 +1,184 @@
+//! When something became Degraded, or whatever it is, and what changed just before.
+
+use super::address::{Whose, whose_route};
+use super::args::{OnsetArgs, OutputFormat};
+use super::client::Client;
+use super::error::CliError;
+use super::line::{Beside, Style, moment};
+use super::output::{Paint, document, write};
+use super::read::{Add, parameters, reference, typed};
+use crate::model::{Health, Timestamp};
+use crate::present::{
+    age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, sign, visible,
+};
+use crate::query::{Answer, Onset, OnsetChange, Rank};
+
+/// Letters of a value in a difference.
+const LETTERS: usize = 60;
+
+/// Asks for an onset and tells it.
+pub(super) async fn onset(args: &OnsetArgs) -> Result<(), CliError> {
+    let whose = (args.resource.as_ref(), args.environment.as_ref());
+    let Whose { subject, path, cluster } = whose_route(whose, &args.place, &args.server, "onset").await?;
+    let what = format!("looking for what changed before {subject} became what it is");
+    let query = parameters(&args.server)
+        .add("cluster", cluster.as_slice())
+        .add("health", args.health.as_slice())
+        .add("window", args.window.as_slice());
+    let value = Client::of(&args.server)?.get(&what, &path, &query).await?;
+    if let Some(text) = document(args.output.output, &value) {
+        return write(&text?);
+    }
+    let answer: Answer<Onset> = typed(&what, value)?;
+    if args.output.output == OutputFormat::Name {
+        let names =
+            answer.value.causes.iter().map(|cause| visible(&entry_subject(&cause.entry)).into_owned());
+        return write(&names.map(|name| name + "\n").collect::<String>());
+    }
+    let style = Style {
+        paint: Paint::for_stdout(args.output.color),
+        now: reference(&args.server, &answer.metadata),
+        wide: args.output.output == OutputFormat::Wide,
+    };
+    write(&told(&subject, &answer, style, args.effects))
+}
+
+fn told(subject: &str, answer: &Answer<Onset>, style: Style, effects: bool) -> String {
+    let onset = &answer.value;
+    let mut out = heading(subject, answer, style);
+    for sick in &onset.sick {
+        let line = style.resource(sick, &Beside::default());
+        out.push_str(&format!("  {line}\n"));
+    }
+    if onset.sick_left_out > 0 {
+        let more = format!("  … and {} more at the top", grouped(onset.sick_left_out));
+        out.push_str(&format!("{}\n", style.paint.dim(&more)));
+    }
+    let window = lasted(onset.from.since(onset.looked_at_since));
+    if onset.causes.is_empty() {
+        out.push_str(&format!("\nNothing that could have caused it changed in the {window} before.\n"));
+    } else {
+        out.push_str(&format!("\nChanged in the {window} before, the likeliest cause first:\n"));
+    }
+    out.extend(onset.causes.iter().map(|cause| line(cause, onset.from, style)));
+    out.push_str(&further(onset.causes_left_out, style));
+    if effects {
+        out.push_str("\nWhat followed, the newest first:\n");
+        out.extend(onset.effects.iter().map(|effect| line(effect, onset.from, style)));
+        out.push_str(&further(onset.effects_left_out, style));
+    } else if !onset.effects.is_empty() {
+        let count = onset.effects.len() as u64 + onset.effects_left_out;
+        let text = format!("({} more changes followed from others; --effects lists them)", grouped(count));
+        out.push_str(&format!("{}\n", style.paint.dim(&text)));
+    }
+    if onset.truncated {
+        out.push_str("More happened than was looked at: the beginning of the window is not told.\n");
+    }
+    out
+}
+
+/// What became what and when, and how sure that is.
+fn heading(subject: &str, answer: &Answer<Onset>, style: Style) -> String {
+    let onset = &answer.value;
+    let health = Some(onset.health);
+    let badge = style.paint.health(health, &format!("{} {}", sign(health), onset.health));
+    let before = onset.before.map(|before| format!(", it was {before} before")).unwrap_or_default();
+    let until = match onset.until {
+        Some(until) => format!(" until {}", clock_time(until)),
+        None => String::new(),
+    };
+    let mut out = format!(
+        "{} became {badge} at {} ({} ago){until}{before}   {}\n",
+        style.paint.bold(&visible(subject)),
+        clock_time(onset.from),
+        age(onset.from, style.now),
+        moment(&answer.metadata),
+    );
+    let mut warn = |text: String| {
+        out.push_str(&style.paint.health(Some(Health::Unknown), &format!("! {}", visible(&text))));
+        out.push('\n');
+    };
+    if onset.not_before < onset.from {
+        let known = clock_time(onset.not_before);
+        warn(format!("it may have been so since {known}: not everything was being watched until then"));
+    }
+    for gap in onset.gaps.iter().take(5) {
+        let kind = if gap.kind.is_empty() { "its kinds" } else { &gap.kind };
+        let until = gap.until.map(|until| format!(" until {}", clock_time(until))).unwrap_or_default();
+        let since = clock_time(gap.since);
+        warn(format!("cluster {}: {kind} not watched from {since}{until}: {}", gap.cluster, gap.reason));
+    }
+    out
+}
+
+fn further(left_out: u64, style: Style) -> String {
+    match left_out {
+        0 => String::new(),
+        left_out => format!("{}\n", style.paint.dim(&format!("  … and {} more", grouped(left_out)))),
+    }
+}
+
+/// A change, and what of its object differs.
+fn line(change: &OnsetChange, from: Timestamp, style: Style) -> String {
+    let entry = &change.entry;
+    let rank = match change.rank {
+        Rank::Deployment | Rank::Cause => style.paint.bold(&format!("{:<12}", change.rank)),
+        rank => style.paint.dim(&format!("{rank:<12}")),
+    };
+    let before = format!("{} before", age(entry.observed_at, from));
+    let mut out = format!(
+        "  {before:<13} {rank} {}  {}\n",
+        style.paint.bold(&visible(&entry_subject(entry))),
+        visible(&entry_words(entry)),
+    );
+    for difference in &change.differences {
+        out.push_str(&format!("{:29}{}\n", "", visible(&difference_line(difference, LETTERS))));
+    }
+    if change.differences_left_out > 0 {
+        let more = format!("… {} more differences", grouped(change.differences_left_out));
+        out.push_str(&format!("{:29}{}\n", "", style.paint.dim(&more)));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::fixtures::onset;
+    use crate::present::tests::{NOON, snapshot};
+
+    const PLAIN: Style = Style { paint: Paint(false), now: NOON, wide: false };
+
+    fn answer() -> Answer<Onset> {
+        Answer { value: onset(), metadata: snapshot() }
+    }
+
+    #[test]
+    fn an_onset_names_what_became_sick_and_what_changed_before() {
+        assert_eq!(
+            told("shop.web.production", &answer(), PLAIN, false),
+            "\
+shop.web.production became ✖ Degraded at 2026-11-20 11:58:00 UTC (2m ago), it was Healthy before   offset 1234, 2026-11-20 12:00:00 UTC
+  Deployment/web  ✖ Degraded  5d3h
+
+Changed in the 15m before, the likeliest cause first:
+  60s before    cause        Deployment/web  changed spec
+                             spec.replicas: 3 → 5
+                             … 1 more differences
+(5 more changes followed from others; --effects lists them)
+"
+        );
+        let effects = told("shop.web.production", &answer(), PLAIN, true);
+        assert!(effects.contains("What followed, the newest first:\n  60s before    symptom"), "{effects}");
+    }
+
+    #[test]
+    fn what_is_not_known_is_said() {
+        let mut answer = answer();
+        answer.value.causes.clear();
+        answer.value.not_before = answer.value.looked_at_since;
+        let text = told("x", &answer, PLAIN, false);
+        assert!(text.contains("! it may have been so since 2026-11-20 11:43:00 UTC"), "{text}");
+        assert!(text.contains("Nothing that could have caused it changed in the 15m before."), "{text}");
+    }
+}

@@ -1,0 +1,89 @@
+//! How far something is that takes its time: a bar on a terminal, lines elsewhere.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use crate::present::{grouped, lasted};
+
+/// How often a bar moves.
+const BAR: Duration = Duration::from_millis(100);
+
+/// How often a line is written where there is no terminal.
+const LINE: Duration = Duration::from_secs(10);
+
+/// The width of the bar itself.
+const WIDTH: u64 = 24;
+
+/// Tells on standard error how far something is.
+pub(super) struct Progress {
+    terminal: bool,
+    begun: Instant,
+    told: Option<Instant>,
+    /// Where it began.
+    from: u64,
+}
+
+impl Progress {
+    /// Of something that begins now, where it stood before.
+    pub(super) fn new(from: u64) -> Self {
+        Progress { terminal: io::stderr().is_terminal(), begun: Instant::now(), told: None, from }
+    }
+
+    /// Tells, unless it was told a moment ago, that `done` of `all` changes are done.
+    pub(super) fn tell(&mut self, done: u64, all: u64) {
+        let pause = if self.terminal { BAR } else { LINE };
+        if self.told.is_none_or(|told| told.elapsed() >= pause) {
+            self.told = Some(Instant::now());
+            let line = line(done, all, done.saturating_sub(self.from), self.begun.elapsed());
+            // Nobody may be looking; what is told of goes on.
+            let _ = match self.terminal {
+                true => write!(io::stderr(), "\r{} {line}\u{1b}[K", bar(done, all)),
+                false => writeln!(io::stderr(), "{line}"),
+            };
+        }
+    }
+
+    /// Removes the bar.
+    pub(super) fn end(self) {
+        if self.terminal && self.told.is_some() {
+            let _ = write!(io::stderr(), "\r\u{1b}[K");
+        }
+    }
+}
+
+fn bar(done: u64, all: u64) -> String {
+    let full = done.saturating_mul(WIDTH).checked_div(all).unwrap_or(WIDTH).min(WIDTH);
+    let count = |n: u64| usize::try_from(n).unwrap_or_default();
+    format!("[{}{}]", "#".repeat(count(full)), "-".repeat(count(WIDTH - full)))
+}
+
+/// Share, numbers, rate, and the time that is left if it goes on like this.
+fn line(done: u64, all: u64, since: u64, elapsed: Duration) -> String {
+    let share = done.saturating_mul(100).checked_div(all).unwrap_or(100).min(100);
+    let mut line = format!("{share}%  {} of {} changes", grouped(done), grouped(all));
+    let rate = since as f64 / elapsed.as_secs_f64().max(0.001);
+    if since > 0 && rate >= 1.0 {
+        let left = Duration::from_secs((all.saturating_sub(done) as f64 / rate) as u64);
+        line.push_str(&format!("  {}/s  {} left", grouped(rate as u64), lasted(left)));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn share_rate_and_rest_are_told() {
+        let told = |done, all, since, seconds| line(done, all, since, Duration::from_secs(seconds));
+        assert_eq!(told(0, 10, 0, 5), "0%  0 of 10 changes");
+        assert_eq!(
+            told(20_000, 50_000, 10_000, 10),
+            "40%  20\u{202f}000 of 50\u{202f}000 changes  1\u{202f}000/s  30s left"
+        );
+        assert_eq!(told(7, 7, 7, 1), "100%  7 of 7 changes  7/s  0s left");
+        assert_eq!(told(0, 0, 0, 0), "100%  0 of 0 changes");
+        assert_eq!(bar(5, 10), format!("[{}{}]", "#".repeat(12), "-".repeat(12)));
+        assert_eq!(bar(11, 10), format!("[{}]", "#".repeat(24)));
+    }
+}

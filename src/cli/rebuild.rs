@@ -1,0 +1,76 @@
+//! `strandline rebuild`: builds the view anew, in this process or in a running server.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::args::{RebuildArgs, ServerArgs};
+use super::client::Client;
+use super::error::CliError;
+use super::progress::Progress;
+use super::runtime;
+use super::serve::{failure, load, log_to_stderr};
+use crate::service;
+
+/// How often a server is asked how far it is.
+const LOOK: Duration = Duration::from_millis(250);
+
+const WHAT: &str = "rebuilding the view";
+
+/// Runs the command.
+pub(super) fn run(args: &RebuildArgs) -> Result<(), CliError> {
+    match &args.server {
+        Some(server) => runtime()?.block_on(in_server(server, args)),
+        None => here(args),
+    }
+}
+
+fn here(args: &RebuildArgs) -> Result<(), CliError> {
+    log_to_stderr("warn");
+    let config = args.config.as_deref().map(load).transpose()?;
+    let (data, rules) = match (&args.data, config) {
+        (Some(data), config) => (data.clone(), config.map(|config| config.rules).unwrap_or_default()),
+        (None, Some(config)) => (config.data, config.rules),
+        (None, None) => return Err(CliError::new(WHAT, "neither --data nor --config is given")),
+    };
+    let name = rules.name();
+    let mut progress = None;
+    let built = service::rebuild(&data, rules, |checkpoint, head| {
+        progress.get_or_insert_with(|| Progress::new(checkpoint.get())).tell(checkpoint.get(), head.get());
+    });
+    if let Some(progress) = progress {
+        progress.end();
+    }
+    told(built.map_err(failure(WHAT))?.get(), &name)
+}
+
+/// Has a server build, and follows it to its end.
+async fn in_server(server: &str, args: &RebuildArgs) -> Result<(), CliError> {
+    let (token, token_file) = (args.token.clone(), args.token_file.clone());
+    let client = Client::of(&ServerArgs { server: server.to_owned(), token, token_file, at: None })?;
+    let mut report = client.post(WHAT, "/api/v1/rebuild").await?;
+    let mut progress = Progress::new(number(&report, "resumed_at"));
+    while report["state"] == "building" {
+        progress.tell(number(&report, "checkpoint"), number(&report, "head"));
+        tokio::time::sleep(LOOK).await;
+        report = client.get(WHAT, "/api/v1/rebuild", &[]).await?;
+    }
+    progress.end();
+    let text = |name: &str| report[name].as_str().unwrap_or_default().to_owned();
+    match text("state").as_str() {
+        "done" => told(number(&report, "checkpoint"), &text("rules")),
+        "none" => Err(CliError::new(WHAT, "the server was started anew meanwhile")
+            .hint("ask again: it goes on where it stood")),
+        _ => Err(CliError::new(WHAT, text("error")).hint("the view that was there answers on")),
+    }
+}
+
+fn number(report: &Value, name: &str) -> u64 {
+    report[name].as_u64().unwrap_or_default()
+}
+
+fn told(offset: u64, rules: &str) -> Result<(), CliError> {
+    super::output::write(&format!(
+        "the view holds all {offset} changes of the log, judged by rules {rules}\n"
+    ))
+}

@@ -1,0 +1,54 @@
+//! Whether every byte of the log and of the view that means something is as it was written.
+
+use std::path::Path;
+
+use super::{Check, with_hint};
+use crate::log::{self, Examination, Harm};
+use crate::projection;
+use crate::service::ServiceError;
+
+const LOG: &str = "log in full";
+const VIEW: &str = "view in full";
+
+/// Reads all of both.
+pub(super) fn check(directory: &Path, progress: &mut dyn FnMut(u64, u64)) -> Vec<Check> {
+    let mut checks = match log::examine(directory, progress) {
+        Ok(None) => return vec![Check::ok(LOG, "there is none yet")],
+        Ok(Some(examination)) => judge(&examination),
+        Err(error) => {
+            let error = ServiceError::from(error);
+            vec![with_hint(Check::problem(LOG, error.to_string()), error.hint())]
+        }
+    };
+    checks.push(view(projection::examine(directory)));
+    checks
+}
+
+fn judge(examination: &Examination) -> Vec<Check> {
+    let Examination { head, changes, findings } = examination;
+    if findings.is_empty() {
+        let message = format!("all {changes} changes up to offset {head} are as they were recorded");
+        return vec![Check::ok(LOG, message)];
+    }
+    let hint = |harm: Harm| match harm {
+        Harm::End => {
+            "restore a backup, or go on without these changes by `strandline doctor --data DIR --accept-loss`"
+        }
+        _ => {
+            "restore a backup, or copy what can be read into a new log by `strandline doctor --data DIR --salvage NEW`"
+        }
+    };
+    let check = |finding: &log::Finding| Check::problem(LOG, finding.to_string()).hint(hint(finding.harm));
+    findings.iter().map(check).collect()
+}
+
+fn view(damage: Vec<String>) -> Check {
+    match damage.as_slice() {
+        [] => Check::ok(VIEW, "its pages are sound, and what it was made from is this log"),
+        [first, more @ ..] => {
+            let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
+            Check::warning(VIEW, format!("{first}{more}"))
+                .hint("`strandline rebuild --data DIR` makes it anew from the log")
+        }
+    }
+}

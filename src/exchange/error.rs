@@ -1,0 +1,131 @@
+//! What can be wrong with what is to be exported or imported.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::log::LogError;
+use crate::model::{Offset, Timestamp};
+use crate::store::LockError;
+
+/// Why nothing was exported or imported.
+#[derive(Debug, Error)]
+pub enum ExchangeError {
+    /// There is nothing to export.
+    #[error("there is no log in {}", data.display())]
+    NoLog {
+        /// The data directory.
+        data: PathBuf,
+    },
+    /// Something stands where the export is to be.
+    #[error("{} is there already", to.display())]
+    Exists {
+        /// The file.
+        to: PathBuf,
+    },
+    /// The view, which tells what belonged to an environment, is not as far as the log.
+    #[error("what belonged to `{environment}` cannot be told: {why}")]
+    NoMembers {
+        /// The environment.
+        environment: String,
+        /// Why.
+        why: String,
+    },
+    /// A file is not what it should be.
+    #[error("{}: line {line}, byte {byte}: {why}", path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// Where that line begins, in the unpacked text.
+        byte: u64,
+        /// What is wrong.
+        why: String,
+    },
+    /// What is to be imported is older than what is recorded.
+    #[error(
+        "{} begins at {first}, and the log in the data directory goes on to {newest} (offset {head})",
+        path.display()
+    )]
+    NotOlder {
+        /// The file.
+        path: PathBuf,
+        /// When its first change was observed.
+        first: Timestamp,
+        /// When the newest recorded change was observed.
+        newest: Timestamp,
+        /// The newest offset.
+        head: Offset,
+    },
+    /// Two files tell of the same time.
+    #[error("{} begins at {first}, before {} ends at {last}", later.display(), earlier.display())]
+    Overlap {
+        /// The file that begins first.
+        earlier: PathBuf,
+        /// When its last change was observed.
+        last: Timestamp,
+        /// The file that begins in it.
+        later: PathBuf,
+        /// When it begins.
+        first: Timestamp,
+    },
+    /// A file changed while it was read.
+    #[error("{} changed while it was read", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The log cannot be read or written.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The data directory is in use.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+impl ExchangeError {
+    /// What to do about it, in a sentence.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            ExchangeError::NoLog { .. } => Some("name the directory that `serve` was started with"),
+            ExchangeError::Exists { .. } => Some("name a file that is not there yet"),
+            ExchangeError::NoMembers { .. } => {
+                Some("let the server catch up, or run `strandline rebuild` first")
+            }
+            ExchangeError::Wrong { .. } => Some("nothing was imported"),
+            ExchangeError::NotOlder { .. } => Some(
+                "recorded time never goes backwards; to combine them export the log, import the older history into an empty \
+                 directory, and then that export behind it",
+            ),
+            ExchangeError::Overlap { .. } => {
+                Some("files that are imported together follow each other; nothing was imported")
+            }
+            ExchangeError::Changed { .. } => Some("nothing was imported; try again once nobody writes it"),
+            ExchangeError::Lock(LockError::Held { .. }) => {
+                Some("stop the server that uses the directory first")
+            }
+            ExchangeError::Log(error) if error.is_disk_full() => {
+                Some("nothing was imported; an import needs room for its changes twice until it is done")
+            }
+            ExchangeError::Log(_) | ExchangeError::Lock(LockError::Io { .. }) | ExchangeError::Io { .. } => {
+                None
+            }
+        }
+    }
+}
+
+/// An error of the system with the file that it speaks of.
+pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> ExchangeError {
+    let path = path.to_owned();
+    move |source| ExchangeError::Io { path, source }
+}

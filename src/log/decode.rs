@@ -1,0 +1,186 @@
+//! What a row says: its body, unpacked and verified, and the record that it makes.
+
+use std::sync::Arc;
+
+use rusqlite::OptionalExtension;
+
+use super::catalog::Declared;
+use super::chain;
+use super::entry::Entry;
+use super::error::LogError;
+use super::reader::LogReader;
+use super::row::RawRow;
+use super::solid;
+use super::thinning;
+use super::types::{self, ChangeType};
+use crate::delta::Dictionary;
+use crate::model::{
+    CatalogKind, Change, DeletionCause, Offset, Record, ResourceId, ResourceVersion, Timestamp, Uid,
+};
+
+impl LogReader {
+    /// The body of a row, verified.
+    pub(super) fn text(&mut self, row: &RawRow) -> Result<String, LogError> {
+        if let Some((frame, at)) = row.frame {
+            return self.body_in(frame, at, row);
+        }
+        if row.is_hollow() {
+            return Err(self.let_go(row)?);
+        }
+        let Some(frame) = &row.body else { return Ok(String::new()) };
+        let text = match row.base {
+            Some(base) => {
+                let base = self.keyframe(Offset::from_i64(base))?;
+                self.codec.read_delta(frame, &base)
+            }
+            None => {
+                let dictionary = row.dictionary.map(|id| self.dictionary(id)).transpose()?;
+                self.codec.read_keyframe(frame, dictionary.as_deref())
+            }
+        };
+        let text = text.map_err(|error| row.damaged(error.to_string()))?;
+        if chain::body_hash(&text) != row.body_hash {
+            return Err(row.damaged("its body is not the one that was recorded"));
+        }
+        Ok(text)
+    }
+
+    /// What it means that a change has no body: its kind goes before the rest, or the body was taken away.
+    pub(super) fn let_go(&self, row: &RawRow) -> Result<LogError, LogError> {
+        let floor = thinning::floor_of(&self.connection, row.subject)?;
+        Ok(match floor.filter(|floor| row.offset <= *floor) {
+            Some(floor) => LogError::Compacted { offset: row.offset, compacted: floor },
+            None => row.damaged("its body is missing"),
+        })
+    }
+
+    /// Checks the body of a row, as far as it has to have one.
+    pub(super) fn check_body(&mut self, row: &RawRow) -> Result<(), LogError> {
+        match self.text(row) {
+            Ok(_) => Ok(()),
+            Err(LogError::Compacted { offset, .. }) if offset == row.offset => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A body that lies in a solid frame.
+    fn body_in(&mut self, frame: i64, at: i64, row: &RawRow) -> Result<String, LogError> {
+        let unpacked = match self.unpacked.get(frame) {
+            Some(unpacked) => unpacked,
+            None => {
+                let unpacked: Arc<[u8]> = self.unpack(frame, row)?.into();
+                self.unpacked.put(frame, Arc::clone(&unpacked));
+                unpacked
+            }
+        };
+        let body = solid::body_at(&unpacked, at).filter(|body| chain::body_hash(body) == row.body_hash);
+        body.map(str::to_owned)
+            .ok_or_else(|| row.damaged("its body in a solid frame is not the one that was recorded"))
+    }
+
+    fn unpack(&mut self, frame: i64, row: &RawRow) -> Result<Vec<u8>, LogError> {
+        let sql = "SELECT dictionary_id, bytes FROM frame WHERE id = ?1";
+        let found =
+            self.connection.prepare_cached(sql)?.query_row([frame], |row| Ok((row.get(0)?, row.get(1)?)));
+        let found: Option<(Option<i64>, Vec<u8>)> = found.optional()?;
+        let (dictionary, bytes) = found.ok_or_else(|| row.damaged("its solid frame is missing"))?;
+        let dictionary = dictionary.map(|id| self.dictionary(id)).transpose()?;
+        self.codec.unpack(&bytes, dictionary.as_deref()).map_err(|error| row.damaged(error.to_string()))
+    }
+
+    fn keyframe(&mut self, offset: Offset) -> Result<Arc<str>, LogError> {
+        if let Some(text) = self.keyframes.get(offset) {
+            return Ok(text);
+        }
+        let row = self.row(offset)?;
+        if row.base.is_some() || row.is_hollow() {
+            return Err(row.damaged("no keyframe stands where one should"));
+        }
+        let text: Arc<str> = self.text(&row)?.into();
+        self.keyframes.put(offset, Arc::clone(&text));
+        Ok(text)
+    }
+
+    fn dictionary(&mut self, id: i64) -> Result<Arc<Dictionary>, LogError> {
+        if let Some(dictionary) = self.dictionaries.get(&id) {
+            return Ok(Arc::clone(dictionary));
+        }
+        let bytes = self
+            .connection
+            .query_row("SELECT bytes FROM dictionary WHERE id = ?1", [id], |row| row.get(0))?;
+        let dictionary = Arc::new(Dictionary::from_bytes(bytes));
+        self.dictionaries.insert(id, Arc::clone(&dictionary));
+        Ok(dictionary)
+    }
+
+    /// The record of a change whose body retention has let go.
+    pub(super) fn forgotten(&self, row: RawRow) -> Result<Record, LogError> {
+        match self.let_go(&row)? {
+            LogError::Compacted { .. } => {
+                let change =
+                    Change::Forgotten { id: ResourceId(row.subject), key: row.key, uid: Uid::new(row.uid) };
+                Ok(Record {
+                    offset: row.offset,
+                    observed_at: Timestamp::from_micros(row.observed_at),
+                    change,
+                })
+            }
+            damage => Err(damage),
+        }
+    }
+
+    pub(super) fn record(&mut self, row: RawRow) -> Result<Record, LogError> {
+        let text = self.text(&row)?;
+        let unreadable =
+            |error: serde_json::Error| row.damaged(format!("its body cannot be understood: {error}"));
+        let id = ResourceId(row.subject);
+        let change =
+            match ChangeType::from_i64(row.r#type).ok_or_else(|| row.damaged("its type is unknown"))? {
+                ChangeType::Applied => {
+                    if row.base.is_none() {
+                        // Deltas against this keyframe usually follow soon.
+                        self.keyframes.put(row.offset, text.as_str().into());
+                    }
+                    Change::Applied {
+                        id,
+                        key: row.key.clone(),
+                        uid: Uid::new(row.uid.as_str()),
+                        resource_version: ResourceVersion::new(row.resource_version.as_str()),
+                        changed_by: types::changed_by(row.manager.clone(), row.managed_at),
+                        body: text,
+                    }
+                }
+                ChangeType::Deleted => {
+                    let cause: DeletionCause = serde_json::from_str(&text).map_err(unreadable)?;
+                    Change::Deleted { id, key: row.key.clone(), uid: Uid::new(row.uid.as_str()), cause }
+                }
+                ChangeType::Coverage => Change::Coverage(serde_json::from_str(&text).map_err(unreadable)?),
+                ChangeType::Declared => {
+                    let Declared { source, fact } = serde_json::from_str(&text).map_err(unreadable)?;
+                    Change::Declared { id, source, fact }
+                }
+                ChangeType::Withdrawn => {
+                    let kind = CatalogKind::of(&row.key.kind)
+                        .ok_or_else(|| row.damaged("its kind is not one of the catalog"))?;
+                    Change::Withdrawn { id, kind, name: row.key.name.clone() }
+                }
+            };
+        Ok(Record { offset: row.offset, observed_at: Timestamp::from_micros(row.observed_at), change })
+    }
+
+    pub(super) fn entry(&mut self, row: RawRow) -> Result<Entry, LogError> {
+        let body = self.text(&row)?;
+        let r#type = ChangeType::from_i64(row.r#type).ok_or_else(|| row.damaged("its type is unknown"))?;
+        Ok(Entry {
+            offset: row.offset,
+            observed_at: Timestamp::from_micros(row.observed_at),
+            r#type,
+            id: ResourceId(row.subject),
+            changed_by: types::changed_by(row.manager, row.managed_at),
+            key: row.key,
+            uid: row.uid,
+            resource_version: row.resource_version,
+            body,
+        })
+    }
+}

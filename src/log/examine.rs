@@ -1,0 +1,254 @@
+//! Reads a whole log and tells what of it is damaged: which table, which offsets, which time, which resources.
+//!
+//! Nothing is mended here, and nothing is written: what is told is what whoever restores a backup or salvages what is
+//! left has to know.
+
+mod findings;
+mod references;
+mod schema;
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::chain::{Hash, HeadFile, HeadOnFile};
+use super::compaction::Compaction;
+use super::error::LogError;
+use super::file;
+use super::open;
+use super::reader::LogReader;
+use super::row::{self, RawRow};
+use crate::model::{Offset, Timestamp};
+
+use findings::Findings;
+pub use findings::{Finding, Harm};
+pub(super) use schema::statements_of;
+
+/// Changes read at a time.
+const BATCH: usize = 500;
+
+/// What a whole log was found to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Examination {
+    /// The newest offset.
+    pub head: Offset,
+    /// Changes that were read.
+    pub changes: u64,
+    /// Everything that is not as it was written, what lies deepest first.
+    pub findings: Vec<Finding>,
+}
+
+/// Reads the whole log of a data directory, and changes nothing; `progress` is told how many changes of how many were
+/// read. None where there is no log.
+///
+/// # Errors
+/// When the file cannot be opened at all, or its schema is another one than this program's.
+pub fn examine(
+    directory: &Path,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Option<Examination>, LogError> {
+    let path = file::path(directory);
+    let acknowledged = HeadFile::new(directory).look();
+    if !path.exists() {
+        return match acknowledged {
+            HeadOnFile::Known(recorded, _) => Err(LogError::Truncated { found: Offset::ZERO, recorded }),
+            HeadOnFile::Missing | HeadOnFile::Unreadable => Ok(None),
+        };
+    }
+    let connection = file::open_inspector(directory)?;
+    open::check_present(&connection, &path)?;
+    let mut findings = Findings::default();
+    schema::pages(&connection, &mut findings);
+    schema::statements(&connection, &mut findings);
+    let mut walk = Walk::new(LogReader::over(connection), findings);
+    walk.all(progress);
+    walk.head(acknowledged);
+    references::check(walk.reader.connection(), &mut walk.findings);
+    let Walk { last, changes, findings, .. } = walk;
+    Ok(Some(Examination { head: last, changes, findings: findings.into_list() }))
+}
+
+/// What the link of the next change has to follow from.
+#[derive(Clone, Copy)]
+struct Before {
+    /// As it is stored.
+    stored: Hash,
+    /// As it follows from what the change says; where the two differ, one of them is damaged.
+    follows: Hash,
+}
+
+/// Goes through the changes from the first to the last, past whatever cannot be read.
+struct Walk {
+    reader: LogReader,
+    findings: Findings,
+    last: Offset,
+    changes: u64,
+    /// None after a change that could not be read.
+    before: Option<Before>,
+}
+
+impl Walk {
+    fn new(reader: LogReader, findings: Findings) -> Self {
+        let start = Before { stored: Hash::default(), follows: Hash::default() };
+        Walk { reader, findings, last: Offset::ZERO, changes: 0, before: Some(start) }
+    }
+
+    fn all(&mut self, progress: &mut dyn FnMut(u64, u64)) {
+        let head = match self.reader.head() {
+            Ok(head) => head,
+            Err(error) => return self.findings.table("change", error),
+        };
+        match Compaction::load(self.reader.connection()) {
+            Ok(compaction) => self.kept(&compaction),
+            Err(error) => return self.findings.table("compaction", error),
+        }
+        if head < self.last {
+            // The newest change never goes.
+            self.findings.lost_end(head.next(), self.last.next());
+        }
+        // One by one for a while after a page that cannot be read: it may hold many changes.
+        let mut singly = 0_usize;
+        while self.last < head {
+            let read = match singly {
+                0 => row::after(self.reader.connection(), self.last, BATCH),
+                _ => row::at(self.reader.connection(), self.last.next()).map(|row| row.into_iter().collect()),
+            };
+            match read {
+                Ok(rows) if rows.is_empty() => {
+                    let end = if singly == 0 { head } else { self.last.next() };
+                    self.missing(end);
+                    singly = singly.saturating_sub(1);
+                }
+                Ok(rows) => {
+                    rows.iter().for_each(|row| self.row(row));
+                    singly = singly.saturating_sub(1);
+                }
+                Err(_) if singly == 0 => singly = BATCH,
+                Err(error) => {
+                    self.last = self.last.next();
+                    self.before = None;
+                    self.findings.change(self.last, Harm::Unreadable, error.to_string());
+                    singly -= 1;
+                }
+            }
+            progress(self.last.get(), head.get());
+        }
+    }
+
+    /// What retention left: each with the hash of the change before it, since that one itself is gone.
+    fn kept(&mut self, compaction: &Compaction) {
+        let connection = self.reader.connection();
+        if let Err(error) = compaction.check_kept(connection) {
+            self.findings.table("kept", error);
+        }
+        let links = match compaction.links(connection) {
+            Ok(links) => links,
+            Err(error) => {
+                self.findings.table("kept", error);
+                Vec::new()
+            }
+        };
+        for (offset, previous) in links {
+            match row::at(self.reader.connection(), offset) {
+                Ok(Some(row)) => {
+                    self.before = Some(Before { stored: previous, follows: previous });
+                    self.sound(&row);
+                }
+                Ok(None) => self.findings.change(offset, Harm::Missing, "the change is missing".into()),
+                Err(error) => self.findings.change(offset, Harm::Unreadable, error.to_string()),
+            }
+        }
+        self.last = compaction.swept;
+        self.before = Some(Before { stored: compaction.hash, follows: compaction.hash });
+    }
+
+    /// Every change after the last one up to this is not there.
+    fn missing(&mut self, until: Offset) {
+        while self.last < until {
+            self.last = self.last.next();
+            self.before = None;
+            self.findings.change(self.last, Harm::Missing, "the change is missing".into());
+        }
+    }
+
+    fn row(&mut self, row: &RawRow) {
+        if row.offset <= self.last {
+            return self.findings.table("change", format!("offset {} comes out of order", row.offset));
+        }
+        if let Some(previous) = row.offset.get().checked_sub(1) {
+            self.missing(Offset::new(previous));
+        }
+        self.last = row.offset;
+        self.sound(row);
+    }
+
+    fn sound(&mut self, row: &RawRow) {
+        self.changes += 1;
+        let sound = self.link(row) & self.body(row);
+        let observed_at = Timestamp::from_micros(row.observed_at);
+        if sound {
+            self.findings.sound(observed_at);
+        }
+    }
+
+    /// Whether the change follows from the one before. Where the hash before it is damaged, and not what it is over, the
+    /// change follows from what that hash should be.
+    fn link(&mut self, row: &RawRow) -> bool {
+        let Some(before) = self.before else {
+            // What came before cannot be read: that this one follows from it cannot be told, nor that it does not.
+            self.before = Some(Before { stored: row.hash, follows: row.hash });
+            return true;
+        };
+        let follows = row.expected_hash(&before.stored);
+        let mended = row.expected_hash(&before.follows);
+        let sound = row.hash == follows || row.hash == mended;
+        self.before =
+            Some(Before { stored: row.hash, follows: if row.hash == follows { follows } else { mended } });
+        if !sound {
+            self.findings.of_row(row, Harm::Link, "its hash does not follow from the change before");
+        }
+        sound
+    }
+
+    fn body(&mut self, row: &RawRow) -> bool {
+        let Err(error) = self.reader.check_body(row) else { return true };
+        let what = match error {
+            LogError::Damaged { offset, what } if offset != row.offset => {
+                format!("the keyframe it is stored against, at offset {offset}, cannot be read: {what}")
+            }
+            LogError::Damaged { what, .. } => what,
+            error => error.to_string(),
+        };
+        self.findings.of_row(row, Harm::Body, &what);
+        false
+    }
+
+    /// The log has to reach to where it was acknowledged, and to hold there what was acknowledged.
+    fn head(&mut self, acknowledged: HeadOnFile) {
+        match acknowledged {
+            HeadOnFile::Missing if self.last == Offset::ZERO => {}
+            HeadOnFile::Missing => self.findings.head_file("it is missing, so a lost end would not show"),
+            HeadOnFile::Unreadable => {
+                self.findings.head_file("it cannot be read, so a lost end would not show")
+            }
+            HeadOnFile::Known(recorded, _) if recorded > self.last => {
+                let from = self.last.next();
+                self.findings.lost_end(from, recorded);
+            }
+            HeadOnFile::Known(recorded, hash) => match self.reader.hash_at(recorded) {
+                Ok(found) if found == hash => {}
+                Ok(_) => self.findings.head_file(&format!(
+                    "the change at offset {recorded} is not the one that was acknowledged"
+                )),
+                // What is missing was told already.
+                Err(_) => {}
+            },
+        }
+    }
+}
+
+/// The tables of a log and which of them has its root on a page.
+fn table_of_root(connection: &Connection, page: i64) -> Option<String> {
+    let sql = "SELECT tbl_name FROM sqlite_master WHERE rootpage = ?1";
+    connection.query_row(sql, [page], |row| row.get(0)).ok()
+}

@@ -1,0 +1,221 @@
+//! Changes that were recorded elsewhere, or that happened before anybody recorded: written by the log's own rules, at
+//! the time that they tell, all of them or none.
+
+use std::path::Path;
+
+use rusqlite::{Connection, params};
+
+use super::append::{Appended, Batch, Begin, Epoch, Session};
+use super::catalog::Declared;
+use super::chain::HeadFile;
+use super::draft::Draft;
+use super::entry::Entry;
+use super::error::LogError;
+use super::ids;
+use super::open;
+use super::runs::Run;
+use super::types::ChangeType;
+use super::write::{Write, WriterState};
+use crate::digest::{Noise, digest};
+use crate::model::{
+    CoverageMark, DeletionCause, Offset, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey,
+};
+use crate::redact::Observation;
+
+type Result<T> = std::result::Result<T, LogError>;
+
+/// Writes into the log of a data directory whose lock the caller holds. Nothing is there until [`LogImport::commit`],
+/// and what is dropped before leaves the log as it was.
+pub struct LogImport {
+    connection: Connection,
+    head_file: HeadFile,
+    state: WriterState,
+}
+
+impl std::fmt::Debug for LogImport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LogImport")
+    }
+}
+
+impl LogImport {
+    /// Opens, migrates and verifies the log, which is made where it is missing.
+    ///
+    /// # Errors
+    /// As [`super::LogWriter::open`].
+    pub fn open(directory: &Path) -> Result<Self> {
+        let connection = open::open_writer(directory)?;
+        let state = WriterState::load(&connection, directory)?;
+        // One transaction for everything: SQLite moves to the disk what does not fit into its cache.
+        connection.execute_batch("BEGIN IMMEDIATE")?;
+        Ok(LogImport { connection, head_file: HeadFile::new(directory), state })
+    }
+
+    /// The newest offset.
+    pub fn head(&self) -> Offset {
+        self.state.head
+    }
+
+    /// When the newest change was observed; none in an empty log.
+    pub fn newest(&self) -> Option<Timestamp> {
+        (self.state.head != Offset::ZERO).then_some(self.state.observed_at)
+    }
+
+    /// Recorded time never goes backwards, whatever is told.
+    fn at(&mut self, time: Timestamp) -> Write<'_> {
+        let now = time.max(self.state.observed_at);
+        Write { connection: &self.connection, state: &mut self.state, now }
+    }
+
+    /// Writes what another log recorded, under the next offset; none for the end of something of which nothing was told,
+    /// as in a part of a log.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn entry(&mut self, entry: &Entry) -> Result<Option<Offset>> {
+        self.at(entry.observed_at).entry(entry)
+    }
+
+    /// Begins a run of a watch at a time.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn begin(&mut self, time: Timestamp, watch: &WatchKey) -> Result<Session> {
+        self.at(time).begin(&Begin::new(watch, true))
+    }
+
+    /// Writes what a watch saw at a time, as far as it is a change.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn append(&mut self, time: Timestamp, batch: &Batch) -> Result<Appended> {
+        let appended = self.at(time).batch(batch)?;
+        // Runs are begun here and nowhere else, so that none comes after the one that is written.
+        appended.map_err(|error| LogError::Import(error.to_string()))
+    }
+
+    /// Ends whatever is alive under a name; tells how many changes that took.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn gone(&mut self, time: Timestamp, key: &ResourceKey) -> Result<usize> {
+        self.at(time).gone(key)
+    }
+
+    /// Writes a mark of coverage, unless it says what the last one said.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn mark(&mut self, mark: &CoverageMark) -> Result<Appended> {
+        self.at(mark.since).mark(mark)
+    }
+
+    /// Remembers up to when all that a watch had to tell is recorded. It has to list again before it goes on.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn seen(&mut self, watch: &WatchKey, last_seen: Timestamp) -> Result<()> {
+        let kind = self.state.ids.kind(&self.connection, &watch.cluster, &watch.kind)?;
+        let sql = "INSERT INTO cursor (kind_id, namespace, epoch, first_begun_at, begun_at, seen_at)
+             VALUES (?1, ?2, 0, ?3, ?3, ?3)
+             ON CONFLICT DO UPDATE SET resource_version = NULL, seen_at = max(coalesce(seen_at, ?3), ?3)";
+        self.connection.prepare_cached(sql)?.execute(params![
+            kind,
+            watch.namespace,
+            last_seen.as_micros()
+        ])?;
+        Ok(())
+    }
+
+    /// Makes all of it durable; tells the newest offset.
+    ///
+    /// # Errors
+    /// When there is no room; the log is then as it was.
+    pub fn commit(self) -> Result<Offset> {
+        self.connection.execute_batch("COMMIT")?;
+        self.head_file.write(self.state.head, &self.state.hash).unwrap_or_else(|error| {
+            tracing::warn!(%error, "the head beside the log could not be written");
+        });
+        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        Ok(self.state.head)
+    }
+}
+
+impl Write<'_> {
+    fn entry(&mut self, entry: &Entry) -> Result<Option<Offset>> {
+        let kind = self.state.ids.kind(self.connection, &entry.key.cluster, &entry.key.kind)?;
+        match entry.r#type {
+            ChangeType::Applied => self.recorded_state(kind, entry)?,
+            ChangeType::Deleted if !self.recorded_end(kind, entry)? => return Ok(None),
+            ChangeType::Deleted => {}
+            ChangeType::Coverage => {
+                let mark: CoverageMark =
+                    serde_json::from_str(&entry.body).map_err(|error| unreadable(&error))?;
+                self.write_fact(ChangeType::Coverage, &entry.key, &entry.body, &mark.said())?;
+            }
+            ChangeType::Declared => {
+                let declared: Declared =
+                    serde_json::from_str(&entry.body).map_err(|error| unreadable(&error))?;
+                let offset = self.write_fact(ChangeType::Declared, &entry.key, &entry.body, &entry.body)?;
+                self.declared_at(&entry.key, declared.source, offset)?;
+            }
+            ChangeType::Withdrawn => {
+                let subject = ids::subject(self.connection, kind, &entry.key.namespace, &entry.key.name, "")?;
+                if !self.is_live(subject)? {
+                    return Ok(None);
+                }
+                self.write(Draft::bare(ChangeType::Withdrawn, subject, &entry.key))?;
+                self.bury(subject)?;
+            }
+        }
+        Ok(Some(self.state.head))
+    }
+
+    fn is_live(&self, subject: i64) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM live WHERE subject_id = ?1)";
+        Ok(self.connection.prepare_cached(sql)?.query_row([subject], |row| row.get(0))?)
+    }
+
+    fn recorded_state(&mut self, kind: i64, entry: &Entry) -> Result<()> {
+        let uid = Uid::new(entry.uid.as_str());
+        let before = self.incarnation(kind, &entry.key, &uid)?;
+        let seen = Observation {
+            namespace: entry.key.namespace.clone(),
+            name: entry.key.name.clone(),
+            uid,
+            resource_version: ResourceVersion::new(entry.resource_version.as_str()),
+            digest: digest(&entry.body, &Noise::default()),
+            body: entry.body.clone(),
+            changed_by: entry.changed_by.clone(),
+        };
+        let run = Run { kind, epoch: Epoch(0), reselected: false };
+        self.state_of(&run, &entry.key, &seen, before.as_ref())
+    }
+
+    /// Tells whether there was something to end.
+    fn recorded_end(&mut self, kind: i64, entry: &Entry) -> Result<bool> {
+        let key = &entry.key;
+        let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, &entry.uid)?;
+        if !self.is_live(subject)? {
+            return Ok(false);
+        }
+        let packed = self.state.bodies.fact(&entry.body)?;
+        let bare = Draft::bare(ChangeType::Deleted, subject, key);
+        self.write(Draft { uid: &entry.uid, body: &entry.body, packed: Some(packed), ..bare })?;
+        self.bury(subject)?;
+        Ok(true)
+    }
+
+    fn gone(&mut self, key: &ResourceKey) -> Result<usize> {
+        let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
+        let mut written = 0;
+        for live in self.live(kind, key)? {
+            written += self.deleted(&live, key, DeletionCause::Watched)?;
+        }
+        Ok(written)
+    }
+}
+
+fn unreadable(error: &serde_json::Error) -> LogError {
+    LogError::Import(format!("a body cannot be understood: {error}"))
+}

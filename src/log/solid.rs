@@ -1,0 +1,91 @@
+//! A solid frame: the bodies of several changes packed as one, and the few that were unpacked last.
+
+use std::sync::Arc;
+
+use lru::LruCache;
+
+/// Unpacked frames kept by one reader, in bytes.
+const UNPACKED_BYTES: usize = 8 * 1024 * 1024;
+
+/// Bodies one after the other, each after its length.
+#[derive(Debug, Default)]
+pub(super) struct Solid {
+    bytes: Vec<u8>,
+}
+
+impl Solid {
+    /// Adds a body; tells where it lies. None where it is longer than a length can say.
+    pub(super) fn add(&mut self, body: &str) -> Option<i64> {
+        let at = i64::try_from(self.bytes.len()).ok()?;
+        self.bytes.extend_from_slice(&u32::try_from(body.len()).ok()?.to_le_bytes());
+        self.bytes.extend_from_slice(body.as_bytes());
+        Some(at)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The body that lies at a place of an unpacked frame; none where no body lies.
+pub(super) fn body_at(unpacked: &[u8], at: i64) -> Option<&str> {
+    let rest = unpacked.get(usize::try_from(at).ok()?..)?;
+    let (length, rest) = rest.split_first_chunk()?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+    std::str::from_utf8(rest.get(..length)?).ok()
+}
+
+/// Frames that were unpacked last, the least recently used given up first.
+pub(super) struct Unpacked {
+    frames: LruCache<i64, Arc<[u8]>>,
+    bytes: usize,
+}
+
+impl Default for Unpacked {
+    fn default() -> Self {
+        Unpacked { frames: LruCache::unbounded(), bytes: 0 }
+    }
+}
+
+impl Unpacked {
+    pub(super) fn get(&mut self, frame: i64) -> Option<Arc<[u8]>> {
+        self.frames.get(&frame).cloned()
+    }
+
+    pub(super) fn put(&mut self, frame: i64, unpacked: Arc<[u8]>) {
+        self.bytes += unpacked.len();
+        if let Some((_, old)) = self.frames.push(frame, unpacked) {
+            self.bytes -= old.len();
+        }
+        while self.bytes > UNPACKED_BYTES {
+            let Some((_, old)) = self.frames.pop_lru() else { break };
+            self.bytes -= old.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_are_found_where_they_were_put_and_nowhere_else() {
+        let mut solid = Solid::default();
+        let places: Vec<i64> = ["one", "", "dréi"].iter().filter_map(|body| solid.add(body)).collect();
+        let read: Vec<_> = places.iter().map(|at| body_at(solid.bytes(), *at)).collect();
+        assert_eq!(read, [Some("one"), Some(""), Some("dréi")]);
+        for at in [-1, 1, 1000, i64::MAX] {
+            assert_eq!(body_at(solid.bytes(), at), None, "{at}");
+        }
+    }
+
+    #[test]
+    fn unpacked_frames_are_bounded() {
+        let mut unpacked = Unpacked::default();
+        for frame in 0..10 {
+            unpacked.put(frame, vec![0; UNPACKED_BYTES / 4].into());
+        }
+        assert!(unpacked.get(0).is_none() && unpacked.get(9).is_some());
+        assert_eq!(unpacked.bytes, UNPACKED_BYTES);
+    }
+}

@@ -1,0 +1,347 @@
+//! What retention lets go of single kinds before the rest, a step at a time within the writer's transaction.
+//!
+//! Up to a kind's floor only the states that hold there keep their bodies. Of the others the row stays: that there was a
+//! change, of what, when and by whom, still hangs in the chain, which covers the digest of each body and not the body.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::compaction::{Compaction, Kept, prepare_if_there};
+use super::error::LogError;
+use super::row::{self, RawRow};
+use super::types::ChangeType;
+use super::write::Write;
+use crate::model::{Kind, KindPattern, Offset, Timestamp};
+
+type Result<T> = std::result::Result<T, LogError>;
+
+/// From where on a kind of a cluster is known whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Floor {
+    /// The cluster.
+    pub cluster: String,
+    /// The kind.
+    pub kind: Kind,
+    /// The oldest offset at which it is known.
+    pub offset: Offset,
+    /// When the change there was observed.
+    pub observed_at: Timestamp,
+    /// The earliest moment of anything that can be asked for, between which and that one the kind is not known.
+    pub since: Timestamp,
+}
+
+/// What a step has let go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Thinned {
+    /// Whether nothing is left to be let go.
+    pub done: bool,
+    /// Changes that have no body any more.
+    pub changes: u64,
+    /// Bytes of their bodies, as they were stored one by one.
+    pub bytes: u64,
+}
+
+/// How far a kind has come.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    floor: Offset,
+    thinned: Offset,
+}
+
+/// What holds of a subject, by the offsets of its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    offset: Offset,
+    base: Option<Offset>,
+}
+
+impl Held {
+    fn offsets(self) -> impl Iterator<Item = Offset> {
+        std::iter::once(self.offset).chain(self.base)
+    }
+
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Held {
+            offset: Offset::from_i64(row.get(0)?),
+            base: row.get::<_, Option<i64>>(1)?.map(Offset::from_i64),
+        })
+    }
+}
+
+/// The kinds of which something is to go, by cluster and kind.
+type Due = HashMap<String, HashMap<Kind, Progress>>;
+
+/// What a step is going to do; made before anything is written, so that damage stops it in time.
+pub(super) struct ThinningPlan {
+    /// Up to here the log was looked at.
+    reached: Offset,
+    /// What is left of subjects from now on; none where nothing is.
+    held: BTreeMap<i64, Option<Held>>,
+    /// The changes whose bodies go.
+    gone: BTreeSet<Offset>,
+}
+
+/// From where on each kind is known of which something was let go, by cluster, group and kind.
+pub(super) fn floors(connection: &Connection) -> Result<Vec<Floor>> {
+    let sql = r#"SELECT k.cluster, k."group", k.kind, t.floor, t.floor_at, coalesce((SELECT compacted_at FROM compaction),
+            (SELECT observed_at FROM change ORDER BY "offset" LIMIT 1), t.floor_at)
+        FROM thinning t JOIN kind k ON k.id = t.kind_id ORDER BY k.cluster, k."group", k.kind"#;
+    let Some(mut statement) = prepare_if_there(connection, sql)? else { return Ok(Vec::new()) };
+    let rows = statement.query_map([], |row| {
+        Ok(Floor {
+            cluster: row.get(0)?,
+            kind: Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?),
+            offset: Offset::from_i64(row.get(3)?),
+            observed_at: Timestamp::from_micros(row.get(4)?),
+            since: Timestamp::from_micros(row.get(5)?),
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Up to here some kind was thinned; zero where none was.
+pub(super) fn reached(connection: &Connection) -> Result<Offset> {
+    let newest = |row: &Row<'_>| row.get::<_, Option<i64>>(0);
+    let sql = "SELECT max(thinned) FROM thinning";
+    let Some(mut statement) = prepare_if_there(connection, sql)? else { return Ok(Offset::ZERO) };
+    Ok(Offset::from_i64(statement.query_row([], newest)?.unwrap_or(0)))
+}
+
+/// Where the kind of a change is known from, if retention lets go of it before the rest.
+pub(super) fn floor_of(connection: &Connection, subject: i64) -> Result<Option<Offset>> {
+    let sql = "SELECT t.floor FROM thinning t JOIN subject s ON s.kind_id = t.kind_id WHERE s.id = ?1";
+    let Some(mut statement) = prepare_if_there(connection, sql)? else { return Ok(None) };
+    let floor: Option<i64> = statement.query_row([subject], |row| row.get(0)).optional()?;
+    Ok(floor.map(Offset::from_i64))
+}
+
+/// Whether retention has let go of a change, which then has no body, or has one only because what holds is stored
+/// against it.
+pub(super) fn is_let_go(connection: &Connection, row: &RawRow) -> Result<bool> {
+    if row.is_hollow() {
+        return Ok(true);
+    }
+    if !matches!(ChangeType::from_i64(row.r#type), Some(ChangeType::Applied | ChangeType::Deleted)) {
+        return Ok(false);
+    }
+    // What holds was looked at here, or left by the rest of retention, whichever came later.
+    let sql = r#"SELECT max(coalesce(h."offset", 0), coalesce(k."offset", 0)) <> ?2
+        FROM subject s JOIN thinning t ON t.kind_id = s.kind_id
+        LEFT JOIN held h ON h.subject_id = s.id LEFT JOIN kept k ON k.subject_id = s.id
+        WHERE s.id = ?1 AND t.thinned >= ?2"#;
+    let Some(mut statement) = prepare_if_there(connection, sql)? else { return Ok(false) };
+    let found = statement.query_row([row.subject, row.offset.as_i64()], |row| row.get(0)).optional()?;
+    Ok(found.unwrap_or(false))
+}
+
+/// Checks that what holds of every thinned kind still has its body, and the keyframe that it needs.
+pub(super) fn check_held(connection: &Connection) -> Result<()> {
+    let sql = r#"SELECT c."offset" FROM held h JOIN change c ON c."offset" IN (h."offset", h.base)
+        WHERE c.body IS NULL AND c.frame_id IS NULL LIMIT 1"#;
+    let Some(mut statement) = prepare_if_there(connection, sql)? else { return Ok(()) };
+    match statement.query_row([], |row| row.get(0)).optional()? {
+        Some(offset) => Err(LogError::Damaged {
+            offset: Offset::from_i64(offset),
+            what: "its body is to be kept and is not there".into(),
+        }),
+        None => Ok(()),
+    }
+}
+
+impl Write<'_> {
+    /// Makes each offset the oldest at which the kinds of its pattern are known, the first that means a kind; none moves
+    /// back, and the newest change always stays above them.
+    pub(super) fn raise_floors(&mut self, wanted: &[(KindPattern, Offset)]) -> Result<Vec<Floor>> {
+        let newest = Offset::new(self.state.head.get().saturating_sub(1));
+        for (id, kind) in self.kinds_of_clusters()? {
+            let Some((_, floor)) = wanted.iter().find(|(pattern, _)| pattern.matches(&kind)) else {
+                continue;
+            };
+            let floor = *floor.min(&newest);
+            if floor == Offset::ZERO {
+                continue;
+            }
+            let sql = r#"INSERT INTO thinning (kind_id, floor, floor_at, thinned)
+                SELECT ?1, "offset", observed_at, 0 FROM change WHERE "offset" = ?2
+                ON CONFLICT (kind_id) DO UPDATE SET floor = excluded.floor, floor_at = excluded.floor_at
+                    WHERE excluded.floor > floor"#;
+            self.connection.prepare_cached(sql)?.execute(params![id, floor.as_i64()])?;
+        }
+        floors(self.connection)
+    }
+
+    /// What stands in a new log so far is all that is known of a kind up to its floor in the old one.
+    pub(super) fn floor_again(&mut self, floor: &Floor) -> Result<()> {
+        let kind = self.state.ids.kind(self.connection, &floor.cluster, &floor.kind)?;
+        let (head, at) = (self.state.head.as_i64(), floor.observed_at.as_micros());
+        let sql = "INSERT INTO thinning (kind_id, floor, floor_at, thinned) VALUES (?1, ?2, ?3, ?2)";
+        self.connection.prepare_cached(sql)?.execute(params![kind, head, at])?;
+        let sql = r#"INSERT OR REPLACE INTO held (subject_id, "offset", base)
+            SELECT c.subject_id, max(c."offset"), c.base FROM change c JOIN live l ON l.subject_id = c.subject_id
+            WHERE l.kind_id = ?1 AND c.type = 1 GROUP BY c.subject_id"#;
+        self.connection.prepare_cached(sql)?.execute([kind])?;
+        Ok(())
+    }
+
+    fn kinds_of_clusters(&self) -> Result<Vec<(i64, Kind)>> {
+        let sql = r#"SELECT id, "group", kind FROM kind WHERE cluster <> '' AND kind <> ''"#;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([], |row| {
+            Ok((row.get(0)?, Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?)))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Looks at up to `limit` changes below the floors and decides whose bodies go; none where nothing is to be done.
+    /// Writes nothing: what does not hang in the chain is not let go, it is told.
+    pub(super) fn plan_thinning(&self, limit: usize) -> Result<Option<ThinningPlan>> {
+        let due = self.due()?;
+        let all = || due.values().flat_map(HashMap::values);
+        let (Some(least), Some(last)) =
+            (all().map(|kind| kind.thinned).min(), all().map(|kind| kind.floor).max())
+        else {
+            return Ok(None);
+        };
+        let compaction = Compaction::load(self.connection)?;
+        // What the rest of retention let go is gone in any case.
+        let from = least.max(compaction.swept);
+        let left = usize::try_from(last.get().saturating_sub(from.get())).unwrap_or(limit).min(limit);
+        let hash = compaction.hash_at(self.connection, from)?;
+        let rows = row::linked(self.connection, from, hash, left)?;
+        let reached = Offset::new(from.get() + left as u64);
+        let mut plan = ThinningPlan { reached, held: BTreeMap::new(), gone: BTreeSet::new() };
+        for row in &rows {
+            let kind = due.get(&row.key.cluster).and_then(|kinds| kinds.get(&row.key.kind));
+            if kind.is_some_and(|kind| kind.thinned < row.offset && row.offset <= kind.floor) {
+                self.plan_row(row, &mut plan)?;
+            }
+        }
+        Ok(Some(plan))
+    }
+
+    /// A row takes the place of what held of its subject before.
+    fn plan_row(&self, row: &RawRow, plan: &mut ThinningPlan) -> Result<()> {
+        let held = match ChangeType::from_i64(row.r#type) {
+            Some(ChangeType::Applied) => {
+                Some(Held { offset: row.offset, base: row.base.map(Offset::from_i64) })
+            }
+            Some(ChangeType::Deleted) => None,
+            // Marks of coverage are under the same kind.
+            _ => return Ok(()),
+        };
+        match plan.held.get(&row.subject) {
+            Some(former) => plan.gone.extend((*former).into_iter().flat_map(Held::offsets)),
+            None => {
+                let former = self.held(row.subject)?.into_iter().flat_map(Held::offsets);
+                plan.gone.extend(former);
+                // The rest of retention may have come past here, and left what held there.
+                let kept = Kept::of(self.connection, row.subject)?;
+                plan.gone.extend(kept.iter().flat_map(Kept::offsets));
+            }
+        }
+        match held {
+            Some(held) => held.offsets().for_each(|offset| {
+                plan.gone.remove(&offset);
+            }),
+            None => {
+                plan.gone.insert(row.offset);
+            }
+        }
+        plan.held.insert(row.subject, held);
+        Ok(())
+    }
+
+    /// Does what was planned.
+    pub(super) fn thin(&mut self, plan: &ThinningPlan) -> Result<Thinned> {
+        let mut thinned = Thinned::default();
+        for offset in &plan.gone {
+            self.empty(*offset, &mut thinned)?;
+        }
+        for (subject, held) in &plan.held {
+            match held {
+                Some(held) => {
+                    let sql =
+                        r#"INSERT OR REPLACE INTO held (subject_id, "offset", base) VALUES (?1, ?2, ?3)"#;
+                    let base = held.base.map(Offset::as_i64);
+                    self.connection.prepare_cached(sql)?.execute(params![
+                        subject,
+                        held.offset.as_i64(),
+                        base
+                    ])?;
+                }
+                None => self.release(*subject, plan.reached)?,
+            }
+        }
+        let sql = "UPDATE thinning SET thinned = min(floor, max(thinned, ?1))";
+        self.connection.prepare_cached(sql)?.execute([plan.reached.as_i64()])?;
+        let ended = self.thin_ended(&mut thinned)?;
+        thinned.done = !ended && self.due()?.is_empty();
+        Ok(thinned)
+    }
+
+    /// An Event, whose end is no change, goes with its end; whether there may be more of them.
+    fn thin_ended(&mut self, thinned: &mut Thinned) -> Result<bool> {
+        const MOST: i64 = 500;
+        let sql = r#"SELECT h.subject_id, h."offset", h.base FROM held h JOIN ended e ON e.subject_id = h.subject_id
+            JOIN subject s ON s.id = h.subject_id JOIN thinning t ON t.kind_id = s.kind_id
+            WHERE e."offset" >= h."offset" AND e."offset" <= t.thinned LIMIT ?1"#;
+        let ended: Vec<(i64, Held)> = {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map([MOST], |row| {
+                let base = row.get::<_, Option<i64>>(2)?.map(Offset::from_i64);
+                Ok((row.get(0)?, Held { offset: Offset::from_i64(row.get(1)?), base }))
+            })?;
+            rows.collect::<rusqlite::Result<_>>()?
+        };
+        for (subject, held) in &ended {
+            for offset in held.offsets() {
+                self.empty(offset, thinned)?;
+            }
+            self.release(*subject, held.offset)?;
+        }
+        Ok(ended.len() as i64 == MOST)
+    }
+
+    /// Lets go of a body; of one that is gone already nothing is left to do.
+    fn empty(&self, offset: Offset, thinned: &mut Thinned) -> Result<()> {
+        let sql = r#"SELECT coalesce(length(body), 0) FROM change
+            WHERE "offset" = ?1 AND (body IS NOT NULL OR frame_id IS NOT NULL)"#;
+        let found: Option<i64> =
+            self.connection.prepare_cached(sql)?.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
+        let Some(bytes) = found else { return Ok(()) };
+        // What it was stored against stays, so that the rest of retention sees which keyframes later changes need.
+        let sql = r#"UPDATE change SET body = NULL, dictionary_id = NULL, frame_id = NULL, frame_at = NULL
+            WHERE "offset" = ?1"#;
+        self.connection.prepare_cached(sql)?.execute([offset.as_i64()])?;
+        thinned.changes += 1;
+        thinned.bytes += u64::try_from(bytes).unwrap_or(0);
+        Ok(())
+    }
+
+    /// Nothing is held any more of a subject that ended here.
+    pub(super) fn release(&self, subject: i64, end: Offset) -> Result<()> {
+        let sql = r#"DELETE FROM held WHERE subject_id = ?1 AND "offset" <= ?2"#;
+        self.connection.prepare_cached(sql)?.execute([subject, end.as_i64()])?;
+        Ok(())
+    }
+
+    fn held(&self, subject: i64) -> Result<Option<Held>> {
+        let sql = r#"SELECT "offset", base FROM held WHERE subject_id = ?1"#;
+        Ok(self.connection.prepare_cached(sql)?.query_row([subject], Held::from_row).optional()?)
+    }
+
+    fn due(&self) -> Result<Due> {
+        let sql = r#"SELECT k.cluster, k."group", k.kind, t.floor, t.thinned FROM thinning t
+            JOIN kind k ON k.id = t.kind_id WHERE t.thinned < t.floor"#;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        let mut due = Due::new();
+        while let Some(row) = rows.next()? {
+            let kind = Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?);
+            let (floor, thinned) = (Offset::from_i64(row.get(3)?), Offset::from_i64(row.get(4)?));
+            due.entry(row.get(0)?).or_default().insert(kind, Progress { floor, thinned });
+        }
+        Ok(due)
+    }
+}

@@ -1,0 +1,279 @@
+//! Differences as pages, the terminal and the API's text show them.
+
+use super::{clock_time, number_of, sign, visible, word};
+use crate::diff::{Line, Mark, lines};
+use crate::model::{Health, Kind, Offset, ResourceKey, Timestamp};
+use crate::query::{
+    ChangeType, DiffCounts, EnvironmentAt, EnvironmentDiff, KindChanges, ResourceChange, ResourceDiff,
+    StateAt,
+};
+
+/// A resource's differences in lines: its two states, then what differs.
+pub fn resource_diff(diff: &ResourceDiff) -> Vec<Line> {
+    let name = address(&diff.key);
+    let mut out = vec![
+        Line::new(Mark::From, format!("{name}  {}", state(&diff.from))),
+        Line::new(Mark::To, format!("{name}  {}", state(&diff.to))),
+    ];
+    if diff.comparison.is_empty() {
+        out.push(Line::new(Mark::Note, "no differences"));
+    }
+    out.extend(lines(&diff.comparison));
+    out
+}
+
+/// An environment's differences in lines: the two sides, how many there are, then each resource.
+pub fn environment_diff(diff: &EnvironmentDiff) -> Vec<Line> {
+    let mut out = vec![
+        Line::new(Mark::From, side(&diff.from)),
+        Line::new(Mark::To, side(&diff.to)),
+        Line::new(Mark::Same, counted(&diff.counts)),
+    ];
+    if !diff.names.is_empty() {
+        out.push(Line::new(Mark::Same, format!("names: {}", diff.names.join(", "))));
+    }
+    for item in &diff.items {
+        out.push(Line::new(Mark::Blank, ""));
+        out.push(Line::new(Mark::Title, title(item)));
+        out.extend(lines(&item.comparison));
+        out.extend(item.children.iter().map(|kind| Line::new(Mark::Note, below(kind))));
+    }
+    out
+}
+
+/// Kind, place and name.
+fn address(key: &ResourceKey) -> String {
+    let place = if key.namespace.is_empty() { String::new() } else { format!("{}/", key.namespace) };
+    format!("{} {place}{}", key.kind, key.name)
+}
+
+/// What became of a resource, with its sign.
+pub fn title(item: &ResourceChange) -> String {
+    let mut out = format!("{} {}", change_sign(item.change), address(&item.key));
+    let (before, after) = (item.before.as_ref(), item.after.as_ref());
+    if let (ChangeType::Different, Some(here)) = (item.change, before)
+        && (&here.namespace, &here.name) != (&item.key.namespace, &item.key.name)
+    {
+        out.push_str(&format!(" (here {}/{})", here.namespace, here.name));
+    }
+    out.push_str(&format!("   {}", change_word(item.change)));
+    if let Some((one, other)) = before.zip(after).filter(|(one, other)| one.health != other.health) {
+        out.push_str(&format!(", {}", health_moved(one.health, other.health)));
+    }
+    out
+}
+
+/// A health that moved, such as `✔ Healthy → ✖ Degraded`.
+pub fn health_moved(before: Option<Health>, after: Option<Health>) -> String {
+    let one = |health| format!("{} {}", sign(health), word(health));
+    format!("{} → {}", one(before), one(after))
+}
+
+/// A sign for what became of a resource.
+pub const fn change_sign(change: ChangeType) -> char {
+    match change {
+        ChangeType::Added | ChangeType::Joined | ChangeType::OnlyThere => '+',
+        ChangeType::Removed | ChangeType::Left | ChangeType::OnlyHere => '-',
+        _ => '~',
+    }
+}
+
+/// What became of a resource, in words.
+pub const fn change_word(change: ChangeType) -> &'static str {
+    match change {
+        ChangeType::Added => "added",
+        ChangeType::Removed => "removed",
+        ChangeType::Replaced => "replaced by another of this name",
+        ChangeType::Changed => "changed",
+        ChangeType::Health => "only its health moved",
+        ChangeType::Joined => "joined the environment",
+        ChangeType::Left => "left the environment",
+        ChangeType::Children => "as it was, but not all below it",
+        ChangeType::OnlyHere => "only here",
+        ChangeType::OnlyThere => "only there",
+        ChangeType::Different => "different",
+    }
+}
+
+/// What became of the resources of a kind below another, such as `below: ReplicaSet 1 added, 1 changed`.
+pub fn below(kind: &KindChanges) -> String {
+    let counts = [(kind.added, "added"), (kind.removed, "removed"), (kind.changed, "changed")];
+    let said = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    let said: Vec<String> = said.collect();
+    format!("below it: {} {}", Kind::new(kind.group.clone(), kind.kind.clone()), said.join(", "))
+}
+
+/// All resources, counted: what differs, what does not, and what was not looked at.
+pub fn counted(counts: &DiffCounts) -> String {
+    let all = [
+        (counts.added, "added"),
+        (counts.removed, "removed"),
+        (counts.replaced, "replaced"),
+        (counts.changed, "changed"),
+        (counts.health, "moved in health alone"),
+        (counts.joined, "joined"),
+        (counts.left, "left"),
+        (counts.only_here, "only here"),
+        (counts.only_there, "only there"),
+        (counts.different, "different"),
+        (counts.children, "made by controllers"),
+        (counts.left_out, "not compared, too many"),
+        (counts.hidden, "different in what is not shown"),
+        (counts.same, "the same"),
+    ];
+    let said: Vec<String> =
+        all.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    if said.is_empty() { "no resources".to_owned() } else { said.join(", ") }
+}
+
+fn moment(offset: Offset, time: Option<Timestamp>) -> String {
+    let time = time.map(|time| format!(", {}", clock_time(time))).unwrap_or_default();
+    format!("offset {offset}{time}")
+}
+
+fn state(state: &StateAt) -> String {
+    let moment = moment(state.offset, state.time);
+    match &state.version {
+        None => format!("{moment}, not there"),
+        Some(version) => {
+            let by = version.changed_by.as_ref().map(|by| format!(" by {}", by.manager)).unwrap_or_default();
+            format!("{moment}, version of {}{by}", clock_time(version.observed_at))
+        }
+    }
+}
+
+fn side(side: &EnvironmentAt) -> String {
+    let health = match side.health {
+        Some(health) => format!("  {} {health}", sign(Some(health))),
+        None if side.exists => String::new(),
+        None => ", not there".to_owned(),
+    };
+    let resources = number_of(side.resources, &Kind::new("", "resource"));
+    format!("{}  {}  {resources}{health}", side.id, moment(side.offset, side.time))
+}
+
+/// A line as it may be printed: nothing in it steers the terminal.
+pub fn printed(line: &Line) -> String {
+    Line::new(line.mark, visible(&line.text)).to_string()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::diff::{Class, Comparison, Difference, DifferenceType, Hidden};
+    use crate::model::{ChangedBy, EnvironmentId, Uid};
+    use crate::present::tests::{NOON, resource, snapshot};
+    use crate::query::{PageMetadata, Resource, ResourceAt, VersionAt};
+
+    fn comparison() -> Comparison {
+        let image = Difference {
+            path: "spec.template.spec.containers[name=web].image".into(),
+            pointer: "/spec/template/spec/containers/0/image".into(),
+            change: DifferenceType::Changed,
+            class: Class::Spec,
+            before: Some("web:1".into()),
+            after: Some("web:2".into()),
+            excerpt: false,
+        };
+        let hidden = Hidden { status: 2, ..Hidden::default() };
+        Comparison { differences: vec![image], left_out: 0, hidden }
+    }
+
+    fn at(resource: &Resource, health: Option<Health>) -> ResourceAt {
+        ResourceAt {
+            id: resource.id.clone(),
+            name: resource.key.name.clone(),
+            namespace: resource.key.namespace.clone(),
+            cluster: resource.key.cluster.clone(),
+            health,
+            offset: resource.offset,
+        }
+    }
+
+    fn side(offset: u64, minutes: u64, health: Health, resources: u64) -> EnvironmentAt {
+        EnvironmentAt {
+            id: EnvironmentId::new("shop.web.production"),
+            offset: Offset::new(offset),
+            time: Some(NOON.minus(Duration::from_secs(minutes * 60))),
+            exists: true,
+            health: Some(health),
+            resources,
+        }
+    }
+
+    /// A ConfigMap that came, and a Deployment of another image with its Pods.
+    pub(crate) fn environment_changes() -> EnvironmentDiff {
+        let (config, web) = (resource("ConfigMap", "web-config", None), resource("Deployment", "web", None));
+        let pods = KindChanges { group: String::new(), kind: "Pod".into(), added: 1, removed: 1, changed: 1 };
+        let added = ResourceChange {
+            change: ChangeType::Added,
+            key: config.key.clone(),
+            before: None,
+            after: Some(at(&config, None)),
+            comparison: Comparison::default(),
+            children: Vec::new(),
+        };
+        let changed = ResourceChange {
+            change: ChangeType::Changed,
+            key: web.key.clone(),
+            before: Some(at(&web, Some(Health::Healthy))),
+            after: Some(at(&web, Some(Health::Degraded))),
+            comparison: comparison(),
+            children: vec![pods],
+        };
+        EnvironmentDiff {
+            from: side(1000, 60, Health::Healthy, 6),
+            to: side(1234, 0, Health::Degraded, 7),
+            names: Vec::new(),
+            counts: DiffCounts {
+                added: 1,
+                changed: 1,
+                children: 3,
+                hidden: 2,
+                same: 3,
+                ..DiffCounts::default()
+            },
+            items: vec![added, changed],
+            metadata: PageMetadata { snapshot: snapshot(), next: None },
+        }
+    }
+
+    /// A Deployment that was not there, and one whose image changed.
+    pub(crate) fn resource_changes() -> ResourceDiff {
+        let web = resource("Deployment", "web", None);
+        let by = ChangedBy {
+            manager: "kubectl".into(),
+            operation: "Apply".into(),
+            subresource: String::new(),
+            time: None,
+        };
+        let version = VersionAt { offset: Offset::new(1200), observed_at: NOON, changed_by: Some(by) };
+        let hour = Duration::from_secs(3600);
+        ResourceDiff {
+            id: Uid::new("web"),
+            key: web.key,
+            from: StateAt { offset: Offset::new(1000), time: Some(NOON.minus(hour)), version: None },
+            to: StateAt { offset: Offset::new(1234), time: Some(NOON), version: Some(version) },
+            comparison: comparison(),
+        }
+    }
+
+    #[test]
+    fn names_that_stand_for_each_other_are_told_where_they_differ() {
+        let mut diff = environment_changes();
+        diff.names = vec!["staging:production".into()];
+        diff.counts = DiffCounts { different: 1, ..DiffCounts::default() };
+        diff.items.remove(0);
+        diff.items[0].change = ChangeType::Different;
+        if let Some(here) = &mut diff.items[0].before {
+            here.name = "web-staging".into();
+        }
+        let lines: Vec<String> = super::environment_diff(&diff).iter().map(printed).collect();
+        assert!(lines.contains(&"    names: staging:production".to_owned()), "{lines:?}");
+        let title = "~ Deployment.apps shop/web (here shop/web-staging)   different, ✔ Healthy → ✖ Degraded";
+        assert!(lines.contains(&title.to_owned()), "{lines:?}");
+        assert_eq!(counted(&DiffCounts::default()), "no resources");
+    }
+}

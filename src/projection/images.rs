@@ -1,0 +1,109 @@
+//! Which images resources run, over time.
+
+use std::collections::BTreeSet;
+use std::hash::{Hash, Hasher};
+
+use rusqlite::{OptionalExtension, params};
+
+use super::OPEN;
+use super::context::Apply;
+use crate::images::{Running, images};
+use crate::model::{Image, ResourceId};
+use crate::object::Object;
+
+/// Feeds a digest that is the same in every process.
+struct Stable(blake3::Hasher);
+
+impl Hasher for Stable {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        let mut first = [0; 8];
+        self.0.finalize_xof().fill(&mut first);
+        u64::from_le_bytes(first)
+    }
+}
+
+/// A digest of what a status tells of images.
+fn digest(running: &Running) -> i64 {
+    let mut hasher = Stable(blake3::Hasher::new());
+    running.hash(&mut hasher);
+    hasher.finish().cast_signed()
+}
+
+/// A digest of what an object's status tells of its images. Most changes move neither that nor the object's own images,
+/// which stand where its links do.
+pub(super) fn told(object: Option<&Object<'_>>) -> i64 {
+    digest(&object.map(Running::of).unwrap_or_default())
+}
+
+/// The images of an object.
+#[derive(Default)]
+pub(super) struct Imaged {
+    images: BTreeSet<Image>,
+    /// Whether another status could give it other images: what has ended may hold them again.
+    has_any: bool,
+}
+
+impl Imaged {
+    pub(super) fn of(object: Option<&Object<'_>>) -> Self {
+        let Some(object) = object else { return Imaged::default() };
+        let running = Running::of(object);
+        let images = images(object, &running);
+        Imaged { has_any: !images.is_empty() || ended(object, &running), images }
+    }
+}
+
+/// Makes a resource run exactly these images from here on; `told` is the digest of what its status tells of them.
+pub(super) fn declare(at: &Apply<'_>, id: ResourceId, found: &Imaged, told: i64) -> rusqlite::Result<()> {
+    let mut wanted = BTreeSet::new();
+    for image in &found.images {
+        wanted.insert(number(at, image)?);
+    }
+    exchange(at, id, &wanted)?;
+    let sql = "UPDATE resource SET images = ?2 WHERE id = ?1 AND images IS NOT ?2";
+    at.connection.prepare_cached(sql)?.execute(params![id.0, found.has_any.then_some(told)])?;
+    Ok(())
+}
+
+/// Whether an object would have images if its status did not say that they have ended.
+fn ended(object: &Object<'_>, running: &Running) -> bool {
+    *running != Running::default() && !images(object, &Running::default()).is_empty()
+}
+
+/// The view's number of an image.
+fn number(at: &Apply<'_>, image: &Image) -> rusqlite::Result<i64> {
+    let Image { repository, tag, digest } = image;
+    let select = "SELECT id FROM image WHERE repository = ?1 AND tag = ?2 AND digest = ?3";
+    let row = params![repository, tag, digest];
+    let found = at.connection.prepare_cached(select)?.query_row(row, |row| row.get(0)).optional()?;
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let insert = "INSERT INTO image (repository, tag, digest) VALUES (?1, ?2, ?3)";
+    at.connection.prepare_cached(insert)?.insert(params![repository, tag, digest])
+}
+
+fn exchange(at: &Apply<'_>, id: ResourceId, wanted: &BTreeSet<i64>) -> rusqlite::Result<()> {
+    let held: BTreeSet<i64> = {
+        let sql = "SELECT image_id FROM image_use WHERE resource_id = ?1 AND to_offset = ?2";
+        let mut statement = at.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([id.0, OPEN], |row| row.get(0))?;
+        rows.collect::<rusqlite::Result<_>>()?
+    };
+    let close =
+        "UPDATE image_use SET to_offset = ?3 WHERE image_id = ?2 AND resource_id = ?1 AND to_offset = ?4";
+    let mut statement = at.connection.prepare_cached(close)?;
+    for image in held.difference(wanted) {
+        statement.execute(params![id.0, image, at.offset.as_i64(), OPEN])?;
+    }
+    let open =
+        "INSERT INTO image_use (image_id, resource_id, from_offset, to_offset) VALUES (?2, ?1, ?3, ?4)";
+    let mut statement = at.connection.prepare_cached(open)?;
+    for image in wanted.difference(&held) {
+        statement.execute(params![id.0, image, at.offset.as_i64(), OPEN])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! The values that fields of one resource took, from when to when, and who changed them.
+//!
+//! Versions are walked from the newest back, and a value is told once the version is found from which it holds.
+
+use rusqlite::{Connection, named_params};
+use serde_json::Value;
+
+use super::history::told;
+use super::moment::{Concerns, Moment};
+use super::scope::{Scope, Sight};
+use super::types::{FieldValue, Page, PageMetadata, VersionChange};
+use super::{PageRequest, Queries, QueryError, Question, Result, resources};
+use crate::json::Field;
+use crate::log::LogReader;
+use crate::model::{At, Change, ChangedBy, Offset, Timestamp, Uid};
+
+/// The most versions that one page reads.
+const VERSIONS_MAX: usize = 1000;
+
+/// A version to be looked into.
+struct Version {
+    offset: i64,
+    observed_at: Timestamp,
+}
+
+/// The versions up to the moment and an offset, newest first, one more than a page reads.
+fn versions(view: &Connection, moment: &Moment, scope: &Sight, id: i64, last: i64) -> Result<Vec<Version>> {
+    let sql = concat!(
+        "SELECT v.from_offset, v.observed_at FROM version v
+        WHERE v.resource_id = :id AND v.from_offset <= :at AND v.from_offset <= :last AND ",
+        told!(),
+        " ORDER BY v.from_offset DESC LIMIT :limit"
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! {
+        ":id": id, ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":last": last,
+        ":limit": (VERSIONS_MAX + 1) as i64,
+    };
+    let rows = statement.query_map(params, |row| {
+        Ok(Version { offset: row.get(0)?, observed_at: Timestamp::from_micros(row.get(1)?) })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What a version holds.
+struct State {
+    change: VersionChange,
+    object: Value,
+    changed_by: Option<ChangedBy>,
+}
+
+fn state(log: &mut LogReader, offset: i64) -> Result<State> {
+    Ok(match log.at(Offset::from_i64(offset))?.change {
+        Change::Applied { body, changed_by, .. } => {
+            State { change: VersionChange::Applied, object: resources::object(&body), changed_by }
+        }
+        _ => State { change: VersionChange::Deleted, object: Value::Null, changed_by: None },
+    })
+}
+
+/// The walk of one field: the value of the versions read last, as far back as it held.
+struct Walk<'f> {
+    field: &'f Field,
+    /// When the value after it came, as the page before told.
+    until: Option<Timestamp>,
+    held: Option<FieldValue>,
+}
+
+impl Walk<'_> {
+    /// Looks into the version before; what is found to have begun after it.
+    fn step(&mut self, version: &Version, state: &State) -> Result<Option<FieldValue>> {
+        let found = self.field.find(&state.object);
+        let found = found.ok_or_else(|| QueryError::CostlyField { field: self.field.to_string() })?;
+        let values: Vec<Value> = found.into_iter().cloned().collect();
+        let begins_later = match &mut self.held {
+            Some(held) if held.values == values && held.change == state.change => None,
+            held => held.take(),
+        };
+        if let Some(later) = &begins_later {
+            self.until = Some(later.from);
+        }
+        self.held = Some(FieldValue {
+            id: format!("{} {}", version.offset, self.field),
+            field: self.field.to_string(),
+            values,
+            change: state.change,
+            from: version.observed_at,
+            until: self.until,
+            offset: Offset::from_i64(version.offset),
+            changed_by: state.changed_by.clone(),
+        });
+        Ok(begins_later)
+    }
+}
+
+/// The values of a page, and where the next one goes on: the version read last, and until when each value held there.
+fn walk(
+    log: &mut LogReader,
+    versions: &[Version],
+    walks: &mut [Walk<'_>],
+    limit: usize,
+) -> Result<(Vec<FieldValue>, Option<Vec<String>>)> {
+    let (mut values, mut read) = (Vec::new(), None);
+    for (number, version) in versions.iter().enumerate() {
+        let full = values.len() + walks.len() > limit.max(walks.len()) || number == VERSIONS_MAX;
+        if let Some(last) = read.filter(|_| full) {
+            return Ok((values, Some(place(last, walks))));
+        }
+        let state = state(log, version.offset)?;
+        for walk in walks.iter_mut() {
+            values.extend(walk.step(version, &state)?);
+        }
+        read = Some(version.offset);
+    }
+    if let Some(last) = read.filter(|_| values.len() + walks.len() > limit.max(walks.len())) {
+        return Ok((values, Some(place(last, walks))));
+    }
+    values.extend(walks.iter_mut().filter_map(|walk| walk.held.take()));
+    Ok((values, None))
+}
+
+/// A place in the walk, as a page's token holds it.
+fn place(last: i64, walks: &[Walk<'_>]) -> Vec<String> {
+    let untils =
+        walks.iter().map(|walk| walk.until.map(|until| until.as_micros().to_string()).unwrap_or_default());
+    std::iter::once(last.to_string()).chain(untils).collect()
+}
+
+fn list(q: Question<'_>, uid: &Uid, cluster: Option<&str>, fields: &[Field]) -> Result<Page<FieldValue>> {
+    let Question { view, log, moment, scope, start } = q;
+    let held = resources::find(view, moment.offset, scope, uid, cluster, false)?;
+    let last = start.after(0).parse().unwrap_or(i64::MAX);
+    let versions = versions(view, &moment, scope, held.id.0, last)?;
+    let walk_of = |(place, field)| {
+        let until = start.after(place + 1).parse().ok().map(Timestamp::from_micros);
+        Walk { field, until, held: None }
+    };
+    let mut walks: Vec<Walk<'_>> = fields.iter().enumerate().map(walk_of).collect();
+    let (items, place) = walk(log, &versions, &mut walks, start.limit())?;
+    let next = place.map(|place| start.token(moment.offset, &place));
+    let snapshot = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
+    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+}
+
+impl Queries {
+    /// The values that fields of a resource took up to the moment, newest first, with who changed them. A page holds as
+    /// many as are asked for, but one of each field at least, and may hold none where nothing changed for long.
+    ///
+    /// # Errors
+    /// As for [`Queries::resource_history`]; [`QueryError::CostlyField`] for a path that looks at too much.
+    pub async fn resource_fields(
+        &self,
+        scope: &Scope,
+        at: At,
+        uid: &Uid,
+        cluster: Option<&str>,
+        fields: &[Field],
+        page: &PageRequest,
+    ) -> Result<Page<FieldValue>> {
+        let (of, cluster, wanted) = (uid.clone(), cluster.map(str::to_owned), fields.to_vec());
+        let texts: Vec<String> = fields.iter().map(Field::to_string).collect();
+        let said = (uid, cluster.clone(), texts);
+        let answer = move |q: Question<'_>| list(q, &of, cluster.as_deref(), &wanted);
+        self.ask(scope, at, "resource_fields", &said, page, answer).await
+    }
+}

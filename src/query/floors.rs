@@ -1,0 +1,68 @@
+//! Kinds of which retention lets go before the rest: at moments before their floor they are not known.
+
+use rusqlite::{Connection, OptionalExtension, named_params};
+
+use super::Result;
+use super::moment::Concerns;
+use super::scope::{Sight, concerned, looked_at};
+use super::types::Gap;
+use crate::model::{Offset, Timestamp, Uid, reason};
+
+/// The kinds that are not known at a moment, as gaps.
+pub(super) fn gaps(
+    view: &Connection,
+    scope: &Sight,
+    at: Offset,
+    concerns: &Concerns<'_>,
+) -> Result<Vec<Gap>> {
+    let (environment, cluster) = concerns.as_sql();
+    let sql = concat!(
+        r#"SELECT c.name, f."group", f.kind, f.since, f.floor, f.floor_at
+        FROM kind_floor f JOIN cluster c ON c.name = f.cluster
+        JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
+        WHERE f.floor > :at AND (:cluster IS NULL OR c.name = :cluster)
+          AND "#,
+        concerned!(""),
+        " AND ",
+        looked_at!(cluster),
+        r#" ORDER BY c.name, f."group", f.kind"#
+    );
+    let params = named_params! {
+        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": scope.as_sql(),
+    };
+    let mut statement = view.prepare_cached(sql)?;
+    let rows = statement.query_map(params, |row| {
+        let (floor, time) = (row.get::<_, i64>(4)?, Timestamp::from_micros(row.get(5)?));
+        Ok(Gap {
+            cluster: row.get(0)?,
+            group: row.get(1)?,
+            kind: row.get(2)?,
+            namespace: String::new(),
+            since: Timestamp::from_micros(row.get(3)?),
+            reason: reason::COMPACTED.to_owned(),
+            message: format!(
+                "it is kept for less long than the rest, and known from offset {floor} of {time} on"
+            ),
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// From where on the kind of what carries a uid is known, where that is after the moment.
+pub(super) fn of_uid(
+    view: &Connection,
+    at: Offset,
+    uid: &Uid,
+    cluster: Option<&str>,
+) -> Result<Option<(Offset, Timestamp)>> {
+    let sql = r#"SELECT f.floor, f.floor_at FROM resource r JOIN kind k ON k.id = r.kind_id
+        JOIN cluster c ON c.id = r.cluster_id
+        JOIN kind_floor f ON f.cluster = c.name AND f."group" = k."group" AND f.kind = k.kind
+        WHERE r.uid = :uid AND (:cluster IS NULL OR c.name = :cluster) AND f.floor > :at
+        ORDER BY f.floor LIMIT 1"#;
+    let params = named_params! { ":uid": uid.as_str(), ":cluster": cluster, ":at": at.as_i64() };
+    let found = view
+        .prepare_cached(sql)?
+        .query_row(params, |row| Ok((Offset::from_i64(row.get(0)?), Timestamp::from_micros(row.get(1)?))));
+    Ok(found.optional()?)
+}

@@ -1,0 +1,327 @@
+//! What changed just before something became what it is.
+//!
+//! The present or last time of a health is looked for in what is kept of health; its first change is the onset. What
+//! happened in a window before it is ranked by what it may have to do with what became sick: deployments, changes of what
+//! the sick hang on, other changes; and apart from these what controllers made of them and what is only a symptom.
+
+mod rank;
+mod spell;
+mod upstream;
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use super::graph;
+use super::health::{self, Course, Span};
+use super::moment::{Concerns, Moment};
+use super::resources as found;
+use super::scope::Scope;
+use super::timeline::{self, Place};
+use super::types::{Answer, EntryResource, Onset, OnsetChange, Resource, TimelineGap};
+use super::{PageRequest, Queries, QueryError, Question, Result, environments};
+use crate::diff::{Between, Class, Comparison, Lens, compare};
+use crate::model::{At, EnvironmentId, Happening, Health, Offset, Timestamp, Uid};
+
+use self::rank::{Around, Changed};
+use self::spell::Spell;
+
+/// The most that is looked at one by one, the newest.
+const LOOKED_AT_MAX: usize = 500;
+
+/// Differences that are told of one change, and bytes of their values.
+const DIFFERENCES: (usize, usize) = (6, 1500);
+
+/// Which onset to look for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnsetFilter {
+    /// Of which health; where nothing is said, of what is wrong at the moment, or else of the last time it was Degraded.
+    pub health: Option<Health>,
+    /// How long before it changes are looked at.
+    pub window: Duration,
+}
+
+impl Default for OnsetFilter {
+    fn default() -> Self {
+        OnsetFilter { health: None, window: Duration::from_secs(Onset::WINDOW_SECONDS) }
+    }
+}
+
+/// What became sick, by the log's numbers.
+struct Sick {
+    /// What the answer names.
+    told: Vec<i64>,
+    left_out: u64,
+    /// The roots, which have the health that is asked for.
+    roots: Vec<i64>,
+}
+
+/// Whose onset is looked for, by the number of the view or of the log.
+#[derive(Clone, Copy)]
+enum Whose {
+    Environment(i64),
+    Resource(i64),
+}
+
+/// All that is kept of health up to the moment.
+fn always(moment: &Moment) -> Span {
+    Span { since: Timestamp::from_micros(i64::MIN), until: moment.clock() }
+}
+
+fn unknown(health: Health, why: &str) -> QueryError {
+    QueryError::OnsetUnknown { health, why: why.to_owned() }
+}
+
+fn spell(course: &Course, gaps: &[TimelineGap], health: Health) -> Result<Spell> {
+    let blind = |from: Timestamp, to: Timestamp| {
+        gaps.iter().any(|gap| gap.since < to && gap.until.is_none_or(|end| end > from))
+    };
+    spell::find(&course.marks, health, blind).ok_or_else(|| {
+        match course.marks.iter().any(|mark| mark.health == Some(health)) {
+            true => unknown(health, "it was so when it was first seen"),
+            false => unknown(health, "it was never so up to that moment, as far as is recorded"),
+        }
+    })
+}
+
+/// What is wrong at the moment; what was known last where not everything is watched.
+fn wrong(state: Option<Health>, last_known: Option<Health>) -> Health {
+    let known = if last_known.is_some() { last_known } else { state };
+    known.filter(|health| health.needs_attention()).unwrap_or(Health::Degraded)
+}
+
+/// Finds the onset and what changed before it.
+fn onset(
+    q: &mut Question<'_>,
+    whose: Whose,
+    course: &Course,
+    gaps: Vec<TimelineGap>,
+    health: Health,
+    window: Duration,
+) -> Result<Onset> {
+    let spell = spell(course, &gaps, health)?;
+    let mark = &course.marks[spell.first];
+    let offset = Offset::from_i64(mark.offset);
+    if offset <= q.log.compacted()?.offset && offset.get() > 0 {
+        return Err(unknown(health, "it was so before the earliest moment that is kept"));
+    }
+    let sick = match whose {
+        Whose::Environment(number) => {
+            let (roots, told, left_out) = graph::sick(q.view, offset, number, health, Onset::SICK)?;
+            Sick { told, left_out, roots }
+        }
+        Whose::Resource(id) => Sick { told: vec![id], left_out: 0, roots: vec![id] },
+    };
+    let since = spell.not_before.minus(window);
+    seen_before(q, &sick, mark.time, since, health)?;
+    let span = Span { since, until: mark.time };
+    let before = Timestamp::from_micros(since.as_micros().saturating_sub(1));
+    let from = timeline::offset_at(q.log, before, offset)?;
+    let between = (from.as_i64(), offset.as_i64());
+    let upstream = upstream::of(q.view, between, &sick.told)?;
+    let (places, truncated) = happened(q, whose, &upstream, course, span, offset)?;
+    let (causes, effects) = ranked(q, &places, &upstream, between)?;
+    let gaps = gaps
+        .into_iter()
+        .filter(|gap| gap.since <= span.until && gap.until.is_none_or(|end| end >= span.since));
+    let cut = |mut changes: Vec<OnsetChange>| {
+        let left_out = changes.len().saturating_sub(Onset::CHANGES) as u64;
+        changes.truncate(Onset::CHANGES);
+        (changes, left_out)
+    };
+    let ((causes, causes_left_out), (effects, effects_left_out)) = (cut(causes), cut(effects));
+    Ok(Onset {
+        health,
+        before: spell.before,
+        from: mark.time,
+        until: spell.until,
+        offset,
+        not_before: spell.not_before,
+        looked_at_since: since,
+        sick: told(q, offset, &sick.told)?,
+        sick_left_out: sick.left_out,
+        causes,
+        causes_left_out,
+        effects,
+        effects_left_out,
+        truncated,
+        gaps: gaps.collect(),
+    })
+}
+
+/// Resources in the order of their numbers given, as they were then.
+fn told(q: &Question<'_>, at: Offset, numbers: &[i64]) -> Result<Vec<Resource>> {
+    let mut held = found::with_numbers(q.view, at, numbers)?;
+    held.sort_by_key(|held| numbers.iter().position(|number| *number == held.id.0));
+    Ok(held.into_iter().map(|held| held.resource).collect())
+}
+
+/// What was so when it was first seen, and had been there for long by then, may have become so at any time before.
+fn seen_before(
+    q: &Question<'_>,
+    sick: &Sick,
+    from: Timestamp,
+    window: Timestamp,
+    health: Health,
+) -> Result<()> {
+    if sick.roots.is_empty() {
+        return Ok(());
+    }
+    let sql = "SELECT r.created_at, (SELECT min(v.observed_at) FROM version v WHERE v.resource_id = r.id)
+        FROM json_each(?1) i JOIN resource r ON r.id = i.value";
+    let mut statement = q.view.prepare_cached(sql)?;
+    let mut rows = statement.query([serde_json::json!(sick.roots).to_string()])?;
+    while let Some(row) = rows.next()? {
+        let (created, seen): (Option<i64>, i64) = (row.get(0)?, row.get(1)?);
+        if seen < from.as_micros() || created.is_some_and(|created| created >= window.as_micros()) {
+            return Ok(());
+        }
+    }
+    Err(unknown(health, "what became so was so when it was first seen"))
+}
+
+/// What happened to the environment, and to what the sick hang on wherever that is; the newest first.
+fn happened(
+    q: &mut Question<'_>,
+    whose: Whose,
+    upstream: &HashMap<i64, u64>,
+    course: &Course,
+    span: Span,
+    offset: Offset,
+) -> Result<(Vec<Place>, bool)> {
+    let (mut places, mut truncated) = match whose {
+        Whose::Environment(number) => {
+            timeline::newest_of_environment(q, number, course, span, offset, LOOKED_AT_MAX)?
+        }
+        Whose::Resource(_) => (Vec::new(), false),
+    };
+    let met: HashSet<(i64, i64)> = places.iter().map(|place| (place.offset, place.subject)).collect();
+    let top = if let Whose::Resource(id) = whose { id } else { -1 };
+    let numbers: Vec<i64> = upstream.keys().copied().collect();
+    let (others, cut) = timeline::newest_of_resources(q, &numbers, top, span, offset)?;
+    places.extend(others.into_iter().filter(|place| !met.contains(&(place.offset, place.subject))));
+    places.sort_unstable_by(|a, b| b.cmp(a));
+    truncated |= cut || places.len() > LOOKED_AT_MAX;
+    places.truncate(LOOKED_AT_MAX);
+    Ok((places, truncated))
+}
+
+/// What may have caused it, the likeliest first, and what else changed, the newest first.
+fn ranked(
+    q: &mut Question<'_>,
+    places: &[Place],
+    upstream: &HashMap<i64, u64>,
+    between: upstream::Between,
+) -> Result<(Vec<OnsetChange>, Vec<OnsetChange>)> {
+    let (mut changes, mut all) = (Vec::new(), Vec::new());
+    for place in places {
+        let entry = timeline::entry(q, place)?;
+        let resource = entry.resource.as_ref();
+        let parts = resource.map(|resource: &EntryResource| resource.parts.clone()).unwrap_or_default();
+        changes.push(Changed { resource: place.subject, offset: place.offset, what: place.what(), parts });
+        all.push(entry);
+    }
+    let resources: Vec<i64> = changes
+        .iter()
+        .filter(|change| !matches!(change.what, Happening::Deployed | Happening::Progressed))
+        .map(|change| change.resource)
+        .collect();
+    let owners = upstream::owners(q.view, between, &resources)?;
+    let ranks = rank::ranks(&changes, &Around { upstream, owners: &owners });
+    let (mut causes, mut effects) = (Vec::new(), Vec::new());
+    for ((rank, change), entry) in ranks.into_iter().zip(&changes).zip(all) {
+        let steps = entry.resource.as_ref().and_then(|_| upstream.get(&change.resource).copied());
+        let whose = if rank.may_cause() { &mut causes } else { &mut effects };
+        let told = OnsetChange { rank, steps, entry, differences: Vec::new(), differences_left_out: 0 };
+        whose.push((told, change));
+    }
+    // They stand the newest first already.
+    causes.sort_by_key(|(cause, _)| cause.rank);
+    let mut compared = |(mut told, change): (OnsetChange, &Changed), place: usize| {
+        if place < Onset::CHANGES && change.what == Happening::Changed {
+            let found = differences(q, &told, change)?;
+            (told.differences, told.differences_left_out) = (found.differences, found.left_out);
+        }
+        Ok(told)
+    };
+    let causes = causes.into_iter().enumerate().map(|(place, one)| compared(one, place));
+    let causes = causes.collect::<Result<Vec<_>>>()?;
+    let effects = effects.into_iter().enumerate().map(|(place, one)| compared(one, place));
+    Ok((causes, effects.collect::<Result<Vec<_>>>()?))
+}
+
+/// What of a resource differs from the state before.
+fn differences(q: &mut Question<'_>, told: &OnsetChange, change: &Changed) -> Result<Comparison> {
+    let Some(resource) = &told.entry.resource else { return Ok(Comparison::default()) };
+    let Some((before, after)) = timeline::states(q, change.resource, change.offset)? else {
+        return Ok(Comparison::default());
+    };
+    let lens = Lens::new(Between::Versions, &[Class::Metadata, Class::Status]);
+    let mut found = compare(&resource.key.kind, Some(&before), Some(&after), &lens);
+    let (most, bytes) = DIFFERENCES;
+    found.keep(most, bytes);
+    Ok(found)
+}
+
+fn of_environment(mut q: Question<'_>, id: &EnvironmentId, filter: &OnsetFilter) -> Result<Answer<Onset>> {
+    let (number, environment) = environments::find(q.view, &q.moment, q.scope, id)?;
+    let span = always(&q.moment);
+    let course = health::course_of_environment(q.view, q.log, &q.moment, q.scope, number, span)?;
+    let gaps = timeline::gaps_of_environment(&q, number, span)?;
+    let state = &environment.health;
+    let health = filter.health.unwrap_or_else(|| wrong(state.state, state.last_known));
+    let value = onset(&mut q, Whose::Environment(number), &course, gaps, health, filter.window)?;
+    let metadata = q.moment.snapshot(q.view, q.scope, &Concerns::Environment(number))?;
+    Ok(Answer { value, metadata })
+}
+
+fn of_resource(
+    mut q: Question<'_>,
+    (uid, cluster): (&Uid, Option<&str>),
+    filter: &OnsetFilter,
+) -> Result<Answer<Onset>> {
+    let held = found::find(q.view, q.moment.offset, q.scope, uid, cluster, false)?;
+    let (id, span) = (held.id.0, always(&q.moment));
+    let course = health::course_of_resource(q.view, q.log, &q.moment, q.scope, id, span)?;
+    let gaps = timeline::gaps_of_resources(&q, &[id], span)?;
+    let health = filter.health.unwrap_or_else(|| wrong(held.resource.health, None));
+    let value = onset(&mut q, Whose::Resource(id), &course, gaps, health, filter.window)?;
+    let concerns = Concerns::Cluster(&held.resource.key.cluster);
+    let metadata = q.moment.snapshot(q.view, q.scope, &concerns)?;
+    Ok(Answer { value, metadata })
+}
+
+impl Queries {
+    /// When the present or last time of a health of an environment began, and what changed just before.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] when the environment was not declared at that moment, [`QueryError::OnsetUnknown`] when it
+    /// was never so, or had been so when it was first seen.
+    pub async fn environment_onset(
+        &self,
+        scope: &Scope,
+        at: At,
+        id: &EnvironmentId,
+        filter: &OnsetFilter,
+    ) -> Result<Answer<Onset>> {
+        let (id, filter) = (id.clone(), *filter);
+        let answer = move |q: Question<'_>| of_environment(q, &id, &filter);
+        self.ask(scope, at, "environment_onset", &(), &PageRequest::default(), answer).await
+    }
+
+    /// The same of a resource, be it there or gone.
+    ///
+    /// # Errors
+    /// As for [`Queries::resource_history`], and [`QueryError::OnsetUnknown`].
+    pub async fn resource_onset(
+        &self,
+        scope: &Scope,
+        at: At,
+        uid: &Uid,
+        cluster: Option<&str>,
+        filter: &OnsetFilter,
+    ) -> Result<Answer<Onset>> {
+        let (uid, cluster, filter) = (uid.clone(), cluster.map(str::to_owned), *filter);
+        let answer = move |q: Question<'_>| of_resource(q, (&uid, cluster.as_deref()), &filter);
+        self.ask(scope, at, "resource_onset", &(), &PageRequest::default(), answer).await
+    }
+}

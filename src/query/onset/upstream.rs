@@ -1,0 +1,80 @@
+//! What something hangs on: from it up its owners and along its edges to causes.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Statement, named_params};
+
+use super::super::Result;
+
+/// The most resources that are met.
+const MET_MAX: usize = 1000;
+
+/// What any of `:of` hung on at some time between `:from` and `:at`, as far as it ever arrived, with who hangs on it:
+/// its own word by uid and by address, the word of others, and what selects it.
+macro_rules! causes {
+    ($kinds:literal) => {
+        concat!(
+            "SELECT e.declared_by AS hangs, far.id AS cause FROM json_each(:of) i JOIN edge e ON e.declared_by = i.value
+                JOIN far f ON f.id = e.far_id AND f.uid <> '' JOIN resource me ON me.id = e.declared_by
+                JOIN resource far ON far.uid = f.uid AND far.cluster_id = me.cluster_id
+                WHERE e.outward = 0 AND e.from_offset <= :at AND e.to_offset > :from AND e.kind ", $kinds,
+            " UNION SELECT e.declared_by, far.id FROM json_each(:of) i JOIN edge e ON e.declared_by = i.value
+                JOIN far f ON f.id = e.far_id AND f.uid = '' AND f.name <> ''
+                JOIN resource far ON far.kind_id = f.kind_id AND far.namespace = f.namespace AND far.name = f.name
+                WHERE e.outward = 0 AND e.from_offset <= :at AND e.to_offset > :from AND e.kind ", $kinds,
+            " UNION SELECT me.id, e.declared_by FROM json_each(:of) i JOIN resource me ON me.id = i.value
+                JOIN far f ON f.uid = me.uid AND f.uid <> '' JOIN edge e ON e.far_id = f.id
+                JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
+                WHERE e.outward = 1 AND e.from_offset <= :at AND e.to_offset > :from AND e.kind ", $kinds,
+            " UNION SELECT me.id, e.declared_by FROM json_each(:of) i JOIN resource me ON me.id = i.value
+                JOIN far f ON f.kind_id = me.kind_id AND f.name = me.name AND f.namespace = me.namespace AND f.uid = ''
+                JOIN edge e ON e.far_id = f.id
+                WHERE e.outward = 1 AND e.from_offset <= :at AND e.to_offset > :from AND e.kind ", $kinds,
+            " UNION SELECT s.resource_id, s.declared_by FROM json_each(:of) i JOIN selected s ON s.resource_id = i.value
+                WHERE s.outward = 1 AND s.from_offset <= :at AND s.to_offset > :from AND s.kind ", $kinds,
+            " UNION SELECT s.declared_by, s.resource_id FROM json_each(:of) i JOIN selected s ON s.declared_by = i.value
+                WHERE s.outward = 0 AND s.from_offset <= :at AND s.to_offset > :from AND s.kind ", $kinds
+        )
+    };
+}
+
+/// Offsets between which links are looked at: after the first, up to the second.
+pub(super) type Between = (i64, i64);
+
+/// What the sick hang on, themselves included, with how many links away.
+pub(super) fn of(view: &Connection, between: Between, sick: &[i64]) -> Result<HashMap<i64, u64>> {
+    let mut met: HashMap<i64, u64> = sick.iter().map(|id| (*id, 0)).collect();
+    let (mut edge, mut steps) = (sick.to_vec(), 0);
+    let mut statement = view.prepare_cached(causes!(">= 0"))?;
+    while !edge.is_empty() && met.len() < MET_MAX {
+        steps += 1;
+        let mut next = Vec::new();
+        for (_, cause) in pairs(&mut statement, between, &edge)? {
+            if met.len() < MET_MAX && !met.contains_key(&cause) {
+                met.insert(cause, steps);
+                next.push(cause);
+            }
+        }
+        edge = next;
+    }
+    Ok(met)
+}
+
+/// The owners of each of these, as far as they have any.
+pub(super) fn owners(view: &Connection, between: Between, owned: &[i64]) -> Result<HashMap<i64, Vec<i64>>> {
+    let mut statement = view.prepare_cached(causes!("= 0"))?;
+    let mut owners: HashMap<i64, Vec<i64>> = HashMap::new();
+    for (owned, owner) in pairs(&mut statement, between, owned)? {
+        if owned != owner {
+            owners.entry(owned).or_default().push(owner);
+        }
+    }
+    Ok(owners)
+}
+
+fn pairs(statement: &mut Statement<'_>, (from, at): Between, of: &[i64]) -> Result<Vec<(i64, i64)>> {
+    let of = serde_json::json!(of).to_string();
+    let params = named_params! { ":of": of, ":from": from, ":at": at };
+    let rows = statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

@@ -1,0 +1,282 @@
+//! Resources by what people know of them: kind, name, namespace, cluster, environment; those that are gone too.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rusqlite::{Connection, named_params};
+
+use super::moment::{Concerns, Moment};
+use super::page::Start;
+use super::scope::{Scope, Sight, one_of, reads};
+use super::types::{FoundResource, Page, PageMetadata};
+use super::{Gone, PageRequest, Queries, QueryError, Question, Result, environments, resources};
+use crate::log::LogReader;
+use crate::model::{At, Change, EnvironmentId, Glob, Kind, KindName, Offset};
+
+/// The most definitions of custom kinds that are read for the names that clusters serve them under.
+const DEFINITIONS_MAX: i64 = 2000;
+
+/// Which resources a search finds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourceSearch {
+    /// Only these kinds; empty for all.
+    pub kinds: Vec<KindName>,
+    /// Only names that match one of these; empty for all.
+    pub names: Vec<Glob>,
+    /// Only in this namespace.
+    pub namespace: Option<String>,
+    /// Only in these clusters; empty for all.
+    pub clusters: Vec<String>,
+    /// Only what belongs, or belonged, to this environment.
+    pub environment: Option<EnvironmentId>,
+    /// Whether what is gone is found.
+    pub presence: Presence,
+}
+
+/// Whether something is still there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Presence {
+    /// Only what is there.
+    #[default]
+    Present,
+    /// Only what is gone.
+    Gone,
+    /// Both.
+    Any,
+}
+
+impl Presence {
+    /// All of them.
+    pub const ALL: [Presence; 3] = [Presence::Present, Presence::Gone, Presence::Any];
+
+    /// What `gone=` says of it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Presence::Present => "false",
+            Presence::Gone => "true",
+            Presence::Any => "any",
+        }
+    }
+
+    const fn admits(self, gone: bool) -> bool {
+        match self {
+            Presence::Present => !gone,
+            Presence::Gone => gone,
+            Presence::Any => true,
+        }
+    }
+}
+
+impl fmt::Display for Presence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Presence {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        let known = Presence::ALL.into_iter().find(|presence| presence.as_str() == text);
+        known.ok_or_else(|| format!("`{text}` is none of true, false, any"))
+    }
+}
+
+/// SQL for the last offset up to `:at` at which the resource `r` was there for `:scope`, or belonged to the environment
+/// numbered `:environment`; NULL where it never was.
+const LAST: &str = concat!(
+    "CASE WHEN :scope IS NULL AND :environment IS NULL THEN
+        (SELECT CASE v.deleted WHEN 0 THEN :at ELSE v.from_offset - 1 END FROM version v
+            WHERE v.resource_id = r.id AND v.from_offset <= :at ORDER BY v.from_offset DESC LIMIT 1)
+    ELSE (SELECT max(min(m.to_offset, e.to_offset, :at + 1)) - 1
+        FROM membership m JOIN environment e ON e.id = m.environment_id
+        WHERE m.resource_id = r.id AND (:environment IS NULL OR m.environment_id = :environment)
+            AND max(m.from_offset, e.from_offset) <= :at
+            AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
+            AND ",
+    reads!(),
+    ") END"
+);
+
+/// The last offset at which one of these resources was there for a scope.
+pub(super) fn gone(view: &Connection, at: Offset, scope: &Sight, numbers: &[i64]) -> Result<Option<Offset>> {
+    if numbers.is_empty() {
+        return Ok(None);
+    }
+    let sql = format!("SELECT max({LAST}) FROM json_each(:numbers) n JOIN resource r ON r.id = n.value");
+    let none: Option<i64> = None;
+    let params = named_params! {
+        ":numbers": serde_json::json!(numbers).to_string(), ":at": at.as_i64(), ":scope": scope.as_sql(),
+        ":environment": none,
+    };
+    let last: Option<i64> = view.prepare_cached(&sql)?.query_row(params, |row| row.get(0))?;
+    Ok(last.map(Offset::from_i64))
+}
+
+/// The view's numbers of the kinds that are meant, in all clusters; none where all are.
+fn kinds(view: &Connection, log: &mut LogReader, names: &[KindName]) -> Result<Option<Vec<i64>>> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let known = {
+        let mut statement = view.prepare_cached(r#"SELECT id, "group", kind FROM kind WHERE kind <> ''"#)?;
+        let rows = statement.query_map([], |row| {
+            Ok((row.get::<_, i64>(0)?, Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?)))
+        })?;
+        rows.collect::<rusqlite::Result<Vec<_>>>()?
+    };
+    let mut meant = Vec::new();
+    for name in names {
+        let by_rule = known.iter().filter(|(_, kind)| name.means(kind)).map(|(id, _)| *id);
+        let before = meant.len();
+        meant.extend(by_rule);
+        if meant.len() == before {
+            let served = served_as(view, log, name)?;
+            meant.extend(known.iter().filter(|(_, kind)| served.contains(kind)).map(|(id, _)| *id));
+        }
+    }
+    Ok(Some(meant))
+}
+
+/// The custom kinds that clusters serve, or served last, under a name that does not follow from the kind's.
+fn served_as(view: &Connection, log: &mut LogReader, name: &KindName) -> Result<Vec<Kind>> {
+    let sql = r#"SELECT (SELECT max(v.from_offset) FROM version v WHERE v.resource_id = r.id AND v.deleted = 0)
+        FROM kind k JOIN resource r ON r.kind_id = k.id
+        WHERE k."group" = 'apiextensions.k8s.io' AND k.kind = 'CustomResourceDefinition'
+        ORDER BY r.id DESC LIMIT ?1"#;
+    let offsets = {
+        let mut statement = view.prepare_cached(sql)?;
+        let rows = statement.query_map([DEFINITIONS_MAX], |row| row.get::<_, Option<i64>>(0))?;
+        rows.collect::<rusqlite::Result<Vec<_>>>()?
+    };
+    let mut found = Vec::new();
+    for offset in offsets.into_iter().flatten() {
+        // A definition that retention has let go names nothing any more.
+        let Ok(Change::Applied { body, .. }) = log.at(Offset::from_i64(offset)).map(|record| record.change)
+        else {
+            continue;
+        };
+        let spec = &resources::object(&body)["spec"];
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let (group, of) = (text(&spec["group"]), &spec["names"]);
+        let short = of["shortNames"].as_array().into_iter().flatten();
+        let names: Vec<String> =
+            [&of["plural"], &of["singular"]].into_iter().chain(short).map(text).collect();
+        if name.is_one_of(&group, names.iter().map(String::as_str)) {
+            found.push(Kind::new(group, text(&of["kind"])));
+        }
+    }
+    Ok(found)
+}
+
+/// Where candidates are taken from: what an index leads to, or else all in the order in which they came.
+fn source(search: &ResourceSearch) -> &'static str {
+    if search.environment.is_some() {
+        return "(SELECT DISTINCT resource_id FROM membership WHERE environment_id = :environment) held
+            JOIN resource r ON r.id = held.resource_id
+            WHERE (:kinds IS NULL OR r.kind_id IN (SELECT value FROM json_each(:kinds)))
+            AND (:names IS NULL OR r.name IN (SELECT value FROM json_each(:names)))";
+    }
+    if exact(search).is_some() {
+        return "resource r WHERE r.kind_id IN (SELECT value FROM json_each(:kinds)
+                UNION ALL SELECT id FROM kind WHERE :kinds IS NULL)
+            AND r.name IN (SELECT value FROM json_each(:names))";
+    }
+    "resource r NOT INDEXED WHERE (:kinds IS NULL OR r.kind_id IN (SELECT value FROM json_each(:kinds)))
+        AND :names IS NULL"
+}
+
+/// The names that are told, where none of them is a pattern.
+fn exact(search: &ResourceSearch) -> Option<Vec<String>> {
+    let names: Option<Vec<String>> = search.names.iter().map(Glob::name).collect();
+    names.filter(|names| !names.is_empty())
+}
+
+/// What a search finds, newest life first: the resource's number, and the last offset at which it was there.
+fn found(
+    view: &Connection,
+    log: &mut LogReader,
+    moment: &Moment,
+    scope: &Sight,
+    search: &ResourceSearch,
+    start: &Start,
+) -> Result<Vec<(i64, Offset)>> {
+    let sql = format!(
+        "SELECT r.id, r.name, {LAST} FROM {} AND r.id < :before
+            AND (:namespace IS NULL OR r.namespace = :namespace)
+            AND (:clusters IS NULL OR r.cluster_id IN
+                (SELECT id FROM cluster WHERE name IN (SELECT value FROM json_each(:clusters))))
+        ORDER BY r.id DESC",
+        source(search)
+    );
+    let kinds = kinds(view, log, &search.kinds)?.map(|kinds| serde_json::json!(kinds).to_string());
+    let names = exact(search).map(|names| serde_json::json!(names).to_string());
+    let environment = match &search.environment {
+        Some(id) => Some(number(view, moment, scope, id)?),
+        None => None,
+    };
+    let mut statement = view.prepare_cached(&sql)?;
+    let mut rows = statement.query(named_params! {
+        ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":environment": environment, ":kinds": kinds,
+        ":names": names, ":namespace": search.namespace.as_deref(),
+        ":clusters": one_of(&search.clusters, String::as_str),
+        ":before": start.after(0).parse().unwrap_or(i64::MAX),
+    })?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let name = row.get_ref(1)?.as_str()?;
+        let Some(last) = row.get::<_, Option<i64>>(2)?.map(Offset::from_i64) else { continue };
+        let named = search.names.is_empty() || search.names.iter().any(|glob| glob.matches(name));
+        if named && search.presence.admits(last < moment.offset) {
+            found.push((row.get(0)?, last));
+        }
+        if i64::try_from(found.len()).is_ok_and(|read| read >= start.rows()) {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The view's number of an environment that is there, or was.
+pub(super) fn number(view: &Connection, moment: &Moment, scope: &Sight, id: &EnvironmentId) -> Result<i64> {
+    match environments::seen(view, moment, scope, id) {
+        Ok(found) => Ok(found.number),
+        Err(QueryError::NotFound { gone: Some(_), .. }) => {
+            let sql = "SELECT id FROM environment_name WHERE name_id = ?1";
+            Ok(view.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get(0))?)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn list(q: Question<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>> {
+    let Question { view, log, moment, scope, start } = q;
+    let mut found = found(view, log, &moment, scope, search, &start)?;
+    let next = start.finish(moment.offset, &mut found, |(number, _)| vec![number.to_string()]);
+    let mut items = Vec::with_capacity(found.len());
+    for (number, last) in found {
+        let Some(held) = resources::with_numbers(view, last, &[number])?.pop() else { continue };
+        let gone = if last < moment.offset { Some(Gone::after(last).dated(log)?) } else { None };
+        items.push(FoundResource { resource: held.resource, gone });
+    }
+    let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
+    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+}
+
+impl Queries {
+    /// Resources by kind, name and place, be they there or gone: the one that came last first. What is gone is told as
+    /// it was last.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] when the environment was never there.
+    pub async fn search(
+        &self,
+        scope: &Scope,
+        at: At,
+        search: &ResourceSearch,
+        page: &PageRequest,
+    ) -> Result<Page<FoundResource>> {
+        let wanted = search.clone();
+        self.ask(scope, at, "search", search, page, move |q| list(q, &wanted)).await
+    }
+}

@@ -1,0 +1,116 @@
+//! When something became Degraded, and what had changed before.
+
+use std::time::Duration;
+
+use super::*;
+use crate::model::{CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus};
+
+fn shop() -> EnvironmentId {
+    EnvironmentId::of("shop/web", "production")
+}
+
+fn pod(health: usize) -> Event {
+    Event::Apply(Thing { app: "web".into(), health, ..Thing::pod("east", "shop", "one") })
+}
+
+fn settings(health: usize) -> Event {
+    let thing = Thing::pod("east", "shop", "settings").of("v1", "ConfigMap");
+    Event::Apply(Thing { app: "web".into(), health, ..thing })
+}
+
+/// A failed Pod is Degraded.
+const FAILED: usize = 2;
+
+fn ask(world: &World, scope: &Scope, filter: &OnsetFilter) -> Result<Onset> {
+    world.clock.set(World::time(world.last()));
+    block_on(world.queries.environment_onset(scope, At::Now, &shop(), filter)).map(|found| found.value)
+}
+
+/// Rank, kind and name of changes.
+fn named(changes: &[OnsetChange]) -> Vec<(Rank, String)> {
+    let name = |change: &OnsetChange| match (&change.entry.resource, &change.entry.deployment) {
+        (Some(resource), _) => resource.key.kind.kind.clone(),
+        (None, Some(deployment)) => deployment.spec.id.to_string(),
+        (None, None) => String::new(),
+    };
+    changes.iter().map(|change| (change.rank, name(change))).collect()
+}
+
+#[test]
+fn what_changed_before_is_ranked_and_what_changed_after_is_not_told() {
+    let deployment = CatalogFact::Deployment(Box::new(DeploymentSpec {
+        id: DeploymentId(7),
+        environment: shop(),
+        project: "shop/web".into(),
+        status: DeploymentStatus::Running,
+        reference: "main".into(),
+        tag: false,
+        sha: String::new(),
+        job: None,
+        user: "alice".into(),
+        created_at: None,
+        finished_at: None,
+        agent: None,
+        authorization: None,
+    }));
+    let facts: Vec<CatalogFact> = vec![environments().remove(0).into()];
+    let deployed = facts.iter().cloned().chain([deployment]).collect();
+    let events = [Event::Catalog(facts), pod(0), settings(0), Event::Catalog(deployed), settings(3)];
+    let world = World::new(events.into_iter().chain([pod(FAILED), settings(4), Event::Nothing]));
+    let found = ask(&world, &Scope::everything(), &OnsetFilter::default()).unwrap();
+    assert_eq!((found.health, found.before, found.until), (Health::Degraded, Some(Health::Healthy), None));
+    assert_eq!((found.from, found.not_before), (World::time(6), World::time(6)));
+    let sick: Vec<_> = found.sick.iter().map(|sick| sick.key.name.as_str()).collect();
+    assert_eq!(sick, ["one"]);
+    let causes = named(&found.causes);
+    let expected =
+        [(Rank::Deployment, "7"), (Rank::Cause, "Pod"), (Rank::Cause, "Pod"), (Rank::Other, "ConfigMap")];
+    assert_eq!(causes[..4], expected.map(|(rank, name)| (rank, name.to_owned())));
+    let changed = &found.causes[3];
+    assert_eq!(changed.entry.observed_at, World::time(5), "what came after is no cause");
+    assert!(changed.differences.iter().any(|one| one.path == "spec.replicas"), "{changed:#?}");
+    let short = OnsetFilter { window: Duration::from_secs(30), ..OnsetFilter::default() };
+    let found = ask(&world, &Scope::everything(), &short).unwrap();
+    assert_eq!(named(&found.causes), [(Rank::Cause, "Pod".to_owned())], "only what is in the window");
+    let other = ask(&world, &Scope::projects(["ops/tools".to_owned()]), &short);
+    assert!(matches!(other, Err(QueryError::NotFound { .. })), "whoever may not see it is told nothing");
+}
+
+#[test]
+fn what_began_within_a_gap_began_somewhere_in_it() {
+    let blind = |gap| mark("east", "Pod", "", gap);
+    let mut events = vec![Event::Declare(environments()), blind(false), pod(0), Event::Nothing, blind(true)];
+    events.extend([Event::Nothing, pod(FAILED), blind(false), Event::Nothing]);
+    let world = World::new(events);
+    let found = ask(&world, &Scope::everything(), &OnsetFilter::default()).unwrap();
+    assert_eq!(found.before, Some(Health::Healthy));
+    assert_eq!((found.not_before, found.from), (World::time(5), World::time(8)));
+    assert_eq!(found.gaps.len(), 1);
+    assert_eq!(named(&found.causes), [Rank::Cause; 2].map(|rank| (rank, "Pod".to_owned())));
+}
+
+#[test]
+fn an_onset_that_is_not_known_is_not_invented() {
+    let never = World::new([Event::Declare(environments()), pod(0), Event::Nothing]);
+    let all = &Scope::everything();
+    let unknown = |found: Result<Onset>| match found {
+        Err(QueryError::OnsetUnknown { why, .. }) => why,
+        other => panic!("{other:?}"),
+    };
+    let why = unknown(ask(&never, all, &OnsetFilter::default()));
+    assert!(why.contains("never so"), "{why}");
+    let first = OnsetFilter { health: Some(Health::Healthy), ..OnsetFilter::default() };
+    assert_eq!(ask(&never, all, &first).unwrap().before, None, "it came to be with its first resource");
+}
+
+#[test]
+fn a_resource_has_an_onset_of_its_own() {
+    let world = World::new([Event::Declare(environments()), pod(0), Event::Nothing, pod(FAILED), pod(3)]);
+    world.clock.set(World::time(world.last()));
+    let (all, uid) = (&Scope::everything(), Uid::new("shop-one"));
+    let filter = &OnsetFilter { health: Some(Health::Degraded), ..OnsetFilter::default() };
+    let found = block_on(world.queries.resource_onset(all, At::Now, &uid, None, filter)).unwrap().value;
+    assert_eq!((found.from, found.until), (World::time(4), Some(World::time(5))));
+    assert_eq!(found.sick.len(), 1);
+    assert_eq!(found.causes[0].steps, Some(0));
+}

@@ -1,0 +1,117 @@
+//! When something that a timeline tells of was not being watched.
+
+use rusqlite::{Connection, Row, ToSql};
+
+use super::super::Result;
+use super::super::health::Span;
+use super::super::scope::{Sight, reads};
+use super::super::types::{Timeline, TimelineGap};
+use crate::model::{Offset, Timestamp};
+
+/// A gap, and where it stands in the log.
+pub(super) struct Found {
+    pub(super) offset: i64,
+    pub(super) kind: i64,
+    pub(super) gap: TimelineGap,
+}
+
+/// Gaps of the places that `$places` selects, each a cluster with a namespace or an empty one for all, where a gap
+/// concerns the kind `g.kind_id` as `$concerned` says.
+///
+/// Where a whole cluster may not be watched, a watch of the place's own namespace will do: the gap ends with it.
+macro_rules! select_gaps {
+    ($places:expr, $concerned:expr) => {
+        concat!(
+            "WITH place AS (",
+            $places,
+            r#"), gap AS (
+                SELECT g.from_offset, g.kind_id, g.cluster_id, g.namespace, g.since, g.reason, g.message,
+                    CASE WHEN g.to_offset <= :at THEN g.until END AS until,
+                    CASE WHEN g.namespace = '' AND p.namespace <> '' THEN (SELECT min(w.since) FROM coverage w
+                        WHERE w.kind_id = g.kind_id AND w.namespace = p.namespace AND w.state = 0
+                            AND w.from_offset <= :at AND w.from_offset < g.to_offset AND w.to_offset > g.from_offset
+                    ) END AS relieved
+                FROM place p JOIN coverage g ON g.cluster_id = p.cluster_id AND g.state = 1
+                    AND (g.namespace IN ('', p.namespace) OR p.namespace = '')
+                JOIN kind k ON k.id = g.kind_id
+                WHERE g.from_offset <= :at AND g.since <= :end AND (g.to_offset > :at OR g.until >= :begin)
+                    AND ((k.kind = '' AND k."group" = '') OR "#,
+            $concerned,
+            r#"))
+            SELECT g.from_offset, g.kind_id, c.name, k."group", k.kind, g.namespace, g.since,
+                CASE WHEN count(g.relieved) = count(*)
+                    THEN min(coalesce(g.until, max(g.relieved)), max(g.relieved)) ELSE g.until END,
+                g.reason, g.message
+            FROM gap g JOIN kind k ON k.id = g.kind_id JOIN cluster c ON c.id = g.cluster_id
+            WHERE g.relieved IS NULL OR g.relieved > g.since
+            GROUP BY g.from_offset ORDER BY g.since DESC, g.from_offset DESC LIMIT :limit"#
+        )
+    };
+}
+
+/// An environment looks where its targets are, and is concerned by the kinds of which it held something meanwhile.
+const OF_ENVIRONMENT: &str = select_gaps!(
+    concat!(
+        "SELECT DISTINCT c.id AS cluster_id, coalesce(t.value ->> '$.namespace', '') AS namespace
+        FROM environment e, json_each(e.targets) t JOIN cluster c ON c.name = t.value ->> '$.cluster'
+        WHERE e.id = :of AND e.from_offset <= :at AND ",
+        reads!()
+    ),
+    "(EXISTS (SELECT 1 FROM member_count n WHERE n.environment_id = :of AND n.kind_id = g.kind_id)
+        AND EXISTS (SELECT 1 FROM membership m WHERE m.environment_id = :of AND m.kind_id = g.kind_id
+            AND m.from_offset <= :at AND m.from_offset < g.to_offset AND m.to_offset > g.from_offset))"
+);
+
+/// Resources, as a JSON array of their numbers, stand where they are.
+const OF_RESOURCES: &str = select_gaps!(
+    "SELECT DISTINCT r.cluster_id, r.namespace FROM json_each(:of) i JOIN resource r ON r.id = i.value",
+    "g.kind_id IN (SELECT r.kind_id FROM json_each(:of) i JOIN resource r ON r.id = i.value)"
+);
+
+/// The gaps of an environment that touch a span, the newest first; one more than is told where there are too many.
+pub(super) fn of_environment(
+    view: &Connection,
+    at: Offset,
+    scope: &Sight,
+    environment: i64,
+    span: Span,
+) -> Result<Vec<Found>> {
+    let scope = scope.as_sql();
+    select(view, OF_ENVIRONMENT, at, span, &[(":of", &environment), (":scope", &scope)])
+}
+
+/// The gaps of resources, a JSON array of their numbers: those of their kinds where they are.
+pub(super) fn of_resources(view: &Connection, at: Offset, resources: &str, span: Span) -> Result<Vec<Found>> {
+    select(view, OF_RESOURCES, at, span, &[(":of", &resources)])
+}
+
+fn select(
+    view: &Connection,
+    sql: &str,
+    at: Offset,
+    span: Span,
+    of: &[(&str, &dyn ToSql)],
+) -> Result<Vec<Found>> {
+    let mut statement = view.prepare_cached(sql)?;
+    let (at, begin, end) = (at.as_i64(), span.since.as_micros(), span.until.as_micros());
+    let limit = Timeline::GAPS as i64 + 1;
+    let mut params: Vec<(&str, &dyn ToSql)> =
+        vec![(":at", &at), (":begin", &begin), (":end", &end), (":limit", &limit)];
+    params.extend_from_slice(of);
+    let rows = statement.query_map(params.as_slice(), from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
+    let gap = TimelineGap {
+        cluster: row.get(2)?,
+        group: row.get(3)?,
+        kind: row.get(4)?,
+        namespace: row.get(5)?,
+        since: Timestamp::from_micros(row.get(6)?),
+        until: row.get::<_, Option<i64>>(7)?.map(Timestamp::from_micros),
+        reason: row.get(8)?,
+        message: row.get(9)?,
+    };
+    Ok(Found { offset: row.get(0)?, kind: row.get(1)?, gap })
+}

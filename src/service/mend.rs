@@ -1,0 +1,55 @@
+//! What is done to a damaged log when someone asks for it, and only then; the service must not be running.
+
+use std::fs;
+use std::path::Path;
+
+use super::ServiceError;
+use crate::clock::SystemClock;
+use crate::log::{self, AcceptedLoss, Salvaged};
+use crate::store::{self, DirectoryLock, KEY_FILE};
+
+/// Goes on with a log that lost its end; none where nothing is lost.
+///
+/// # Errors
+/// When another process holds the data directory, or the log is damaged in another way.
+pub fn accept_loss(data: &Path) -> Result<Option<AcceptedLoss>, ServiceError> {
+    if !data.is_dir() {
+        return Err(ServiceError::NoLog { data: data.to_owned() });
+    }
+    let _lock = DirectoryLock::acquire(data)?;
+    Ok(log::accept_loss(data, &SystemClock)?)
+}
+
+/// Copies what can be read of a log into a new one in another directory, with the key that hides secrets: under another key
+/// every Secret would look changed. A server that only reads the old log need not be stopped.
+///
+/// # Errors
+/// When the old log cannot be opened at all, or the new directory cannot be written or holds a log already.
+pub fn salvage(
+    data: &Path,
+    target: &Path,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Salvaged, ServiceError> {
+    if !data.join("log.db").exists() {
+        return Err(ServiceError::NoLog { data: data.to_owned() });
+    }
+    let _lock = DirectoryLock::acquire(target)?;
+    let salvaged = log::salvage(data, target, progress)?;
+    let (from, to) = (data.join(KEY_FILE), target.join(KEY_FILE));
+    if from.exists() && !to.exists() {
+        fs::copy(from, to).map_err(ServiceError::Key)?;
+    }
+    Ok(salvaged)
+}
+
+/// Refuses a data directory on a filesystem whose locks may not reach other machines, or through which a program passes
+/// what is written: two servers could write one log.
+///
+/// # Errors
+/// When it lies on such a filesystem.
+pub fn check_filesystem(data: &Path) -> Result<(), ServiceError> {
+    match store::filesystem_of(data).filter(|filesystem| store::is_unreliable(filesystem)) {
+        Some(filesystem) => Err(ServiceError::Filesystem { data: data.to_owned(), filesystem }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,218 @@
+//! Building the view anew while the old one answers: on a thread of its own, until it has caught up.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::api::{RebuildReport, RebuildState, Rebuilding};
+use crate::clock::Clock;
+use crate::model::{Offset, Timestamp};
+use crate::projection::{Build, ProjectorError, ViewStatus};
+use crate::ruleset::RuleSet;
+use crate::store::Watermark;
+
+/// How long to wait for room on the disk.
+const TICK: Duration = Duration::from_millis(250);
+
+/// How often to look whether a build has caught up.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The builds of a service; clones share them.
+#[derive(Clone)]
+pub(super) struct Rebuild {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    data: PathBuf,
+    rules: RuleSet,
+    status: ViewStatus,
+    clock: Arc<dyn Clock>,
+    stopping: CancellationToken,
+    checkpoint: Watermark,
+    last: Mutex<Last>,
+}
+
+/// The last build.
+#[derive(Default)]
+struct Last {
+    state: RebuildState,
+    resumed_at: Offset,
+    begun_at: Option<Timestamp>,
+    ended_at: Option<Timestamp>,
+    error: String,
+    thread: Option<JoinHandle<()>>,
+    /// It holds all of the log but its newest changes, and waits for the projector to go on with it.
+    caught_up: bool,
+}
+
+impl std::fmt::Debug for Rebuild {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Rebuild")
+    }
+}
+
+impl Rebuild {
+    pub(super) fn new(
+        data: PathBuf,
+        rules: RuleSet,
+        status: ViewStatus,
+        clock: Arc<dyn Clock>,
+        stopping: CancellationToken,
+    ) -> Self {
+        let (checkpoint, last) = (Watermark::default(), Mutex::default());
+        Rebuild { shared: Arc::new(Shared { data, rules, status, clock, stopping, checkpoint, last }) }
+    }
+
+    /// Whether a build waits to take the old view's place.
+    pub(super) fn is_caught_up(&self) -> bool {
+        self.shared.lock().caught_up
+    }
+
+    /// The same, which is then taken note of: whoever asks goes on with it.
+    pub(super) fn take_caught_up(&self) -> bool {
+        std::mem::take(&mut self.shared.lock().caught_up)
+    }
+
+    /// Waits for a build that is going on; tells whether it has caught up, and takes note of it.
+    pub(super) fn wait(&self) -> bool {
+        while self.shared.lock().thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            std::thread::sleep(LOOK);
+            self.shared.status.checkpoint().set(self.shared.checkpoint.get());
+        }
+        self.take_caught_up()
+    }
+
+    /// A build begins, or goes on from here, on the thread of the caller.
+    pub(super) fn begun(&self, resumed_at: Offset) {
+        let mut last = self.shared.lock();
+        self.shared.begun(&mut last);
+        last.resumed_at = resumed_at;
+    }
+
+    /// Lets a build take all of the log on the thread of the caller, which is told how far it is; false when asked to stop.
+    ///
+    /// # Errors
+    /// When the log cannot be read or the view cannot be written, save for a full disk, which it waits out.
+    pub(super) fn catch_up(&self, build: &mut Build, told: impl Fn(Offset)) -> Result<bool, ProjectorError> {
+        self.shared.catch_up(build, told)
+    }
+
+    /// The new view took the old one's place, or did not.
+    pub(super) fn ended(&self, result: Result<(), &ProjectorError>) {
+        self.shared.ended(result);
+    }
+
+    /// Waits for the thread that builds, which was asked to end.
+    pub(super) fn join(&self) {
+        let thread = self.shared.lock().thread.take();
+        // A panic there has ended the build and nothing else.
+        let _ = thread.map(JoinHandle::join);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Last> {
+        // Each change of it is whole, so a panic elsewhere cannot have broken it.
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begun(&self, last: &mut Last) {
+        let thread = last.thread.take();
+        *last = Last {
+            state: RebuildState::Building,
+            begun_at: Some(self.clock.now()),
+            thread,
+            ..Last::default()
+        };
+        self.checkpoint.set(Offset::ZERO);
+    }
+
+    fn ended(&self, result: Result<(), &ProjectorError>) {
+        match result {
+            Ok(()) => {
+                let mut last = self.lock();
+                (last.state, last.ended_at) = (RebuildState::Done, Some(self.clock.now()));
+            }
+            Err(error) => self.gave_up(error.to_string()),
+        }
+    }
+
+    fn gave_up(&self, error: String) {
+        tracing::error!(error, "the view could not be built anew; the one that is there answers on");
+        let mut last = self.lock();
+        (last.state, last.ended_at, last.error) = (RebuildState::Failed, Some(self.clock.now()), error);
+    }
+
+    /// Builds until the view has caught up, and leaves it to the projector.
+    fn build(&self) {
+        // The file is closed here, and the projector goes on with it as with one that was broken off.
+        let built = Build::open(&self.data, self.rules.clone()).and_then(|mut build| {
+            self.lock().resumed_at = build.resumed_at();
+            self.catch_up(&mut build, |_| {})
+        });
+        match built {
+            Ok(caught_up) => self.lock().caught_up = caught_up,
+            Err(error) => self.ended(Err(&error)),
+        }
+    }
+
+    fn catch_up(&self, build: &mut Build, told: impl Fn(Offset)) -> Result<bool, ProjectorError> {
+        while !self.stopping.is_cancelled() {
+            self.checkpoint.set(build.checkpoint());
+            told(build.checkpoint());
+            match build.step() {
+                Ok(true) => {}
+                Ok(false) => return Ok(true),
+                Err(error) if error.is_disk_full() => {
+                    tracing::error!(%error, "no room to build the view; it waits");
+                    std::thread::sleep(TICK);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Rebuilding for Rebuild {
+    fn begin(&self) {
+        let mut last = self.shared.lock();
+        if last.state == RebuildState::Building || self.shared.stopping.is_cancelled() {
+            return;
+        }
+        self.shared.begun(&mut last);
+        let shared = Arc::clone(&self.shared);
+        let thread = std::thread::Builder::new().name("view-builder".to_owned()).spawn(move || {
+            if catch_unwind(AssertUnwindSafe(|| shared.build())).is_err() {
+                shared.gave_up("the program panicked while it built the view".to_owned());
+            }
+        });
+        match thread {
+            Ok(thread) => last.thread = Some(thread),
+            Err(error) => {
+                last.state = RebuildState::Failed;
+                last.error = format!("cannot start a thread: {error}");
+            }
+        }
+    }
+
+    fn report(&self) -> RebuildReport {
+        let last = self.shared.lock();
+        RebuildReport {
+            state: last.state,
+            head: self.shared.status.head().get(),
+            checkpoint: self.shared.checkpoint.get(),
+            resumed_at: last.resumed_at,
+            serving: self.shared.status.is_usable(),
+            rules: self.shared.rules.name(),
+            begun_at: last.begun_at,
+            ended_at: last.ended_at,
+            error: last.error.clone(),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! `/environments/{id}/diff` and `/resources/{uid}/diff`: what changed between two moments, and what differs between two
+//! environments.
+
+use askama::Template;
+use http::StatusCode;
+
+use super::html;
+use super::shell::{Badge, Shell};
+use super::tree::resource_href;
+use crate::api::diffs::{EnvironmentQuestion, of_one};
+use crate::api::params::{AT, CHILDREN, CLUSTER, CONTINUE, FROM, IGNORE, INCLUDE, MAP, Parameter, WITH};
+use crate::api::problem::Problem;
+use crate::api::request::{Request, encode};
+use crate::api::respond::Response;
+use crate::api::{ApiState, auth};
+use crate::diff::{Comparison, Line, Mark, lines};
+use crate::model::{EnvironmentId, Kind, Timestamp, Uid};
+use crate::present::{children_below, clock_time, counted, number_of, printed, title, visible};
+use crate::query::{
+    Answer, ChangeType, EnvironmentAt, EnvironmentDiff, ResourceChange, ResourceDiff, Snapshot, StateAt,
+};
+
+/// A line of differences; its sign stands in it, so that the colour says nothing more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    mark: Mark,
+    text: String,
+}
+
+/// One side of what is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Side {
+    /// `From` or `To`, or of two environments their names.
+    label: String,
+    href: String,
+    text: String,
+    badge: Option<Badge>,
+}
+
+/// What became of one resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Block {
+    /// None where the page is of one resource.
+    title: Option<(String, String)>,
+    rows: Vec<Row>,
+}
+
+/// Another way to ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Way {
+    label: &'static str,
+    href: String,
+    chosen: bool,
+}
+
+#[derive(Template)]
+#[template(path = "diff.html")]
+struct DiffPage {
+    shell: Shell,
+    heading: String,
+    /// Name and address of what is compared.
+    of: (String, String),
+    /// What was typed as the earlier moment.
+    from: String,
+    /// What was typed as the other environment; none on the page of a resource.
+    with: Option<String>,
+    /// Names and values that the form keeps.
+    kept: Vec<(&'static str, String)>,
+    sides: Vec<Side>,
+    summary: String,
+    names: String,
+    ways: Vec<Way>,
+    blocks: Vec<Block>,
+    /// The next page.
+    next: Option<String>,
+    json: String,
+    text: String,
+}
+
+/// The page of an environment.
+pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (question, page) = (EnvironmentQuestion::read(&mut read, &state), read.page());
+    read.finish()?;
+    let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
+    let found = question.ask(&state, &scope, &id, &page).await?;
+    html(&request, StatusCode::OK, &environment_view(&request, &found, state.clock.now()))
+}
+
+/// The page of a resource.
+pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let wanted = of_one(&mut read, &state);
+    read.finish()?;
+    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
+    let cluster = request.query.one(CLUSTER);
+    let found = state.queries.resource_diff(&scope, &uid, cluster, &wanted).await?;
+    html(&request, StatusCode::OK, &resource_view(&request, &found, state.clock.now()))
+}
+
+fn rows(lines: &[Line]) -> Vec<Row> {
+    lines.iter().map(|line| Row { mark: line.mark, text: printed(line) }).collect()
+}
+
+/// How much is told, and what may be told besides.
+fn ways(request: &Request, sets: &[(&'static str, &str)]) -> Vec<Way> {
+    let asked = request.query.all(INCLUDE.name).collect::<Vec<_>>().join(",");
+    let way = |(place, (label, include)): (usize, &(&'static str, &str))| Way {
+        label,
+        href: here(request, &[(INCLUDE, Some(include)), (CONTINUE, None)]),
+        chosen: asked == *include || (asked.is_empty() && place == 0),
+    };
+    sets.iter().enumerate().map(way).collect()
+}
+
+fn here(request: &Request, changes: &[(Parameter, Option<&str>)]) -> String {
+    format!("{}{}", request.context.path, request.query.with(changes))
+}
+
+/// What the form passes on besides what can be typed.
+fn kept(request: &Request) -> Vec<(&'static str, String)> {
+    let all = [CLUSTER, MAP, CHILDREN, INCLUDE, IGNORE];
+    let values =
+        all.iter().flat_map(|one| request.query.all(one.name).map(|value| (one.name, value.to_owned())));
+    values.collect()
+}
+
+fn page(
+    request: &Request,
+    heading: String,
+    of: (String, String),
+    snapshot: &Snapshot,
+    now: Timestamp,
+) -> DiffPage {
+    let api = |format: &str| {
+        let query = request.query.without(CONTINUE);
+        let mark = if query.with(&[]).is_empty() { "?" } else { "&" };
+        let format = if format.is_empty() { String::new() } else { format!("{mark}format={format}") };
+        format!("/api/v1{}{}{format}", request.context.path, query.with(&[]))
+    };
+    DiffPage {
+        shell: Shell::new(&heading, request, snapshot, now),
+        heading,
+        of,
+        from: request.query.one(FROM).unwrap_or_default().to_owned(),
+        with: None,
+        kept: kept(request),
+        sides: Vec::new(),
+        summary: String::new(),
+        names: String::new(),
+        ways: Vec::new(),
+        blocks: Vec::new(),
+        next: None,
+        json: api(""),
+        text: api("text"),
+    }
+}
+
+fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) -> DiffPage {
+    let shown = |text: &str| visible(text).into_owned();
+    let beside = found.from.id != found.to.id;
+    let id = shown(found.from.id.as_str());
+    let heading = if beside {
+        format!("{id} beside {}", shown(found.to.id.as_str()))
+    } else {
+        format!("Changes of {id}")
+    };
+    let side = |label: &str, side: &EnvironmentAt| Side {
+        label: if beside { shown(side.id.as_str()) } else { label.to_owned() },
+        href: format!("/environments/{}?at={}", encode(side.id.as_str()), side.offset),
+        text: match side.exists {
+            true => format!("{}, {}", moment(side.offset.get(), side.time), resources(side.resources)),
+            false => format!("{}, not there", moment(side.offset.get(), side.time)),
+        },
+        badge: side.health.map(|health| Badge::new(Some(health))),
+    };
+    let of = (id, format!("/environments/{}", encode(found.from.id.as_str())));
+    let base = page(request, heading, of, found.snapshot(), now);
+    let mut ways = ways(
+        request,
+        &[
+            ("Spec and metadata", "metadata"),
+            ("Status too", "metadata,status"),
+            ("Everything", "metadata,status,noise"),
+        ],
+    );
+    let children = request.query.one(CHILDREN) == Some("true");
+    let other = if children { None } else { Some("true") };
+    ways.push(Way {
+        label: "What controllers made, one by one",
+        href: here(request, &[(CHILDREN, other), (CONTINUE, None)]),
+        chosen: children,
+    });
+    DiffPage {
+        of: (base.of.0, format!("{}{}", base.of.1, base.shell.keep)),
+        with: Some(request.query.one(WITH).unwrap_or_default().to_owned()),
+        sides: vec![side("From", &found.from), side("To", &found.to)],
+        summary: counted(&found.counts),
+        names: shown(&found.names.join(", ")),
+        ways,
+        blocks: found.items.iter().map(|item| block(found, item)).collect(),
+        next: found
+            .metadata
+            .next
+            .as_deref()
+            .map(|token| here(request, &[(AT, None), (CONTINUE, Some(token))])),
+        ..base
+    }
+}
+
+fn block(found: &EnvironmentDiff, item: &ResourceChange) -> Block {
+    let mut lines = lines(&item.comparison);
+    lines.extend(item.children.iter().map(|kind| Line::new(Mark::Note, children_below(kind))));
+    let (before, after) = (item.before.as_ref(), item.after.as_ref());
+    let moment = if after.is_some() { found.to.offset } else { found.from.offset };
+    let shell = Shell { keep: format!("?at={moment}"), ..Shell::bare("") };
+    let href = after.or(before).map(|side| {
+        let of_both = matches!(item.change, ChangeType::Changed | ChangeType::Health | ChangeType::Children);
+        match of_both {
+            true => format!(
+                "/resources/{}/diff?from={}&at={}&cluster={}",
+                encode(side.id.as_str()),
+                found.from.offset,
+                found.to.offset,
+                encode(&side.cluster)
+            ),
+            false => resource_href(&shell, &side.id, &side.cluster),
+        }
+    });
+    Block { title: Some((visible(&title(item)).into_owned(), href.unwrap_or_default())), rows: rows(&lines) }
+}
+
+fn resources(count: u64) -> String {
+    number_of(count, &Kind::new("", "resource"))
+}
+
+fn moment(offset: u64, time: Option<Timestamp>) -> String {
+    let time = time.map(|time| format!(", {}", clock_time(time))).unwrap_or_default();
+    format!("offset {offset}{time}")
+}
+
+fn resource_view(request: &Request, found: &Answer<ResourceDiff>, now: Timestamp) -> DiffPage {
+    let (diff, shown) = (&found.value, |text: &str| visible(text).into_owned());
+    let name = shown(&format!("{} {}", diff.key.kind.kind, diff.key.name));
+    let at = |moment: u64| {
+        format!("/resources/{}?at={moment}&cluster={}", encode(diff.id.as_str()), encode(&diff.key.cluster))
+    };
+    let side = |label: &str, state: &StateAt| {
+        let said = match &state.version {
+            None => "not there".to_owned(),
+            Some(version) => {
+                let by = version.changed_by.as_ref().map(|by| format!(" by {}", shown(&by.manager)));
+                format!("version of {}{}", clock_time(version.observed_at), by.unwrap_or_default())
+            }
+        };
+        let text = format!("{}, {said}", moment(state.offset.get(), state.time));
+        Side { label: label.to_owned(), href: at(state.offset.get()), text, badge: None }
+    };
+    let of = (name.clone(), at(diff.to.offset.get()));
+    let base = page(request, format!("Changes of {name}"), of, &found.metadata, now);
+    let Comparison { differences, left_out, .. } = &diff.comparison;
+    let count = differences.len() as u64 + left_out;
+    DiffPage {
+        sides: vec![side("From", &diff.from), side("To", &diff.to)],
+        summary: match count {
+            0 => "no differences".to_owned(),
+            1 => "1 difference".to_owned(),
+            count => format!("{count} differences"),
+        },
+        ways: ways(
+            request,
+            &[
+                ("All but noise", "metadata,status"),
+                ("Spec", "spec"),
+                ("Everything", "metadata,status,noise"),
+            ],
+        ),
+        blocks: vec![Block { title: None, rows: rows(&lines(&diff.comparison)) }],
+        ..base
+    }
+}
+
+/// A page of fixed differences, for tests.
+#[cfg(test)]
+pub(super) fn rendered_environment(request: &Request, found: &EnvironmentDiff) -> String {
+    super::tests::text(&environment_view(request, found, crate::present::tests::NOON))
+}
+
+/// The same of a resource.
+#[cfg(test)]
+pub(super) fn rendered_resource(request: &Request, found: &Answer<ResourceDiff>) -> String {
+    super::tests::text(&resource_view(request, found, crate::present::tests::NOON))
+}

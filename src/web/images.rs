@@ -1,0 +1,147 @@
+//! `/images`: which environments have which images, now or in a span of time.
+
+use askama::Template;
+use http::StatusCode;
+use serde_json::Value;
+
+use super::html;
+use super::shell::{Shell, Time, reference};
+use crate::api::images::filter;
+use crate::api::params::{AT, CONTINUE, ENVIRONMENT, FROM, IMAGE};
+use crate::api::problem::Problem;
+use crate::api::request::{Request, encode};
+use crate::api::respond::Response;
+use crate::api::{ApiState, auth};
+use crate::images::{Running, images};
+use crate::model::{Image, Timestamp, familiar};
+use crate::object::Object;
+use crate::present::{grouped, several, visible, workload_names};
+use crate::query::{ImageInterval, ImageUse, Page, PageRequest, Workload};
+
+/// An image in an environment, as a row shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    image: String,
+    /// The address of everything that has it.
+    image_href: String,
+    digests: Vec<String>,
+    environment: String,
+    environment_href: String,
+    tier: &'static str,
+    region: String,
+    pods: String,
+    /// Name and address.
+    workloads: Vec<(String, String)>,
+    more_workloads: u64,
+    intervals: Vec<Interval>,
+    more_intervals: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Interval {
+    from: Time,
+    /// None while it lasts.
+    until: Option<Time>,
+}
+
+#[derive(Template)]
+#[template(path = "images.html")]
+struct ImagesPage {
+    shell: Shell,
+    heading: String,
+    image: String,
+    environment: String,
+    from: String,
+    rows: Vec<Row>,
+    /// The address of the next page.
+    next: Option<String>,
+    json: String,
+}
+
+/// The page.
+pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, filter) = (read.at(), filter(&mut read));
+    let page = PageRequest { after: read.text(CONTINUE), ..PageRequest::default() };
+    read.finish()?;
+    let found = state.queries.images(&auth::scope(&request)?, at, &filter, &page).await?;
+    html(&request, StatusCode::OK, &view(&request, &found, state.clock.now()))
+}
+
+fn view(request: &Request, found: &Page<ImageUse>, now: Timestamp) -> ImagesPage {
+    let heading = match request.query.one(IMAGE) {
+        Some(image) => format!("Images: {}", visible(image)),
+        None => "Images".to_owned(),
+    };
+    let snapshot = &found.metadata.snapshot;
+    let shell = Shell::new(&heading, request, snapshot, now);
+    let now = reference(request, snapshot, now);
+    let typed = |parameter| request.query.one(parameter).unwrap_or_default().to_owned();
+    let next = found.metadata.next.as_deref();
+    let next =
+        next.map(|token| format!("/images{}", request.query.with(&[(CONTINUE, Some(token)), (AT, None)])));
+    ImagesPage {
+        heading: match found.items.len() {
+            0 => heading,
+            _ => format!(
+                "{heading} ({}{})",
+                several(found.items.len(), "use"),
+                if next.is_some() { " on this page" } else { "" }
+            ),
+        },
+        rows: found.items.iter().map(|one| row(one, &shell, now)).collect(),
+        image: typed(IMAGE),
+        environment: typed(ENVIRONMENT),
+        from: typed(FROM),
+        next,
+        json: format!("/api/v1/images{}", request.query.with(&[])),
+        shell,
+    }
+}
+
+fn row(one: &ImageUse, shell: &Shell, now: Timestamp) -> Row {
+    let shown = |text: &str| visible(text).into_owned();
+    let workload = |(of, name): (&Workload, String)| {
+        let cluster = [(crate::api::params::CLUSTER, of.key.cluster.as_str())];
+        (shown(&name), shell.href(&format!("/resources/{}", encode(of.id.as_str())), &cluster))
+    };
+    let interval = |of: &ImageInterval| Interval {
+        from: Time::new(of.from, now),
+        until: of.until.map(|until| Time::new(until, now)),
+    };
+    Row {
+        image: shown(&one.short),
+        image_href: shell.href("/images", &[(IMAGE, one.image.as_str())]),
+        digests: one.digests.iter().map(|digest| shown(digest)).collect(),
+        environment: shown(one.environment.as_str()),
+        environment_href: shell.href(&format!("/environments/{}", encode(one.environment.as_str())), &[]),
+        tier: one.tier.as_str(),
+        region: shown(&one.region),
+        pods: grouped(one.pods),
+        workloads: one.workloads.iter().zip(workload_names(&one.workloads)).map(workload).collect(),
+        more_workloads: one.workloads_total.saturating_sub(one.workloads.len() as u64),
+        intervals: one.intervals.iter().map(interval).collect(),
+        more_intervals: one.intervals_total.saturating_sub(one.intervals.len() as u64),
+    }
+}
+
+/// The images of an object, each with the address of all that has it.
+pub(super) fn of_object(object: &Value, shell: &Shell) -> Vec<(String, String)> {
+    let text = object.to_string();
+    let Ok(object) = Object::parse(&text) else { return Vec::new() };
+    let link = |image: Image| {
+        let (name, short) = (image.name(), familiar(&image.repository));
+        let shown = visible(&name.replacen(&image.repository, short, 1)).into_owned();
+        (shown, shell.href("/images", &[(IMAGE, name.as_str())]))
+    };
+    images(&object, &Running::default()).into_iter().map(link).collect()
+}
+
+/// The page of fixed uses at noon, for tests.
+#[cfg(test)]
+pub(super) fn rendered(request: &Request, items: Vec<ImageUse>) -> String {
+    use crate::present::tests::{NOON, snapshot};
+    use crate::query::PageMetadata;
+    let metadata = PageMetadata { snapshot: snapshot(), next: Some("token".into()) };
+    super::tests::text(&view(request, &Page { items, metadata }, NOON))
+}

@@ -1,0 +1,246 @@
+//! What happened over time, as lanes below the bar of health, and what changed before something went wrong.
+
+use super::shell::{Badge, Shell, Time};
+use super::strip::Strip;
+use super::tree::resource_href;
+use crate::api::params::{AT, SINCE};
+use crate::api::request::Request;
+use crate::model::Timestamp;
+use crate::present::{
+    age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, level, visible,
+};
+use crate::query::{Bucket, Entry, Onset, OnsetChange, PageRequest, Timeline, TimelineFilter};
+
+/// Parts of the axis.
+const BUCKETS: usize = 96;
+
+/// Entries that a page lists.
+const LISTED: usize = 15;
+
+/// Causes that a page lists.
+const CAUSES: usize = 8;
+
+/// Letters of a value in a difference.
+const LETTERS: usize = 80;
+
+/// What a lane counts.
+type Count = fn(&Bucket) -> u64;
+
+/// What a page asks for; of a resource also what was below it.
+pub(super) fn filter() -> TimelineFilter {
+    TimelineFilter { buckets: BUCKETS, below: true, ..TimelineFilter::default() }
+}
+
+/// The newest entries.
+pub(super) fn newest() -> PageRequest {
+    PageRequest { limit: LISTED, after: None }
+}
+
+/// One column of a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Column {
+    pub(super) x: u64,
+    pub(super) y: u64,
+    pub(super) width: u64,
+    pub(super) height: u64,
+    /// The same page as it was at the end of the part.
+    pub(super) href: String,
+    pub(super) title: String,
+}
+
+/// A lane of the axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lane {
+    pub(super) name: &'static str,
+    pub(super) class: &'static str,
+    /// How much there is on it in all.
+    pub(super) total: String,
+    pub(super) columns: Vec<Column>,
+}
+
+/// Something that happened, on a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) time: Time,
+    /// The same page as it was then.
+    pub(super) at: String,
+    pub(super) subject: String,
+    /// The subject's page; none for what has none.
+    pub(super) href: Option<String>,
+    pub(super) words: String,
+    pub(super) class: &'static str,
+}
+
+/// The lanes that stand below the bar of health, and the newest entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lanes {
+    pub(super) lanes: Vec<Lane>,
+    pub(super) lines: Vec<Line>,
+    /// All entries in the API.
+    pub(super) json: String,
+}
+
+impl Lanes {
+    /// Of a timeline; `json` is its address in the API.
+    pub(super) fn new(
+        shell: &Shell,
+        request: &Request,
+        timeline: &Timeline,
+        now: Timestamp,
+        json: String,
+    ) -> Self {
+        let counted: [(&str, &str, u64, Count); 3] = [
+            ("Changes", "changes", timeline.totals.changes, |one| one.tally.changes),
+            ("Warnings", "warnings", timeline.totals.warnings, |one| one.tally.warnings),
+            ("Deployments", "deployments", timeline.totals.deployments, |one| one.tally.deployments),
+        ];
+        let mut lanes = Vec::new();
+        for (name, class, total, count) in counted {
+            let most = timeline.buckets.iter().map(count).max().unwrap_or(0);
+            let height =
+                |one: &Bucket| level(count(one), most, Strip::LANE).max(if count(one) > 0 { 3 } else { 0 });
+            let columns = columns(request, &timeline.buckets, height);
+            if total > 0 || class == "changes" {
+                lanes.push(Lane { name, class, total: grouped(total), columns });
+            }
+        }
+        if timeline.buckets.iter().any(|one| !one.covered) {
+            let columns =
+                columns(request, &timeline.buckets, |one| if one.covered { 0 } else { Strip::LANE });
+            lanes.push(Lane { name: "Not watched", class: "gaps", total: String::new(), columns });
+        }
+        let lines = timeline.entries.iter().map(|entry| line(shell, request, entry, now)).collect();
+        Lanes { lanes, lines, json }
+    }
+}
+
+fn columns(request: &Request, buckets: &[Bucket], height: impl Fn(&Bucket) -> u64) -> Vec<Column> {
+    let parts = buckets.len().max(1) as u64;
+    let edge = |place: usize| place as u64 * Strip::UNITS / parts;
+    let column = |(place, bucket): (usize, &Bucket)| {
+        let height = height(bucket);
+        (height > 0).then(|| Column {
+            x: edge(place),
+            y: Strip::LANE - height,
+            width: edge(place + 1) - edge(place),
+            height,
+            href: moment(request, bucket.until),
+            title: title(bucket),
+        })
+    };
+    buckets.iter().enumerate().filter_map(column).collect()
+}
+
+/// What happened in a part of the span, in words.
+fn title(bucket: &Bucket) -> String {
+    let tally = bucket.tally;
+    let mut words = vec![format!("{} to {}", clock_time(bucket.from), clock_time(bucket.until))];
+    words.extend(bucket.health.map(|health| health.to_string()));
+    words.push(format!(
+        "{} changes ({} came, {} went)",
+        grouped(tally.changes),
+        grouped(tally.created),
+        grouped(tally.deleted)
+    ));
+    words.extend((tally.warnings > 0).then(|| format!("{} warnings", grouped(tally.warnings))));
+    words.extend((tally.deployments > 0).then(|| format!("{} deployments", grouped(tally.deployments))));
+    words.extend((!bucket.covered).then(|| "not all of it was watched".to_owned()));
+    words.join(", ")
+}
+
+/// The same page as it was at a moment.
+fn moment(request: &Request, time: Timestamp) -> String {
+    let at = time.to_string();
+    format!("{}{}", request.context.path, request.query.with(&[(AT, Some(&at)), (SINCE, None)]))
+}
+
+fn line(shell: &Shell, request: &Request, entry: &Entry, now: Timestamp) -> Line {
+    let resource = entry.resource.as_ref().map(|resource| (&resource.id, &resource.key));
+    let event = entry.event.as_ref().map(|event| (&event.uid, &event.key));
+    let about = resource.or(event).filter(|(uid, _)| !uid.as_str().is_empty());
+    let class = match (entry.what.as_str(), &entry.health) {
+        ("warned", _) => "degraded",
+        ("unwatched", _) => "unknown",
+        (_, Some(health)) => Badge::new(health.after).class,
+        _ => "none",
+    };
+    Line {
+        time: Time::new(entry.observed_at, now),
+        at: moment(request, entry.observed_at),
+        subject: visible(&entry_subject(entry)).into_owned(),
+        href: about.map(|(uid, key)| resource_href(shell, uid, &key.cluster)),
+        words: visible(&entry_words(entry)).into_owned(),
+        class,
+    }
+}
+
+/// The bar of health with the lanes below it; both in the API are at these addresses.
+pub(super) fn strip(
+    shell: &Shell,
+    request: &Request,
+    timeline: &Timeline,
+    now: Timestamp,
+    (health, all): (String, String),
+) -> Strip {
+    let lanes = Lanes::new(shell, request, timeline, now, all);
+    Strip { lanes: Some(lanes), ..Strip::new(request, &timeline.health, now, health) }
+}
+
+/// A change that may have caused what followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cause {
+    pub(super) line: Line,
+    /// How long before, such as `60s`.
+    pub(super) before: String,
+    pub(super) rank: &'static str,
+    pub(super) differences: Vec<String>,
+}
+
+/// What changed before something became what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Before {
+    pub(super) heading: String,
+    /// When it began to be so.
+    pub(super) from: Time,
+    /// The same page as it was then.
+    pub(super) at: String,
+    pub(super) window: String,
+    /// Since when it may have been so, where that is not known to the moment.
+    pub(super) not_before: Option<Time>,
+    pub(super) causes: Vec<Cause>,
+    /// Causes and effects that are not listed, in words; empty for none.
+    pub(super) further: String,
+    pub(super) json: String,
+}
+
+impl Before {
+    /// Of an onset; `json` is its address in the API.
+    pub(super) fn new(shell: &Shell, request: &Request, onset: &Onset, now: Timestamp, json: String) -> Self {
+        let cause = |change: &OnsetChange| Cause {
+            line: line(shell, request, &change.entry, now),
+            before: age(change.entry.observed_at, onset.from),
+            rank: change.rank.as_str(),
+            differences: change
+                .differences
+                .iter()
+                .map(|difference| visible(&difference_line(difference, LETTERS)).into_owned())
+                .collect(),
+        };
+        let causes: Vec<_> = onset.causes.iter().take(CAUSES).map(cause).collect();
+        let unlisted = (onset.causes.len() - causes.len()) as u64 + onset.causes_left_out;
+        let effects = onset.effects.len() as u64 + onset.effects_left_out;
+        let mut further = Vec::new();
+        further.extend((unlisted > 0).then(|| format!("{} more that may have caused it", grouped(unlisted))));
+        further.extend((effects > 0).then(|| format!("{} that followed from others", grouped(effects))));
+        Before {
+            heading: format!("What changed before it became {}", onset.health),
+            from: Time::new(onset.from, now),
+            at: moment(request, onset.from),
+            window: lasted(onset.from.since(onset.looked_at_since)),
+            not_before: (onset.not_before < onset.from).then(|| Time::new(onset.not_before, now)),
+            causes,
+            further: further.join(" and "),
+            json,
+        }
+    }
+}

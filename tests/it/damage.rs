@@ -1,0 +1,92 @@
+//! A damaged log: the program reads it, adds nothing to it, says so everywhere, and goes on where someone tells it how.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use crate::bad_input::{RESOURCES, cluster, config, wait_for_pod};
+use crate::server::{PROGRAM, Result, Server, get, items};
+
+/// Runs `doctor` on a data directory; its exit code and what it printed.
+async fn doctor(data: &Path, more: &[&str]) -> Result<(i32, String)> {
+    let mut run = Command::new(PROGRAM);
+    run.arg("doctor").arg("--data").arg(data).args(more).stdin(Stdio::null()).kill_on_drop(true);
+    let output = run.output().await?;
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    Ok((output.status.code().unwrap_or(-1), text))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_log_is_read_and_not_written_until_it_is_salvaged() -> Result<()> {
+    let (folder, simulated) = (tempfile::tempdir()?, cluster().await?);
+    let server = Server::start(folder.path(), &config(&simulated)).await?;
+    wait_for_pod(&server).await?;
+    let before = server.ask(RESOURCES).await?["items"].clone();
+    let data = server.data();
+    server.stop().await?;
+    let (code, told) = doctor(&data, &["--full"]).await?;
+    assert!(code == 0 && told.contains("log in full: all "), "{code} {told}");
+
+    let log = rusqlite::Connection::open(data.join("log.db"))?;
+    log.execute_batch("UPDATE change SET body_hash = zeroblob(16) WHERE \"offset\" = 2")?;
+    drop(log);
+    let damaged = std::fs::read(data.join("log.db"))?;
+    let server = Server::start_unready(folder.path(), &config(&simulated)).await?;
+    let (status, ready) = get(&format!("{}/readyz", server.url())).await?;
+    assert!(status == 503 && ready.contains("damaged at offset 2") && ready.contains("--salvage"), "{ready}");
+    let answer = server.ask(RESOURCES).await?;
+    assert_eq!((&answer["items"], &answer["metadata"]["not_recording"]), (&before, &true.into()));
+    let (_, page) = get(&format!("{}/", server.url())).await?;
+    assert!(page.contains("Nothing is being recorded"), "{page}");
+    let told = server.cli(&["tree", "shop.web.production"]).await?;
+    assert!(told.contains("web-0"), "{told}");
+
+    let (code, told) = doctor(&data, &["--full"]).await?;
+    assert!(code == 1 && told.contains("problem  log in full: change, offset 2"), "{code} {told}");
+    let elsewhere = tempfile::tempdir()?;
+    let target = elsewhere.path().join("data");
+    let (code, told) = doctor(&data, &["--salvage", &target.display().to_string()]).await?;
+    assert!(code == 0 && told.contains("changes were copied to"), "{code} {told}");
+    server.stop().await?;
+    assert!(std::fs::read(data.join("log.db"))? == damaged, "the damaged log was left as it was");
+
+    let server = Server::start(elsewhere.path(), &config(&simulated)).await?;
+    wait_for_pod(&server).await?;
+    server.until("/clusters", |clusters| clusters["items"][0]["watched"] == true).await?;
+    let answer = server.ask(RESOURCES).await?;
+    assert!(answer["metadata"]["not_recording"].is_null(), "{answer}");
+    server.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_lost_its_end_goes_on_once_the_loss_is_accepted() -> Result<()> {
+    let (folder, simulated) = (tempfile::tempdir()?, cluster().await?);
+    let server = Server::start(folder.path(), &config(&simulated)).await?;
+    wait_for_pod(&server).await?;
+    let data = server.data();
+    server.stop().await?;
+    // As it stands where the WAL with the newest changes was deleted.
+    std::fs::write(data.join("log.head"), format!("{:020} {}\n", 900, "ab".repeat(16)))?;
+
+    let server = Server::start_unready(folder.path(), &config(&simulated)).await?;
+    let (_, ready) = get(&format!("{}/readyz", server.url())).await?;
+    assert!(ready.contains("offset 900 was acknowledged") && ready.contains("--accept-loss"), "{ready}");
+    assert_eq!(items(&server.ask(RESOURCES).await?).count(), 1);
+    let (code, told) = doctor(&data, &["--accept-loss"]).await?;
+    assert!(code == 1 && told.contains("in use by process"), "{code} {told}");
+    server.stop().await?;
+
+    let (code, told) = doctor(&data, &["--full"]).await?;
+    assert!(code == 1 && told.contains("to 900"), "{code} {told}");
+    let (code, told) = doctor(&data, &["--accept-loss"]).await?;
+    assert!(code == 0 && told.contains("to 900 are lost"), "{code} {told}");
+    let server = Server::start(folder.path(), &config(&simulated)).await?;
+    server.until("/clusters", |clusters| clusters["items"][0]["watched"] == true).await?;
+    wait_for_pod(&server).await?;
+    server.stop().await?;
+    let (code, told) = doctor(&data, &["--full"]).await?;
+    assert!(code == 0, "{code} {told}");
+    Ok(())
+}
