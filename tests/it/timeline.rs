@@ -20,7 +20,7 @@ fn config(plane: &ControlPlane) -> String {
 fn deployment(image: &str, node: &str) -> String {
     format!(
         "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: shop}}, spec: {{replicas: 2, \
-         progressDeadlineSeconds: 3, selector: {{matchLabels: {{app: web}}}}, template: {{metadata: {{labels: {{app: web}}}}, \
+         progressDeadlineSeconds: 10, selector: {{matchLabels: {{app: web}}}}, template: {{metadata: {{labels: {{app: web}}}}, \
          spec: {{nodeName: {node}, containers: [{{name: main, image: \"{image}\"}}]}}}}}}}}\n"
     )
 }
@@ -71,8 +71,11 @@ async fn the_change_that_broke_a_rollout_is_named() -> Result<()> {
     server.stop().await?;
     std::fs::remove_file(folder.path().join("data/view.db"))?;
     let server = Server::start(folder.path(), &config(&plane)).await?;
-    let again = server.ask(&format!("{ENVIRONMENT}/onset?health=Degraded")).await?;
+    let asked = onset["metadata"]["offset"].as_u64().ok_or("it names its offset")?;
+    let again = server.ask(&format!("{ENVIRONMENT}/onset?health=Degraded&at={asked}")).await?;
     assert_eq!(again["causes"], onset["causes"]);
+    let last = server.ask(&format!("{ENVIRONMENT}/onset?health=Degraded")).await?;
+    assert!(list(&last, "causes").next().is_some(), "it is told although it is over: {last}");
     let timeline = server.ask(&format!("{ENVIRONMENT}/timeline?since=1h&lane=health&limit=100")).await?;
     let became: Vec<_> = list(&timeline, "entries").map(Value::to_string).collect();
     let degraded = became.iter().position(|entry| entry.contains("Degraded"));
