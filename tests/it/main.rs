@@ -12,7 +12,6 @@ mod doctor;
 mod exchange;
 mod faults;
 mod fleet;
-mod frames;
 mod gitlab_example;
 mod gitops;
 mod graph;
