@@ -187,7 +187,7 @@ impl Recorder {
 
     /// Waits until something is so.
     pub(super) async fn until(&self, what: &str, so: impl Fn(&Recorded) -> bool) {
-        for _ in 0..2000 {
+        for _ in 0..24_000 {
             if self.with(|recorded| so(recorded)) {
                 return;
             }

@@ -29,7 +29,7 @@ fn waiting(directory: &Path) -> i64 {
 
 /// Waits until nothing is left to pack.
 fn settled(directory: &Path) {
-    for _ in 0..1000 {
+    for _ in 0..12_000 {
         if waiting(directory) == 0 {
             return;
         }
