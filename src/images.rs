@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::edges::repeats_its_maker;
+use crate::json::{Picked, Shape};
 use crate::model::Image;
 use crate::object::Object;
 
@@ -18,6 +19,15 @@ const LISTS: [(&str, &str); 3] = [
     ("initContainers", "initContainerStatuses"),
     ("ephemeralContainers", "ephemeralContainerStatuses"),
 ];
+
+/// What is wanted of a container.
+const CONTAINERS: Shape = Shape::Each(&Shape::Members(&[("name", Shape::Text), ("image", Shape::Text)]));
+
+/// An object's own containers; all else of a spec, which for Pods is most of them, is passed over.
+const OWN: Shape = Shape::Members(&[(
+    "spec",
+    Shape::Members(&[(LISTS[0].0, CONTAINERS), (LISTS[1].0, CONTAINERS), (LISTS[2].0, CONTAINERS)]),
+)]);
 
 /// Fields that hold no containers.
 const PASSED_OVER: [&str; 6] = ["apiVersion", "kind", "metadata", "status", "data", "binaryData"];
@@ -57,12 +67,15 @@ impl Running {
 /// maker tells.
 pub fn images(object: &Object<'_>, running: &Running) -> BTreeSet<Image> {
     let mut found = BTreeSet::new();
-    let own = object.field("spec").is_some_and(mentions_images);
-    if own && LISTS.iter().any(|(list, _)| object.spec()[*list].is_array()) {
-        if !running.ended {
-            of_containers(object.spec(), Some(running), &mut found);
+    if object.field("spec").is_some_and(mentions_images) {
+        let picked = object.pick(&OWN);
+        let lists = LISTS.map(|(list, _)| picked.get("spec").get(list));
+        if lists.iter().any(|list| matches!(list, Picked::Each(_))) {
+            if !running.ended {
+                of_own(lists, running, &mut found);
+            }
+            return found;
         }
-        return found;
     }
     if repeats_its_maker(object) {
         return found;
@@ -97,7 +110,7 @@ fn of_templates(value: &Value, found: &mut BTreeSet<Image>) {
     while let Some(value) = waiting.pop() {
         match value {
             Value::Object(members) => {
-                of_containers(value, None, found);
+                of_containers(value, found);
                 waiting.extend(members.values());
             }
             Value::Array(items) => waiting.extend(items),
@@ -106,26 +119,41 @@ fn of_templates(value: &Value, found: &mut BTreeSet<Image>) {
     }
 }
 
-/// The images of the lists of containers that stand in a value; with the digests that run, where they are known.
-fn of_containers(value: &Value, running: Option<&Running>, found: &mut BTreeSet<Image>) {
-    for (list, (containers, _)) in LISTS.iter().enumerate() {
-        for container in value[*containers].as_array().into_iter().flatten() {
-            let (Some(name), Some(image)) = (container["name"].as_str(), container["image"].as_str()) else {
+/// The images of an object's own containers, with the digests that run, where they are known.
+fn of_own(lists: [&Picked<'_>; LISTS.len()], running: &Running, found: &mut BTreeSet<Image>) {
+    for (list, containers) in lists.into_iter().enumerate() {
+        for container in containers.items() {
+            let (Some(name), Some(image)) = (container.text_of("name"), container.text_of("image")) else {
                 continue;
             };
-            let Some(image) = Image::parse(image).filter(|_| found.len() < IMAGES_MAX) else { continue };
-            match running.and_then(|running| running.digests.get(&(list, name.to_owned()))) {
-                Some(digest) if *digest != image.digest => {
-                    // What was asked for by digest may be an index of which one image runs; both are found.
-                    if !image.digest.is_empty() {
-                        found.insert(image.clone());
-                    }
-                    found.insert(Image { digest: digest.clone(), ..image });
-                }
-                _ => {
-                    found.insert(image);
-                }
+            take(image, running.digests.get(&(list, name.to_owned())), found);
+        }
+    }
+}
+
+/// The images of the lists of containers that stand in a value.
+fn of_containers(value: &Value, found: &mut BTreeSet<Image>) {
+    let lists = LISTS.iter().filter_map(|(list, _)| value[*list].as_array());
+    for container in lists.flatten() {
+        if let (Some(_), Some(image)) = (container["name"].as_str(), container["image"].as_str()) {
+            take(image, None, found);
+        }
+    }
+}
+
+/// Takes in an image by the name that was asked for, with the digest of the one that runs, where it is known.
+fn take(image: &str, running: Option<&String>, found: &mut BTreeSet<Image>) {
+    let Some(image) = Image::parse(image).filter(|_| found.len() < IMAGES_MAX) else { return };
+    match running {
+        Some(digest) if *digest != image.digest => {
+            // What was asked for by digest may be an index of which one image runs; both are found.
+            if !image.digest.is_empty() {
+                found.insert(image.clone());
             }
+            found.insert(Image { digest: digest.clone(), ..image });
+        }
+        _ => {
+            found.insert(image);
         }
     }
 }

@@ -395,7 +395,13 @@ CREATE TABLE environment_health (
     grace_until    INTEGER,
     moved          INTEGER NOT NULL,      -- 1: the row before shows another health, or there is none
     rule_set_id    INTEGER NOT NULL,
-    counts         TEXT NOT NULL,         -- JSON
+    healthy        INTEGER NOT NULL,      -- resources by health
+    suspended      INTEGER NOT NULL,
+    progressing    INTEGER NOT NULL,
+    missing        INTEGER NOT NULL,
+    degraded       INTEGER NOT NULL,
+    unknown        INTEGER NOT NULL,
+    no_health      INTEGER NOT NULL,
     PRIMARY KEY (environment_id, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX environment_health_moves ON environment_health (environment_id, from_offset) WHERE moved = 1;

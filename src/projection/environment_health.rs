@@ -5,13 +5,11 @@
 //! give Progressing a grace time, a row says how the environment shows until that has passed: whoever reads it knows
 //! the time it is read for, and this does not.
 
-use rusqlite::Error::FromSqlConversionFailure;
-use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
 use super::stretch;
-use super::{OPEN, health_from_i64, health_to_i64, member_health_from_i64};
+use super::{OPEN, counts_at, counts_to_i64, health_from_i64, health_to_i64, member_health_from_i64};
 use crate::model::{Health, HealthCounts, Timestamp};
 
 /// One row of health.
@@ -85,15 +83,15 @@ fn exists(at: &Apply<'_>, environment: i64) -> rusqlite::Result<bool> {
 }
 
 fn held(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Row>> {
-    let sql = "SELECT state, since, known, known_since, counts, grace_state, grace_since, grace_until
-        FROM environment_health WHERE environment_id = ?1 AND to_offset = ?2 ORDER BY from_offset DESC LIMIT 1";
+    let sql = "SELECT state, since, known, known_since, grace_state, grace_since, grace_until, healthy, suspended,
+        progressing, missing, degraded, unknown, no_health FROM environment_health WHERE environment_id = ?1 AND to_offset = ?2 ORDER BY from_offset DESC LIMIT 1";
     let row = at.connection.prepare_cached(sql)?.query_row(params![environment, OPEN], |row| {
         let health =
             |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(health_from_i64));
         let time =
             |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros));
-        let grace = match (time(6)?, time(7)?) {
-            (Some(since), Some(until)) => Some(Grace { state: health(5)?, since, until }),
+        let grace = match (time(5)?, time(6)?) {
+            (Some(since), Some(until)) => Some(Grace { state: health(4)?, since, until }),
             _ => None,
         };
         Ok(Row {
@@ -102,8 +100,7 @@ fn held(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Row>> {
             known: health(2)?,
             known_since: Timestamp::from_micros(row.get(3)?),
             grace,
-            counts: serde_json::from_str(row.get_ref(4)?.as_str()?)
-                .map_err(|error| FromSqlConversionFailure(4, Type::Text, error.into()))?,
+            counts: counts_at(row, 7)?,
         })
     });
     row.optional()
@@ -176,8 +173,10 @@ fn gap(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Timestamp>> 
 fn open(at: &Apply<'_>, environment: i64, row: &Row, moved: bool) -> rusqlite::Result<()> {
     let sql =
         "INSERT OR REPLACE INTO environment_health (environment_id, from_offset, to_offset, observed_at,
-        state, since, known, known_since, grace_state, grace_since, grace_until, moved, rule_set_id, counts)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+        state, since, known, known_since, grace_state, grace_since, grace_until, moved, rule_set_id, healthy, suspended,
+        progressing, missing, degraded, unknown, no_health)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
+    let [healthy, suspended, progressing, missing, degraded, unknown, no_health] = counts_to_i64(row.counts);
     at.connection.prepare_cached(sql)?.execute(params![
         environment,
         at.offset.as_i64(),
@@ -192,7 +191,13 @@ fn open(at: &Apply<'_>, environment: i64, row: &Row, moved: bool) -> rusqlite::R
         row.grace.map(|grace| grace.until.as_micros()),
         moved,
         at.rules.id,
-        serde_json::json!(row.counts).to_string()
+        healthy,
+        suspended,
+        progressing,
+        missing,
+        degraded,
+        unknown,
+        no_health,
     ])?;
     Ok(())
 }

@@ -109,3 +109,30 @@ pub fn health_from_i64(value: i64) -> crate::model::Health {
     use crate::model::Health;
     Health::ALL.into_iter().find(|health| *health as i64 == value).unwrap_or(Health::Unknown)
 }
+
+/// How counts are kept in seven columns: from healthy to those that have no health.
+fn counts_to_i64(counts: crate::model::HealthCounts) -> [i64; 7] {
+    let crate::model::HealthCounts { healthy, suspended, progressing, missing, degraded, unknown, none } =
+        counts;
+    [healthy, suspended, progressing, missing, degraded, unknown, none]
+        .map(|count| i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+/// The counts that seven columns hold, from this one on.
+///
+/// # Errors
+/// When one of them is no number.
+pub fn counts_at(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<crate::model::HealthCounts> {
+    let count = |place: usize| {
+        Ok::<_, rusqlite::Error>(u64::try_from(row.get::<_, i64>(first + place)?).unwrap_or(0))
+    };
+    Ok(crate::model::HealthCounts {
+        healthy: count(0)?,
+        suspended: count(1)?,
+        progressing: count(2)?,
+        missing: count(3)?,
+        degraded: count(4)?,
+        unknown: count(5)?,
+        none: count(6)?,
+    })
+}

@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
 use super::environment_health::Row;
-use super::{OPEN, health_to_i64};
+use super::{OPEN, counts_to_i64, health_to_i64};
 
 /// Rows that a stretch takes for each that it took over.
 const ROWS_EACH: i64 = 2;
@@ -64,7 +64,7 @@ pub(super) fn open(at: &mut Apply<'_>, environment: i64, row: &Row) -> rusqlite:
     let sql = "INSERT OR REPLACE INTO stretch_health (stretch, environment_id, from_offset, to_offset, state, since,
         grace_state, grace_since, grace_until, healthy, suspended, progressing, missing, degraded, unknown, no_health)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
-    let (counts, number) = (row.counts, |count: u64| i64::try_from(count).unwrap_or(i64::MAX));
+    let [healthy, suspended, progressing, missing, degraded, unknown, no_health] = counts_to_i64(row.counts);
     at.connection.prepare_cached(sql)?.execute(params![
         stretch.from_offset,
         environment,
@@ -75,13 +75,13 @@ pub(super) fn open(at: &mut Apply<'_>, environment: i64, row: &Row) -> rusqlite:
         row.grace.and_then(|grace| grace.state).map(health_to_i64),
         row.grace.map(|grace| grace.since.as_micros()),
         row.grace.map(|grace| grace.until.as_micros()),
-        number(counts.healthy),
-        number(counts.suspended),
-        number(counts.progressing),
-        number(counts.missing),
-        number(counts.degraded),
-        number(counts.unknown),
-        number(counts.none),
+        healthy,
+        suspended,
+        progressing,
+        missing,
+        degraded,
+        unknown,
+        no_health,
     ])?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::sieve::{Candidate, Sieve};
 use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page, PageMetadata};
 use super::{EnvironmentFilter, Gone, QueryError, Result, warnings};
 use crate::model::{EnvironmentId, HealthCounts, Offset, Timestamp};
-use crate::projection::{health_from_i64, health_to_i64};
+use crate::projection::{counts_at, health_from_i64, health_to_i64};
 
 /// What an environment shows at `:clock`: within the grace time of Progressing, what it showed before. Of what the
 /// caller may not read, nothing is shown since the environment came to be.
@@ -45,9 +45,10 @@ macro_rules! select_environments {
                 "since",
                 "(SELECT min(observed_at) FROM environment_health WHERE environment_id = e.id)"
             ),
-            ", CASE WHEN h.state IS NOT h.known THEN h.known END, h.counts, s.name, ",
+            ", CASE WHEN h.state IS NOT h.known THEN h.known END, s.name, ",
             reads!(),
-            ", e.state, e.labels, e.settings, e.declared_by, d.spec, d.observed_at
+            ", e.state, e.labels, e.settings, e.declared_by, d.spec, d.observed_at, h.healthy, h.suspended,
+                h.progressing, h.missing, h.degraded, h.unknown, h.no_health
             FROM environment e JOIN environment_health h ON h.environment_id = e.id AND h.from_offset =
                 (SELECT max(from_offset) FROM environment_health WHERE environment_id = e.id AND from_offset <= :at)
             JOIN rule_set s ON s.id = h.rule_set_id
@@ -59,6 +60,10 @@ macro_rules! select_environments {
     };
 }
 
+/// The columns of what filters read before anything else.
+const TARGETS: usize = 7;
+const LABELS: usize = 14;
+
 /// An environment with what only queries need to know of it.
 pub(super) struct Found {
     /// The view's number of it.
@@ -67,11 +72,11 @@ pub(super) struct Found {
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
-    let readable: bool = row.get(13)?;
+    let readable: bool = row.get(12)?;
     let parsed = |column: usize, error: String| unreadable(column, error);
-    let deployment = match row.get::<_, Option<String>>(18)? {
+    let deployment = match row.get::<_, Option<String>>(17)? {
         Some(_) => {
-            Some(Deployment { spec: json(row, 18)?, observed_at: Timestamp::from_micros(row.get(19)?) })
+            Some(Deployment { spec: json(row, 17)?, observed_at: Timestamp::from_micros(row.get(18)?) })
         }
         None => None,
     };
@@ -82,11 +87,11 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
         slug: row.get(4)?,
         tier: row.get::<_, String>(5)?.parse().map_err(|error| parsed(5, error))?,
         region: row.get(6)?,
-        state: row.get::<_, String>(14)?.parse().map_err(|error| parsed(14, error))?,
-        labels: json(row, 15)?,
-        settings: json(row, 16)?,
-        declared_by: json(row, 17)?,
-        targets: json(row, 7)?,
+        state: row.get::<_, String>(13)?.parse().map_err(|error| parsed(13, error))?,
+        labels: json(row, LABELS)?,
+        settings: json(row, 15)?,
+        declared_by: json(row, 16)?,
+        targets: json(row, TARGETS)?,
         last_deployment: deployment,
         access: if readable { Access::Granted } else { Access::Denied },
         health: health(row, readable)?,
@@ -102,8 +107,8 @@ fn health(row: &Row<'_>, readable: bool) -> rusqlite::Result<EnvironmentHealth> 
         state: row.get::<_, Option<i64>>(8)?.map(health_from_i64),
         since: Timestamp::from_micros(row.get(9)?),
         last_known: known.filter(|_| readable),
-        counts: if readable { json(row, 11)? } else { HealthCounts::default() },
-        rule_set: row.get(12)?,
+        counts: if readable { counts_at(row, 19)? } else { HealthCounts::default() },
+        rule_set: row.get(11)?,
     })
 }
 
@@ -164,8 +169,9 @@ pub(super) fn list(
 /// Whether a row passes what of a filter no index helps with.
 fn admits(sieve: &Sieve<'_>, row: &Row<'_>) -> rusqlite::Result<bool> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
-    let candidate = Candidate { project: text(2)?, name: text(3)?, labels: text(15)?, targets: text(7)? };
-    sieve.admits(&candidate).map_err(|error| unreadable(15, error))
+    let candidate =
+        Candidate { project: text(2)?, name: text(3)?, labels: text(LABELS)?, targets: text(TARGETS)? };
+    sieve.admits(&candidate).map_err(|error| unreadable(LABELS, error))
 }
 
 /// One environment, be it that the caller may not read what it holds.

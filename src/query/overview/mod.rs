@@ -16,8 +16,8 @@ use super::moment::{Concerns, Moment};
 use super::scope::{Sight, one_of, reads, sees};
 use super::sieve::{Candidate, Sieve};
 use super::types::{Answer, Overview};
-use crate::model::{EnvironmentFilter, GroupBy, HealthCounts, Tier, Timestamp};
-use crate::projection::{health_from_i64, health_to_i64};
+use crate::model::{EnvironmentFilter, GroupBy, Tier, Timestamp};
+use crate::projection::{counts_at, health_from_i64, health_to_i64};
 
 /// What an overview tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -116,23 +116,9 @@ fn take(fold: &mut Fold, sieve: &Sieve<'_>, row: &Row<'_>) -> Result<()> {
     let facts = Facts { tier: text(0)?, region: text(1)?, state: text(2)?, project, labels, targets, health };
     let shown = if row.get(8)? {
         let since = Timestamp::from_micros(row.get(10)?);
-        Shown::Told { health, since, resources: resources(row)?, id: text(5)?, project, name }
+        Shown::Told { health, since, resources: counts_at(row, 11)?, id: text(5)?, project, name }
     } else {
         Shown::Denied
     };
     Ok(fold.take(&facts, &shown).map_err(unreadable)?)
-}
-
-fn resources(row: &Row<'_>) -> rusqlite::Result<HealthCounts> {
-    let count =
-        |column: usize| Ok::<_, rusqlite::Error>(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0));
-    Ok(HealthCounts {
-        healthy: count(11)?,
-        suspended: count(12)?,
-        progressing: count(13)?,
-        missing: count(14)?,
-        degraded: count(15)?,
-        unknown: count(16)?,
-        none: count(17)?,
-    })
 }
