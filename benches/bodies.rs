@@ -87,10 +87,10 @@ fn told_of_room(table: &mut Table, stored: &Stored, text: f64) {
     table.row("changes whose bodies are in frames", "%", share, None, Mark::None);
 }
 
-/// The state of some objects in the middle of the log.
+/// The state of some objects when a quarter of the log was there, all of which lies in frames.
 fn places(directory: &Path) -> Vec<Offset> {
     let log = open(directory);
-    let sql = r#"SELECT max("offset") FROM change WHERE "offset" <= (SELECT max("offset") / 2 FROM change)
+    let sql = r#"SELECT max("offset") FROM change WHERE "offset" <= (SELECT max("offset") / 4 FROM change)
         GROUP BY subject_id LIMIT ?1"#;
     let mut statement = log.prepare(sql).expect("a statement");
     let rows = statement.query_map([READ as i64], |row| row.get(0)).expect("a query");

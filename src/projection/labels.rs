@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
 use crate::model::ResourceId;
+use crate::store::column;
 
 /// The label that everything carries, so that what asks for no value finds all of a place.
 pub(super) const ANY: (&str, &str) = ("", "");
@@ -90,11 +92,10 @@ fn move_places(
 /// The labels of a resource; none where it is not there.
 pub(super) fn of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<BTreeMap<String, String>>> {
     let sql = "SELECT labels FROM resource WHERE id = ?1";
-    let text: Option<String> = at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))?;
-    let unreadable = |error: serde_json::Error| {
-        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
-    };
-    text.map(|text| serde_json::from_str(&text).map_err(unreadable)).transpose()
+    at.connection.prepare_cached(sql)?.query_row([id.0], |row| match row.get_ref(0)? {
+        ValueRef::Null => Ok(None),
+        _ => column::json(row, 0).map(Some),
+    })
 }
 
 /// The kind and namespace of a resource.

@@ -14,6 +14,7 @@ use super::labels::{self, ANY, Ground};
 use super::{OPEN, edge_kind_to_i64};
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
 use crate::model::{LabelSelector, ResourceId};
+use crate::store::column;
 
 /// A selector's columns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,16 +84,12 @@ fn declared_by(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<(i64, Row
 }
 
 fn from_columns(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Row> {
-    let requirements: String = row.get(first + 4)?;
-    let unreadable = |error: serde_json::Error| {
-        rusqlite::Error::FromSqlConversionFailure(first + 4, rusqlite::types::Type::Text, error.into())
-    };
     Ok(Row {
         kind: row.get(first)?,
         outward: row.get(first + 1)?,
         far_kind: row.get(first + 2)?,
         far_namespace: row.get(first + 3)?,
-        selector: serde_json::from_str(&requirements).map_err(unreadable)?,
+        selector: column::json(row, first + 4)?,
     })
 }
 

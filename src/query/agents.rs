@@ -8,6 +8,7 @@ use super::scope::{Scope, Sight, sees};
 use super::types::{Agent, Answer, Page, PageMetadata};
 use super::{PageRequest, Queries, QueryError, Question, Result};
 use crate::model::{AgentId, At, EnvironmentId};
+use crate::store::column;
 
 /// The most environments that are told of one agent.
 const ENVIRONMENTS_MAX: i64 = 1000;
@@ -30,11 +31,7 @@ macro_rules! select_agents {
 
 /// An agent, and whether its own project is the caller's: only then is its configuration theirs to read.
 fn from_row(row: &Row<'_>, whole: bool) -> rusqlite::Result<Agent> {
-    let id: String = row.get(0)?;
-    let unreadable = |error: String| {
-        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
-    };
-    let id: AgentId = id.parse().map_err(unreadable)?;
+    let id: AgentId = column::word(row, 0)?;
     let own: bool = row.get(6)?;
     let configuration: String = row.get(3)?;
     Ok(Agent {
@@ -45,7 +42,7 @@ fn from_row(row: &Row<'_>, whole: bool) -> rusqlite::Result<Agent> {
         environments: Vec::new(),
         problem: if own { row.get(4)? } else { String::new() },
         configuration: (own && whole).then_some(configuration),
-        source: row.get::<_, String>(5)?.parse().unwrap_or_default(),
+        source: column::word(row, 5)?,
         id,
     })
 }

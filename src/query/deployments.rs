@@ -8,6 +8,7 @@ use super::scope::{Scope, Sight, one_of, sees};
 use super::types::{Answer, Deployment, Page, PageMetadata};
 use super::{PageRequest, Queries, QueryError, Question, Result, environments};
 use crate::model::{At, DeploymentId, DeploymentStatus, EnvironmentId, Timestamp};
+use crate::store::column;
 
 /// Which deployments a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +39,7 @@ macro_rules! select_deployments {
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Deployment> {
     let observed_at = Timestamp::from_micros(row.get(1)?);
-    Ok(Deployment { spec: environments::json(row, 0)?, observed_at })
+    Ok(Deployment { spec: column::json(row, 0)?, observed_at })
 }
 
 fn list(

@@ -10,6 +10,7 @@ use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, P
 use super::{EnvironmentFilter, Gone, QueryError, Result, warnings};
 use crate::model::{EnvironmentId, HealthCounts, Offset, Timestamp};
 use crate::projection::{counts_at, health_from_i64, health_to_i64};
+use crate::store::column;
 
 /// What an environment shows at `:clock`: within the grace time of Progressing, what it showed before. Of what the
 /// caller may not read, nothing is shown since the environment came to be.
@@ -73,11 +74,11 @@ pub(super) struct Found {
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
     let readable: bool = row.get(12)?;
-    let parsed = |column: usize, error: String| unreadable(column, error);
     let deployment = match row.get::<_, Option<String>>(17)? {
-        Some(_) => {
-            Some(Deployment { spec: json(row, 17)?, observed_at: Timestamp::from_micros(row.get(18)?) })
-        }
+        Some(_) => Some(Deployment {
+            spec: column::json(row, 17)?,
+            observed_at: Timestamp::from_micros(row.get(18)?),
+        }),
         None => None,
     };
     let mut environment = Environment {
@@ -85,13 +86,13 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
         project: row.get(2)?,
         name: row.get(3)?,
         slug: row.get(4)?,
-        tier: row.get::<_, String>(5)?.parse().map_err(|error| parsed(5, error))?,
+        tier: column::word(row, 5)?,
         region: row.get(6)?,
-        state: row.get::<_, String>(13)?.parse().map_err(|error| parsed(13, error))?,
-        labels: json(row, LABELS)?,
-        settings: json(row, 15)?,
-        declared_by: json(row, 16)?,
-        targets: json(row, TARGETS)?,
+        state: column::word(row, 13)?,
+        labels: column::json(row, LABELS)?,
+        settings: column::json(row, 15)?,
+        declared_by: column::json(row, 16)?,
+        targets: column::json(row, TARGETS)?,
         last_deployment: deployment,
         access: if readable { Access::Granted } else { Access::Denied },
         health: health(row, readable)?,
@@ -110,16 +111,6 @@ fn health(row: &Row<'_>, readable: bool) -> rusqlite::Result<EnvironmentHealth> 
         counts: if readable { counts_at(row, 19)? } else { HealthCounts::default() },
         rule_set: row.get(11)?,
     })
-}
-
-/// What a column holds as JSON.
-pub(super) fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    let text = row.get_ref(column)?.as_str()?;
-    serde_json::from_str(text).map_err(|error| unreadable(column, error))
-}
-
-fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
 }
 
 /// A page of environments, by project and name.
@@ -171,7 +162,7 @@ fn admits(sieve: &Sieve<'_>, row: &Row<'_>) -> rusqlite::Result<bool> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
     let candidate =
         Candidate { project: text(2)?, name: text(3)?, labels: text(LABELS)?, targets: text(TARGETS)? };
-    sieve.admits(&candidate).map_err(|error| unreadable(LABELS, error))
+    sieve.admits(&candidate).map_err(|error| column::unreadable(LABELS, error))
 }
 
 /// One environment, be it that the caller may not read what it holds.

@@ -10,6 +10,7 @@ use super::types::{Answer, LeftBehind, LeftNamespace};
 use super::{PageRequest, Queries, Question, Result, environments};
 use crate::log::LogReader;
 use crate::model::{At, EnvironmentId, EnvironmentState, Labels, Offset, Target, label_pairs};
+use crate::store::column;
 
 /// The most resources that a line names one by one.
 const NAMES_MAX: usize = 100;
@@ -46,7 +47,7 @@ fn looked(view: &Connection, number: i64, at: Offset) -> Result<Vec<Target>> {
     );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! { ":id": number, ":at": at.as_i64() };
-    let rows = statement.query_map(params, |row| environments::json(row, 0))?;
+    let rows = statement.query_map(params, |row| column::json(row, 0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

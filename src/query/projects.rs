@@ -6,8 +6,9 @@ use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight};
 use super::types::{Answer, Page, PageMetadata, Project};
-use super::{PageRequest, Queries, QueryError, Question, Result, environments};
+use super::{PageRequest, Queries, QueryError, Question, Result};
 use crate::model::At;
+use crate::store::column;
 
 macro_rules! select_projects {
     ($tail:literal) => {
@@ -25,8 +26,8 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Project> {
         id: row.get(0)?,
         number: row.get::<_, Option<i64>>(1)?.map(i64::cast_unsigned),
         default_branch: row.get(2)?,
-        labels: environments::json(row, 3)?,
-        source: row.get::<_, String>(4)?.parse().unwrap_or_default(),
+        labels: column::json(row, 3)?,
+        source: column::word(row, 4)?,
     })
 }
 

@@ -2,6 +2,7 @@
 //!
 //! This is where async ends: a query is handed to a thread of the pool, never run where requests are served.
 
+pub mod column;
 mod key;
 mod lock;
 mod mounts;

@@ -7,10 +7,11 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::super::context::Apply;
-use super::environments::{self, from_json};
+use super::environments;
 use crate::declaration;
 use crate::model::{EnvironmentId, Kind, ResourceId, ResourceKey};
 use crate::object::Object;
+use crate::store::column;
 
 /// What a resource declares of an environment.
 pub(super) struct Declaration {
@@ -29,13 +30,12 @@ pub(super) fn of_environment(at: &Apply<'_>, environment: i64) -> rusqlite::Resu
         WHERE environment_id = ?1 ORDER BY resource_id";
     let mut statement = at.connection.prepare_cached(sql)?;
     let rows = statement.query_map([environment], |row| {
-        let (origin, viewers): (String, String) = (row.get(0)?, row.get(4)?);
         Ok(Declaration {
-            origin: from_json(&origin)?,
+            origin: column::json(row, 0)?,
             project: row.get(1)?,
             name: row.get(2)?,
             namespace: row.get(3)?,
-            viewers: from_json(&viewers)?,
+            viewers: column::json(row, 4)?,
         })
     })?;
     rows.collect()

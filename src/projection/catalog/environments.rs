@@ -10,6 +10,7 @@ use super::resolve::{self, Facts, Resolved};
 use super::rows::{self, Table, json, text};
 use super::{projects, targets, viewers};
 use crate::model::{EnvironmentId, EnvironmentSpec, Source};
+use crate::store::column;
 
 const ENVIRONMENT: Table = Table {
     name: "environment",
@@ -112,19 +113,11 @@ fn resolved(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<Option<Resolved>> {
 
 fn fact(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<(EnvironmentSpec, Source)>> {
     let sql = "SELECT spec, source FROM environment_fact WHERE environment_id = ?1";
-    let row = at.connection.prepare_cached(sql)?.query_row([id], |row| {
-        let (spec, source): (String, String) = (row.get(0)?, row.get(1)?);
-        Ok((from_json(&spec)?, source.parse().unwrap_or_default()))
-    });
+    let row = at
+        .connection
+        .prepare_cached(sql)?
+        .query_row([id], |row| Ok((column::json(row, 0)?, column::word(row, 1)?)));
     row.optional()
-}
-
-/// Reads what a column of the view's own holds.
-pub(super) fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
-    let unreadable = |error: serde_json::Error| {
-        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
-    };
-    serde_json::from_str(text).map_err(unreadable)
 }
 
 /// Notes on what an environment depends, be it known or not.

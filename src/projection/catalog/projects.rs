@@ -7,6 +7,7 @@ use super::super::context::Apply;
 use super::rows::{self, Table, json, number, text};
 use super::{environments, viewers};
 use crate::model::{Labels, ProjectSpec, Source};
+use crate::store::column;
 
 const PROJECT: Table =
     Table { name: "project", key: "path", columns: &["number", "default_branch", "labels", "source"] };
@@ -31,9 +32,9 @@ pub(super) fn settle(
 /// GitLab's number of a project, and its labels.
 pub(super) fn find(at: &Apply<'_>, path: &str) -> rusqlite::Result<(Option<i64>, Labels)> {
     let sql = "SELECT number, labels FROM project WHERE path = ?1 AND to_offset = ?2";
-    let found = at.connection.prepare_cached(sql)?.query_row(params![path, OPEN], |row| {
-        let labels: String = row.get(1)?;
-        Ok((row.get(0)?, serde_json::from_str(&labels).unwrap_or_default()))
-    });
+    let found = at
+        .connection
+        .prepare_cached(sql)?
+        .query_row(params![path, OPEN], |row| Ok((row.get(0)?, column::json(row, 1)?)));
     Ok(found.optional()?.unwrap_or_default())
 }

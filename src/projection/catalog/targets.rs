@@ -4,8 +4,8 @@ use rusqlite::params;
 
 use super::super::context::Apply;
 use super::super::{OPEN, membership};
-use super::environments::from_json;
 use crate::model::{Labels, ResourceId, Target};
+use crate::store::column;
 
 /// Makes an environment look at these places, and settles what it held and what it may now hold.
 pub(super) fn exchange(at: &mut Apply<'_>, id: i64, targets: &[Target]) -> rusqlite::Result<()> {
@@ -48,9 +48,7 @@ pub(super) fn exchange(at: &mut Apply<'_>, id: i64, targets: &[Target]) -> rusql
 fn held(at: &Apply<'_>, id: i64) -> rusqlite::Result<Vec<(i64, String, Labels, String)>> {
     let sql = "SELECT cluster_id, namespace, labels, inventory FROM target WHERE environment_id = ?1 ORDER BY position";
     let mut statement = at.connection.prepare_cached(sql)?;
-    let rows = statement.query_map([id], |row| {
-        let labels: String = row.get(2)?;
-        Ok((row.get(0)?, row.get(1)?, from_json(&labels)?, row.get(3)?))
-    })?;
+    let rows = statement
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?, column::json(row, 2)?, row.get(3)?)))?;
     rows.collect()
 }

@@ -18,6 +18,7 @@ use super::sieve::{Candidate, Sieve};
 use super::types::{Answer, Overview};
 use crate::model::{EnvironmentFilter, GroupBy, Tier, Timestamp};
 use crate::projection::{counts_at, health_from_i64, health_to_i64};
+use crate::store::column;
 
 /// What an overview tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,9 +107,7 @@ pub(super) fn get(
 fn take(fold: &mut Fold, sieve: &Sieve<'_>, row: &Row<'_>) -> Result<()> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
     let (project, name, labels, targets) = (text(3)?, text(4)?, text(6)?, text(7)?);
-    let unreadable = |error: serde_json::Error| {
-        rusqlite::Error::FromSqlConversionFailure(6, rusqlite::types::Type::Text, error.into())
-    };
+    let unreadable = |error: serde_json::Error| column::unreadable(6, error);
     if !sieve.admits(&Candidate { project, name, labels, targets }).map_err(unreadable)? {
         return Ok(());
     }

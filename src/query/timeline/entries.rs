@@ -4,12 +4,13 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use super::super::health::{Course, Mark};
 use super::super::types::{Deployment, Entry, EntryHealth, EntryResource, FoldedEvent};
-use super::super::{QueryError, Question, Result, environments, resources};
+use super::super::{QueryError, Question, Result, resources};
 use super::{Place, gaps};
 use crate::diff::{Between, Class, Lens, compare};
 use crate::log::{LogError, LogReader};
 use crate::model::{Change, Happening, Kind, Lane, Offset, ResourceKey, Timestamp, Uid};
 use crate::projection::{happening_from_i64, health_from_i64};
+use crate::store::column;
 
 impl Place {
     /// What happened to a resource, was said of one, or was deployed.
@@ -196,7 +197,7 @@ fn deployment(view: &Connection, place: &Place) -> Result<Option<Deployment>> {
         "SELECT spec, observed_at FROM deployment WHERE id = :id AND from_offset <= :at AND to_offset > :at";
     let read = |row: &Row<'_>| {
         let observed_at = Timestamp::from_micros(row.get(1)?);
-        Ok(Deployment { spec: environments::json(row, 0)?, observed_at })
+        Ok(Deployment { spec: column::json(row, 0)?, observed_at })
     };
     let params = named_params! { ":id": place.subject, ":at": place.offset };
     Ok(view.prepare_cached(sql)?.query_row(params, read).optional()?)
