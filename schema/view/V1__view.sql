@@ -445,8 +445,13 @@ CREATE TABLE coverage (
     until       INTEGER,                  -- when the mark after it was observed; NULL while it holds
     reason      TEXT NOT NULL,
     message     TEXT NOT NULL,
+    -- Of a gap: the times at which something may have been missed, whenever that was recorded. An offset lies in a gap by
+    -- the offsets above, a time by these two.
+    missed_from INTEGER,                  -- NULL where nothing was missed after all, and for what is no gap
+    missed_to   INTEGER,                  -- not included; as large as can be while the gap is open
     PRIMARY KEY (kind_id, namespace, from_offset)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX coverage_missed ON coverage (cluster_id, missed_to, missed_from) WHERE missed_from IS NOT NULL;
 CREATE INDEX coverage_gaps ON coverage (cluster_id, to_offset, from_offset) WHERE state = 1;
 CREATE INDEX coverage_by_end ON coverage (to_offset);
 

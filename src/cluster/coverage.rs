@@ -134,7 +134,7 @@ impl<S: Sink> Coverage<S> {
         reason: &str,
         message: String,
     ) -> Result<(), AppendError> {
-        let (watch, reason) = (self.watch.clone(), reason.to_owned());
-        self.sink.mark(CoverageMark { watch, state, since, reason, message }).await.map(|_| ())
+        let mark = CoverageMark::new(self.watch.clone(), state, since, reason, message);
+        self.sink.mark(mark).await.map(|_| ())
     }
 }

@@ -10,7 +10,7 @@ use super::list::{self, ListError};
 use super::{ExchangeError, Imported, Result};
 use crate::documents;
 use crate::log::{Batch, Epoch, LogImport, Observed, Phase};
-use crate::model::{CoverageMark, CoverageState, Kind, Timestamp, WatchKey, reason};
+use crate::model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 use crate::object::Object;
 use crate::redact::{self, Observation, Rules, TypeMeta};
 use crate::store::DirectoryLock;
@@ -65,13 +65,9 @@ pub fn import_objects(
 
 /// The coverage of a kind in imported time: what was not told is not known.
 pub(super) fn imported_mark(cluster: &str, kind: &Kind, since: Timestamp) -> CoverageMark {
-    CoverageMark {
-        watch: WatchKey { cluster: cluster.to_owned(), kind: kind.clone(), namespace: String::new() },
-        state: CoverageState::Gap,
-        since,
-        reason: reason::IMPORTED.to_owned(),
-        message: "history was imported from files; what they do not tell is not known".to_owned(),
-    }
+    let watch = WatchKey { cluster: cluster.to_owned(), kind: kind.clone(), namespace: String::new() };
+    let message = "history was imported from files; what they do not tell is not known";
+    CoverageMark::gap(watch, since, reason::IMPORTED, message)
 }
 
 /// One dump on its way into the log.

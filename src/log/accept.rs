@@ -12,7 +12,7 @@ use super::reader::LogReader;
 use super::write::{Write, WriterState};
 use super::{cursors, open};
 use crate::clock::Clock;
-use crate::model::{CoverageMark, CoverageState, Offset, Timestamp, reason};
+use crate::model::{CoverageMark, Offset, Timestamp, reason};
 
 /// A loss that was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +65,8 @@ impl Write<'_> {
     pub(super) fn lose(&mut self, otherwise: Timestamp, message: &str) -> Result<usize, LogError> {
         let watches = cursors::every_watch(self.connection)?;
         for (watch, seen_at) in &watches {
-            self.mark(&CoverageMark {
-                watch: watch.clone(),
-                state: CoverageState::Gap,
-                since: seen_at.unwrap_or(otherwise),
-                reason: reason::LOST.to_owned(),
-                message: message.to_owned(),
-            })?;
+            let since = seen_at.unwrap_or(otherwise);
+            self.mark(&CoverageMark::gap(watch.clone(), since, reason::LOST, message))?;
         }
         let epoch = self.next_epoch()?;
         let sql = "UPDATE cursor SET resource_version = NULL, epoch = ?1";

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, named_params, params};
 use super::append::{Appended, Batch, Begin, Epoch, Identified, Phase, Session};
 use super::error::LogError;
 use super::write::Write;
-use crate::model::{CoverageMark, CoverageState, Kind, ResourceVersion, Timestamp, WatchKey, reason};
+use crate::model::{CoverageMark, Kind, ResourceVersion, Timestamp, WatchKey, reason};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -115,13 +115,9 @@ impl Write<'_> {
         let sql = "UPDATE cursor SET resource_version = NULL, epoch = ?2
             WHERE kind_id IN (SELECT id FROM kind WHERE cluster = ?1)";
         self.connection.prepare_cached(sql)?.execute(params![cluster, epoch.0])?;
-        self.mark(&CoverageMark {
-            since: self.cluster_seen(cluster)?.unwrap_or(self.now),
-            watch: WatchKey::discovery(cluster, ""),
-            state: CoverageState::Gap,
-            reason: reason::REPLACED.to_owned(),
-            message: format!("another cluster answers under this name: its uid is {uid}, it was {before}"),
-        })?;
+        let since = self.cluster_seen(cluster)?.unwrap_or(self.now);
+        let message = format!("another cluster answers under this name: its uid is {uid}, it was {before}");
+        self.mark(&CoverageMark::gap(WatchKey::discovery(cluster, ""), since, reason::REPLACED, message))?;
         Ok(Identified::Replaced)
     }
 

@@ -205,23 +205,8 @@ impl Write<'_> {
         message: &str,
     ) -> Result<()> {
         for watch in watched {
-            let gap = CoverageMark {
-                watch: watch.clone(),
-                state: CoverageState::Gap,
-                since,
-                reason: reason::LOST.to_owned(),
-                message: message.to_owned(),
-            };
-            let (reason, message) = (String::new(), String::new());
-            let again = CoverageMark {
-                state: CoverageState::Watched,
-                since: self.now,
-                reason,
-                message,
-                ..gap.clone()
-            };
-            self.mark(&gap)?;
-            self.mark(&again)?;
+            self.mark(&CoverageMark::gap(watch.clone(), since, reason::LOST, message))?;
+            self.mark(&CoverageMark::watched(watch.clone(), self.now))?;
         }
         Ok(())
     }

@@ -222,13 +222,7 @@ async fn the_catalog_and_coverage_are_changes_and_repeat_nothing() {
     let cluster = |name: &str, region: &str| {
         CatalogFact::Cluster(ClusterSpec { name: name.into(), region: region.into() })
     };
-    let mark = |state, reason: &str| CoverageMark {
-        watch: pods(),
-        state,
-        since: Timestamp::from_micros(1),
-        reason: reason.into(),
-        message: String::new(),
-    };
+    let mark = |state, reason: &str| CoverageMark::new(pods(), state, Timestamp::from_micros(1), reason, "");
     log.appender.declare(Source::Config, vec![cluster("one", "eu"), cluster("two", "us")]).await.unwrap();
     let again =
         log.appender.declare(Source::Config, vec![cluster("two", "us"), cluster("one", "eu")]).await.unwrap();

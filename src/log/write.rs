@@ -289,9 +289,27 @@ impl Write<'_> {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Records a mark unless it repeats the state and reason of the last one.
+    /// Records a mark unless it repeats the state and reason of the last one. A gap that is over already says nothing
+    /// of how the watch stands, so it is always written and the last mark goes on.
     pub(super) fn mark(&mut self, mark: &CoverageMark) -> Result<Appended> {
         let key = key_of(&mark.watch, &mark.watch.namespace, "");
+        if mark.until.is_some() {
+            let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
+            let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, "")?;
+            let body = to_json(mark);
+            let packed = self.state.bodies.fact(&body)?;
+            self.write(Draft {
+                r#type: ChangeType::Coverage,
+                subject,
+                key: &key,
+                uid: "",
+                resource_version: "",
+                changed_by: None,
+                body: &body,
+                packed: Some(packed),
+            })?;
+            return Ok(self.appended(1, 0));
+        }
         let written = self.fact(ChangeType::Coverage, &key, &to_json(mark), &mark.said())?.is_some();
         Ok(self.appended(usize::from(written), usize::from(!written)))
     }

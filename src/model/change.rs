@@ -143,9 +143,61 @@ pub struct CoverageMark {
     pub reason: String,
     /// The reason in a sentence for people; empty while watched.
     pub message: String,
+    /// Of a gap that was over when it was recorded: its end. Such a mark changes nothing of the state of the watch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// Of a watch that goes on: nothing was missed in the gap that ends here, so that it is none for questions by time.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub nothing_missed: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl CoverageMark {
+    /// A mark of a state with its reason.
+    pub fn new(
+        watch: WatchKey,
+        state: CoverageState,
+        since: Timestamp,
+        reason: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        let (reason, message) = (reason.into(), message.into());
+        CoverageMark { watch, state, since, reason, message, until: None, nothing_missed: false }
+    }
+
+    /// From `since` on every change reaches the log.
+    pub fn watched(watch: WatchKey, since: Timestamp) -> Self {
+        CoverageMark::new(watch, CoverageState::Watched, since, "", "")
+    }
+
+    /// A gap that goes on.
+    pub fn gap(
+        watch: WatchKey,
+        since: Timestamp,
+        reason: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        CoverageMark::new(watch, CoverageState::Gap, since, reason, message)
+    }
+
+    /// The same gap, over at `until`: what was recorded before and after is not touched by it.
+    pub fn closed(self, until: Timestamp) -> Self {
+        CoverageMark { until: Some(until), ..self }
+    }
+
+    /// Nobody is meant to watch from `since` on.
+    pub fn excluded(
+        watch: WatchKey,
+        since: Timestamp,
+        reason: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        CoverageMark::new(watch, CoverageState::Excluded, since, reason, message)
+    }
+
     /// What of it is news: a mark that says the same as the one before is none.
     pub fn said(&self) -> String {
         format!("{:?} {}", self.state, self.reason)

@@ -23,6 +23,21 @@ pub const REPLACED: &str = "replaced";
 /// Of a gap: what was recorded of that time is lost.
 pub const LOST: &str = "lost";
 
+/// Of a gap: changes of that time were recorded late, so that it is not exact when they happened.
+pub const LATE: &str = "late";
+/// Of a gap: nothing could be recorded, for there was no room on the disk.
+pub const NO_ROOM: &str = "no_room";
+/// Of a gap: changes waited too long for being recorded, as the disk or the machine was too slow.
+pub const STALLED: &str = "stalled";
+/// Of a gap: the clock of this machine was wrong, so that times within it are not exact.
+pub const CLOCK: &str = "clock";
+/// Of a gap: a consistency list found changes that no event had told.
+pub const MISSED: &str = "missed";
+/// Of a gap: the cluster's store was set back to an older copy of itself.
+pub const ROLLED_BACK: &str = "rolled_back";
+/// Of a gap: the credentials for the cluster cannot be read.
+pub const CREDENTIALS: &str = "credentials";
+
 /// Of a gap: retention keeps the kind for less long than the rest, and lets go of it first.
 pub const COMPACTED: &str = "compacted";
 
@@ -33,5 +48,9 @@ pub const IMPORTED: &str = "imported";
 pub const EXCLUDED: &str = "excluded";
 /// Of what is not followed: the cluster cannot list and watch it.
 pub const NOT_WATCHABLE: &str = "not_watchable";
+/// Of what is not followed: the cluster no longer has the kind, as complete discoveries say.
+pub const REMOVED: &str = "removed";
+/// Of what is not followed: somebody said that it is gone.
+pub const FORGOTTEN: &str = "forgotten";
 /// Of what is not followed: the watch of the whole cluster sees it too.
 pub const COVERED: &str = "covered";

@@ -5,35 +5,27 @@ use rusqlite::params;
 use super::OPEN;
 use super::context::Apply;
 use super::coverage_to_i64;
-use crate::model::CoverageMark;
+use crate::model::{CoverageMark, CoverageState, Timestamp};
 
 /// Takes over a mark; the environments that it concerns are settled by the caller.
 pub(super) fn mark(at: &mut Apply<'_>, mark: &CoverageMark) -> rusqlite::Result<()> {
     let cluster = at.ids.cluster(at.connection, &mark.watch.cluster)?;
     let kind = at.ids.kind(at.connection, cluster, &mark.watch.kind)?;
-    let close = "UPDATE coverage SET to_offset = ?3, until = ?4
+    if let Some(until) = mark.until {
+        return row(at, mark, (cluster, kind), at.offset.as_i64(), Some(until));
+    }
+    let close = "UPDATE coverage SET to_offset = ?3, until = ?4, missed_to = ?4,
+            missed_from = CASE WHEN ?6 THEN NULL ELSE missed_from END
         WHERE kind_id = ?1 AND namespace = ?2 AND to_offset = ?5";
     at.connection.prepare_cached(close)?.execute(params![
         kind,
         mark.watch.namespace,
         at.offset.as_i64(),
         at.observed_at.as_micros(),
-        OPEN
-    ])?;
-    let open = "INSERT INTO coverage
-        (kind_id, namespace, from_offset, to_offset, cluster_id, state, since, reason, message)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    at.connection.prepare_cached(open)?.execute(params![
-        kind,
-        mark.watch.namespace,
-        at.offset.as_i64(),
         OPEN,
-        cluster,
-        coverage_to_i64(mark.state),
-        mark.since.as_micros(),
-        mark.reason,
-        mark.message
+        mark.nothing_missed
     ])?;
+    row(at, mark, (cluster, kind), OPEN, None)?;
     // Discovery concerns all that a cluster holds; a group's own discovery concerns nothing by itself, for the
     // watches of its known kinds speak for themselves.
     let concerned = "SELECT DISTINCT t.environment_id FROM target t WHERE t.cluster_id = ?1 AND (?3 OR EXISTS (
@@ -43,5 +35,36 @@ pub(super) fn mark(at: &mut Apply<'_>, mark: &CoverageMark) -> rusqlite::Result<
     for environment in rows {
         at.touched.environments.insert(environment?);
     }
+    Ok(())
+}
+
+/// Adds a row that holds up to an offset: of a gap that was over when it was recorded it holds at none.
+fn row(
+    at: &Apply<'_>,
+    mark: &CoverageMark,
+    (cluster, kind): (i64, i64),
+    to_offset: i64,
+    until: Option<Timestamp>,
+) -> rusqlite::Result<()> {
+    let sql =
+        "INSERT INTO coverage (kind_id, namespace, from_offset, to_offset, cluster_id, state, since, until,
+            reason, message, missed_from, missed_to)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    let since = mark.since.as_micros();
+    let missed_from = (mark.state == CoverageState::Gap).then_some(since);
+    at.connection.prepare_cached(sql)?.execute(params![
+        kind,
+        mark.watch.namespace,
+        at.offset.as_i64(),
+        to_offset,
+        cluster,
+        coverage_to_i64(mark.state),
+        since,
+        until.map(Timestamp::as_micros),
+        mark.reason,
+        mark.message,
+        missed_from,
+        missed_from.map(|_| until.map_or(i64::MAX, Timestamp::as_micros))
+    ])?;
     Ok(())
 }

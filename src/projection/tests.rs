@@ -256,13 +256,7 @@ async fn play(appender: &Appender, steps: &[Step]) {
 
 async fn mark(appender: &Appender, kind: usize, state: CoverageState) {
     let reason = if state == CoverageState::Gap { "forbidden" } else { "" };
-    let mark = CoverageMark {
-        watch: watch(kind),
-        state,
-        since: Timestamp::from_micros(1),
-        reason: reason.into(),
-        message: String::new(),
-    };
+    let mark = CoverageMark::new(watch(kind), state, Timestamp::from_micros(1), reason, "");
     appender.mark(mark).await.unwrap();
 }
 

@@ -382,15 +382,12 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
             let kind = Kind::new("", kind.as_str());
             let watch = WatchKey { cluster: cluster.clone(), kind, namespace: namespace.clone() };
             let state = if *gap { CoverageState::Gap } else { CoverageState::Watched };
-            let reason = if *gap { "forbidden".into() } else { String::new() };
-            let mark =
-                CoverageMark { watch, state, since: World::time(step), reason, message: String::new() };
-            appender.mark(mark).await
+            let reason = if *gap { "forbidden" } else { "" };
+            appender.mark(CoverageMark::new(watch, state, World::time(step), reason, "")).await
         }
         Event::Cover { cluster, kind, state } => {
             let watch = WatchKey { cluster: cluster.clone(), kind: kind.clone(), namespace: String::new() };
-            let (since, reason) = (World::time(step), state.as_str().to_owned());
-            appender.mark(CoverageMark { watch, state: *state, since, reason, message: String::new() }).await
+            appender.mark(CoverageMark::new(watch, *state, World::time(step), state.as_str(), "")).await
         }
     };
     Some(appended.expect("the log takes it").head)

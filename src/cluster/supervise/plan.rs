@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cluster::discovery::Discovered;
 use crate::cluster::{ClusterSettings, ServedKind, Watcher};
-use crate::model::{CoverageMark, CoverageState, Kind, Timestamp, WatchKey, reason};
+use crate::model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 
 /// A watch that ought to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,23 +80,16 @@ pub(super) fn farewell(
     last_seen: Option<Timestamp>,
     now: Timestamp,
 ) -> Farewell {
-    let mark = |state, since, reason: &str, message: String| CoverageMark {
-        watch: watch.clone(),
-        state,
-        since,
-        reason: reason.to_owned(),
-        message,
-    };
     let excluded = |reason: &str, message: &str, unfollow| Farewell::Dismissed {
-        mark: mark(CoverageState::Excluded, now, reason, message.to_owned()),
+        mark: CoverageMark::excluded(watch.clone(), now, reason, message),
         unfollow,
     };
     if let Some(unfollowed) = discovered.unfollowed.get(&watch.kind) {
         return excluded(unfollowed.code(), &unfollowed.to_string(), true);
     }
     if !discovered.kinds.contains_key(&watch.kind) {
-        let (since, message) = (last_seen.unwrap_or(now), "the cluster no longer has this kind".to_owned());
-        return Farewell::Vanished(mark(CoverageState::Gap, since, reason::NOT_SERVED, message));
+        let (since, message) = (last_seen.unwrap_or(now), "the cluster no longer has this kind");
+        return Farewell::Vanished(CoverageMark::gap(watch.clone(), since, reason::NOT_SERVED, message));
     }
     let everywhere = WatchKey { namespace: String::new(), ..watch.clone() };
     let named = !watch.namespace.is_empty() && !leaves_out(settings, &watch.namespace);

@@ -8,7 +8,7 @@ use crate::cluster::Sink;
 use crate::cluster::coverage::Coverage;
 use crate::cluster::discovery::{Discovered, FailedGroup};
 use crate::log::{AppendError, Begin};
-use crate::model::{CoverageMark, CoverageState, WatchKey, reason};
+use crate::model::{CoverageMark, WatchKey, reason};
 
 impl<S: Sink> Supervisor<S> {
     /// Marks the groups that the cluster cannot tell about, and those that it can again.
@@ -36,9 +36,7 @@ impl<S: Sink> Supervisor<S> {
     }
 
     async fn group_recovered(&self, watch: WatchKey) -> Result<(), AppendError> {
-        let (reason, message) = (String::new(), String::new());
-        let (state, since) = (CoverageState::Watched, self.clock.now());
-        self.sink.dismiss(CoverageMark { watch, state, since, reason, message }, false).await?;
+        self.sink.dismiss(CoverageMark::watched(watch, self.clock.now()), false).await?;
         Ok(())
     }
 
@@ -47,18 +45,13 @@ impl<S: Sink> Supervisor<S> {
             if self.told.get(kind) == Some(unfollowed) {
                 continue;
             }
-            let mark = CoverageMark {
-                watch: WatchKey {
-                    cluster: self.settings.name.clone(),
-                    kind: kind.clone(),
-                    namespace: String::new(),
-                },
-                state: CoverageState::Excluded,
-                since: self.clock.now(),
-                reason: unfollowed.code().to_owned(),
-                message: unfollowed.to_string(),
+            let watch = WatchKey {
+                cluster: self.settings.name.clone(),
+                kind: kind.clone(),
+                namespace: String::new(),
             };
-            self.sink.mark(mark).await?;
+            let (reason, message) = (unfollowed.code(), unfollowed.to_string());
+            self.sink.mark(CoverageMark::excluded(watch, self.clock.now(), reason, message)).await?;
             self.told.insert(kind.clone(), unfollowed.clone());
         }
         self.told.retain(|kind, _| discovered.unfollowed.contains_key(kind));

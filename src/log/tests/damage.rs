@@ -9,13 +9,7 @@ use crate::log::chain::HeadFile;
 /// A log with everything in it: objects that change and end, coverage, the catalog, cursors.
 async fn furnished(directory: &Path) {
     let log = start(directory);
-    let watched = CoverageMark {
-        watch: pods(),
-        state: CoverageState::Watched,
-        since: Timestamp::from_micros(1),
-        reason: String::new(),
-        message: String::new(),
-    };
+    let watched = CoverageMark::watched(pods(), Timestamp::from_micros(1));
     let cluster = CatalogFact::Cluster(ClusterSpec { name: "one".into(), region: "eu".into() });
     log.appender.declare(Source::Config, vec![cluster]).await.unwrap();
     log.appender.identify("one", "uid-of-one").await.unwrap();

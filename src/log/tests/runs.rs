@@ -115,23 +115,11 @@ async fn a_dismissed_watch_leaves_a_mark_and_no_cursor() {
         log.appender.append(batch_of(&watch, epoch, Phase::ListPage, observed, "10")).await.unwrap();
         log.appender.append(batch_of(&watch, epoch, Phase::ListEnd, vec![], "10")).await.unwrap();
         assert_eq!(log.appender.watches("one").await.unwrap().len(), 1);
-        let mark = CoverageMark {
-            watch: watch.clone(),
-            state: CoverageState::Excluded,
-            since: Timestamp::from_micros(0),
-            reason: "excluded".into(),
-            message: String::new(),
-        };
+        let mark = CoverageMark::excluded(watch.clone(), Timestamp::from_micros(0), "excluded", "");
         log.appender.dismiss(mark, unfollow).await.unwrap();
         assert!(log.appender.watches("one").await.unwrap().is_empty());
         assert!(log.appender.begin(Begin::new(&watch, false)).await.unwrap().cursor.is_none());
-        let mark = CoverageMark {
-            watch,
-            state: CoverageState::Excluded,
-            since: Timestamp::from_micros(0),
-            reason: String::new(),
-            message: String::new(),
-        };
+        let mark = CoverageMark::excluded(watch, Timestamp::from_micros(0), "", "");
         log.appender.dismiss(mark, false).await.unwrap();
     }
     log.stop();

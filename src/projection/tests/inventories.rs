@@ -173,14 +173,7 @@ fn whoever_looks_into_all_namespaces_is_concerned_by_the_gaps_of_each() {
     let config = object("v1", "ConfigMap", "web", "a", &tracked("ConfigMap", "", "a"));
     let mark = |kind: &str| {
         let watch = WatchKey { cluster: "one".into(), kind: Kind::new("", kind), namespace: "bank".into() };
-        let (reason, message) = ("forbidden".into(), String::new());
-        Write::Mark(CoverageMark {
-            watch,
-            state: CoverageState::Gap,
-            since: Timestamp::from_micros(1),
-            reason,
-            message,
-        })
+        Write::Mark(CoverageMark::gap(watch, Timestamp::from_micros(1), "forbidden", ""))
     };
     let cluster = CatalogFact::Cluster(ClusterSpec { name: "one".into(), region: String::new() });
     let facts = |targets: &[(&str, &str, &str)]| {

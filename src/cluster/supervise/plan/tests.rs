@@ -4,6 +4,7 @@ use super::*;
 use crate::cluster::discovery::Unfollowed;
 use crate::cluster::{Access, ConnectSettings, Selection, connect};
 use crate::digest::Noise;
+use crate::model::CoverageState;
 use crate::redact::Rules;
 
 async fn ways(namespaces: &[&[&str]]) -> Vec<Watcher> {

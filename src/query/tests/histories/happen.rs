@@ -190,8 +190,7 @@ impl Happening {
         let state = self.dice.pick(&[Gap, Watched, Watched, Excluded]);
         let reason = if state == Watched { "" } else { "forbidden" };
         let since = self.now.minus(std::time::Duration::from_secs(self.dice.below(100) as u64));
-        let mark = CoverageMark { watch, state, since, reason: reason.to_owned(), message: String::new() };
-        appender.mark(mark).await.unwrap();
+        appender.mark(CoverageMark::new(watch, state, since, reason, "")).await.unwrap();
     }
 
     /// A Kubernetes Event, which is no resource.
