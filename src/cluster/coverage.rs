@@ -59,6 +59,8 @@ impl<S: Sink> Coverage<S> {
     pub(super) fn heard_at(&mut self, then: Timestamp) {
         self.last_heard = Some(then);
         self.stats.heard(then);
+        self.stats
+            .update(&self.watch, |status| status.confirmed_until = status.confirmed_until.max(Some(then)));
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -131,10 +133,16 @@ impl<S: Sink> Coverage<S> {
         &self,
         state: CoverageState,
         since: Timestamp,
-        reason: &str,
+        reason: &'static str,
         message: String,
     ) -> Result<(), AppendError> {
         let mark = CoverageMark::new(self.watch.clone(), state, since, reason, message);
-        self.sink.mark(mark).await.map(|_| ())
+        self.sink.mark(mark).await?;
+        self.stats.update(&self.watch, |status| {
+            status.state = Some(state);
+            status.reason = reason;
+            status.gap_since = (state == CoverageState::Gap).then_some(since);
+        });
+        Ok(())
     }
 }

@@ -38,5 +38,5 @@ pub use discovery::{
 pub use examine::{Examination, ExamineSettings, Refusal, Server, Trouble, examine, kinds};
 pub use settings::{ClusterSettings, Limits, Watcher};
 pub use sink::Sink;
-pub use stats::{ClusterCounts, ClusterStats};
+pub use stats::{ClusterCounts, ClusterStats, WatchStatus};
 pub use supervise::supervise;

@@ -1,9 +1,11 @@
 //! What a cluster's watches have done so far.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::log::Appended;
-use crate::model::Timestamp;
+use crate::model::{CoverageState, Timestamp, WatchKey};
 
 /// Counters of one cluster, counted by its watches and read by anyone.
 #[derive(Debug, Default)]
@@ -18,6 +20,24 @@ pub struct ClusterStats {
     requests: AtomicU64,
     watches: AtomicU64,
     last_heard: AtomicI64,
+    statuses: Mutex<BTreeMap<WatchKey, WatchStatus>>,
+}
+
+/// How one watch stands now, as its task last said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatchStatus {
+    /// As the log was last told; none before the first mark.
+    pub state: Option<CoverageState>,
+    /// Why it is a gap; empty while it is none.
+    pub reason: &'static str,
+    /// Since when it is a gap; none while it is none.
+    pub gap_since: Option<Timestamp>,
+    /// Up to then all that happened is recorded, as a list, a bookmark or an object's own time proved.
+    pub confirmed_until: Option<Timestamp>,
+    /// When the last bookmark came.
+    pub bookmark_at: Option<Timestamp>,
+    /// When a consistency list last compared the record with what the cluster holds.
+    pub verified_at: Option<Timestamp>,
 }
 
 /// The counters at one moment.
@@ -86,6 +106,32 @@ impl ClusterStats {
 
     pub(super) fn heard(&self, at: Timestamp) {
         self.last_heard.fetch_max(at.as_micros(), Ordering::Relaxed);
+    }
+
+    /// How each watch stands, in the order of kinds and namespaces.
+    pub fn statuses(&self) -> Vec<(WatchKey, WatchStatus)> {
+        let statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
+        statuses.iter().map(|(watch, status)| (watch.clone(), status.clone())).collect()
+    }
+
+    /// Up to when everything that happened in the cluster is recorded, save for what is in a gap; none while nothing is
+    /// watched.
+    pub fn confirmed_until(&self) -> Option<Timestamp> {
+        let statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
+        let watched = statuses
+            .iter()
+            .filter(|(watch, status)| !watch.is_discovery() && status.state == Some(CoverageState::Watched));
+        watched.filter_map(|(_, status)| status.confirmed_until).min()
+    }
+
+    pub(super) fn update(&self, watch: &WatchKey, change: impl FnOnce(&mut WatchStatus)) {
+        let mut statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
+        change(statuses.entry(watch.clone()).or_default());
+    }
+
+    /// Forgets a watch that has ended for good.
+    pub(super) fn forget(&self, watch: &WatchKey) {
+        self.statuses.lock().unwrap_or_else(PoisonError::into_inner).remove(watch);
     }
 
     pub(super) fn set_watches(&self, watches: usize) {

@@ -65,4 +65,4 @@ pub use salvage::{Salvaged, salvage};
 pub use sweep::Swept;
 pub use thinning::{Floor, Thinned};
 pub use types::ChangeType;
-pub use writer::{LogWriter, Shrunk, WriterHealth};
+pub use writer::{LogWriter, Shrunk, WriterHealth, WriterProblem};

@@ -16,6 +16,7 @@ use super::packer::{self, Packer};
 use super::thinning::Thinned;
 use super::write::{Write, WriterState};
 use crate::clock::Clock;
+use crate::model::{Timestamp, reason};
 use crate::store::{self, Watermark};
 
 /// Most requests that share one commit; more would let the first of them wait for too long.
@@ -26,26 +27,37 @@ const ROOM_TICK: Duration = Duration::from_millis(500);
 
 type Replies = Vec<Result<Reply, AppendError>>;
 
+/// What keeps the log from being written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriterProblem {
+    /// The stable word for it: that of the gap which it is, one of those in [`crate::model::reason`].
+    pub reason: &'static str,
+    /// Since when nothing is recorded, by our clock.
+    pub since: Timestamp,
+    /// What it is and what to do, for people.
+    pub message: String,
+}
+
 /// Whether the log takes changes.
 #[derive(Clone, Debug, Default)]
 pub struct WriterHealth {
-    problem: Arc<Mutex<Option<String>>>,
+    problem: Arc<Mutex<Option<WriterProblem>>>,
 }
 
 impl WriterHealth {
     /// What keeps the log from being written, where something does.
-    pub fn problem(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<WriterProblem> {
         self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Of a log that takes nothing, and why.
-    pub fn refusing(why: &str) -> Self {
+    /// Of a log that takes nothing since then, and why.
+    pub fn refusing(since: Timestamp, why: &str) -> Self {
         let health = WriterHealth::default();
-        health.set(Some(why.to_owned()));
+        health.set(Some(WriterProblem { reason: reason::LOST, since, message: why.to_owned() }));
         health
     }
 
-    fn set(&self, problem: Option<String>) {
+    fn set(&self, problem: Option<WriterProblem>) {
         *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
     }
 }
@@ -201,7 +213,7 @@ impl LogWriter {
             }
             Ok(None) => Ok(false),
             Err(error) => {
-                self.health.set(Some(error.to_string()));
+                self.health.set(Some(self.problem(reason::LOST, error.to_string())));
                 for queued in group.drain(..) {
                     let _ = queued.reply.send(Err(AppendError::Failed(error.to_string())));
                 }
@@ -227,13 +239,20 @@ impl LogWriter {
                     if self.health.problem().is_none() {
                         tracing::error!(%error, "no room to record changes; watchers wait, nothing is dropped");
                     }
-                    self.health.set(Some(format!("no room on the disk: {error}")));
+                    let message = format!("no room on the disk: {error}");
+                    self.health.set(Some(self.problem(reason::NO_ROOM, message)));
                     std::thread::sleep(ROOM_TICK);
                 }
                 Err(error) if error.is_disk_full() => return Ok(None),
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// A problem that lasts since it was first met.
+    fn problem(&self, reason: &'static str, message: String) -> WriterProblem {
+        let since = self.health.problem().map_or_else(|| self.clock.now(), |problem| problem.since);
+        WriterProblem { reason, since, message }
     }
 
     fn commit(&mut self, group: &[Queued]) -> Result<Replies, LogError> {

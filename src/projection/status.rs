@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::prune::Pruning;
-use crate::log::WriterHealth;
+use crate::log::{WriterHealth, WriterProblem};
 use crate::model::Offset;
 use crate::store::Watermark;
 
@@ -33,6 +33,11 @@ impl ViewStatus {
     /// The same of a log whose writer fares like this.
     pub fn with_writer(self, writer: WriterHealth) -> Self {
         ViewStatus { writer, ..self }
+    }
+
+    /// What keeps the log from being written, where something does.
+    pub fn writer_problem(&self) -> Option<WriterProblem> {
+        self.writer.problem()
     }
 
     /// Whether the log takes changes.

@@ -42,7 +42,7 @@ impl Checks {
     }
 
     fn log(&self) -> Check {
-        let problem = self.writer.problem();
+        let problem = self.writer.problem().map(|problem| problem.message);
         Check { name: "log".into(), ok: problem.is_none(), detail: problem.unwrap_or_default() }
     }
 

@@ -22,17 +22,17 @@ impl Recording {
     /// Opens the log of a data directory whose lock the caller holds. A damaged one is only read, as long as there is a
     /// view from which to answer; nothing is added to it, since that would bury what is lost.
     pub(super) fn open(data: &Path, clock: Arc<dyn Clock>) -> Result<Self, ServiceError> {
-        match LogWriter::open(data, clock) {
+        match LogWriter::open(data, Arc::clone(&clock)) {
             Ok((writer, appender)) => {
                 let (head, health) = (writer.head(), writer.health());
                 Ok(Recording { appender, head, health, writer: Some(writer) })
             }
-            Err(error) if error.is_damage() => Self::read_only(data, error),
+            Err(error) if error.is_damage() => Self::read_only(data, error, &*clock),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn read_only(data: &Path, error: LogError) -> Result<Self, ServiceError> {
+    fn read_only(data: &Path, error: LogError, clock: &dyn Clock) -> Result<Self, ServiceError> {
         let ViewState::Current(checkpoint) = projection::inspect(data) else { return Err(error.into()) };
         let Ok(found) = LogReader::open(data).and_then(|log| log.head()) else { return Err(error.into()) };
         let error = ServiceError::from(error);
@@ -40,7 +40,7 @@ impl Recording {
         tracing::error!(%error, hint = error.hint(), "nothing is recorded; what was recorded can be asked for");
         // The view may hold more than a log that lost its end.
         let head = Watermark::new(found.max(checkpoint));
-        let health = WriterHealth::refusing(&why);
+        let health = WriterHealth::refusing(clock.now(), &why);
         Ok(Recording { appender: Appender::refusing(&why), head, health, writer: None })
     }
 }

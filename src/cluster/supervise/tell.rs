@@ -79,8 +79,12 @@ impl<S: Sink> Supervisor<S> {
     pub(super) async fn say_farewells(&mut self) -> Result<(), AppendError> {
         while let Some(next) = self.farewells.first_entry() {
             match next.get().clone() {
-                Farewell::Dismissed { mark, unfollow } => self.sink.dismiss(mark, unfollow).await?,
-                Farewell::Vanished(mark) => self.sink.mark(mark).await?,
+                Farewell::Dismissed { mark, unfollow } => {
+                    let watch = mark.watch.clone();
+                    self.sink.dismiss(mark, unfollow).await?;
+                    self.settings.stats.forget(&watch);
+                }
+                Farewell::Vanished(mark) => _ = self.sink.mark(mark).await?,
             };
             let (watch, _) = next.remove_entry();
             tracing::info!(%watch, "no longer watched");
