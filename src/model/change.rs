@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -128,6 +129,10 @@ pub enum DeletionCause {
         last_seen: Timestamp,
     },
 }
+
+/// How late a change may be recorded after it happened without a gap that says so. Answers by time state it as their
+/// delay.
+pub const LATE_BOUND: Duration = Duration::from_secs(5);
 
 /// Whether a kind of a cluster is being watched from here on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -27,7 +27,7 @@ mod time;
 pub use catalog::{
     AgentSpec, CatalogFact, CatalogKind, ClusterSpec, Labels, ProjectSpec, Source, label_pairs,
 };
-pub use change::{Change, ChangedBy, CoverageMark, CoverageState, DeletionCause, Record};
+pub use change::{Change, ChangedBy, CoverageMark, CoverageState, DeletionCause, LATE_BOUND, Record};
 pub use deployment::{
     AgentDeployment, Authorization, DeploymentId, DeploymentJob, DeploymentSpec, DeploymentStatus,
 };
