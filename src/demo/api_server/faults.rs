@@ -29,6 +29,8 @@ pub enum Fault {
     Hang,
     /// A watch that stays open and never tells anything again, not even bookmarks.
     SilentWatch,
+    /// A watch that ends right after an event.
+    CutAfterEvent,
     /// A line before an event that is not JSON.
     GarbageLine,
     /// A watch that ends in the middle of a line.

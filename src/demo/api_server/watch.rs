@@ -216,6 +216,7 @@ impl Watch {
             self.lines.push_back(line());
         }
         self.lines.extend(self.held.take().map(|held| held.line));
+        self.ended |= faults.strikes(Fault::CutAfterEvent, place);
     }
 
     /// What the event is to this watch: an object may enter or leave its selection.
