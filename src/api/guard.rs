@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
+use std::time::Instant;
 
 use futures_util::FutureExt;
 use http::header::{CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue};
@@ -10,11 +11,11 @@ use http::{Method, Request, StatusCode};
 use hyper::body::{Body, Incoming};
 use tower_service::Service;
 
-use super::Hosts;
 use super::problem::{Code, Problem};
 use super::request::Context;
 use super::respond::Response;
 use super::router::Router;
+use super::{Hosts, ServerOptions};
 
 /// The longest address that is read; the longest of ours stays far below.
 const ADDRESS_BYTES_MAX: usize = 8 * 1024;
@@ -27,18 +28,21 @@ const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Answers a request by the router, whatever the router does.
 pub async fn answer(
     router: Router,
-    hosts: &Hosts,
+    options: &ServerOptions,
     peer: Option<SocketAddr>,
     mut request: Request<Incoming>,
 ) -> Response {
+    let started = Instant::now();
     let known = Context::new(request.method().clone(), request.uri().path(), request.headers().clone());
     let context = Context { peer, ..known };
     request.extensions_mut().insert(context.clone());
-    let response = match refusal(hosts, &request) {
+    let response = match refusal(&options.hosts, &request) {
         Some(problem) => problem.into_response(&context),
         None => caught(router, request, &context).await,
     };
     let response = finish(response, &context);
+    let route = response.extensions().get().copied();
+    options.requests.observe(route, &context.method, response.status(), started.elapsed());
     tracing::debug!(
         method = %context.method,
         path = context.path,

@@ -33,6 +33,7 @@ pub mod problem;
 mod projects;
 mod rebuild;
 pub mod request;
+mod requests;
 mod resources;
 pub mod respond;
 pub mod router;
@@ -60,6 +61,7 @@ pub use host::Hosts;
 pub use metrics::Metrics;
 pub use probes::{Check, Readiness};
 pub use rebuild::{RebuildReport, RebuildState, Rebuilding};
+pub use requests::{RequestStats, RouteStats};
 pub use routes::routes;
 pub use server::{ServerOptions, serve};
 

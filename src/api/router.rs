@@ -12,6 +12,7 @@ use super::auth::{self, Gate};
 use super::params::{Parameter, Query};
 use super::problem::Problem;
 use super::request::{Context, Request, decode};
+use super::requests::MatchedRoute;
 use super::respond::Response;
 use super::{body, origin};
 
@@ -164,10 +165,10 @@ fn one<S: Gate + Clone + Send + Sync>(route: &'static Route<S>, state: S, failur
             let state = state.clone();
             async move {
                 let asked = Asked { arguments, context: &context, query: &query, body };
-                match answer(route, state, asked).await {
-                    Ok(response) => response,
-                    Err(problem) => failure(problem, &context),
-                }
+                let answered = answer(route, state, asked).await;
+                let mut response = answered.unwrap_or_else(|problem| failure(problem, &context));
+                response.extensions_mut().insert(MatchedRoute(route.path));
+                response
             }
         })
         .boxed()

@@ -17,13 +17,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::router::Router;
-use super::{Hosts, guard};
+use super::{Hosts, RequestStats, guard};
 
 /// How the server treats its connections.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// Under which names it answers.
     pub hosts: Hosts,
+    /// Counts what is answered.
+    pub requests: RequestStats,
     /// Most connections at a time; more wait to be accepted.
     pub connections_max: usize,
     /// How long a caller may take to send the head of a request, or stay silent between two.
@@ -39,6 +41,7 @@ impl ServerOptions {
     pub fn new(hosts: Hosts) -> Self {
         ServerOptions {
             hosts,
+            requests: RequestStats::default(),
             connections_max: 1024,
             header_timeout: Duration::from_secs(5),
             headers_max: 64,
@@ -123,7 +126,7 @@ impl Connection {
         let (header_timeout, headers_max) = (options.header_timeout, options.headers_max);
         let service = service_fn(move |request| {
             let (router, options) = (router.clone(), options.clone());
-            async move { Ok::<_, Infallible>(guard::answer(router, &options.hosts, peer, request).await) }
+            async move { Ok::<_, Infallible>(guard::answer(router, &options, peer, request).await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

@@ -63,6 +63,12 @@ impl<S: Sink> Coverage<S> {
             .update(&self.watch, |status| status.confirmed_until = status.confirmed_until.max(Some(then)));
     }
 
+    /// The server sent a bookmark.
+    pub(super) fn record_bookmark(&self) {
+        let now = self.clock.now();
+        self.stats.update(&self.watch, |status| status.bookmark_at = Some(now));
+    }
+
     pub(super) fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -121,6 +127,10 @@ impl<S: Sink> Coverage<S> {
     /// An earlier run last heard from the cluster at that time, and nobody watched since.
     pub(super) async fn resumed(&mut self, last_seen: Timestamp) -> Result<(), AppendError> {
         self.last_heard = Some(last_seen);
+        // A first list was complete already, and the changes up to then are recorded.
+        self.stats.update(&self.watch, |status| {
+            status.confirmed_until = status.confirmed_until.max(Some(last_seen));
+        });
         self.gap(reason::RESTARTED, "nobody followed this kind".to_owned()).await
     }
 

@@ -124,7 +124,8 @@ impl ClusterStats {
         watched.filter_map(|(_, status)| status.confirmed_until).min()
     }
 
-    pub(super) fn update(&self, watch: &WatchKey, change: impl FnOnce(&mut WatchStatus)) {
+    /// Changes how a watch stands.
+    pub(crate) fn update(&self, watch: &WatchKey, change: impl FnOnce(&mut WatchStatus)) {
         let mut statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
         change(statuses.entry(watch.clone()).or_default());
     }

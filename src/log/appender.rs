@@ -62,6 +62,15 @@ pub struct Appender {
     refusal: Option<Arc<str>>,
 }
 
+/// How full the queue into the log is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueLoad {
+    /// Requests in the queue.
+    pub waiting: usize,
+    /// Requests for which it has room; whoever finds it full waits.
+    pub capacity: usize,
+}
+
 /// A way into the log that does not keep its writer running.
 #[derive(Clone, Debug)]
 pub struct WeakAppender {
@@ -73,6 +82,13 @@ impl WeakAppender {
     /// The way into the log, while somebody keeps its writer running.
     pub fn upgrade(&self) -> Option<Appender> {
         self.queue.upgrade().map(|queue| Appender { queue, refusal: self.refusal.clone() })
+    }
+
+    /// How full the queue is; none once the log is closed.
+    pub fn queue_load(&self) -> Option<QueueLoad> {
+        let queue = self.queue.upgrade()?;
+        let capacity = queue.max_capacity();
+        Some(QueueLoad { waiting: capacity.saturating_sub(queue.capacity()), capacity })
     }
 }
 

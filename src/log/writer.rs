@@ -10,6 +10,7 @@ use tokio::sync::mpsc::{self, error::TryRecvError};
 use super::append::AppendError;
 use super::appender::{Appender, Queued, Reply, Request};
 use super::chain::HeadFile;
+use super::commits::CommitTimes;
 use super::error::LogError;
 use super::open;
 use super::packer::{self, Packer};
@@ -42,12 +43,18 @@ pub struct WriterProblem {
 #[derive(Clone, Debug, Default)]
 pub struct WriterHealth {
     problem: Arc<Mutex<Option<WriterProblem>>>,
+    commits: CommitTimes,
 }
 
 impl WriterHealth {
     /// What keeps the log from being written, where something does.
     pub fn problem(&self) -> Option<WriterProblem> {
         self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How long commits took.
+    pub fn commits(&self) -> &CommitTimes {
+        &self.commits
     }
 
     /// Of a log that takes nothing since then, and why.
@@ -277,6 +284,7 @@ impl LogWriter {
 
     fn write_group(&mut self, group: &[Queued]) -> Result<Replies, LogError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let changes_before = transaction.total_changes();
         // Recorded time never goes backwards, whatever the clock does.
         let now = self.clock.now().max(self.state.observed_at);
         let mut write = Write { connection: &transaction, state: &mut self.state, now };
@@ -310,7 +318,12 @@ impl LogWriter {
                 }
             });
         }
-        transaction.commit()?;
+        // Without a change there is nothing to wait for the disk for.
+        let writes = transaction.total_changes() > changes_before;
+        let took = store::commit(transaction)?;
+        if writes {
+            self.health.commits.observe(took);
+        }
         Ok(replies)
     }
 }

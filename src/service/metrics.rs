@@ -1,5 +1,10 @@
 //! What `/metrics` tells, in the text of OpenMetrics: numbers that are there already, read when they are asked for.
 
+mod coverage;
+mod requests;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,17 +13,20 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use super::disk::Disk;
 use super::rebuild::Rebuild;
 use super::retention;
-use crate::api::{Metrics, RebuildState, Rebuilding};
+use crate::api::{Metrics, RebuildState, Rebuilding, RequestStats};
+use crate::clock::Clock;
 use crate::cluster::{ClusterCounts, ClusterStats};
-use crate::log::WriterHealth;
+use crate::log::{WeakAppender, WriterHealth};
+use crate::model::Timestamp;
 use crate::projection::ViewStatus;
 
 /// Where the numbers come from.
-#[derive(Debug)]
 pub(super) struct Sources {
     /// How the view stands.
     pub(super) status: ViewStatus,
@@ -31,6 +39,20 @@ pub(super) struct Sources {
     /// The clusters with what their watches have done. Labels name clusters and never objects, so their number stays
     /// small.
     pub(super) clusters: Vec<(String, Arc<ClusterStats>)>,
+    /// The way into the log; it must not keep the writer running.
+    pub(super) queue: WeakAppender,
+    /// The disk of the data directory.
+    pub(super) disk: Disk,
+    /// What was answered.
+    pub(super) requests: RequestStats,
+    /// By which ages are told.
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sources").field("clusters", &self.clusters).finish_non_exhaustive()
+    }
 }
 
 /// The numbers, ready to be asked for.
@@ -68,8 +90,12 @@ impl Collector for Sources {
         tell.gauges("view_built_offset", help, [(none, rebuild.checkpoint.as_i64())])?;
         let writable = i64::from(self.writer.problem().is_none());
         tell.gauges("log_writable", "1 while the log takes changes, else 0", [(none, writable)])?;
+        self.log(&mut tell)?;
         self.retention.tell(&mut tell, self.status.pruning().rows())?;
-        self.clusters(&mut tell)
+        self.disk.encode(&mut tell)?;
+        self.clusters(&mut tell)?;
+        coverage::encode(&mut tell, &self.clusters, self.clock.now())?;
+        requests::encode(&mut tell, &self.requests)
     }
 }
 
@@ -85,6 +111,24 @@ const OUTCOMES: [(&str, Count); 5] = [
 ];
 
 impl Sources {
+    fn log(&self, tell: &mut Teller<'_, '_>) -> fmt::Result {
+        let none: &[(&str, &str)] = &[];
+        let now = self.clock.now();
+        let problem = self.writer.problem();
+        let since = problem.map(|problem| ([("reason", problem.reason)], age_seconds(problem.since, now)));
+        let help = "How long the log has taken no changes, by reason; absent while it takes them";
+        tell.gauges("log_not_writable_seconds", help, since)?;
+        let load = self.queue.queue_load();
+        let (waiting, capacity) = load.map(|load| (load.waiting, load.capacity)).unzip();
+        let help = "Requests in the queue of the log's writer";
+        tell.gauges("log_queue_requests", help, waiting.map(|waiting| (none, signed(waiting as u64))))?;
+        let help = "Requests that the queue of the log's writer has room for; more wait outside";
+        tell.gauges("log_queue_capacity", help, capacity.map(|capacity| (none, signed(capacity as u64))))?;
+        let help =
+            "How long each commit of the log took that wrote something; each waits for one fsync of the WAL";
+        tell.histograms("log_commit_duration_seconds", help, [(none, self.writer.commits().histogram())])
+    }
+
     fn clusters(&self, tell: &mut Teller<'_, '_>) -> fmt::Result {
         let counts: Vec<(&str, ClusterCounts)> =
             self.clusters.iter().map(|(name, stats)| (name.as_str(), stats.counts())).collect();
@@ -106,6 +150,11 @@ impl Sources {
         let help = "When all that a cluster had to tell was last known to be recorded, in seconds since 1970";
         tell.gauges("cluster_last_heard_timestamp_seconds", help, heard)
     }
+}
+
+/// Whole seconds from then to now; none below zero, whatever the clock does.
+fn age_seconds(then: Timestamp, now: Timestamp) -> i64 {
+    (now.as_micros().saturating_sub(then.as_micros()) / 1_000_000).max(0)
 }
 
 pub(super) fn signed(value: u64) -> i64 {
@@ -142,13 +191,38 @@ impl Teller<'_, '_> {
         self.family(name, help, values.into_iter().map(|(labels, value)| (labels, ConstCounter::new(value))))
     }
 
+    /// Gauges of seconds that are not whole.
+    pub(super) fn durations<L: AsRef<[(&'static str, V)]>, V>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl IntoIterator<Item = (L, f64)>,
+    ) -> fmt::Result
+    where
+        V: AsRef<str>,
+    {
+        self.family(name, help, values.into_iter().map(|(labels, value)| (labels, ConstGauge::new(value))))
+    }
+
+    pub(super) fn histograms<L: AsRef<[(&'static str, V)]>, V>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl IntoIterator<Item = (L, Histogram)>,
+    ) -> fmt::Result
+    where
+        V: AsRef<str>,
+    {
+        self.family(name, help, values)
+    }
+
     fn family<L: AsRef<[(&'static str, V)]>, V: AsRef<str>, M: EncodeMetric>(
         &mut self,
         name: &str,
         help: &str,
-        metrics: impl Iterator<Item = (L, M)>,
+        metrics: impl IntoIterator<Item = (L, M)>,
     ) -> fmt::Result {
-        let mut metrics = metrics.peekable();
+        let mut metrics = metrics.into_iter().peekable();
         let Some((_, first)) = metrics.peek() else { return Ok(()) };
         let mut family = self.encoder.encode_descriptor(name, help, None, first.metric_type())?;
         for (labels, metric) in metrics {
@@ -160,50 +234,5 @@ impl Teller<'_, '_> {
             metric.encode(family.encode_family(&labels)?)?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
-mod tests {
-    use super::*;
-    use crate::clock::SystemClock;
-    use crate::model::Offset;
-    use crate::ruleset::RuleSet;
-    use crate::store::Watermark;
-    use tokio_util::sync::CancellationToken;
-
-    #[test]
-    fn numbers_are_told_with_their_clusters() {
-        let status = ViewStatus::new(Watermark::new(Offset::new(7)));
-        let sources = Sources {
-            rebuild: Rebuild::new(
-                "nowhere".into(),
-                RuleSet::default(),
-                status.clone(),
-                Arc::new(SystemClock),
-                CancellationToken::new(),
-            ),
-            status,
-            writer: WriterHealth::default(),
-            retention: retention::Numbers::default(),
-            clusters: vec![("a \"quoted\"\nname".to_owned(), Arc::default())],
-        };
-        let text = Exposition::new(sources).text().unwrap();
-        let cluster = r#"cluster="a \"quoted\"\nname""#;
-        for line in [
-            "strandline_log_head_offset 7".to_owned(),
-            "strandline_log_writable 1".to_owned(),
-            "strandline_log_compacted_offset 0".to_owned(),
-            "strandline_data_file_bytes{file=\"log.db-wal\"} 0".to_owned(),
-            "strandline_retention_failures_total 0".to_owned(),
-            format!("strandline_cluster_observations_total{{{cluster},outcome=\"noise\"}} 0"),
-            format!("strandline_cluster_watches{{{cluster}}} 0"),
-            "# TYPE strandline_cluster_lists counter".to_owned(),
-            "# EOF".to_owned(),
-        ] {
-            assert!(text.lines().any(|told| told == line), "no {line} in\n{text}");
-        }
-        assert!(!text.contains("last_heard_timestamp_seconds{"), "it was never heard:\n{text}");
     }
 }

@@ -6,6 +6,7 @@
 
 mod agent_folders;
 mod demo;
+mod disk;
 mod error;
 mod mend;
 mod metrics;
@@ -29,7 +30,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::api::{self, Access, ApiState, Hosts, ServerOptions};
+use crate::api::{self, Access, ApiState, Hosts, RequestStats, ServerOptions};
 use crate::catalog::{CatalogWriter, FolderReader};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, ClusterSettings, Selection, Watcher};
@@ -45,6 +46,7 @@ use crate::ruleset::RuleSet;
 use crate::store::{DirectoryLock, redaction_key};
 use crate::web;
 
+use self::disk::Disk;
 use self::metrics::{Exposition, Sources};
 use self::readiness::Checks;
 use self::rebuild::Rebuild;
@@ -200,7 +202,12 @@ impl Service {
             rebuild: rebuild.clone(),
             retention: retention.numbers.clone(),
             clusters,
+            queue: appender.downgrade(),
+            disk: Disk::default(),
+            requests: RequestStats::default(),
+            clock: Arc::clone(&clock),
         };
+        let (disk, requests) = (sources.disk.clone(), sources.requests.clone());
         let metrics = Arc::new(Exposition::new(sources));
         let catalog = CatalogWriter::new(&appender);
         let (views, clock_of, rebuilding) = (options.views.into(), Arc::clone(&clock), Arc::new(rebuild));
@@ -216,9 +223,11 @@ impl Service {
             access,
             catalog,
         };
-        let hosts = ServerOptions::new(Hosts::for_listener(address, &options.hosts));
-        server.spawn(api::serve(listener, web::site(&state), hosts, stopping.clone()));
+        let hosts = Hosts::for_listener(address, &options.hosts);
+        let serving = ServerOptions { requests, ..ServerOptions::new(hosts) };
+        server.spawn(api::serve(listener, web::site(&state), serving, stopping.clone()));
         server.close();
+        watchers.spawn(disk.follow(options.data.clone(), retention.numbers.clone(), watching.clone()));
         if recording {
             appender.declare(Source::Config, options.catalog).await?;
             for (settings, ways) in settings {

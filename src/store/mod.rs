@@ -8,6 +8,8 @@ mod lock;
 mod mounts;
 mod open;
 mod pool;
+mod space;
+mod timed;
 mod watermark;
 
 pub use key::{KEY_FILE, redaction_key};
@@ -18,4 +20,6 @@ pub use open::{
     is_shrinkable, open, sqlite_version,
 };
 pub use pool::{Pool, PoolError};
+pub use space::free_bytes;
+pub use timed::commit;
 pub use watermark::Watermark;

@@ -12,7 +12,7 @@ use warp::Filter;
 
 use super::state;
 use crate::api::router::{Route, Router, mount};
-use crate::api::{ApiState, Hosts, ServerOptions, problem::Problem, routes, serve};
+use crate::api::{ApiState, Hosts, RequestStats, RouteStats, ServerOptions, problem::Problem, routes, serve};
 
 /// A server on a port of its own; ends when dropped.
 pub(super) struct Server {
@@ -239,4 +239,37 @@ async fn the_end_does_not_wait_for_callers_that_never_end() {
     assert_eq!(idle.read_to_end(&mut rest).await.ok(), Some(0));
     assert!(busy.read_to_end(&mut rest).await.is_ok_and(|read| read == 0) || rest.is_empty());
     assert!(TcpStream::connect(server.address).await.is_err(), "nobody listens any more");
+}
+
+#[tokio::test]
+async fn requests_are_counted_by_their_routes_and_never_by_their_paths() {
+    let requests = RequestStats::default();
+    let counted = requests.clone();
+    let server = server(routes(&state(true)), |options| options.requests = counted).await;
+    for path in
+        ["/livez", "/livez?verbose", "/api/v1/resources/one/diff?x=1", "/api/v1/resources/two/diff?x=1"]
+    {
+        server.ask("GET", path, "").await;
+    }
+    for path in ["/nowhere", "/nor/here"] {
+        server.ask("BREW", path, "").await;
+    }
+    let told = |stats: &RouteStats| {
+        let mut text = String::new();
+        let mut registry = prometheus_client::registry::Registry::default();
+        registry.register("took", "How long", stats.took.clone());
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("text");
+        let count = text.lines().find_map(|line| line.strip_prefix("took_count ")).map(str::to_owned);
+        format!("{} {} {:?} {}", stats.method, stats.route, stats.codes, count.unwrap_or_default())
+    };
+    // A connection is closed after its answer was counted.
+    let routes: Vec<String> = requests.routes().iter().map(told).collect();
+    assert_eq!(
+        routes,
+        [
+            "GET /api/v1/resources/{uid}/diff [(400, 2)] 2",
+            "GET /livez [(200, 2)] 2",
+            "other unmatched [(404, 2)] 2",
+        ]
+    );
 }

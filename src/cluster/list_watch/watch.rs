@@ -186,6 +186,7 @@ impl<S: Sink> ListWatch<S> {
             Line::Bookmark { version, .. } => {
                 self.bookmarks = true;
                 if self.advance(&version) {
+                    self.coverage.record_bookmark();
                     (told.heard, told.phase) = (true, Phase::UpToDate);
                 } else {
                     // Time does not run backwards in one cluster: it was restored or replaced.

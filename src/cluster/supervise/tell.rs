@@ -36,7 +36,8 @@ impl<S: Sink> Supervisor<S> {
     }
 
     async fn group_recovered(&self, watch: WatchKey) -> Result<(), AppendError> {
-        self.sink.dismiss(CoverageMark::watched(watch, self.clock.now()), false).await?;
+        self.sink.dismiss(CoverageMark::watched(watch.clone(), self.clock.now()), false).await?;
+        self.settings.stats.forget(&watch);
         Ok(())
     }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 pub(super) use self::numbers::Numbers;
-use self::sizes::Sizes;
+pub(super) use self::sizes::Sizes;
 use super::rebuild::Rebuild;
 use crate::api::{RebuildState, Rebuilding};
 use crate::catalog::retire_deployments;

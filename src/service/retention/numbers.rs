@@ -68,7 +68,7 @@ impl Numbers {
         over && !before
     }
 
-    pub(super) fn measured(&self, sizes: &Sizes) {
+    pub(in crate::service) fn measured(&self, sizes: &Sizes) {
         self.lock().sizes = sizes.clone();
     }
 
@@ -98,8 +98,8 @@ impl Numbers {
         let (at, took) = counts.last_run.unzip();
         let help = "When retention ran to its end last, in seconds since 1970";
         tell.gauges("retention_last_run_timestamp_seconds", help, at.map(|at| (none, seconds(at))))?;
-        let took = took.map(|took| (none, signed(u64::try_from(took.as_millis()).unwrap_or(u64::MAX))));
-        tell.gauges("retention_last_run_milliseconds", "How long that run took", took)?;
+        let took = took.map(|took| (none, took.as_secs_f64()));
+        tell.durations("retention_last_run_duration_seconds", "How long that run took", took)?;
         let help = "1 while the data directory holds more than it may and all of it is too young to go";
         tell.gauges("retention_over_limit", help, [(none, i64::from(counts.over_limit))])?;
         tell.counters("retention_changes", "Changes that the log has let go", [(none, counts.changes)])?;

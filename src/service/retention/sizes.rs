@@ -19,7 +19,7 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    pub(super) fn of(directory: &Path) -> io::Result<Self> {
+    pub(in crate::service) fn of(directory: &Path) -> io::Result<Self> {
         let mut sizes = Sizes::default();
         sizes.add(directory, true)?;
         Ok(sizes)

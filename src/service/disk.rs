@@ -1,0 +1,150 @@
+//! How much room the disk of the data directory has, and until when it lasts.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::metrics::{Teller, signed};
+use super::retention::{Numbers, Sizes};
+use crate::store::free_bytes;
+
+/// How often the disk is measured.
+const EVERY: Duration = Duration::from_secs(30);
+
+/// How far back growth is looked at.
+const WINDOW: Duration = Duration::from_secs(3600);
+
+/// Growth seen for less long than this says little: a first list of a cluster would fill every disk.
+const WINDOW_MIN: Duration = Duration::from_secs(600);
+
+/// How the disk stood when it was last measured; clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Disk {
+    shared: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    free: Option<u64>,
+    growth: Growth,
+}
+
+impl Disk {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Plain numbers, each of which is whole at any time.
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Measures until it is asked to end.
+    pub(super) async fn follow(self, data: PathBuf, files: Numbers, stopping: CancellationToken) {
+        let started = Instant::now();
+        let measure = async {
+            loop {
+                let (disk, data, files) = (self.clone(), data.clone(), files.clone());
+                // A disk that hangs must not hold up anything else.
+                let measured = move || disk.measure(&data, &files, started.elapsed());
+                if tokio::task::spawn_blocking(measured).await.is_err() {
+                    return;
+                }
+                tokio::time::sleep(EVERY).await;
+            }
+        };
+        stopping.run_until_cancelled(measure).await;
+    }
+
+    fn measure(&self, data: &Path, files: &Numbers, at: Duration) {
+        let (free, sizes) = (free_bytes(data).ok(), Sizes::of(data).ok());
+        if let Some(sizes) = &sizes {
+            files.measured(sizes);
+        }
+        let mut state = self.lock();
+        state.free = free;
+        if let Some(sizes) = sizes {
+            state.growth.add(at, sizes.total);
+        }
+    }
+
+    /// Writes the numbers.
+    pub(super) fn encode(&self, tell: &mut Teller<'_, '_>) -> fmt::Result {
+        let state = self.lock();
+        let none: &[(&str, &str)] = &[];
+        let help = "Bytes that are free on the disk of the data directory";
+        tell.gauges("data_disk_free_bytes", help, state.free.map(|free| (none, signed(free))))?;
+        let full = state.free.and_then(|free| state.growth.seconds_until(free));
+        let help = "Seconds until that disk is full if the data directory grows on as in the last hour; absent while it \
+                    does not grow or is too young to tell";
+        tell.gauges("data_disk_full_in_seconds", help, full.map(|seconds| (none, signed(seconds))))
+    }
+}
+
+/// How large the data directory was in the last hour.
+#[derive(Debug, Default)]
+struct Growth {
+    samples: VecDeque<(Duration, u64)>,
+}
+
+impl Growth {
+    fn add(&mut self, at: Duration, bytes: u64) {
+        self.samples.push_back((at, bytes));
+        while self.samples.front().is_some_and(|(first, _)| at.saturating_sub(*first) > WINDOW) {
+            self.samples.pop_front();
+        }
+    }
+
+    /// Seconds until this many bytes more are used; none while that is not known or never.
+    fn seconds_until(&self, free: u64) -> Option<u64> {
+        let ((first, before), (last, now)) = (self.samples.front()?, self.samples.back()?);
+        let span = last.saturating_sub(*first);
+        let grown = now.checked_sub(*before).filter(|grown| *grown > 0)?;
+        if span < WINDOW_MIN {
+            return None;
+        }
+        let seconds = u128::from(free) * u128::from(span.as_secs()) / u128::from(grown);
+        Some(u64::try_from(seconds).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn growth(samples: &[(u64, u64)]) -> Growth {
+        let mut growth = Growth::default();
+        for (seconds, bytes) in samples {
+            growth.add(Duration::from_secs(*seconds), *bytes);
+        }
+        growth
+    }
+
+    #[test]
+    fn a_disk_is_forecast_to_be_full_by_the_growth_of_the_last_hour() {
+        for (samples, expected, why) in [
+            (&[(0, 100), (1000, 200)][..], Some(5000), "500 bytes at a byte each ten seconds"),
+            (&[(0, 0), (4000, 400), (7600, 760)], Some(5000), "what was before the last hour does not count"),
+            (&[(0, 100), (599, 200)], None, "ten minutes are not over"),
+            (&[(0, 100), (1000, 100)], None, "it does not grow"),
+            (&[(0, 100), (1000, 50)], None, "it shrinks"),
+            (&[(0, 100)], None, "it was measured once"),
+            (&[], None, "it was never measured"),
+        ] {
+            assert_eq!(growth(samples).seconds_until(500), expected, "{why}");
+        }
+        assert_eq!(growth(&[(0, 1), (3600, 2)]).seconds_until(u64::MAX), Some(u64::MAX));
+        assert_eq!(growth(&[(0, 1), (3600, 2)]).seconds_until(0), Some(0));
+    }
+
+    #[test]
+    fn the_disk_is_measured_with_the_files_on_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("log.db"), [0; 7]).expect("a file");
+        let (disk, files) = (Disk::default(), Numbers::default());
+        disk.measure(folder.path(), &files, Duration::ZERO);
+        let state = disk.lock();
+        assert!(state.free.is_some());
+        assert_eq!(state.growth.samples, [(Duration::ZERO, 7)]);
+    }
+}

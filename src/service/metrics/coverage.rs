@@ -1,0 +1,59 @@
+//! What is not recorded now, and up to when the rest is known to be.
+//!
+//! Labels name kinds and reasons: there are some hundred kinds in a cluster, and a dozen reasons. What is in a gap in
+//! several namespaces counts several times.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Teller, age_seconds};
+use crate::cluster::{ClusterStats, WatchStatus};
+use crate::model::{CoverageState, Timestamp, WatchKey};
+use crate::present::kind_name;
+
+pub(super) fn encode(
+    tell: &mut Teller<'_, '_>,
+    clusters: &[(String, Arc<ClusterStats>)],
+    now: Timestamp,
+) -> fmt::Result {
+    let statuses: Vec<_> =
+        clusters.iter().map(|(name, stats)| (name.as_str(), stats.statuses(), stats)).collect();
+    let mut gaps: BTreeMap<(&str, String, &str), i64> = BTreeMap::new();
+    for (cluster, statuses, _) in &statuses {
+        for (watch, status) in statuses.iter().filter(|(_, status)| is_gap(status)) {
+            *gaps.entry((cluster, kind_name(&watch.kind), status.reason)).or_default() += 1;
+        }
+    }
+    let gaps = gaps.into_iter().map(|((cluster, kind, reason), count)| {
+        ([("cluster", cluster.to_owned()), ("kind", kind), ("reason", reason.to_owned())], count)
+    });
+    let help =
+        "Watches that are in a gap now, by kind (* is the whole cluster, *.group a group of it) and reason";
+    tell.gauges("coverage_gaps", help, gaps)?;
+    let oldest = statuses.iter().map(|(cluster, statuses, _)| {
+        let since = statuses.iter().filter_map(|(_, status)| status.gap_since).min();
+        ([("cluster", *cluster)], since.map_or(0, |since| age_seconds(since, now)))
+    });
+    let help = "How long the oldest gap of a cluster is open that is open now; 0 while none is";
+    tell.gauges("coverage_oldest_gap_seconds", help, oldest)?;
+    let bookmarks = statuses.iter().filter_map(|(cluster, statuses, _)| {
+        let oldest = statuses.iter().filter(is_watched).filter_map(|(_, s)| s.bookmark_at).min()?;
+        Some(([("cluster", *cluster)], age_seconds(oldest, now)))
+    });
+    let help = "How long ago the kind that waits for one the longest sent its last bookmark";
+    tell.gauges("cluster_bookmark_age_seconds", help, bookmarks)?;
+    let confirmed = statuses.iter().filter_map(|(cluster, _, stats)| {
+        Some(([("cluster", *cluster)], age_seconds(stats.confirmed_until()?, now)))
+    });
+    let help = "Age of the time up to which all that happened is recorded, of the kinds that are in no gap";
+    tell.gauges("cluster_confirmed_age_seconds", help, confirmed)
+}
+
+fn is_gap(status: &WatchStatus) -> bool {
+    status.state == Some(CoverageState::Gap)
+}
+
+fn is_watched((watch, status): &&(WatchKey, WatchStatus)) -> bool {
+    !watch.kind.kind.is_empty() && status.state == Some(CoverageState::Watched)
+}
