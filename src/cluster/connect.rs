@@ -1,7 +1,11 @@
 //! Reaching a cluster.
 
+use std::fmt;
+use std::future::{Ready, ready};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -56,6 +60,19 @@ impl From<&WatcherConfig> for ConnectSettings {
     }
 }
 
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Access::Kubeconfig { path: Some(path), .. } => write!(f, "kubeconfig {}", path.display()),
+            Access::Kubeconfig { path: None, .. } => {
+                f.write_str("kubeconfig of $KUBECONFIG or ~/.kube/config")
+            }
+            Access::InCluster => f.write_str("service account of the Pod"),
+            Access::Url(url) => f.write_str(url),
+        }
+    }
+}
+
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A way to a cluster; opened connections and renewed credentials are shared by its clones.
@@ -64,9 +81,16 @@ pub struct ClusterConnection {
     /// How credentials are read again; none where there are none.
     settings: Option<ConnectSettings>,
     client: Arc<RwLock<kube::Client>>,
+    /// Whether the credentials were read; until then every request fails.
+    connected: Arc<AtomicBool>,
     renewed: Arc<Mutex<Option<Instant>>>,
     url: String,
 }
+
+/// What every request fails with while the credentials of its way cannot be read.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub(super) struct NoCredentials(String);
 
 /// How often credentials are read again, however many watches find them refused.
 const RENEWAL: Duration = Duration::from_secs(10);
@@ -83,7 +107,21 @@ impl ClusterConnection {
         B::Error: Into<BoxError>,
     {
         let client = Arc::new(RwLock::new(kube::Client::new(service, "default")));
-        ClusterConnection { settings: None, client, renewed: Arc::default(), url: url.to_owned() }
+        let connected = Arc::new(AtomicBool::new(true));
+        ClusterConnection { settings: None, client, connected, renewed: Arc::default(), url: url.to_owned() }
+    }
+
+    /// A way to a cluster whose credentials are read when it is first used, so that those of one cluster which cannot
+    /// be read concern no other.
+    pub fn deferred(settings: ConnectSettings) -> Self {
+        let client = refusing("the credentials were not read yet".to_owned());
+        ClusterConnection {
+            url: settings.access.to_string(),
+            settings: Some(settings),
+            client: Arc::new(RwLock::new(client)),
+            connected: Arc::default(),
+            renewed: Arc::default(),
+        }
     }
 
     /// The server's address.
@@ -93,6 +131,29 @@ impl ClusterConnection {
 
     pub(super) fn client(&self) -> kube::Client {
         self.client.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the credentials unless they were read already; false while they cannot be read, and then every request
+    /// fails with the reason.
+    pub(super) async fn ensure_connected(&self) -> bool {
+        let Some(settings) = &self.settings else { return true };
+        if self.connected.load(Ordering::Acquire) {
+            return true;
+        }
+        let result = match config(settings).await {
+            Ok(config) => client(config),
+            Err(error) => Err(error),
+        };
+        let connected = result.is_ok();
+        let client = result.unwrap_or_else(|error| {
+            refusing(format!(
+                "{error} ({}); correct it, it is read again until it can be used",
+                settings.access
+            ))
+        });
+        *self.client.write().unwrap_or_else(PoisonError::into_inner) = client;
+        self.connected.store(connected, Ordering::Release);
+        connected
     }
 
     /// Reads the credentials again, for the cluster no longer accepts those we have.
@@ -173,7 +234,36 @@ pub async fn connect(settings: &ConnectSettings) -> Result<ClusterConnection, Co
     let config = config(settings).await?;
     let url = config.cluster_url.to_string();
     let client = Arc::new(RwLock::new(client(config)?));
-    Ok(ClusterConnection { settings: Some(settings.clone()), client, renewed: Arc::default(), url })
+    let connected = Arc::new(AtomicBool::new(true));
+    Ok(ClusterConnection {
+        settings: Some(settings.clone()),
+        client,
+        connected,
+        renewed: Arc::default(),
+        url,
+    })
+}
+
+/// A client whose every request fails for this reason.
+fn refusing(why: String) -> kube::Client {
+    kube::Client::new(Refusing(why), "default")
+}
+
+/// Answers every request with the same error.
+struct Refusing(String);
+
+impl tower_service::Service<http::Request<kube::client::Body>> for Refusing {
+    type Response = http::Response<kube::client::Body>;
+    type Error = NoCredentials;
+    type Future = Ready<Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: http::Request<kube::client::Body>) -> Self::Future {
+        ready(Err(NoCredentials(self.0.clone())))
+    }
 }
 
 fn client(config: kube::Config) -> Result<kube::Client, ConnectError> {

@@ -116,6 +116,7 @@ impl From<Failure> for Trouble {
             Failure::Unreachable(_) if speaks_of_certificates(&text) => Trouble::Certificate(text),
             Failure::Unreachable(_) => Trouble::Unreachable(text),
             Failure::Unauthorized(_) => Trouble::Unauthorized(text),
+            Failure::Credentials(_) => Trouble::NoWay(text),
             Failure::Forbidden(_) => Trouble::Forbidden(text),
             Failure::NotServed(_) => Trouble::NotServed(text),
             Failure::Gone | Failure::Busy { .. } | Failure::Invalid(_) | Failure::TooLarge(_) => {

@@ -12,6 +12,7 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 
 use super::Limits;
+use super::connect::NoCredentials;
 
 /// Why a request or a stream failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub(super) enum Failure {
     Forbidden(String),
     /// The cluster does not know us (401).
     Unauthorized(String),
+    /// Our credentials for the cluster cannot be read, so that nothing is asked.
+    Credentials(String),
     /// There is no such thing (404, 405).
     NotServed(String),
     /// The server is asked too much or fails; it may say when to come back.
@@ -61,6 +64,7 @@ impl fmt::Display for Failure {
             Failure::Gone => f.write_str("the cluster no longer has the changes since our last one"),
             Failure::Forbidden(message)
             | Failure::Unauthorized(message)
+            | Failure::Credentials(message)
             | Failure::NotServed(message)
             | Failure::Busy { message, .. }
             | Failure::Unreachable(message)
@@ -140,6 +144,7 @@ const ERROR_BYTES: usize = 64 << 10;
 fn of_client(error: &kube::Error) -> Failure {
     match error {
         kube::Error::Auth(_) => Failure::Unauthorized(chain(error)),
+        kube::Error::Service(cause) if cause.is::<NoCredentials>() => Failure::Credentials(cause.to_string()),
         // What went wrong on the way, without the name of the layer it went wrong in.
         kube::Error::Service(cause) => Failure::Unreachable(chain(cause.as_ref())),
         _ => Failure::Unreachable(chain(error)),

@@ -70,6 +70,8 @@ struct Supervisor<S> {
     failing: BTreeMap<String, Coverage<S>>,
     backoff: Backoff,
     known: Discovered,
+    /// Whether the log was asked when earlier runs last heard from the cluster.
+    recalled: bool,
     /// Whether what earlier runs left in the log has been looked through.
     reviewed: bool,
     plan: Plan,
@@ -111,6 +113,7 @@ impl<S: Sink> Supervisor<S> {
             clock,
             cancel,
             known: Discovered::default(),
+            recalled: false,
             reviewed: false,
             plan: Plan::new(),
             refused: Refused::new(),
@@ -147,18 +150,25 @@ impl<S: Sink> Supervisor<S> {
 
     /// Discovers once, then attends to the watches until it is time to discover again.
     async fn round(&mut self) -> Result<(), AppendError> {
+        self.recall().await?;
         self.say_farewells().await?;
+        let connected = self.connect_ways().await;
         let wait = match self.kinds_or_gap().await? {
             Ok(discovered) => {
                 self.discovery.heard();
                 self.identify().await?;
                 self.discovery.watched().await?;
-                self.backoff.reset();
+                if connected {
+                    self.backoff.reset();
+                }
                 while let Some(ended) = self.tasks.try_join_next() {
                     self.ended(ended).await?;
                 }
                 self.learn(discovered).await?;
-                self.until_next()
+                match connected {
+                    true => self.until_next(),
+                    false => self.until_next().min(self.backoff.next()),
+                }
             }
             Err(failure) => {
                 let reason = decide(Activity::Watching, &failure).gap.unwrap_or(reason::UNREACHABLE);
@@ -316,6 +326,15 @@ impl<S: Sink> Supervisor<S> {
                 Ok(())
             }
         }
+    }
+
+    /// Reads the credentials of the ways that have none yet; false where some cannot be read.
+    async fn connect_ways(&self) -> bool {
+        let mut connected = true;
+        for watcher in &self.watchers {
+            connected &= watcher.connection.ensure_connected().await;
+        }
+        connected
     }
 
     /// Credentials may have been replaced where they were read from.

@@ -33,8 +33,8 @@ use tokio_util::task::TaskTracker;
 use crate::api::{self, Access, ApiState, Hosts, RequestStats, ServerOptions};
 use crate::catalog::{CatalogWriter, FolderReader};
 use crate::clock::{Clock, SystemClock};
-use crate::cluster::{self, ClusterSettings, Selection, Watcher};
-use crate::config::{AgentFolderConfig, ClusterConfig, Config, RetentionConfig, TokenConfig};
+use crate::cluster::{self, ClusterConnection, ClusterSettings, Selection, Watcher};
+use crate::config::{AgentFolderConfig, ClusterConfig, Config, RetentionConfig, TokenConfig, WatcherConfig};
 use crate::diff::PathRule;
 use crate::digest::Noise;
 use crate::log::{Appender, LogError, LogReader};
@@ -344,10 +344,7 @@ async fn asked_to_end() {
 /// When the configuration cannot be carried out or a part fails.
 pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -> Result<(), ServiceError> {
     runtime()?.block_on(async {
-        let mut clusters = Vec::new();
-        for cluster in &config.clusters {
-            clusters.push(watched(cluster).await?);
-        }
+        let clusters = config.clusters.iter().map(watched).collect();
         let options = Options {
             data: data.unwrap_or(&config.data).to_owned(),
             listen: listen.unwrap_or(config.listen),
@@ -369,16 +366,17 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
     })
 }
 
-async fn watched(cluster: &ClusterConfig) -> Result<Watched, ServiceError> {
-    let mut watchers = Vec::new();
-    for watcher in &cluster.watchers {
-        let connection = cluster::connect(&watcher.into())
-            .await
-            .map_err(|source| ServiceError::Connect { cluster: cluster.name.clone(), source })?;
-        watchers.push(Watcher { connection, namespaces: watcher.namespaces.clone() });
+/// The ways into a cluster; the credentials are read by its own task.
+fn watched(cluster: &ClusterConfig) -> Watched {
+    let way = |watcher: &WatcherConfig| Watcher {
+        connection: ClusterConnection::deferred(watcher.into()),
+        namespaces: watcher.namespaces.clone(),
+    };
+    Watched {
+        name: cluster.name.clone(),
+        watchers: cluster.watchers.iter().map(way).collect(),
+        selection: Selection::from(cluster),
     }
-    let selection = Selection::from(cluster);
-    Ok(Watched { name: cluster.name.clone(), watchers, selection })
 }
 
 /// Builds the view anew from the log, or goes on where that was broken off; the service must not be running. `told` hears

@@ -68,7 +68,7 @@ async fn a_wrong_key_is_named_with_its_line() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unknown_context_is_told_with_those_there_are() -> Result<()> {
+async fn an_unknown_context_is_a_gap_that_names_those_there_are() -> Result<()> {
     let (folder, simulated) = (tempfile::tempdir()?, cluster().await?);
     let kubeconfig = folder.path().join("kubeconfig");
     std::fs::write(&kubeconfig, simulated.kubeconfig())?;
@@ -76,10 +76,50 @@ async fn an_unknown_context_is_told_with_those_there_are() -> Result<()> {
         "clusters:\n  - name: one\n    kubeconfig: {}\n    context: elsewhere\n",
         kubeconfig.display()
     );
-    let (code, printed) = refused(folder.path(), &config, "127.0.0.1:0").await?;
-    assert_eq!(code, 2, "{printed}");
-    assert!(printed.contains("elsewhere") && printed.contains("one"), "{printed}");
-    Ok(())
+    let server = Server::start(folder.path(), &config).await?;
+    let told = |answer: &serde_json::Value| {
+        let gap = &answer["items"][0]["gaps"][0];
+        let names = |text: &str| gap["message"].as_str().is_some_and(|message| message.contains(text));
+        gap["reason"] == "credentials" && names("`elsewhere`") && names("it has one")
+    };
+    server.until("/clusters", told).await?;
+    server.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_that_cannot_be_read_are_a_gap_of_their_cluster_until_they_can() -> Result<()> {
+    let (folder, simulated) = (tempfile::tempdir()?, cluster().await?);
+    let kubeconfig = folder.path().join("kubeconfig");
+    let wrong_certificate = format!(
+        "{{clusters: [{{name: c, cluster: {{server: \"{}\", certificate-authority-data: bm8=}}}}], \
+         users: [], contexts: [{{name: c, context: {{cluster: c, user: \"\"}}}}], current-context: c}}",
+        simulated.url().replace("http:", "https:")
+    );
+    let config = format!(
+        "clusters:\n  - name: bad\n    kubeconfig: {}\n  - name: good\n    url: {}\n",
+        kubeconfig.display(),
+        simulated.url()
+    );
+    let server = Server::start(folder.path(), &config).await?;
+    let cluster = |answer: &serde_json::Value, name: &str| {
+        let items = answer["items"].as_array().cloned().unwrap_or_default();
+        items.into_iter().find(|cluster| cluster["id"] == name).unwrap_or_default()
+    };
+    let gap = |answer: &serde_json::Value| {
+        let gap = &cluster(answer, "bad")["gaps"][0];
+        let named = gap["message"].as_str().is_some_and(|said| said.contains(&*kubeconfig.to_string_lossy()));
+        gap["reason"] == "credentials" && named
+    };
+    server.until("/clusters", gap).await?;
+    server.until("/clusters", |answer| cluster(answer, "good")["watched"] == true).await?;
+    for text in ["clusters: [", &wrong_certificate] {
+        std::fs::write(&kubeconfig, text)?;
+        let answer = server.until("/clusters", gap).await?;
+        assert_eq!(cluster(&answer, "good")["watched"], true, "{answer:#}");
+    }
+    std::fs::write(&kubeconfig, simulated.kubeconfig())?;
+    server.until("/clusters", |answer| cluster(answer, "bad")["watched"] == true).await?;
+    server.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -59,6 +59,27 @@ impl<S: Sink> Supervisor<S> {
         Ok(())
     }
 
+    /// Learns from the log up to when earlier runs recorded all that happened in the cluster: a gap of the whole
+    /// cluster begins there, until it is heard again.
+    pub(super) async fn recall(&mut self) -> Result<(), AppendError> {
+        if self.recalled {
+            return Ok(());
+        }
+        let limits = &self.settings.limits;
+        // A watch that was confirmed less recently than every healthy one is in a gap of its own.
+        let recent = limits.watch + limits.watch / 4 + limits.idle;
+        let watches = self.sink.watches(&self.settings.name).await?;
+        let seen = || watches.iter().filter_map(|(_, seen)| *seen);
+        if let Some(newest) = seen().max() {
+            let recent = i64::try_from(recent.as_micros()).unwrap_or(i64::MAX);
+            let least = newest.as_micros().saturating_sub(recent);
+            let since = seen().filter(|seen| seen.as_micros() >= least).min();
+            self.discovery.heard_at(since.unwrap_or(newest));
+        }
+        self.recalled = true;
+        Ok(())
+    }
+
     /// Looks through what earlier runs left: kinds, namespaces and groups that are no longer there or no longer looked
     /// at would otherwise be taken for watched for ever.
     pub(super) async fn review(&mut self) -> Result<(), AppendError> {

@@ -9,7 +9,7 @@ use crate::clock::SystemClock;
 use crate::cluster::{Watcher, supervise};
 use crate::log::AppendError;
 
-fn group(name: &str, resources: &[(&str, &str, &str)]) -> Value {
+pub(super) fn group(name: &str, resources: &[(&str, &str, &str)]) -> Value {
     let resources: Vec<Value> = resources
         .iter()
         .map(|(plural, kind, scope)| {
@@ -19,7 +19,7 @@ fn group(name: &str, resources: &[(&str, &str, &str)]) -> Value {
     json!({"metadata": {"name": name}, "versions": [{"version": "v1", "resources": resources, "freshness": "Current"}]})
 }
 
-fn discovery(groups: &[Value]) -> Reply {
+pub(super) fn discovery(groups: &[Value]) -> Reply {
     Reply::Whole(200, groups_text(groups))
 }
 
@@ -28,7 +28,7 @@ fn groups_text(groups: &[Value]) -> String {
 }
 
 /// A cluster with Pods and Nodes, and with Widgets while the switch is on.
-async fn cluster(widgets: Arc<AtomicBool>) -> Server {
+pub(super) async fn cluster(widgets: Arc<AtomicBool>) -> Server {
     Server::start(move |path, _| match path {
         "/api" => discovery(&[group("", &[("pods", "Pod", "Namespaced"), ("nodes", "Node", "Cluster")])]),
         "/apis" if widgets.load(Ordering::Relaxed) => {
@@ -41,7 +41,7 @@ async fn cluster(widgets: Arc<AtomicBool>) -> Server {
     .await
 }
 
-fn start(
+pub(super) fn start(
     server: &Server,
     settings: crate::cluster::ClusterSettings,
     sink: &Recorder,
@@ -49,12 +49,12 @@ fn start(
     start_through(vec![way(server, &[])], settings, sink)
 }
 
-fn way(server: &Server, namespaces: &[&str]) -> Watcher {
+pub(super) fn way(server: &Server, namespaces: &[&str]) -> Watcher {
     let namespaces = namespaces.iter().map(|&namespace| namespace.to_owned()).collect();
     Watcher { connection: server.connection.clone(), namespaces }
 }
 
-fn start_through(
+pub(super) fn start_through(
     ways: Vec<Watcher>,
     settings: crate::cluster::ClusterSettings,
     sink: &Recorder,
@@ -195,7 +195,7 @@ async fn the_end_of_the_log_is_the_end() {
 }
 
 /// Ends it; whatever it waits for, that takes no longer than a moment.
-async fn end(task: tokio::task::JoinHandle<()>, cancel: &CancellationToken) {
+pub(super) async fn end(task: tokio::task::JoinHandle<()>, cancel: &CancellationToken) {
     cancel.cancel();
     // A bound on hanging, not on speed.
     tokio::time::timeout(std::time::Duration::from_secs(60), task).await.unwrap().unwrap();
