@@ -83,6 +83,8 @@ pub struct Limits {
     pub streaming_silence: Duration,
     /// How long a kind that is no longer discovered is watched on, for the deletions of its objects to arrive.
     pub farewell: Duration,
+    /// How long a kind must be absent from complete discoveries before it counts as removed.
+    pub removal: Duration,
     /// How long changes of what tells the kinds are gathered before the cluster is asked for them.
     pub gather: Duration,
     /// How long being without a connection goes unmentioned.
@@ -113,6 +115,7 @@ impl Default for Limits {
             idle: Duration::from_secs(120),
             streaming_silence: Duration::from_secs(10),
             farewell: Duration::from_secs(10),
+            removal: Duration::from_secs(20),
             gather: Duration::from_millis(300),
             patience: Duration::from_secs(5),
             watch: Duration::from_secs(240),

@@ -1,6 +1,7 @@
 //! Keeps one watch running for each kind that a cluster has.
 
 mod identity;
+mod missing;
 mod plan;
 mod tell;
 
@@ -13,6 +14,7 @@ use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::{Duration, Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
+use self::missing::Missing;
 use self::plan::{Farewell, Plan, Planned, Refused, farewell, plan};
 use super::backoff::Backoff;
 use super::coverage::{Coverage, Standing, Standings};
@@ -83,6 +85,8 @@ struct Supervisor<S> {
     stopping: BTreeSet<WatchKey>,
     /// What the log is still to be told of watches that ended.
     farewells: BTreeMap<WatchKey, Farewell>,
+    /// Watches whose kind the cluster does not show.
+    missing: BTreeMap<WatchKey, Missing>,
     /// Kinds that are not followed, as far as the log was told.
     told: BTreeMap<Kind, Unfollowed>,
     /// Soon after a change of what tells the kinds the cluster is asked again and again, as it may not know yet.
@@ -122,6 +126,7 @@ impl<S: Sink> Supervisor<S> {
             running: BTreeMap::new(),
             stopping: BTreeSet::new(),
             farewells: BTreeMap::new(),
+            missing: BTreeMap::new(),
             told: BTreeMap::new(),
             hurry: 0,
         }
@@ -187,6 +192,9 @@ impl<S: Sink> Supervisor<S> {
         let farewells = self.running.values().filter_map(|running| running.until);
         let farewell = farewells.min().map(|until| until.saturating_duration_since(Instant::now()));
         let mut wait = self.settings.rediscover.min(farewell.unwrap_or(Duration::MAX));
+        if !self.missing.is_empty() {
+            wait = wait.min(self.settings.limits.removal);
+        }
         if self.hurry > 0 {
             wait = wait.min(self.settings.limits.gather * 2_u32.pow(HURRY + 1 - self.hurry));
             self.hurry -= 1;
@@ -221,6 +229,7 @@ impl<S: Sink> Supervisor<S> {
             self.review().await?;
             self.reviewed = true;
         }
+        self.retire_removed_kinds().await?;
         self.apply();
         Ok(())
     }

@@ -5,5 +5,6 @@
 mod credentials;
 mod fake;
 mod list_watch;
+mod removed;
 mod streaming;
 mod supervise;

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, named_params, params};
 use super::append::{Appended, Batch, Begin, Epoch, Identified, Phase, Session};
 use super::error::LogError;
 use super::write::Write;
-use crate::model::{CoverageMark, Kind, ResourceVersion, Timestamp, WatchKey, reason};
+use crate::model::{CoverageMark, DeletionCause, Kind, ResourceVersion, Timestamp, WatchKey, reason};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -147,12 +147,21 @@ impl Write<'_> {
         let Some(run) = self.run(&mark.watch)? else { return self.mark(mark) };
         let ended = match unfollow {
             // Nothing was seen in the last of all epochs, so all of it ends.
-            true => self.end_unseen(&mark.watch, run.kind, Epoch::LAST, true)?,
+            true => self.end_unseen(&mark.watch, run.kind, Epoch::LAST, end_of(&mark.reason))?,
             false => 0,
         };
         let sql = "DELETE FROM cursor WHERE kind_id = ?1 AND namespace = ?2";
         self.connection.prepare_cached(sql)?.execute(params![run.kind, mark.watch.namespace])?;
         let marked = self.mark(mark)?;
         Ok(Appended { written: marked.written + ended, ..marked })
+    }
+}
+
+/// How objects end whose watch is dismissed for a reason.
+fn end_of(why: &str) -> fn(Timestamp) -> DeletionCause {
+    match why {
+        reason::REMOVED => |last_seen| DeletionCause::KindRemoved { last_seen },
+        reason::FORGOTTEN => |last_seen| DeletionCause::Forgotten { last_seen },
+        _ => |last_seen| DeletionCause::Unfollowed { last_seen },
     }
 }

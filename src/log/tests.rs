@@ -78,6 +78,8 @@ fn told(directory: &Path) -> Vec<String> {
                 DeletionCause::Relist { .. } => "relist",
                 DeletionCause::Replaced { .. } => "replaced",
                 DeletionCause::Unfollowed { .. } => "unfollowed",
+                DeletionCause::KindRemoved { .. } => "kind removed",
+                DeletionCause::Forgotten { .. } => "forgotten",
             };
             format!("-{} {cause}", key.name)
         }

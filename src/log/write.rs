@@ -113,7 +113,11 @@ impl Write<'_> {
             }
         }
         if batch.phase == Phase::ListEnd {
-            appended.written += self.end_unseen(&batch.watch, run.kind, run.epoch, run.reselected)?;
+            let cause = match run.reselected {
+                true => |last_seen| DeletionCause::Unfollowed { last_seen },
+                false => |last_seen| DeletionCause::Relist { last_seen },
+            };
+            appended.written += self.end_unseen(&batch.watch, run.kind, run.epoch, cause)?;
         }
         if batch.phase != Phase::ListPage {
             self.advance(batch, &run)?;
@@ -255,22 +259,18 @@ impl Write<'_> {
     }
 
     /// Ends what is alive of a kind, everywhere or in a namespace, and was not seen since an epoch began: it vanished
-    /// some time after it was last seen or, if `unfollowed`, nobody looks for it any more.
+    /// some time after it was last seen, which becomes the cause of its end.
     pub(super) fn end_unseen(
         &mut self,
         watch: &WatchKey,
         kind: i64,
         since: Epoch,
-        unfollowed: bool,
+        cause: fn(Timestamp) -> DeletionCause,
     ) -> Result<usize> {
         let mut written = 0;
         for (live, namespace, name) in self.live_before(kind, &watch.namespace, since)? {
             let last_seen = self.last_seen(kind, &namespace)?;
-            let cause = match unfollowed {
-                true => DeletionCause::Unfollowed { last_seen },
-                false => DeletionCause::Relist { last_seen },
-            };
-            written += self.deleted(&live, &key_of(watch, &namespace, &name), cause)?;
+            written += self.deleted(&live, &key_of(watch, &namespace, &name), cause(last_seen))?;
         }
         Ok(written)
     }

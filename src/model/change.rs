@@ -128,6 +128,16 @@ pub enum DeletionCause {
         /// When the resource was last known to exist.
         last_seen: Timestamp,
     },
+    /// The cluster no longer has its kind: it vanished some time after `last_seen`.
+    KindRemoved {
+        /// When the resource was last known to exist.
+        last_seen: Timestamp,
+    },
+    /// A person said that it is gone, which nothing else could tell: it vanished some time after `last_seen`.
+    Forgotten {
+        /// When the resource was last known to exist.
+        last_seen: Timestamp,
+    },
 }
 
 /// How late a change may be recorded after it happened without a gap that says so. Answers by time state it as their

@@ -93,6 +93,8 @@ pub(super) fn deleted(
         DeletionCause::Relist { .. } => "MissingFromRelist",
         DeletionCause::Replaced { .. } => "Replaced",
         DeletionCause::Unfollowed { .. } => "NoLongerFollowed",
+        DeletionCause::KindRemoved { .. } => "KindRemoved",
+        DeletionCause::Forgotten { .. } => "Forgotten",
     };
     let verdict =
         Verdict { health: None, reason: reason.into(), message: String::new(), rule: String::new() };

@@ -314,6 +314,12 @@ fn end(cause: DeletionCause) -> String {
         DeletionCause::Unfollowed { last_seen } => {
             format!("no longer followed, after {}", clock_time(last_seen))
         }
+        DeletionCause::KindRemoved { last_seen } => {
+            format!("removed with its kind, after {}", clock_time(last_seen))
+        }
+        DeletionCause::Forgotten { last_seen } => {
+            format!("declared gone by hand, last seen {}", clock_time(last_seen))
+        }
     }
 }
 

@@ -354,6 +354,8 @@ fn versions_have_the_documented_shape() {
         version(Some(bare), Some(DeletionCause::Watched), None),
         version(None, Some(DeletionCause::Relist { last_seen: NOON }), None),
         version(None, Some(DeletionCause::Replaced { last_seen: NOON }), None),
+        version(None, Some(DeletionCause::KindRemoved { last_seen: NOON }), None),
+        version(None, Some(DeletionCause::Forgotten { last_seen: NOON }), None),
     ];
     holds("VersionPage", &page(versions));
 }

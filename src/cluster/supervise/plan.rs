@@ -87,6 +87,17 @@ pub(super) fn farewell(
     if let Some(unfollowed) = discovered.unfollowed.get(&watch.kind) {
         return excluded(unfollowed.code(), &unfollowed.to_string(), true);
     }
+    if let Some(failed) = discovered.failed.iter().find(|failed| failed.group == watch.kind.group)
+        && !discovered.kinds.contains_key(&watch.kind)
+    {
+        let since = last_seen.unwrap_or(now);
+        return Farewell::Vanished(CoverageMark::gap(
+            watch.clone(),
+            since,
+            reason::UNAVAILABLE,
+            &failed.message,
+        ));
+    }
     if !discovered.kinds.contains_key(&watch.kind) {
         let (since, message) = (last_seen.unwrap_or(now), "the cluster no longer has this kind");
         return Farewell::Vanished(CoverageMark::gap(watch.clone(), since, reason::NOT_SERVED, message));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Supervisor;
+use super::missing::Missing;
 use super::plan::{Farewell, farewell};
 use crate::cluster::Sink;
 use crate::cluster::coverage::Coverage;
@@ -105,8 +106,12 @@ impl<S: Sink> Supervisor<S> {
                     let watch = mark.watch.clone();
                     self.sink.dismiss(mark, unfollow).await?;
                     self.settings.stats.forget(&watch);
+                    self.missing.remove(&watch);
                 }
-                Farewell::Vanished(mark) => _ = self.sink.mark(mark).await?,
+                Farewell::Vanished(mark) => {
+                    self.sink.mark(mark.clone()).await?;
+                    self.missing.insert(mark.watch.clone(), Missing::new(mark));
+                }
             };
             let (watch, _) = next.remove_entry();
             tracing::info!(%watch, "no longer watched");

@@ -312,6 +312,7 @@ pub(super) fn settings() -> ClusterSettings {
             pace: milli(2),
             linger: milli(1),
             farewell: milli(30),
+            removal: Duration::from_secs(3600),
             gather: milli(5),
             streaming_silence: milli(200),
             ..Limits::default()

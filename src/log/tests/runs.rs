@@ -146,3 +146,21 @@ async fn a_keyframe_that_is_no_longer_at_hand_is_read_again() {
     assert_eq!(bases, [None, Some(1), Some(1)]);
     assert_eq!(told(dir.path()), [1, 2, 3].map(|n| format!("+a {}", body(n))));
 }
+
+#[tokio::test]
+async fn what_was_alive_of_a_kind_that_was_removed_ends_with_when_it_was_last_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let epoch = log.appender.begin(Begin::new(&pods(), true)).await.unwrap().epoch;
+    let append = async |phase, observed| {
+        log.appender.append(batch(epoch, phase, observed, "10")).await.unwrap();
+    };
+    append(Phase::ListPage, vec![pod("a", "ua", 1, "1")]).await;
+    append(Phase::ListEnd, vec![]).await;
+    let mark = CoverageMark::excluded(pods(), Timestamp::from_micros(0), "removed", "");
+    assert_eq!(log.appender.dismiss(mark, true).await.unwrap().written, 2);
+    let again = log.appender.begin(Begin::new(&pods(), false)).await.unwrap();
+    assert_eq!((again.cursor, again.last_seen), (None, None), "a kind that is back begins with a list");
+    log.stop();
+    assert_eq!(told(dir.path()), ["+a 1", "-a kind removed", "Excluded"]);
+}

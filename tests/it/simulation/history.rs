@@ -182,7 +182,9 @@ impl History {
                     _,
                     DeletionCause::Relist { last_seen }
                     | DeletionCause::Replaced { last_seen }
-                    | DeletionCause::Unfollowed { last_seen },
+                    | DeletionCause::Unfollowed { last_seen }
+                    | DeletionCause::KindRemoved { last_seen }
+                    | DeletionCause::Forgotten { last_seen },
                 )),
             ) => match last_seen <= ended {
                 true => Ok(()),
