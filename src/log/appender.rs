@@ -8,6 +8,8 @@ use super::append::{AppendError, Appended, Batch, Begin, Identified, Session};
 use super::catalog::{Catalog, CatalogChange, Decision};
 use super::compaction::Compacted;
 use super::error::LogError;
+use super::health::WriterHealth;
+use super::pending::HandedOver;
 use super::sweep::Swept;
 use super::thinning::{Floor, Thinned};
 use super::writer::Shrunk;
@@ -33,6 +35,28 @@ pub(super) enum Request {
     Shrink(u32),
 }
 
+impl Request {
+    /// The cluster whose changes the request tells of, which are recorded late where it waits; none where it tells of none.
+    ///
+    /// A batch without changes is one too: as long as it waits, its watch reads no further.
+    pub(super) fn cluster(&self) -> Option<&str> {
+        match self {
+            Request::Append(Batch { watch, .. }) => Some(&watch.cluster),
+            Request::Mark(mark) | Request::Dismiss { mark, .. } => Some(&mark.watch.cluster),
+            Request::Begin(_)
+            | Request::Identify { .. }
+            | Request::Watches(_)
+            | Request::Declare(..)
+            | Request::Decide(..)
+            | Request::Compact(_)
+            | Request::Sweep(_)
+            | Request::RaiseFloors(_)
+            | Request::Thin(_)
+            | Request::Shrink(_) => None,
+        }
+    }
+}
+
 /// What the writer answers, after the commit.
 #[derive(Debug)]
 pub(super) enum Reply {
@@ -51,6 +75,8 @@ pub(super) enum Reply {
 pub(super) struct Queued {
     pub(super) request: Request,
     pub(super) reply: oneshot::Sender<Result<Reply, AppendError>>,
+    /// Since when it waits; none where nothing is recorded late if it does.
+    pub(super) handed_over: Option<HandedOver>,
 }
 
 /// Hands changes to the log's writer; clones share one bounded queue, and waiting for room is the
@@ -58,6 +84,7 @@ pub(super) struct Queued {
 #[derive(Clone, Debug)]
 pub struct Appender {
     queue: mpsc::Sender<Queued>,
+    health: WriterHealth,
     /// Why nothing is taken at all.
     refusal: Option<Arc<str>>,
 }
@@ -75,13 +102,15 @@ pub struct QueueLoad {
 #[derive(Clone, Debug)]
 pub struct WeakAppender {
     queue: mpsc::WeakSender<Queued>,
+    health: WriterHealth,
     refusal: Option<Arc<str>>,
 }
 
 impl WeakAppender {
     /// The way into the log, while somebody keeps its writer running.
     pub fn upgrade(&self) -> Option<Appender> {
-        self.queue.upgrade().map(|queue| Appender { queue, refusal: self.refusal.clone() })
+        let queue = self.queue.upgrade()?;
+        Some(Appender { queue, health: self.health.clone(), refusal: self.refusal.clone() })
     }
 
     /// How full the queue is; none once the log is closed.
@@ -95,17 +124,18 @@ impl WeakAppender {
 impl Appender {
     /// The same without keeping the writer running.
     pub fn downgrade(&self) -> WeakAppender {
-        WeakAppender { queue: self.queue.downgrade(), refusal: self.refusal.clone() }
+        let (queue, health) = (self.queue.downgrade(), self.health.clone());
+        WeakAppender { queue, health, refusal: self.refusal.clone() }
     }
 
     /// The way into a log that takes nothing, and why.
     pub fn refusing(why: &str) -> Self {
-        Appender { refusal: Some(why.into()), ..Self::channel().0 }
+        Appender { refusal: Some(why.into()), ..Self::channel(WriterHealth::default()).0 }
     }
 
-    pub(super) fn channel() -> (Self, mpsc::Receiver<Queued>) {
+    pub(super) fn channel(health: WriterHealth) -> (Self, mpsc::Receiver<Queued>) {
         let (queue, receiver) = mpsc::channel(QUEUE);
-        (Appender { queue, refusal: None }, receiver)
+        (Appender { queue, health, refusal: None }, receiver)
     }
 
     async fn ask(&self, request: Request) -> Result<Reply, AppendError> {
@@ -113,7 +143,9 @@ impl Appender {
             return Err(AppendError::ReadOnly(why.to_string()));
         }
         let (reply, answer) = oneshot::channel();
-        self.queue.send(Queued { request, reply }).await.map_err(|_| AppendError::Closed)?;
+        // Before there is room in the queue: what waits for it is recorded late as well.
+        let handed_over = request.cluster().is_some().then(|| self.health.pending().hand_over());
+        self.queue.send(Queued { request, reply, handed_over }).await.map_err(|_| AppendError::Closed)?;
         answer.await.unwrap_or(Err(AppendError::Closed))
     }
 

@@ -20,6 +20,7 @@ use crate::model::{
 
 mod damage;
 mod frames;
+mod late;
 mod order;
 mod retention;
 mod thinning;

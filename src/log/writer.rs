@@ -1,73 +1,30 @@
 //! The writer's thread: takes what is queued, commits it as one group, and only then answers.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior, ffi};
 use tokio::sync::mpsc::{self, error::TryRecvError};
 
 use super::append::AppendError;
 use super::appender::{Appender, Queued, Reply, Request};
 use super::chain::HeadFile;
-use super::commits::CommitTimes;
 use super::error::LogError;
+use super::health::WriterHealth;
+use super::late;
 use super::open;
 use super::packer::{self, Packer};
 use super::thinning::Thinned;
 use super::write::{Write, WriterState};
 use crate::clock::Clock;
-use crate::model::{Timestamp, reason};
-use crate::store::{self, Watermark};
+use crate::model::reason;
+use crate::store::{self, RoomWait, Watermark};
 
 /// Most requests that share one commit; more would let the first of them wait for too long.
 const GROUP: usize = 128;
 
-/// How long to wait before trying again when there is no room on the disk.
-const ROOM_TICK: Duration = Duration::from_millis(500);
-
 type Replies = Vec<Result<Reply, AppendError>>;
-
-/// What keeps the log from being written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WriterProblem {
-    /// The stable word for it: that of the gap which it is, one of those in [`crate::model::reason`].
-    pub reason: &'static str,
-    /// Since when nothing is recorded, by our clock.
-    pub since: Timestamp,
-    /// What it is and what to do, for people.
-    pub message: String,
-}
-
-/// Whether the log takes changes.
-#[derive(Clone, Debug, Default)]
-pub struct WriterHealth {
-    problem: Arc<Mutex<Option<WriterProblem>>>,
-    commits: CommitTimes,
-}
-
-impl WriterHealth {
-    /// What keeps the log from being written, where something does.
-    pub fn problem(&self) -> Option<WriterProblem> {
-        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// How long commits took.
-    pub fn commits(&self) -> &CommitTimes {
-        &self.commits
-    }
-
-    /// Of a log that takes nothing since then, and why.
-    pub fn refusing(since: Timestamp, why: &str) -> Self {
-        let health = WriterHealth::default();
-        health.set(Some(WriterProblem { reason: reason::LOST, since, message: why.to_owned() }));
-        health
-    }
-
-    fn set(&self, problem: Option<WriterProblem>) {
-        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
-    }
-}
 
 /// The one writer of a log.
 pub struct LogWriter {
@@ -83,6 +40,11 @@ pub struct LogWriter {
     health: WriterHealth,
     /// Whether the WAL is to be emptied after the next commit.
     wal_due: bool,
+    room: RoomWait,
+    /// Asked before each commit; false for a full disk.
+    has_room: Option<Box<dyn Fn() -> bool + Send>>,
+    /// What is known in memory is not what stands in the log, as it could not be read again.
+    stale: bool,
 }
 
 /// How much of the log's file is free.
@@ -110,11 +72,30 @@ impl LogWriter {
         let state = WriterState::load(&connection, directory)?;
         open::make_shrinkable(&connection, directory)?;
         let packer = Packer::open(directory)?;
-        let (appender, queue) = Appender::channel();
-        let (head, health) = (Watermark::new(state.head), WriterHealth::default());
-        let wal_due = false;
-        let writer = LogWriter { connection, head_file, queue, clock, state, head, health, wal_due, packer };
+        let health = WriterHealth::new(Arc::clone(&clock));
+        let (appender, queue) = Appender::channel(health.clone());
+        let writer = LogWriter {
+            packer,
+            connection,
+            head_file,
+            queue,
+            clock,
+            head: Watermark::new(state.head),
+            state,
+            health,
+            wal_due: false,
+            room: RoomWait::new("the log"),
+            has_room: None,
+            stale: false,
+        };
         Ok((writer, appender))
+    }
+
+    /// Asks before each commit whether there is room on the disk, and takes a no for a full disk: for tests and
+    /// simulations, whose disks are never full.
+    #[must_use]
+    pub fn with_room(self, has_room: impl Fn() -> bool + Send + 'static) -> Self {
+        LogWriter { has_room: Some(Box::new(has_room)), ..self }
     }
 
     /// Packs as soon as anything is closed and learns from little, so that a test need not write thousands.
@@ -142,13 +123,19 @@ impl LogWriter {
     pub fn run(mut self) -> Result<(), LogError> {
         let mut group = Vec::with_capacity(GROUP);
         while self.receive(&mut group)? {
-            if !self.answer(&mut group)? {
-                return Ok(());
+            while let Some(wait) = self.answer(&mut group)? {
+                store::sleep_unless(wait, || self.queue.is_closed());
+                if self.queue.is_closed() {
+                    return Ok(());
+                }
             }
         }
-        // A log at rest is one whole file, easy to copy. Where a reader is in the way it keeps its WAL, as well.
-        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-        Ok(())
+        // A log at rest is one whole file, easy to copy. Where a reader or a full disk is in the way it keeps its WAL, as
+        // well.
+        match self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+            Err(error) if !store::is_disk_full(&error) => Err(error.into()),
+            _ => Ok(()),
+        }
     }
 
     /// Takes what is queued. While nothing is, closed versions are packed; false when nobody is left who could ask.
@@ -197,30 +184,43 @@ impl LogWriter {
     pub async fn run_here(mut self) -> Result<(), LogError> {
         let mut group = Vec::with_capacity(GROUP);
         while self.queue.recv_many(&mut group, GROUP).await > 0 {
-            if !self.answer(&mut group)? {
-                return Ok(());
+            while let Some(wait) = self.answer(&mut group)? {
+                tokio::time::sleep(wait).await;
+                if self.queue.is_closed() {
+                    return Ok(());
+                }
             }
         }
         Ok(())
     }
 
-    /// Commits a group and answers it; false when nobody is left to wait for it.
-    fn answer(&mut self, group: &mut Vec<Queued>) -> Result<bool, LogError> {
-        match self.commit_when_there_is_room(group) {
-            Ok(Some(replies)) => {
+    /// Commits a group and answers it. Where the disk is full, tells how long to wait before it is tried again: whoever
+    /// sent the group waits too, so nothing is dropped.
+    fn answer(&mut self, group: &mut Vec<Queued>) -> Result<Option<Duration>, LogError> {
+        match self.commit(group) {
+            Ok(replies) => {
+                assert!(self.state.head >= self.head.get(), "the log ends before what was acknowledged");
+                self.room.over();
+                self.health.recovered();
                 self.head.set(self.state.head);
                 for (queued, reply) in group.drain(..).zip(replies) {
+                    // Whoever has an answer must not find the request among those that wait.
+                    drop(queued.handed_over);
                     // Whoever asked may have gone; the change stands all the same.
                     let _ = queued.reply.send(reply);
                 }
                 if std::mem::take(&mut self.wal_due) {
-                    store::empty_wal(&self.connection)?;
+                    self.empty_wal()?;
                 }
-                Ok(true)
+                Ok(None)
             }
-            Ok(None) => Ok(false),
+            Err(error) if error.is_disk_full() => {
+                let message = format!("no room on the disk: {error}; make room, recording goes on by itself");
+                self.health.report(reason::NO_ROOM, self.clock.now(), message);
+                Ok(Some(self.room.full(&error)))
+            }
             Err(error) => {
-                self.health.set(Some(self.problem(reason::LOST, error.to_string())));
+                self.health.report(reason::LOST, self.clock.now(), error.to_string());
                 for queued in group.drain(..) {
                     let _ = queued.reply.send(Err(AppendError::Failed(error.to_string())));
                 }
@@ -229,49 +229,25 @@ impl LogWriter {
         }
     }
 
-    /// Commits a group, waiting as long as the disk is full: whoever sent it waits too, so nothing is dropped.
-    ///
-    /// None when nobody is left to wait for it.
-    fn commit_when_there_is_room(&mut self, group: &[Queued]) -> Result<Option<Replies>, LogError> {
-        loop {
-            match self.commit(group) {
-                Ok(replies) => {
-                    if self.health.problem().is_some() {
-                        tracing::info!("there is room on the disk again; recording goes on");
-                        self.health.set(None);
-                    }
-                    return Ok(Some(replies));
-                }
-                Err(error) if error.is_disk_full() && !self.queue.is_closed() => {
-                    if self.health.problem().is_none() {
-                        tracing::error!(%error, "no room to record changes; watchers wait, nothing is dropped");
-                    }
-                    let message = format!("no room on the disk: {error}");
-                    self.health.set(Some(self.problem(reason::NO_ROOM, message)));
-                    std::thread::sleep(ROOM_TICK);
-                }
-                Err(error) if error.is_disk_full() => return Ok(None),
-                Err(error) => return Err(error),
-            }
+    /// Empties the WAL, if no reader and no full disk is in the way.
+    fn empty_wal(&self) -> Result<(), LogError> {
+        match store::empty_wal(&self.connection) {
+            Err(error) if !store::is_disk_full(&error) => Err(error.into()),
+            _ => Ok(()),
         }
     }
 
-    /// A problem that lasts since it was first met.
-    fn problem(&self, reason: &'static str, message: String) -> WriterProblem {
-        let since = self.health.problem().map_or_else(|| self.clock.now(), |problem| problem.since);
-        WriterProblem { reason, since, message }
-    }
-
     fn commit(&mut self, group: &[Queued]) -> Result<Replies, LogError> {
+        if self.stale {
+            self.reload()?;
+        }
         let before = (self.state.head, self.state.hash, self.state.observed_at);
         let result = self.write_group(group);
         if result.is_err() {
             // Numbers and keyframes of a transaction that did not happen must not be used.
             (self.state.head, self.state.hash, self.state.observed_at) = before;
-            self.state.ids.clear();
-            self.state.epoch = None;
-            self.state.closed = packer::closed(&self.connection)?;
-            self.state.bodies.reload(&self.connection)?;
+            self.stale = true;
+            self.reload()?;
         } else if self.state.head != before.0 {
             self.packer.wake();
             self.head_file.write(self.state.head, &self.state.hash).unwrap_or_else(|error| {
@@ -280,6 +256,16 @@ impl LogWriter {
             });
         }
         result
+    }
+
+    /// Forgets what is known in memory of a transaction that did not happen.
+    fn reload(&mut self) -> Result<(), LogError> {
+        self.state.ids.clear();
+        self.state.epoch = None;
+        self.state.closed = packer::closed(&self.connection)?;
+        self.state.bodies.reload(&self.connection)?;
+        self.stale = false;
+        Ok(())
     }
 
     fn write_group(&mut self, group: &[Queued]) -> Result<Replies, LogError> {
@@ -318,11 +304,18 @@ impl LogWriter {
                 }
             });
         }
+        let late = late::record(&mut write, group, &replies, &self.health)?;
         // Without a change there is nothing to wait for the disk for.
         let writes = transaction.total_changes() > changes_before;
+        if self.has_room.as_ref().is_some_and(|has_room| !has_room()) {
+            return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None).into());
+        }
         let took = store::commit(transaction)?;
         if writes {
-            self.health.commits.observe(took);
+            self.health.commits().observe(took);
+        }
+        if let Some(problem) = late {
+            self.health.late(problem, now, self.state.head);
         }
         Ok(replies)
     }

@@ -35,9 +35,9 @@ impl ViewStatus {
         ViewStatus { writer, ..self }
     }
 
-    /// What keeps the log from being written, where something does.
+    /// What keeps the log from being written, where something does; or did, as long as the view does not hold its gap.
     pub fn writer_problem(&self) -> Option<WriterProblem> {
-        self.writer.problem()
+        self.writer.problem_at(self.checkpoint.get())
     }
 
     /// Whether the log takes changes.

@@ -8,6 +8,7 @@ mod lock;
 mod mounts;
 mod open;
 mod pool;
+mod room;
 mod space;
 mod timed;
 mod watermark;
@@ -20,6 +21,7 @@ pub use open::{
     is_shrinkable, open, sqlite_version,
 };
 pub use pool::{Pool, PoolError};
+pub use room::{RoomWait, sleep_unless};
 pub use space::free_bytes;
 pub use timed::commit;
 pub use watermark::Watermark;

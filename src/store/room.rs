@@ -1,0 +1,89 @@
+//! Waiting for room on the disk, with few words.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long to wait after the first try; each further one waits twice as long, up to the longest.
+const WAIT_LEAST: Duration = Duration::from_millis(250);
+
+/// The longest wait between two tries.
+const WAIT_MOST: Duration = Duration::from_secs(4);
+
+/// How often the log says that there is still no room.
+const REMINDER: Duration = Duration::from_secs(60);
+
+/// Tries that found no room on the disk: the first of them is logged, then one a minute, then the end.
+#[derive(Debug)]
+pub struct RoomWait {
+    what: &'static str,
+    waiting: Option<Waiting>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    since: Instant,
+    logged: Instant,
+    tries: u64,
+    wait: Duration,
+}
+
+impl RoomWait {
+    /// Of who writes `what`, and has room so far.
+    pub fn new(what: &'static str) -> Self {
+        RoomWait { what, waiting: None }
+    }
+
+    /// A try found no room: how long to wait before the next.
+    pub fn full(&mut self, error: &dyn Display) -> Duration {
+        let (what, now) = (self.what, Instant::now());
+        let Some(waiting) = &mut self.waiting else {
+            tracing::error!(%error, "no room on the disk to write {what}; make room, it goes on by itself");
+            self.waiting = Some(Waiting { since: now, logged: now, tries: 1, wait: WAIT_LEAST });
+            return WAIT_LEAST;
+        };
+        waiting.tries += 1;
+        if now - waiting.logged >= REMINDER {
+            waiting.logged = now;
+            let (tries, seconds) = (waiting.tries, (now - waiting.since).as_secs());
+            tracing::error!(%error, tries, seconds, "still no room on the disk to write {what}");
+        }
+        waiting.wait = (waiting.wait * 2).min(WAIT_MOST);
+        waiting.wait
+    }
+
+    /// A try found room.
+    pub fn over(&mut self) {
+        if let Some(Waiting { since, tries, .. }) = self.waiting.take() {
+            let (what, seconds) = (self.what, since.elapsed().as_secs());
+            tracing::info!(tries, seconds, "there is room on the disk again; writing {what} goes on");
+        }
+    }
+}
+
+/// Sleeps for so long on this thread, or until `stop` says so.
+pub fn sleep_unless(wait: Duration, stop: impl Fn() -> bool) {
+    let until = std::time::Instant::now() + wait;
+    while !stop() {
+        let left = until.saturating_duration_since(std::time::Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        std::thread::sleep(left.min(Duration::from_millis(100)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn waits_become_longer_and_begin_anew_once_there_was_room() {
+        let mut room = RoomWait::new("a test");
+        let waits: Vec<_> = (0..8).map(|_| room.full(&"full").as_millis()).collect();
+        assert_eq!(waits, [250, 500, 1000, 2000, 4000, 4000, 4000, 4000]);
+        room.over();
+        assert_eq!(room.full(&"full"), WAIT_LEAST);
+    }
+}
