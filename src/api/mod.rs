@@ -59,7 +59,7 @@ use request::Context;
 pub use auth::{Access, Caller};
 pub use host::Hosts;
 pub use metrics::Metrics;
-pub use probes::{Check, Readiness};
+pub use probes::{Check, ClusterLists, Readiness};
 pub use rebuild::{RebuildReport, RebuildState, Rebuilding};
 pub use requests::{RequestStats, RouteStats};
 pub use routes::routes;

@@ -6,6 +6,7 @@ use http::StatusCode;
 use serde::Serialize;
 
 use super::ApiState;
+use super::auth::Gate;
 use super::params::VERBOSE;
 use super::problem::Problem;
 use super::request::Request;
@@ -22,10 +23,70 @@ pub struct Check {
     pub detail: String,
 }
 
+/// How the recording of a cluster stands. Readiness does not depend on it: what was recorded can be asked for even
+/// while a cluster is away.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterLists {
+    /// Its name.
+    pub cluster: String,
+    /// Kinds that are followed, as far as they are known.
+    pub kinds: usize,
+    /// Those whose first list is complete.
+    pub listed: usize,
+    /// Those whose first list is due and not complete.
+    pub unlisted: Vec<String>,
+    /// Whether all first lists are complete that can be: kinds that may not be listed or are not served are not waited for.
+    pub complete: bool,
+    /// What is in a gap now, each with its reason.
+    pub gaps: Vec<(String, &'static str)>,
+}
+
 /// Tells whether the service can answer.
 pub trait Readiness: Send + Sync {
     /// Every check, in the order in which they are shown; ready when all are in order.
     fn checks(&self) -> Vec<Check>;
+
+    /// How the recording of each cluster stands.
+    fn clusters(&self) -> Vec<ClusterLists> {
+        Vec::new()
+    }
+}
+
+/// Most names in a sentence.
+const NAMES: usize = 10;
+
+fn names(all: &[String]) -> String {
+    let more = all.len().saturating_sub(NAMES);
+    let shown: Vec<&str> = all.iter().take(NAMES).map(String::as_str).collect();
+    shown.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
+}
+
+impl ClusterLists {
+    fn check(&self) -> Check {
+        let mut detail = format!("{} of {} first lists complete", self.listed, self.kinds);
+        if !self.unlisted.is_empty() {
+            detail += &format!("; not complete: {}", names(&self.unlisted));
+        }
+        if !self.gaps.is_empty() {
+            let gaps: Vec<String> = self.gaps.iter().map(|(kind, why)| format!("{kind} ({why})")).collect();
+            detail += &format!("; in a gap: {}", names(&gaps));
+        }
+        let name = format!("cluster {}", self.cluster);
+        Check { name, ok: self.complete && self.gaps.is_empty(), detail }
+    }
+}
+
+/// Whether all first lists are complete; names nothing, as anyone may ask.
+fn first_lists(clusters: &[ClusterLists]) -> Check {
+    let of = |number: fn(&ClusterLists) -> usize| clusters.iter().map(number).sum::<usize>();
+    let complete = clusters.iter().filter(|cluster| cluster.complete).count();
+    let detail = format!(
+        "{} of {} first lists complete; {complete} of {} clusters",
+        of(|cluster| cluster.listed),
+        of(|cluster| cluster.kinds),
+        clusters.len()
+    );
+    Check { name: "lists".into(), ok: complete == clusters.len(), detail }
 }
 
 /// What a probe says in JSON.
@@ -35,40 +96,65 @@ pub(super) struct Report {
     pub(super) ok: bool,
     /// The checks.
     pub(super) checks: Vec<Check>,
+    /// What is shown beside them and does not count.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) details: Vec<Check>,
 }
 
 /// `/livez` and its older name: that this is answered is the proof.
 pub(super) async fn live(name: &'static str, request: Request) -> Result<Response, Problem> {
     let ping = Check { name: "ping".into(), ok: true, detail: String::new() };
-    report(name, &request, vec![ping])
+    report(name, &request, vec![ping], Vec::new())
 }
 
 /// `/readyz`.
 pub(super) async fn ready(state: ApiState, request: Request) -> Result<Response, Problem> {
-    report("readyz", &request, state.readiness.checks())
+    let checks = state.readiness.checks();
+    let mut details = Vec::new();
+    if request.query.mentions(VERBOSE) {
+        let clusters = state.readiness.clusters();
+        details.push(first_lists(&clusters));
+        // Anyone may probe. Which clusters and kinds there are is for who sees everything.
+        if state.admit(&request.context, false).is_ok_and(|caller| caller.sees_everything().is_ok()) {
+            details.extend(clusters.iter().map(ClusterLists::check));
+        }
+    }
+    report("readyz", &request, checks, details)
 }
 
-fn report(name: &str, request: &Request, checks: Vec<Check>) -> Result<Response, Problem> {
+/// `/readyz/lists`: one check by itself, as Kubernetes' API server offers each of its own.
+pub(super) async fn lists(state: ApiState, request: Request) -> Result<Response, Problem> {
+    report("readyz/lists", &request, vec![first_lists(&state.readiness.clusters())], Vec::new())
+}
+
+fn report(
+    name: &str,
+    request: &Request,
+    checks: Vec<Check>,
+    details: Vec<Check>,
+) -> Result<Response, Problem> {
     let ok = checks.iter().all(|check| check.ok);
     let status = if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     if !request.context.accepts("application/json") {
         let verbose = !ok || request.query.mentions(VERBOSE);
-        let lines = lines(name, ok, verbose, &checks);
+        let lines = lines(name, ok, verbose, &checks, &details);
         return Ok(respond::uncached(status, "text/plain; charset=utf-8", lines.into_bytes()));
     }
-    let mut body = serde_json::to_vec(&Report { ok, checks }).map_err(Problem::internal)?;
+    let mut body = serde_json::to_vec(&Report { ok, checks, details }).map_err(Problem::internal)?;
     body.push(b'\n');
     Ok(respond::uncached(status, "application/json", body))
 }
 
 /// The lines of Kubernetes' own API server, which people and scripts know.
-fn lines(name: &str, ok: bool, verbose: bool, checks: &[Check]) -> String {
+fn lines(name: &str, ok: bool, verbose: bool, checks: &[Check], details: &[Check]) -> String {
     if !verbose {
         return "ok".into();
     }
     let mut out = String::new();
-    for Check { name, ok, detail } in checks {
-        let (sign, word) = if *ok { ('+', "ok") } else { ('-', "failed") };
+    let counted = checks.iter().map(|check| (check, "failed"));
+    let beside = details.iter().map(|check| (check, "not complete (not counted)"));
+    for (Check { name, ok, detail }, failure) in counted.chain(beside) {
+        let (sign, word) = if *ok { ('+', "ok") } else { ('-', failure) };
         let part = if detail.is_empty() { "" } else { ": " };
         // Writing to a String cannot fail.
         let _ = writeln!(out, "[{sign}]{name} {word}{part}{}", detail.replace(char::is_control, " "));
@@ -84,12 +170,46 @@ mod tests {
     fn lines_read_like_those_of_the_api_server() {
         let check = |name: &str, ok, detail: &str| Check { name: name.into(), ok, detail: detail.into() };
         let good = [check("log", true, ""), check("projector", true, "lag 3")];
-        assert_eq!(lines("readyz", true, false, &good), "ok");
+        assert_eq!(lines("readyz", true, false, &good, &[]), "ok");
         assert_eq!(
-            lines("readyz", true, true, &good),
+            lines("readyz", true, true, &good, &[]),
             "[+]log ok\n[+]projector ok: lag 3\nreadyz check passed\n"
         );
         let bad = [check("log", false, "disk\nfull")];
-        assert_eq!(lines("readyz", false, true, &bad), "[-]log failed: disk full\nreadyz check failed\n");
+        assert_eq!(
+            lines("readyz", false, true, &bad, &[]),
+            "[-]log failed: disk full\nreadyz check failed\n"
+        );
+    }
+    #[test]
+    fn clusters_stand_beside_the_checks_and_do_not_count() {
+        let kinds = |count: usize| (0..count).map(|n| format!("K{n}")).collect::<Vec<_>>();
+        let waiting = ClusterLists {
+            cluster: "eu".into(),
+            kinds: 60,
+            listed: 48,
+            unlisted: kinds(12),
+            complete: false,
+            gaps: vec![("Pod".into(), "unreachable"), ("Deployment.apps".into(), "forbidden")],
+        };
+        let whole = ClusterLists {
+            cluster: "us".into(),
+            kinds: 2,
+            listed: 2,
+            complete: true,
+            ..ClusterLists::default()
+        };
+        let summary = first_lists(&[waiting.clone(), whole.clone()]);
+        let good = [Check { name: "log".into(), ok: true, detail: String::new() }];
+        assert_eq!(
+            lines("readyz", true, true, &good, &[summary, waiting.check(), whole.check()]),
+            "[+]log ok\n\
+             [-]lists not complete (not counted): 50 of 62 first lists complete; 1 of 2 clusters\n\
+             [-]cluster eu not complete (not counted): 48 of 60 first lists complete; not complete: K0, K1, K2, K3, \
+             K4, K5, K6, K7, K8, K9 and 2 more; in a gap: Pod (unreachable), Deployment.apps (forbidden)\n\
+             [+]cluster us ok: 2 of 2 first lists complete\n\
+             readyz check passed\n"
+        );
+        assert!(first_lists(&[whole]).ok && first_lists(&[]).ok);
     }
 }

@@ -145,6 +145,9 @@ pub const ROUTES: &[Route<ApiState>] = &[
     Route::at("/healthz").open().get(&[VERBOSE], |_, request| Box::pin(probes::live("healthz", request))),
     Route::at("/livez").open().get(&[VERBOSE], |_, request| Box::pin(probes::live("livez", request))),
     Route::at("/readyz").open().get(&[VERBOSE], |state, request| Box::pin(probes::ready(state, request))),
+    Route::at("/readyz/lists")
+        .open()
+        .get(&[VERBOSE], |state, request| Box::pin(probes::lists(state, request))),
 ];
 
 /// The API's router: every route, and problems for whatever else stands under `/api`.

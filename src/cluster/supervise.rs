@@ -286,6 +286,8 @@ impl<S: Sink> Supervisor<S> {
         let Some(watcher) = self.watchers.get(planned.way) else { return };
         let (settings, sink) = (Arc::clone(&self.settings), self.sink.clone());
         let stats = Arc::clone(&settings.stats);
+        // Known before its first mark, so that nobody takes it for listed meanwhile.
+        stats.update(&watch, |_| {});
         let coverage = Coverage::new(watch.clone(), sink.clone(), Arc::clone(&self.clock), stats);
         let coverage = coverage.telling(self.standings.0.clone());
         let shared = self.shared.clone();

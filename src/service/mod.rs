@@ -184,9 +184,10 @@ impl Service {
             recording,
         )?;
         let server = TaskTracker::new();
-        let readiness = Arc::new(checks.clone());
         let settings = settings(options.clusters, &rules);
-        let clusters = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
+        let clusters: Vec<_> = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
+        let checks = checks.with_clusters(&clusters);
+        let readiness = Arc::new(checks.clone());
         let retention = Retention {
             data: options.data.clone(),
             config: options.retention,

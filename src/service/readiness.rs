@@ -1,12 +1,15 @@
 //! What `/readyz` tells: whether changes are recorded and questions can be answered.
 
+mod lists;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio_util::sync::CancellationToken;
 
 use super::rebuild::Rebuild;
-use crate::api::{Check, Readiness, RebuildState, Rebuilding};
+use crate::api::{Check, ClusterLists, Readiness, RebuildState, Rebuilding};
+use crate::cluster::ClusterStats;
 use crate::log::WriterHealth;
 use crate::projection::ViewStatus;
 
@@ -22,6 +25,7 @@ pub(super) struct Checks {
     /// Set while a history is still being made up.
     preparing: Arc<AtomicBool>,
     stopping: CancellationToken,
+    clusters: Arc<[(String, Arc<ClusterStats>)]>,
 }
 
 impl Checks {
@@ -33,7 +37,12 @@ impl Checks {
         stopping: CancellationToken,
     ) -> Self {
         let (rebuild, preparing) = (rebuild.clone(), Arc::new(AtomicBool::new(preparing)));
-        Checks { status, writer, rebuild, preparing, stopping }
+        Checks { status, writer, rebuild, preparing, stopping, clusters: Arc::default() }
+    }
+
+    /// With what the watches of these clusters do.
+    pub(super) fn with_clusters(self, clusters: &[(String, Arc<ClusterStats>)]) -> Self {
+        Checks { clusters: clusters.into(), ..self }
     }
 
     /// Says whether the service is still being prepared.
@@ -75,5 +84,9 @@ impl Readiness for Checks {
         let detail = if stopping { "it was asked to end".into() } else { String::new() };
         let staying = Check { name: "staying".into(), ok: !stopping, detail };
         vec![self.log(), self.view(), prepared, staying]
+    }
+
+    fn clusters(&self) -> Vec<ClusterLists> {
+        self.clusters.iter().map(|(name, stats)| lists::of_cluster(name, &stats.statuses())).collect()
     }
 }

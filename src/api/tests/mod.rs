@@ -14,7 +14,10 @@ use std::sync::{Arc, OnceLock};
 use super::auth::Gate;
 use super::problem::Problem;
 use super::request::Context;
-use super::{Access, ApiState, Caller, Check, Metrics, Readiness, RebuildReport, RebuildState, Rebuilding};
+use super::{
+    Access, ApiState, Caller, Check, ClusterLists, Metrics, Readiness, RebuildReport, RebuildState,
+    Rebuilding,
+};
 use crate::catalog::CatalogWriter;
 use crate::clock::SystemClock;
 use crate::log::LogWriter;
@@ -28,6 +31,12 @@ struct Ready(bool);
 impl Readiness for Ready {
     fn checks(&self) -> Vec<Check> {
         vec![Check { name: "log".into(), ok: self.0, detail: String::new() }]
+    }
+
+    fn clusters(&self) -> Vec<ClusterLists> {
+        let (listed, unlisted) = if self.0 { (2, vec![]) } else { (1, vec!["Pod".to_owned()]) };
+        let gaps = vec![("Secret".to_owned(), "forbidden")];
+        vec![ClusterLists { cluster: "east".into(), kinds: 2, listed, unlisted, complete: self.0, gaps }]
     }
 }
 

@@ -163,7 +163,16 @@ async fn readiness_is_told_in_lines_and_in_json() {
     let ready = api().await;
     assert_eq!(body(&ready.ask("GET", "/readyz", "").await), "ok");
     let verbose = ready.ask("GET", "/readyz?verbose", "").await;
-    assert_eq!(body(&verbose), "[+]log ok\nreadyz check passed\n");
+    let lists = "2 of 2 first lists complete";
+    assert_eq!(
+        body(&verbose),
+        format!(
+            "[+]log ok\n[+]lists ok: {lists}; 1 of 1 clusters\n\
+             [-]cluster east not complete (not counted): {lists}; in a gap: Secret (forbidden)\n\
+             readyz check passed\n"
+        )
+    );
+    assert_eq!(body(&ready.ask("GET", "/readyz/lists", "").await), "ok");
     let unready = server(routes(&state(false)), |_| {}).await;
     let lines = unready.ask("GET", "/readyz", "").await;
     assert_eq!((status(&lines), body(&lines)), ("503", "[-]log failed\nreadyz check failed\n"));

@@ -291,10 +291,10 @@ pub(super) async fn provoke(servers: &Servers, path: &str, expected: &str) -> Ve
         "414" => vec![(get(with(&plain.target, &format!("x={}", "a".repeat(9000)))), "uri_too_long")],
         "421" => vec![(Ask { host: "evil.test", ..plain }, "misdirected_request")],
         "500" => {
-            let code = if path == "/readyz" { "internal" } else { "storage" };
+            let code = if path.starts_with("/readyz") { "internal" } else { "storage" };
             vec![(Ask { whom: Whom::Broken, ..plain }, code)]
         }
-        "503" if path == "/readyz" => {
+        "503" if path.starts_with("/readyz") => {
             let ask = Ask { whom: Whom::Building, ..plain };
             vec![(Ask { headers: "accept: application/json\r\n".into(), ..ask.clone() }, ""), (ask, "")]
         }

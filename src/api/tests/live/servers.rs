@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::super::server::{Server, server};
 use super::super::{Access, ApiState, Check, Readiness, Ready, Uncounted};
-use crate::api::routes;
+use crate::api::{ClusterLists, routes};
 use crate::catalog::CatalogWriter;
 use crate::clock::SystemClock;
 use crate::config::{TokenConfig, TokenHash};
@@ -24,6 +24,10 @@ struct Breaking;
 
 impl Readiness for Breaking {
     fn checks(&self) -> Vec<Check> {
+        panic!("on purpose")
+    }
+
+    fn clusters(&self) -> Vec<ClusterLists> {
         panic!("on purpose")
     }
 }
