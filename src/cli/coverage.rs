@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::args::{CoverageArgs, OutputFormat};
-use super::client::Client;
+use super::client::{Client, Parameters};
 use super::error::CliError;
 use super::output::{document, write};
 use super::read::{Add, listing, parameters, reference, tell_moment, typed};
 use super::table::Cell;
 use super::views::Listed;
 use crate::model::{CoverageState, Health, Timestamp};
-use crate::present::{age, kind_name, several};
+use crate::present::{age, kind_name, several, visible};
 use crate::query::{Page, WatchCoverage, WatchGap};
 
 /// Lists the gaps, then all else, and sums it up on standard error.
@@ -21,7 +21,8 @@ pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
         .add("cluster", &args.cluster)
         .add("kind", &args.kind)
         .add("state", &args.state);
-    let value = Client::of(&list.server)?.list(what, "/api/v1/coverage", query, list.limit).await?;
+    let client = Client::of(&list.server)?;
+    let value = client.list(what, "/api/v1/coverage", query, list.limit).await?;
     if let Some(text) = document(list.output.output, &value) {
         return write(&text?);
     }
@@ -34,25 +35,46 @@ pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
         write(&listing(&page.items, &list.output, now))?;
     }
     if list.output.output != OutputFormat::Name {
-        eprintln!("{}", summary(&page.items));
+        // What is listed may be a part; the sum is of everything that these clusters and kinds are.
+        let all = if args.state.is_empty() && page.metadata.next.is_none() {
+            page.items
+        } else {
+            let at = [page.metadata.snapshot.offset];
+            let query =
+                Parameters::new().add("at", &at).add("cluster", &args.cluster).add("kind", &args.kind);
+            let value = client.list(what, "/api/v1/coverage", query, None).await?;
+            typed::<Page<WatchCoverage>>(what, value)?.items
+        };
+        eprintln!("{}", summary(&all));
     }
     Ok(())
 }
 
 /// How much is watched, in one line.
 fn summary(items: &[WatchCoverage]) -> String {
-    let of = |state| items.iter().filter(move |item| item.state == state).map(|item| &item.watch);
+    let of =
+        |state: CoverageState| items.iter().filter(move |item| item.state == state).map(|item| &item.watch);
     let kinds = |state| -> BTreeSet<_> {
         of(state).filter(|key| !key.kind.kind.is_empty()).map(|key| (&key.cluster, &key.kind)).collect()
     };
-    let (watched, excluded) = (kinds(CoverageState::Watched), kinds(CoverageState::Excluded));
-    let clusters: BTreeSet<_> = watched.iter().map(|(cluster, _)| cluster).collect();
+    let (watched, gaps) = (kinds(CoverageState::Watched), kinds(CoverageState::Gap));
+    // Of a kind that is followed by namespaces, one in a gap is enough.
+    let whole = watched.difference(&gaps).count();
+    let clusters: BTreeSet<_> = items.iter().map(|item| &item.watch.cluster).collect();
+    let recorded: BTreeSet<_> = watched.iter().map(|(cluster, _)| *cluster).collect();
+    let away: Vec<String> = items
+        .iter()
+        .filter(|item| item.watch.is_discovery() && item.state == CoverageState::Gap)
+        .map(|item| format!("; cluster {} is not recorded: {}", item.watch.cluster, item.reason))
+        .collect();
     format!(
-        "{}; {} of {} watched, {} excluded",
+        "{}; {whole} of {} watched in {} of {}, {} excluded{}",
         several(of(CoverageState::Gap).count(), "gap"),
-        several(watched.len(), "kind"),
+        several(watched.union(&gaps).count(), "kind"),
+        recorded.len(),
         several(clusters.len(), "cluster"),
-        excluded.len()
+        kinds(CoverageState::Excluded).len(),
+        visible(&away.concat())
     )
 }
 
@@ -156,9 +178,22 @@ eu-west   Lease             <all>       excluded   60m     3           <none>   
 
     #[test]
     fn the_last_line_sums_up_what_is_listed() {
-        assert_eq!(summary(&sample()), "1 gap; 1 kind of 1 cluster watched, 1 excluded");
-        let mut discovery = watch("", CoverageState::Watched);
-        discovery.watch.kind = Kind::new("", "");
-        assert_eq!(summary(&[discovery]), "0 gaps; 0 kinds of 0 clusters watched, 0 excluded");
+        assert_eq!(summary(&sample()), "1 gap; 1 of 2 kinds watched in 1 of 1 cluster, 1 excluded");
+        let discovery = |state| {
+            let mut discovery = watch("", state);
+            discovery.watch.kind = Kind::new("", "");
+            discovery
+        };
+        let reached = [discovery(CoverageState::Watched)];
+        assert_eq!(summary(&reached), "0 gaps; 0 of 0 kinds watched in 0 of 1 cluster, 0 excluded");
+        let mut away = discovery(CoverageState::Gap);
+        (away.reason, away.watch.cluster) = ("unreachable".into(), "us-east".into());
+        let [_, watched, _] = sample();
+        let mut elsewhere = watched.clone();
+        (elsewhere.watch.namespace, elsewhere.state) = ("other".into(), CoverageState::Gap);
+        assert_eq!(
+            summary(&[away, watched, elsewhere]),
+            "2 gaps; 0 of 1 kind watched in 1 of 2 clusters, 0 excluded; cluster us-east is not recorded: unreachable"
+        );
     }
 }
