@@ -14,6 +14,7 @@ mod timeline;
 pub use access::{AccessCheckArgs, AccessCommand};
 pub use backup::{BackupArgs, RestoreArgs};
 pub use diff::{DiffArgs, DiffFormat};
+pub(super) use doctor::RoleWidth;
 pub use doctor::{DoctorArgs, ReportFormat};
 pub use exchange::{ExportArgs, ImportArgs, ImportForm};
 pub use filter::{EnvironmentsArgs, FilterArgs, OverviewArgs};
@@ -87,7 +88,8 @@ pub enum Command {
     #[command(after_help = "Examples:
   strandline doctor --config strandline.yaml
   strandline doctor --data /var/lib/strandline --full
-  strandline doctor --config strandline.yaml -o json | jq -r '.missing[].yaml'")]
+  strandline doctor --config strandline.yaml --cluster eu-1 --rbac | kubectl --context eu-1 apply -f -
+  strandline doctor --config strandline.yaml --cluster eu-1 --rbac=groups | kubectl --context eu-1 apply -f -")]
     Doctor(DoctorArgs),
     /// Tell the health of an environment or a resource over time, or judge objects of a file without a server
     #[command(after_help = "Examples:

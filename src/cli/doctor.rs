@@ -4,14 +4,14 @@ use std::path::Path;
 
 use serde_json::to_value;
 
-use super::args::{DoctorArgs, OutputFormat, ReportFormat};
+use super::args::{DoctorArgs, OutputFormat, ReportFormat, RoleWidth};
 use super::error::CliError;
 use super::kinds::selected;
 use super::output::{document, write};
 use super::progress::Progress;
 use super::runtime;
 use crate::clock::SystemClock;
-use crate::doctor::{self, Report};
+use crate::doctor::{self, Manifest, Report};
 use crate::log::{AcceptedLoss, Salvaged};
 use crate::present::visible;
 use crate::service::{self, ServiceError};
@@ -24,18 +24,39 @@ pub(super) fn run(args: &DoctorArgs) -> Result<(), CliError> {
         return mend(data, args.salvage.as_deref());
     }
     let report = report(args)?;
-    let format = match args.output {
-        ReportFormat::Text => OutputFormat::Table,
-        ReportFormat::Json => OutputFormat::Json,
-        ReportFormat::Yaml => OutputFormat::Yaml,
-    };
-    let value = to_value(&report).map_err(|error| CliError::new("writing the report", error))?;
-    write(&document(format, &value).unwrap_or_else(|| Ok(text(&report)))?)?;
+    match args.rbac {
+        Some(width) => {
+            // YAML alone on standard output, so that it can be piped into kubectl.
+            eprint!("{}", text(&report));
+            write(&roles(&report, width))?;
+        }
+        None => print(args, &report)?,
+    }
     match report.problems() {
         0 => Ok(()),
         1 => Err(CliError::new("checking", "there is 1 problem")),
         problems => Err(CliError::new("checking", format!("there are {problems} problems"))),
     }
+}
+
+fn print(args: &DoctorArgs, report: &Report) -> Result<(), CliError> {
+    let format = match args.output {
+        ReportFormat::Text => OutputFormat::Table,
+        ReportFormat::Json => OutputFormat::Json,
+        ReportFormat::Yaml => OutputFormat::Yaml,
+    };
+    let value = to_value(report).map_err(|error| CliError::new("writing the report", error))?;
+    write(&document(format, &value).unwrap_or_else(|| Ok(text(report)))?)
+}
+
+/// The roles that are missing, as documents of YAML and nothing else.
+fn roles(report: &Report, width: RoleWidth) -> String {
+    let yaml = |manifest: &Manifest| match width {
+        RoleWidth::Narrow => manifest.yaml.clone(),
+        RoleWidth::Groups => manifest.yaml_groups.clone(),
+        RoleWidth::Wildcard => manifest.yaml_wildcard.clone(),
+    };
+    report.missing.iter().map(yaml).collect()
 }
 
 fn report(args: &DoctorArgs) -> Result<Report, CliError> {
@@ -98,7 +119,7 @@ fn mend(data: &Path, target: Option<&Path>) -> Result<(), CliError> {
     write(&text)
 }
 
-/// A line for each check; below them, after an empty line, the YAML as it may be copied.
+/// A line for each check.
 fn text(report: &Report) -> String {
     let mut text = String::new();
     for check in &report.checks {
@@ -107,20 +128,16 @@ fn text(report: &Report) -> String {
         text.push_str(&visible(&line));
         text.push('\n');
     }
-    for manifest in &report.missing {
-        text.push('\n');
-        text.push_str(&manifest.yaml);
-    }
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::{Check, CheckResult, Manifest};
+    use crate::doctor::{Check, CheckResult};
 
     #[test]
-    fn checks_stand_on_a_line_each_and_permissions_below() {
+    fn checks_stand_on_a_line_each_and_roles_apart_from_them() {
         let check = |result, message: &str, hint: Option<&str>| Check {
             result,
             subject: "cluster eu-1".into(),
@@ -132,13 +149,25 @@ mod tests {
             check(CheckResult::Warning, "late", Some("wait")),
             check(CheckResult::Problem, "said\n\u{1b}[2J", Some("ask")),
         ];
-        let missing = vec![Manifest { cluster: "eu-1".into(), yaml: "---\nkind: Role\n".into() }];
+        let missing = vec![Manifest {
+            cluster: "eu-1".into(),
+            yaml: "---\nkind: Role\n".into(),
+            yaml_groups: "---\nkind: Groups\n".into(),
+            yaml_wildcard: "---\nkind: Wildcard\n".into(),
+        }];
+        let report = Report { checks, missing };
+        for (width, expected) in [
+            (RoleWidth::Narrow, "---\nkind: Role\n"),
+            (RoleWidth::Groups, "---\nkind: Groups\n"),
+            (RoleWidth::Wildcard, "---\nkind: Wildcard\n"),
+        ] {
+            assert_eq!(roles(&report, width), expected);
+        }
         assert_eq!(
-            text(&Report { checks, missing }),
+            text(&report),
             "ok       cluster eu-1: answers\n\
              warning  cluster eu-1: late; hint: wait\n\
-             problem  cluster eu-1: said\\n\\u{1b}[2J; hint: ask\n\n\
-             ---\nkind: Role\n"
+             problem  cluster eu-1: said\\n\\u{1b}[2J; hint: ask\n"
         );
     }
 }

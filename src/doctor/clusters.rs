@@ -1,7 +1,7 @@
 //! What follows from what a cluster answered.
 
 use super::rbac::{self, Missing};
-use super::{Check, Manifest, Report};
+use super::{Check, Report};
 use crate::cluster::{Examination, KindList, Refusal, Server, Trouble};
 use crate::config::{ClusterAccess, ClusterConfig, WatcherConfig};
 
@@ -128,13 +128,11 @@ fn judge_refusals(subject: &str, cluster: &str, found: &Examination) -> Report {
     let missing = rbac::missing(&forbidden);
     report.checks.extend(missing.iter().map(|missing| unseen(subject, missing)));
     report.checks.extend(other.into_iter().map(|refusal| failing(subject, refusal)));
-    let manifests: String = missing
-        .iter()
-        .filter(|missing| missing.user.as_deref() != Some(NOBODY))
-        .map(|missing| rbac::manifest(cluster, missing))
-        .collect();
-    if !manifests.is_empty() {
-        report.missing.push(Manifest { cluster: cluster.to_owned(), yaml: manifests });
+    let none = KindList::default();
+    let accounts = missing.iter().filter(|missing| missing.user.as_deref() != Some(NOBODY));
+    let manifests = rbac::manifests(cluster, accounts, found.kinds.as_ref().unwrap_or(&none));
+    if !manifests.yaml.is_empty() {
+        report.missing.push(manifests);
     }
     if found.unasked > 0 {
         let message = format!("there was no time to ask for {} of the followed kinds", found.unasked);
@@ -160,7 +158,7 @@ fn unseen(subject: &str, missing: &Missing<'_>) -> Check {
     let message = format!("{who} may not see these kinds{place}: {}", kinds.join(", "));
     let hint = match missing.user.as_deref() {
         Some(NOBODY) => "no credentials were sent: give the kubeconfig's user a token or a certificate",
-        _ => "exclude them, or let someone who may apply the YAML below",
+        _ => "exclude them, or have someone who may apply the role that `strandline doctor --rbac` prints",
     };
     Check::problem(subject, message).hint(hint)
 }

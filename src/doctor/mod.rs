@@ -73,8 +73,12 @@ impl CheckResult {
 pub struct Manifest {
     /// The cluster.
     pub cluster: String,
-    /// Ready for `kubectl apply`.
+    /// Roles for the kinds that may not be seen now, by name, ready for `kubectl apply`.
     pub yaml: String,
+    /// The same for every kind but Secrets, also for those that the API groups of now get later.
+    pub yaml_groups: String,
+    /// The same for everything, Secrets and API groups to come as well.
+    pub yaml_wildcard: String,
 }
 
 impl Report {

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::cluster::Refusal;
+use super::Manifest;
+use crate::cluster::{KindList, Refusal};
 
 /// What may not be seen in one place.
 #[derive(Clone, Debug)]
@@ -44,16 +45,33 @@ fn user(message: &str) -> Option<String> {
     None
 }
 
-/// A role with the missing rules and its binding to the account.
-pub(super) fn manifest(cluster: &str, missing: &Missing<'_>) -> String {
-    let rules = rules(&missing.refusals);
+/// The roles that would let the accounts see what they may not, narrow and wide.
+pub(super) fn manifests<'a>(
+    cluster: &str,
+    missing: impl Iterator<Item = &'a Missing<'a>> + Clone,
+    kinds: &KindList,
+) -> Manifest {
+    let roles = |rules: &dyn Fn(&Missing<'_>) -> String| -> String {
+        missing.clone().map(|missing| manifest(cluster, missing, &rules(missing))).collect()
+    };
+    let groups = rules_of_groups(kinds);
+    Manifest {
+        cluster: cluster.to_owned(),
+        yaml: roles(&|missing| rules(&missing.refusals)),
+        yaml_groups: roles(&|_| groups.clone()),
+        yaml_wildcard: roles(&|_| rule("\"*\"", "\"*\"")),
+    }
+}
+
+/// A role with these rules and its binding to the account.
+fn manifest(cluster: &str, missing: &Missing<'_>, rules: &str) -> String {
     let subject = missing.user.as_deref().map(subject);
     let (prefix, place) = match missing.namespace {
         "" => ("Cluster", String::new()),
         namespace => ("", format!("  namespace: {}\n", quoted(namespace))),
     };
     // Applied under a fixed name, the next such role would take away what this one gave.
-    let name = name(&[&rules, subject.as_deref().unwrap_or_default()]);
+    let name = name(&[rules, subject.as_deref().unwrap_or_default()]);
     let (kind, purpose) = (format!("{prefix}Role"), purpose(cluster, missing.namespace));
     let mut yaml = String::new();
     let head = |kind: &str| {
@@ -100,12 +118,31 @@ fn rules(refusals: &[&Refusal]) -> String {
     let mut rules = String::new();
     for (group, resources) in groups {
         let resources: Vec<String> = resources.into_iter().map(quoted).collect();
-        let _ = write!(
-            rules,
-            "  - apiGroups: [{}]\n    resources: [{}]\n    verbs: [get, list, watch]\n",
-            quoted(group),
-            resources.join(", "),
-        );
+        rules += &rule(&quoted(group), &resources.join(", "));
+    }
+    rules
+}
+
+fn rule(groups: &str, resources: &str) -> String {
+    format!("  - apiGroups: [{groups}]\n    resources: [{resources}]\n    verbs: [get, list, watch]\n")
+}
+
+/// Every kind of every group that there is now, and each kind of these groups that is yet to come; of the core group, which
+/// gets no new ones, all but Secrets by name, for RBAC can take nothing away from a wildcard.
+fn rules_of_groups(kinds: &KindList) -> String {
+    let served = || kinds.kinds.iter().map(|kind| &kind.served);
+    let core = served().filter(|served| served.kind.group.is_empty() && served.kind.kind != "Secret");
+    let core: BTreeSet<String> = core.map(|served| quoted(&served.plural)).collect();
+    let told = served().map(|served| served.kind.group.as_str());
+    let silent = kinds.failed.iter().map(|failed| failed.group.as_str());
+    let groups: BTreeSet<String> = told.chain(silent).filter(|group| !group.is_empty()).map(quoted).collect();
+    let list = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(", ");
+    let mut rules = String::new();
+    if !core.is_empty() {
+        rules += &rule(&quoted(""), &list(core));
+    }
+    if !groups.is_empty() {
+        rules += &rule(&list(groups), &quoted("*"));
     }
     rules
 }
@@ -149,7 +186,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::cluster::{ServedKind, Trouble};
+    use crate::cluster::{FailedGroup, ListedKind, ServedKind, Trouble};
     use crate::model::Kind;
 
     const ACCOUNT: &str = "system:serviceaccount:tools:watcher";
@@ -170,8 +207,15 @@ mod tests {
     }
 
     fn manifests(refusals: &[Refusal]) -> Vec<Value> {
+        documents(&made(refusals, &KindList::default()).yaml)
+    }
+
+    fn made(refusals: &[Refusal], kinds: &KindList) -> Manifest {
         let refusals: Vec<&Refusal> = refusals.iter().collect();
-        let yaml: String = missing(&refusals).iter().map(|missing| manifest("eu-1", missing)).collect();
+        super::manifests("eu-1", missing(&refusals).iter(), kinds)
+    }
+
+    fn documents(yaml: &str) -> Vec<Value> {
         assert!(yaml.lines().filter(|line| line.starts_with("# Lets Strandline")).count() > 0, "{yaml}");
         let documents = yaml.split("---\n").filter(|document| !document.trim().is_empty());
         documents.map(|document| serde_saphyr::from_str(document).unwrap()).collect()
@@ -197,6 +241,43 @@ mod tests {
             "subjects": [{"kind": "ServiceAccount", "name": "watcher", "namespace": "tools"}],
         });
         assert_eq!(made, [role, binding]);
+    }
+
+    #[test]
+    fn wider_roles_cover_kinds_to_come_and_leave_secrets_out_where_rbac_can() {
+        let refused = [refusal("apps", "deployments", "", ACCOUNT), refusal("", "pods", "shop", ACCOUNT)];
+        let listed = |group: &str, kind: &str, plural: &str| ListedKind {
+            served: ServedKind { kind: Kind::new(group, kind), ..refusal(group, plural, "", "").served },
+            unfollowed: None,
+        };
+        let kinds = KindList {
+            kinds: vec![
+                listed("", "Pod", "pods"),
+                listed("", "Secret", "secrets"),
+                listed("", "Node", "nodes"),
+                listed("apps", "Deployment", "deployments"),
+                listed("apps", "ReplicaSet", "replicasets"),
+            ],
+            failed: vec![FailedGroup { group: "metrics.k8s.io".into(), message: String::new() }],
+        };
+        let made = made(&refused, &kinds);
+        let verbs = json!(["get", "list", "watch"]);
+        let groups = json!([
+            {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": verbs},
+            {"apiGroups": ["apps", "metrics.k8s.io"], "resources": ["*"], "verbs": verbs},
+        ]);
+        let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": verbs}]);
+        for (yaml, rules) in [(&made.yaml_groups, groups), (&made.yaml_wildcard, everything)] {
+            let documents = documents(yaml);
+            let found: Vec<_> = documents.iter().map(|one| one["kind"].as_str().unwrap()).collect();
+            assert_eq!(found, ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]);
+            assert_eq!((&documents[0]["rules"], &documents[2]["rules"]), (&rules, &rules));
+            assert_eq!(documents[2]["metadata"]["namespace"], "shop");
+            for (role, binding) in [(0, 1), (2, 3)] {
+                assert_eq!(documents[binding]["roleRef"]["name"], documents[role]["metadata"]["name"]);
+            }
+        }
+        assert_ne!(made.yaml, made.yaml_groups);
     }
 
     #[test]

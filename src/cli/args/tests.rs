@@ -59,6 +59,8 @@ fn commands_read_like_kubectl() {
         "strandline kinds",
         "strandline kinds --config c.yaml --cluster one -o name",
         "strandline doctor --config c.yaml --data d --cluster one -o yaml",
+        "strandline doctor --config c.yaml --rbac",
+        "strandline doctor --config c.yaml --rbac=wildcard",
         "strandline version -o json",
         "strandline health shop.web.production --since 7d --limit 500 --at 2h -o wide",
         "strandline health --resource some-uid --cluster eu-west --since 1234 -o yaml",
@@ -177,6 +179,9 @@ fn commands_read_like_kubectl() {
         "strandline rebuild --data d --token t",
         "strandline kinds --cluster one",
         "strandline doctor --config c.yaml -o wide",
+        "strandline doctor --config c.yaml --rbac=all",
+        "strandline doctor --config c.yaml --rbac -o json",
+        "strandline doctor --data d --rbac",
     ] {
         assert_eq!(parse(line).err(), Some(2), "{line}");
     }
