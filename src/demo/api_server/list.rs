@@ -21,6 +21,7 @@ pub(super) fn page(
     kind: &ServedKind,
     namespace: Option<&str>,
     query: &Query,
+    only_metadata: bool,
 ) -> Result<Bytes, Status> {
     let limit = match query.number("limit")? {
         None | Some(0) => usize::MAX,
@@ -39,7 +40,7 @@ pub(super) fn page(
         following(&state, token, limit)?
     };
     drop(state);
-    Ok(page.render(kind, filter.selects()))
+    Ok(page.render(kind, filter.selects(), only_metadata))
 }
 
 /// A page before it is written.
@@ -92,7 +93,7 @@ fn following(state: &State, token: &str, limit: usize) -> Result<Page, Status> {
 }
 
 impl Page {
-    fn render(&self, kind: &ServedKind, selects: bool) -> Bytes {
+    fn render(&self, kind: &ServedKind, selects: bool, only_metadata: bool) -> Bytes {
         let mut metadata = json!({"resourceVersion": self.version.to_string()});
         if let Some(id) = self.snapshot {
             metadata["continue"] = format!("p{id}-{}", self.to).into();
@@ -103,6 +104,14 @@ impl Page {
         }
         let head = json!({"kind": format!("{}List", kind.kind.kind), "apiVersion": kind.api_version()});
         let items = &self.items[self.from..self.to];
+        if only_metadata {
+            let metadata_of = |item: &Arc<Stored>| json!({"metadata": item.value(kind)["metadata"]});
+            let list = json!({
+                "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
+                "items": items.iter().map(metadata_of).collect::<Vec<_>>(),
+            });
+            return Bytes::from(format!("{list}\n"));
+        }
         let mut out =
             BytesMut::with_capacity(256 + items.iter().map(|item| item.body.len() + 1).sum::<usize>());
         out.put_slice(head.to_string().trim_end_matches('}').as_bytes());

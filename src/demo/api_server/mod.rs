@@ -36,6 +36,7 @@ pub use self::in_process::{Away, InProcess};
 pub use self::kinds::{ServedKind, builtin_kinds};
 pub use self::managed::Author;
 use self::state::State;
+pub use self::state::StoreCopy;
 use crate::model::{Kind, Timestamp};
 
 /// How many requests of each type were answered.
@@ -270,6 +271,19 @@ impl ApiServer {
         } else {
             groups.remove(group);
         }
+    }
+
+    /// What the store holds now.
+    pub fn copy_store(&self) -> StoreCopy {
+        self.shared.state().copy()
+    }
+
+    /// Sets the store back to a copy, as after a disaster: what happened since never was, and resourceVersions go on
+    /// from there. Watches that are open go on, so the server is to be away meanwhile, as a real one is.
+    pub fn restore_store(&self, copy: &StoreCopy) {
+        let mut state = self.shared.state();
+        state.restore(copy);
+        self.shared.tell(state);
     }
 
     /// Retains this many watch events; a watch that starts before them must relist.

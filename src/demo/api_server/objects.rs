@@ -94,7 +94,7 @@ impl Draft {
 }
 
 /// An object as it is now.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) stored: Arc<Stored>,
     pub(super) version: u64,

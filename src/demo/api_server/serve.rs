@@ -9,7 +9,7 @@ use futures_util::stream;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE};
+use hyper::header::{ACCEPT, CONTENT_TYPE, DATE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -69,10 +69,16 @@ pub(super) async fn answer<B>(shared: Arc<Shared>, request: Request<B>) -> Answe
     if shared.faults.strikes(Fault::Hang, 0) {
         std::future::pending::<()>().await;
     }
-    route(&shared, &request).unwrap_or_else(|status| {
+    let mut answer = route(&shared, &request).unwrap_or_else(|status| {
         let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         respond(code, "application/json", Bytes::from(format!("{}\n", status.to_json())))
-    })
+    });
+    // The clock of the server is the one that its objects' times come from.
+    let now = chrono::DateTime::from_timestamp_micros(shared.state().now.as_micros()).unwrap_or_default();
+    if let Ok(date) = HeaderValue::from_str(&now.format("%a, %d %b %Y %H:%M:%S GMT").to_string()) {
+        answer.headers_mut().insert(DATE, date);
+    }
+    answer
 }
 
 fn route<B>(shared: &Arc<Shared>, request: &Request<B>) -> Result<Answer, Status> {
@@ -89,7 +95,10 @@ fn route<B>(shared: &Arc<Shared>, request: &Request<B>) -> Result<Answer, Status
         return Err(Status::method_not_allowed());
     }
     match (named, kind) {
-        (Some(named), Some(kind)) => resource(shared, &kind, &named, &Query::parse(request.uri().query())),
+        (Some(named), Some(kind)) => {
+            let wants_metadata = accepts(request).contains("as=PartialObjectMetadataList");
+            resource(shared, &kind, &named, &Query::parse(request.uri().query()), wants_metadata)
+        }
         (Some(_), None) => Err(Status::unknown_path()),
         (None, _) => about(shared, &segments, request),
     }
@@ -128,6 +137,7 @@ fn resource(
     kind: &Arc<ServedKind>,
     named: &Named<'_>,
     query: &Query,
+    wants_metadata: bool,
 ) -> Result<Answer, Status> {
     if named.namespace.is_some() != kind.namespaced && (named.namespace.is_some() || named.name.is_some()) {
         return Err(Status::unknown_path());
@@ -153,7 +163,7 @@ fn resource(
         return Err(Status::refused(500, Some(kind)));
     }
     if !watch {
-        return list::page(shared, kind, named.namespace, query).map(ok);
+        return list::page(shared, kind, named.namespace, query, wants_metadata).map(ok);
     }
     let watch = Watch::open(shared, kind, named.namespace, query)?;
     let lines = stream::unfold(watch, |mut watch| async move {
@@ -161,14 +171,14 @@ fn resource(
         Some((Ok::<_, Infallible>(Frame::data(line)), watch))
     });
     let mut answer = Response::new(StreamBody::new(lines).boxed_unsync());
-    answer.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("application/json"));
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(answer)
 }
 
 /// Discovery and the server itself.
 fn about<B>(shared: &Arc<Shared>, segments: &[&str], request: &Request<B>) -> Result<Answer, Status> {
     shared.count(None, |counted| counted.discovery += 1);
-    let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let accept = accepts(request);
     let aggregated = accept.contains("as=APIGroupDiscoveryList") && accept.contains("v=v2;");
     let aggregated = aggregated || accept.contains("as=APIGroupDiscoveryList") && accept.contains("v=v2,");
     let wants = |aggregated: bool| aggregated && !shared.faults.strikes(Fault::NoAggregatedDiscovery, 0);
@@ -190,6 +200,10 @@ fn about<B>(shared: &Arc<Shared>, segments: &[&str], request: &Request<B>) -> Re
     Ok(ok(Bytes::from(format!("{document}\n"))))
 }
 
+fn accepts<B>(request: &Request<B>) -> &str {
+    request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("")
+}
+
 fn aggregate(document: &Value) -> Answer {
     respond(StatusCode::OK, discovery::AGGREGATED, Bytes::from(format!("{document}\n")))
 }
@@ -201,7 +215,7 @@ fn ok(body: Bytes) -> Answer {
 fn respond(code: StatusCode, content_type: &'static str, body: Bytes) -> Answer {
     let mut answer = Response::new(Full::new(body).boxed_unsync());
     *answer.status_mut() = code;
-    answer.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static(content_type));
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     answer
 }
 

@@ -23,7 +23,7 @@ pub(super) struct WatchEvent {
 }
 
 /// The objects of one kind.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Shelf {
     kind: Arc<ServedKind>,
     objects: BTreeMap<(String, String), Entry>,
@@ -54,6 +54,15 @@ pub(super) struct State {
     pub(super) snapshots: VecDeque<Snapshot>,
     pub(super) next_snapshot: u64,
     shelves: BTreeMap<Kind, Shelf>,
+    /// How often the store was set back: what is created after that differs from what was created before it.
+    restores: u64,
+}
+
+/// What a server's store held once, to be set back to.
+#[derive(Clone, Debug)]
+pub struct StoreCopy {
+    version: u64,
+    shelves: BTreeMap<Kind, Shelf>,
 }
 
 impl State {
@@ -68,6 +77,7 @@ impl State {
             snapshots: VecDeque::new(),
             next_snapshot: 1,
             shelves: BTreeMap::new(),
+            restores: 0,
         }
     }
 
@@ -75,6 +85,25 @@ impl State {
         let key = kind.kind.clone();
         let shelf = Shelf { kind: Arc::new(kind), objects: BTreeMap::new(), last: 0, since: self.version };
         self.shelves.entry(key).or_insert(shelf);
+    }
+
+    pub(super) fn copy(&self) -> StoreCopy {
+        StoreCopy { version: self.version, shelves: self.shelves.clone() }
+    }
+
+    /// Sets the objects of all kinds that are served back to a copy; nothing is left of the events since.
+    pub(super) fn restore(&mut self, copy: &StoreCopy) {
+        self.version = copy.version;
+        self.forgotten = copy.version;
+        self.restores += 1;
+        self.events.clear();
+        self.snapshots.clear();
+        for (kind, shelf) in &mut self.shelves {
+            let before = copy.shelves.get(kind);
+            shelf.objects = before.map(|before| before.objects.clone()).unwrap_or_default();
+            shelf.last = before.map_or(0, |before| before.last);
+            shelf.since = shelf.since.min(copy.version);
+        }
     }
 
     pub(super) fn remove_kind(&mut self, kind: &Kind) -> bool {
@@ -176,6 +205,7 @@ impl State {
     /// The uid of an object created at this resourceVersion.
     fn uid(&self, version: u64) -> String {
         let name = self.name.bytes().fold(0, |sum, byte| mix(sum ^ u64::from(byte)));
+        let name = name ^ mix(self.restores) ^ mix(0);
         uuid(mix(name ^ version), mix(mix(version) ^ name))
     }
 

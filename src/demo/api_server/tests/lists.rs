@@ -144,3 +144,34 @@ async fn discovery_tells_kinds_that_come_and_go() {
     assert_eq!(get(&server, "/version").await.0, 200);
     assert_eq!(get(&server, "/readyz").await.0, 200);
 }
+
+#[tokio::test]
+async fn a_store_set_back_goes_on_from_its_copy() {
+    let server = server().await;
+    server.apply(config_map("old", 0));
+    let copy = server.copy_store();
+    server.apply(config_map("old", 1));
+    server.apply(config_map("lost", 0));
+    let lost = server.object("", "ConfigMap", "shop", "lost").unwrap();
+    server.restore_store(&copy);
+    let (_, list) = get(&server, CONFIG_MAPS).await;
+    assert_eq!((names(&list), &list["items"][0]["data"]["value"]), (vec!["old".to_owned()], &json!("0")));
+    server.apply(config_map("old", 2));
+    server.apply(config_map("lost", 0));
+    let again = server.object("", "ConfigMap", "shop", "lost").unwrap();
+    assert_eq!(again["metadata"]["resourceVersion"], lost["metadata"]["resourceVersion"]);
+    assert_ne!(again["metadata"]["uid"], lost["metadata"]["uid"], "the same version names another object");
+}
+
+#[tokio::test]
+async fn lists_of_metadata_hold_nothing_else_and_answers_tell_the_time() {
+    let server = server().await;
+    server.apply(config_map("one", 0));
+    let accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json";
+    let answer = request(&server, "GET", CONFIG_MAPS, accept).await;
+    assert_eq!(answer.headers()["date"], "Thu, 01 Jan 2026 00:00:00 GMT");
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    let list: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((&list["kind"], names(&list)), (&json!("PartialObjectMetadataList"), vec!["one".to_owned()]));
+    assert!(list["items"][0].get("data").is_none());
+}
