@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::delta::DeltaError;
 use crate::model::Offset;
-use crate::store::OpenError;
+use crate::store::{Displaced, OpenError};
 
 /// Why the log cannot be opened or read.
 #[derive(Debug, Error)]
@@ -56,6 +56,9 @@ pub enum LogError {
         /// The newest offset that was acknowledged.
         recorded: Offset,
     },
+    /// A file of the log was removed or replaced while it was written, so that nothing is recorded.
+    #[error("{0}: what was recorded since is not there")]
+    Displaced(Displaced),
     /// A copy of the log cannot be written.
     #[error("cannot write {}: {why}", path.display())]
     Copy {
@@ -92,6 +95,7 @@ impl LogError {
             LogError::Open(OpenError::Foreign { .. })
             | LogError::Newer { .. }
             | LogError::Schema { .. }
+            | LogError::Displaced(_)
             | LogError::Copy { .. }
             | LogError::Compacted { .. }
             | LogError::Taken { .. }

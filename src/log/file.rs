@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::error::LogError;
-use crate::store::{self, Role};
+use crate::store::{self, Identities, Role};
 
 /// Marks the file as a log of Strandline.
 pub(super) const APPLICATION_ID: i32 = 0x7374_6c67;
@@ -13,6 +13,13 @@ pub(super) const APPLICATION_ID: i32 = 0x7374_6c67;
 /// The log's file in a data directory.
 pub(super) fn path(directory: &Path) -> PathBuf {
     directory.join("log.db")
+}
+
+/// What has to stay in place while the log is written: the folder, the files that hold what is acknowledged, and the
+/// lock that keeps others out.
+pub(super) fn identities(directory: &Path) -> Identities {
+    let names = ["log.db", "log.db-wal", "lock"].map(|name| directory.join(name));
+    Identities::of(std::iter::once(directory.to_owned()).chain(names))
 }
 
 /// Opens the log for reading.

@@ -9,6 +9,7 @@ use super::commits::CommitTimes;
 use super::pending::Pending;
 use crate::clock::{Clock, SystemClock};
 use crate::model::{LATE_BOUND, Offset, Timestamp, reason};
+use crate::store::{Displaced, Identities};
 
 /// What keeps the log from being written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,11 +33,23 @@ struct Shared {
     pending: Pending,
     commits: CommitTimes,
     state: Mutex<State>,
+    files: Mutex<Files>,
+}
+
+/// The files of the log and of its folder, as they were opened.
+#[derive(Default)]
+struct Files {
+    identities: Identities,
+    /// When they were last found in place.
+    in_place: Option<Instant>,
+    displaced: Option<Displaced>,
 }
 
 #[derive(Default)]
 struct State {
     problem: Option<WriterProblem>,
+    /// The log's files are no longer in place, which does not pass.
+    displaced: Option<WriterProblem>,
     /// When there was room again after there had been none.
     room_since: Option<Instant>,
     over: Option<Over>,
@@ -66,7 +79,7 @@ impl WriterHealth {
     /// Of a writer that has no problem yet.
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         let (pending, commits, state) = (Pending::default(), CommitTimes::default(), Mutex::default());
-        let shared = Shared { clock, pending, commits, state };
+        let shared = Shared { clock, pending, commits, state, files: Mutex::default() };
         WriterHealth { shared: Arc::new(shared) }
     }
 
@@ -82,7 +95,7 @@ impl WriterHealth {
     pub fn problem(&self) -> Option<WriterProblem> {
         let oldest = self.shared.pending.oldest();
         let state = self.lock();
-        match (&state.problem, oldest) {
+        match (state.displaced.as_ref().or(state.problem.as_ref()), oldest) {
             (Some(problem), Some(oldest)) if problem.reason == reason::NO_ROOM => {
                 // What waits since before the writer met it is not recorded either.
                 Some(WriterProblem { since: problem.since.min(self.time_of(oldest)), ..problem.clone() })
@@ -140,6 +153,35 @@ impl WriterHealth {
         let before = state.over.as_ref().filter(|over| over.until >= problem.since);
         let since = before.map_or(problem.since, |over| over.problem.since.min(problem.since));
         state.over = Some(Over { problem: WriterProblem { since, ..problem }, until, recorded });
+    }
+
+    /// From here on these files have to stay in place.
+    pub(super) fn watch_files(&self, identities: Identities) {
+        *self.files() = Files { identities, in_place: Some(Instant::now()), displaced: None };
+    }
+
+    /// Looks whether the log's files are in place; where they were not once, they never are again.
+    pub fn check_files(&self) -> Option<Displaced> {
+        let mut files = self.files();
+        if files.displaced.is_none() {
+            files.displaced = files.identities.displaced();
+            let looked = Instant::now();
+            match &files.displaced {
+                None => files.in_place = Some(looked),
+                Some(displaced) => {
+                    let since = self.time_of(files.in_place.unwrap_or(looked));
+                    let message = format!("{displaced}: nothing is recorded; {}", Displaced::ADVICE);
+                    tracing::error!(%displaced, "nothing is recorded from now on; {}", Displaced::ADVICE);
+                    self.lock().displaced = Some(WriterProblem { reason: reason::LOST, since, message });
+                }
+            }
+        }
+        files.displaced.clone()
+    }
+
+    fn files(&self) -> MutexGuard<'_, Files> {
+        // Each change of it is whole, so a panic elsewhere cannot have broken it.
+        self.shared.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Why a request that was handed over at this moment has waited until now.

@@ -28,6 +28,7 @@ mod error;
 mod examine;
 mod file;
 mod group;
+mod guard;
 mod health;
 mod ids;
 mod import;

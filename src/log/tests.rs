@@ -19,6 +19,7 @@ use crate::model::{
 };
 
 mod damage;
+mod displaced;
 mod frames;
 mod late;
 mod order;

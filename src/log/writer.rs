@@ -11,6 +11,8 @@ use super::append::AppendError;
 use super::appender::{Appender, Queued, Reply, Request};
 use super::chain::HeadFile;
 use super::error::LogError;
+use super::file;
+use super::guard::Guard;
 use super::health::WriterHealth;
 use super::late;
 use super::open;
@@ -19,7 +21,7 @@ use super::thinning::Thinned;
 use super::write::{Write, WriterState};
 use crate::clock::Clock;
 use crate::model::reason;
-use crate::store::{self, RoomWait, Watermark};
+use crate::store::{self, Displaced, RoomWait, Watermark};
 
 /// Most requests that share one commit; more would let the first of them wait for too long.
 const GROUP: usize = 128;
@@ -73,6 +75,7 @@ impl LogWriter {
         open::make_shrinkable(&connection, directory)?;
         let packer = Packer::open(directory)?;
         let health = WriterHealth::new(Arc::clone(&clock));
+        health.watch_files(file::identities(directory));
         let (appender, queue) = Appender::channel(health.clone());
         let writer = LogWriter {
             packer,
@@ -121,15 +124,17 @@ impl LogWriter {
     /// When the log cannot be written for a reason that does not pass by itself; what was not acknowledged
     /// was not written.
     pub fn run(mut self) -> Result<(), LogError> {
+        let _guard = Guard::start(self.health.clone());
         let mut group = Vec::with_capacity(GROUP);
         while self.receive(&mut group)? {
             while let Some(wait) = self.answer(&mut group)? {
                 store::sleep_unless(wait, || self.queue.is_closed());
                 if self.queue.is_closed() {
-                    return Ok(());
+                    return self.in_place();
                 }
             }
         }
+        self.in_place()?;
         // A log at rest is one whole file, easy to copy. Where a reader or a full disk is in the way it keeps its WAL, as
         // well.
         match self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
@@ -140,7 +145,7 @@ impl LogWriter {
 
     /// Takes what is queued. While nothing is, closed versions are packed; false when nobody is left who could ask.
     fn receive(&mut self, group: &mut Vec<Queued>) -> Result<bool, LogError> {
-        while self.packer.is_due(self.state.closed) {
+        while self.packer.is_due(self.state.closed) && self.health.check_files().is_none() {
             match self.queue.try_recv() {
                 Ok(first) => {
                     group.push(first);
@@ -197,7 +202,13 @@ impl LogWriter {
     /// Commits a group and answers it. Where the disk is full, tells how long to wait before it is tried again: whoever
     /// sent the group waits too, so nothing is dropped.
     fn answer(&mut self, group: &mut Vec<Queued>) -> Result<Option<Duration>, LogError> {
-        match self.commit(group) {
+        let committed = self.commit(group);
+        // Before anything is acknowledged, and whatever the commit met: it may be because of this.
+        if let Some(displaced) = self.health.check_files() {
+            self.refuse(group, &displaced);
+            return Ok(None);
+        }
+        match committed {
             Ok(replies) => {
                 assert!(self.state.head >= self.head.get(), "the log ends before what was acknowledged");
                 self.room.over();
@@ -229,6 +240,26 @@ impl LogWriter {
         }
     }
 
+    /// Takes nothing of a group: what is written goes to files that are no longer there.
+    fn refuse(&self, group: &mut Vec<Queued>, displaced: &Displaced) {
+        for queued in group.drain(..) {
+            drop(queued.handed_over);
+            let why = format!("{displaced}; {}", Displaced::ADVICE);
+            let _ = queued.reply.send(Err(AppendError::ReadOnly(why)));
+        }
+    }
+
+    /// That the log's files are where they were opened; otherwise what took their place is left alone.
+    fn in_place(&self) -> Result<(), LogError> {
+        match self.health.check_files() {
+            None => Ok(()),
+            Some(displaced) => {
+                store::leave_files(&self.connection)?;
+                Err(LogError::Displaced(displaced))
+            }
+        }
+    }
+
     /// Empties the WAL, if no reader and no full disk is in the way.
     fn empty_wal(&self) -> Result<(), LogError> {
         match store::empty_wal(&self.connection) {
@@ -238,6 +269,9 @@ impl LogWriter {
     }
 
     fn commit(&mut self, group: &[Queued]) -> Result<Replies, LogError> {
+        if let Some(displaced) = self.health.check_files() {
+            return Err(LogError::Displaced(displaced));
+        }
         if self.stale {
             self.reload()?;
         }
@@ -248,7 +282,7 @@ impl LogWriter {
             (self.state.head, self.state.hash, self.state.observed_at) = before;
             self.stale = true;
             self.reload()?;
-        } else if self.state.head != before.0 {
+        } else if self.state.head != before.0 && self.health.check_files().is_none() {
             self.packer.wake();
             self.head_file.write(self.state.head, &self.state.hash).unwrap_or_else(|error| {
                 // The file may lag behind; it only has to stay true.

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::model::Offset;
 use crate::ruleset::RULES_VERSION;
-use crate::store::{self, OpenError, Role};
+use crate::store::{self, Identities, OpenError, Role};
 
 /// Marks the file as a view of Strandline.
 const APPLICATION_ID: i32 = 0x7374_7677;
@@ -87,6 +87,13 @@ fn look(path: &Path, role: Role) -> ViewState {
         (found == fingerprint() && whole).then_some(checkpoint)
     };
     usable().map_or(ViewState::Outdated, ViewState::Current)
+}
+
+/// What has to stay in place while a view is written.
+pub(super) fn identities(path: &Path) -> Identities {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    Identities::of([path.to_owned(), PathBuf::from(wal)])
 }
 
 /// Opens the view for who writes or builds it.

@@ -1,7 +1,7 @@
 //! The loop that keeps the view up with the log.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, TransactionBehavior, params};
 use thiserror::Error;
@@ -16,10 +16,13 @@ use super::reading::{Batch, Position, Reading};
 use crate::log::{LogError, LogReader};
 use crate::model::Offset;
 use crate::ruleset::RuleSet;
-use crate::store::{OpenError, Role, Watermark, is_corrupt};
+use crate::store::{self, Displaced, Identities, OpenError, Role, Watermark, is_corrupt};
 
 /// Batches that a build applies in one transaction: the more, the fewer times a page is written that many of them change.
 const BATCHES: usize = if cfg!(test) { 1 } else { 8 };
+
+/// How often to look whether the view is in place.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// How long to sleep at most: whoever should wake the projector may fail to.
 const TICK: Duration = Duration::from_millis(250);
@@ -39,6 +42,9 @@ pub enum ProjectorError {
     /// The thread that reads the log cannot be started.
     #[error("no thread can be started to read the log: {0}")]
     Thread(std::io::Error),
+    /// The view was removed or replaced while it was written.
+    #[error(transparent)]
+    Displaced(#[from] Displaced),
     /// A newly built view cannot be put into place.
     #[error("the view cannot be put into place: {0}")]
     Place(#[from] std::io::Error),
@@ -67,6 +73,7 @@ impl ProjectorError {
             }
             ProjectorError::Open(OpenError::Foreign { .. })
             | ProjectorError::Foreign { .. }
+            | ProjectorError::Displaced(_)
             | ProjectorError::Outrun { .. } => true,
             ProjectorError::Log(_) | ProjectorError::Thread(_) | ProjectorError::Place(_) => false,
         }
@@ -89,6 +96,7 @@ pub struct Projector {
     /// Batches applied in one transaction.
     batches: usize,
     pass: Option<Pass>,
+    files: Identities,
 }
 
 impl std::fmt::Debug for Projector {
@@ -116,7 +124,9 @@ impl Projector {
     ) -> Result<Self, ProjectorError> {
         let log = LogReader::open(directory)?;
         let swept = log.swept()?;
-        let view = file::open_writer(view, role)?;
+        let path = view;
+        let view = file::open_writer(path, role)?;
+        let files = file::identities(path);
         floors::take_over(&view, &log.floors()?)?;
         let checkpoint = match file::checkpoint(&view)? {
             None => Offset::ZERO,
@@ -139,6 +149,7 @@ impl Projector {
             position: Position { checkpoint, swept },
             batches: if role == Role::ViewBuilder { BATCHES } else { 1 },
             pass: None,
+            files,
         })
     }
 
@@ -223,7 +234,12 @@ impl Projector {
     ) -> Result<(), ProjectorError> {
         checkpoint.set(self.checkpoint());
         pruning.begin_anew();
+        let mut looked = Instant::now();
         while !stop() {
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                self.in_place()?;
+            }
             let pruned = self.prune(pruning);
             match pruned.and_then(|pruned| Ok((self.step()?, pruned))) {
                 Ok((Some(touched), _)) => {
@@ -247,6 +263,17 @@ impl Projector {
             }
         }
         Ok(())
+    }
+
+    /// That the view is where it was opened; otherwise what took its place is left alone.
+    fn in_place(&mut self) -> Result<(), ProjectorError> {
+        match self.files.displaced() {
+            None => Ok(()),
+            Some(displaced) => {
+                store::leave_files(&self.view)?;
+                Err(displaced.into())
+            }
+        }
     }
 
     /// Closes the view with all of it in its one file.

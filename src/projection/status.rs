@@ -40,6 +40,11 @@ impl ViewStatus {
         self.writer.problem_at(self.checkpoint.get())
     }
 
+    /// Whether the log's files were removed or replaced, as a look at them tells.
+    pub fn is_log_displaced(&self) -> bool {
+        self.writer.check_files().is_some()
+    }
+
     /// Whether the log takes changes.
     pub fn is_recording(&self) -> bool {
         self.writer.problem().is_none()

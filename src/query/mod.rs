@@ -124,7 +124,16 @@ impl Queries {
     /// Answers from the view and log of a data directory with at most `readers` questions at a time.
     pub fn new(directory: &Path, readers: usize, status: ViewStatus, clock: Arc<dyn Clock>) -> Self {
         let directory = directory.to_owned();
-        let pool = Pool::new(readers, move || Reader::open(&directory));
+        let of_log = status.clone();
+        let open = move || {
+            let reader = Reader::open(&directory)?;
+            // Files that took the place of ours hold something else.
+            match of_log.is_log_displaced() {
+                false => Ok(reader),
+                true => Err("the data directory was removed or replaced".to_owned()),
+            }
+        };
+        let pool = Pool::new(readers, open);
         Queries { pool, status, clock, held: None, longest: reader::LONGEST }
     }
 

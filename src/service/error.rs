@@ -11,7 +11,7 @@ use crate::cluster::ConnectError;
 use crate::config::ConfigError;
 use crate::log::{AppendError, LogError};
 use crate::projection::ProjectorError;
-use crate::store::{self, LockError, OpenError};
+use crate::store::{self, Displaced, LockError, OpenError};
 
 /// Why the service did not start or go on.
 #[derive(Debug, Error)]
@@ -137,6 +137,7 @@ fn log_hint(error: &LogError) -> Option<&'static str> {
              lost by `strandline doctor --data DIR --accept-loss`",
         ),
         LogError::Open(_) | LogError::Schema { .. } | LogError::Damaged { .. } => Some(DAMAGED),
+        LogError::Displaced(_) => Some(Displaced::ADVICE),
         LogError::Taken { .. } => Some("choose a directory without a log"),
         LogError::Sqlite(_) if error.is_damage() => Some(DAMAGED),
         LogError::Copy { .. }

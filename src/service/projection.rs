@@ -11,9 +11,13 @@ use crate::model::Offset;
 use crate::projection::{self, Build, Projector, ProjectorError, ViewState, ViewStatus};
 use crate::query::Queries;
 use crate::ruleset::RuleSet;
+use crate::store;
 
 /// How often a thread that has nothing to do looks whether it is to end.
 const TICK: Duration = Duration::from_millis(250);
+
+/// How long to wait before a view that is gone is built anew.
+const SETTLE: Duration = Duration::from_secs(1);
 
 /// Starts the projector, of a log that takes changes or of one that is only read.
 pub(super) fn spawn(
@@ -60,15 +64,33 @@ impl Projection {
             Err(error) => tracing::warn!(%error, "the view stays as it is"),
         }
         self.status.set_usable(true);
-        while !self.stopping.is_cancelled() {
-            // Nothing comes that could wake this thread.
-            self.status.head().wait_past(Offset::new(u64::MAX), TICK);
-        }
+        self.wait_for_stop();
         self.rebuild.join();
         Ok(())
     }
 
     fn run(&self) -> Result<(), ProjectorError> {
+        let result = match self.keep_up() {
+            Err(error) if self.status.is_log_displaced() => {
+                tracing::error!(%error, "the view is not kept up; what is open of it answers on");
+                self.status.set_usable(true);
+                self.wait_for_stop();
+                Ok(())
+            }
+            result => result,
+        };
+        self.rebuild.join();
+        result
+    }
+
+    /// Whoever wants this thread to end asks for it; nothing else wakes it.
+    fn wait_for_stop(&self) {
+        while !self.stopping.is_cancelled() {
+            self.status.head().wait_past(Offset::new(u64::MAX), TICK);
+        }
+    }
+
+    fn keep_up(&self) -> Result<(), ProjectorError> {
         let mut sound = projection::is_current(&self.data);
         while !self.stopping.is_cancelled() {
             if !sound && !self.build()? {
@@ -76,6 +98,15 @@ impl Projection {
             }
             match self.follow() {
                 Ok(()) => sound = !self.status.take_damage(),
+                Err(error @ ProjectorError::Displaced(_)) => {
+                    // Who removes the whole folder may come to the view first.
+                    store::sleep_unless(SETTLE, || self.stopping.is_cancelled());
+                    if self.status.is_log_displaced() {
+                        return Err(error);
+                    }
+                    tracing::error!(%error, "the view is built anew from the log");
+                    sound = false;
+                }
                 Err(error) if error.is_mended_by_rebuild() => {
                     tracing::error!(%error, "the view cannot be used and is built anew from the log");
                     sound = false;
@@ -86,7 +117,6 @@ impl Projection {
                 sound = self.replace();
             }
         }
-        self.rebuild.join();
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 //! This is where async ends: a query is handed to a thread of the pool, never run where requests are served.
 
 pub mod column;
+mod identity;
 mod key;
 mod lock;
 mod mounts;
@@ -13,12 +14,13 @@ mod space;
 mod timed;
 mod watermark;
 
+pub use identity::{Displaced, Identities};
 pub use key::{KEY_FILE, redaction_key};
 pub use lock::{DirectoryLock, LockError};
 pub use mounts::{filesystem_of, is_unreliable};
 pub use open::{
     OpenError, Role, empty_wal, give_back, is_corrupt, is_denied, is_disk_full, is_interrupted,
-    is_shrinkable, open, sqlite_version,
+    is_shrinkable, leave_files, open, sqlite_version,
 };
 pub use pool::{Pool, PoolError};
 pub use room::{RoomWait, sleep_unless};

@@ -191,6 +191,14 @@ pub fn empty_wal(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(!busy?)
 }
 
+/// Leaves the files beside a database alone when the connection is closed: another database may have taken their place.
+///
+/// # Errors
+/// When SQLite does not take the setting.
+pub fn leave_files(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(|_| ())
+}
+
 /// The version of SQLite in this program, and whether two connections of it can safely checkpoint at once.
 ///
 /// Versions before 3.51.3 can damage a database when they do (sqlite.org/wal.html#walresetbug).

@@ -1,0 +1,32 @@
+//! Looks every second whether the log's files are in place, also while nothing is written.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+use super::health::WriterHealth;
+
+/// How often to look.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// The thread that looks, until this is dropped.
+pub(super) struct Guard {
+    _stop: Sender<()>,
+}
+
+impl Guard {
+    pub(super) fn start(health: WriterHealth) -> Self {
+        let (stop, stopped) = channel::<()>();
+        let look = move || {
+            while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+                if health.check_files().is_some() {
+                    return;
+                }
+            }
+        };
+        if let Err(error) = Builder::new().name("log-guard".to_owned()).spawn(look) {
+            tracing::warn!(%error, "no thread can be started to look after the log's files; each commit still does");
+        }
+        Guard { _stop: stop }
+    }
+}
