@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use super::{ClusterStats, Sink};
 use crate::clock::Clock;
 use crate::log::AppendError;
-use crate::model::{CoverageMark, CoverageState, Timestamp, WatchKey, reason};
+use crate::model::{CoverageMark, CoverageState, LATE_BOUND, Timestamp, WatchKey, reason};
 
 /// How a watch fares, for whoever decides which watches there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +69,21 @@ impl<S: Sink> Coverage<S> {
         self.stats.update(&self.watch, |status| status.bookmark_at = Some(now));
     }
 
+    /// All that happened before then is recorded, as an event proves.
+    pub(super) fn confirm(&mut self, then: Timestamp) {
+        self.heard_at(self.last_heard.map_or(then, |before| before.max(then)).min(self.clock.now()));
+    }
+
+    /// Whether no change can have waited for longer than a moment; so where nothing was ever heard.
+    pub(super) fn is_recent(&self) -> bool {
+        self.last_heard.is_none_or(|then| then.plus(LATE_BOUND) >= self.clock.now())
+    }
+
+    /// The reason of the gap that is open.
+    pub(super) fn reason(&self) -> Option<&'static str> {
+        self.told.flatten()
+    }
+
     pub(super) fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -83,6 +98,15 @@ impl<S: Sink> Coverage<S> {
 
     /// From here on every change reaches the log.
     pub(super) async fn watched(&mut self) -> Result<(), AppendError> {
+        self.watched_after(false).await
+    }
+
+    /// The same, and nothing was missed in the gap that ends here.
+    pub(super) async fn watched_without_loss(&mut self) -> Result<(), AppendError> {
+        self.watched_after(true).await
+    }
+
+    async fn watched_after(&mut self, nothing_missed: bool) -> Result<(), AppendError> {
         if self.is_watched() {
             return Ok(());
         }
@@ -91,7 +115,8 @@ impl<S: Sink> Coverage<S> {
         } else {
             tracing::debug!(watch = %self.watch, "watched");
         }
-        self.mark(CoverageState::Watched, self.clock.now(), "", String::new()).await?;
+        let mark = CoverageMark::watched(self.watch.clone(), self.clock.now());
+        self.mark(CoverageMark { nothing_missed, ..mark }, "").await?;
         self.told = Some(None);
         self.stands(Standing::Watched);
         Ok(())
@@ -99,8 +124,19 @@ impl<S: Sink> Coverage<S> {
 
     /// Nobody watched since the server was last heard.
     pub(super) async fn gap(&mut self, reason: &'static str, message: String) -> Result<(), AppendError> {
+        let since = self.last_heard.unwrap_or_else(|| self.clock.now());
+        self.gap_since(since, reason, message).await.map(|_| ())
+    }
+
+    /// What happened since then may be missing, or late; whether that was news to the log.
+    pub(super) async fn gap_since(
+        &mut self,
+        since: Timestamp,
+        reason: &'static str,
+        message: String,
+    ) -> Result<bool, AppendError> {
         if self.told == Some(Some(reason)) {
-            return Ok(());
+            return Ok(false);
         }
         // A cluster that is away is away for all its kinds at once, and that is told once.
         if self.watch.is_discovery() {
@@ -110,13 +146,25 @@ impl<S: Sink> Coverage<S> {
         } else {
             tracing::warn!(watch = %self.watch, reason, message, "not watched");
         }
-        let since = self.last_heard.unwrap_or_else(|| self.clock.now());
-        self.mark(CoverageState::Gap, since, reason, message).await?;
+        let mark = CoverageMark::gap(self.watch.clone(), since, reason, message);
+        let written = self.mark(mark, reason).await?;
         self.told = Some(Some(reason));
         if matches!(reason, reason::FORBIDDEN | reason::UNAUTHORIZED) {
             self.stands(Standing::Refused);
         }
-        Ok(())
+        Ok(written)
+    }
+
+    /// A gap that is over: what it speaks of is recorded by now.
+    pub(super) async fn closed_gap(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        reason: &'static str,
+        message: &str,
+    ) -> Result<(), AppendError> {
+        let mark = CoverageMark::gap(self.watch.clone(), since, reason, message).closed(until);
+        self.sink.mark(mark).await.map(|_| ())
     }
 
     /// The log has marked by itself that another cluster answers.
@@ -125,13 +173,14 @@ impl<S: Sink> Coverage<S> {
     }
 
     /// An earlier run last heard from the cluster at that time, and nobody watched since.
-    pub(super) async fn resumed(&mut self, last_seen: Timestamp) -> Result<(), AppendError> {
+    /// Tells whether that is a gap of its own in the log.
+    pub(super) async fn resumed(&mut self, last_seen: Timestamp) -> Result<bool, AppendError> {
         self.last_heard = Some(last_seen);
         // A first list was complete already, and the changes up to then are recorded.
         self.stats.update(&self.watch, |status| {
             status.confirmed_until = status.confirmed_until.max(Some(last_seen));
         });
-        self.gap(reason::RESTARTED, "nobody followed this kind".to_owned()).await
+        self.gap_since(last_seen, reason::RESTARTED, "nobody followed this kind".to_owned()).await
     }
 
     /// Nobody ever watched this kind to the end of a list.
@@ -139,20 +188,15 @@ impl<S: Sink> Coverage<S> {
         self.gap(reason::LISTING, "its first list is not complete".to_owned()).await
     }
 
-    async fn mark(
-        &self,
-        state: CoverageState,
-        since: Timestamp,
-        reason: &'static str,
-        message: String,
-    ) -> Result<(), AppendError> {
-        let mark = CoverageMark::new(self.watch.clone(), state, since, reason, message);
-        self.sink.mark(mark).await?;
+    /// Hands a mark to the log; whether it was news there.
+    async fn mark(&self, mark: CoverageMark, reason: &'static str) -> Result<bool, AppendError> {
+        let (state, since) = (mark.state, mark.since);
+        let appended = self.sink.mark(mark).await?;
         self.stats.update(&self.watch, |status| {
             status.state = Some(state);
             status.reason = reason;
             status.gap_since = (state == CoverageState::Gap).then_some(since);
         });
-        Ok(())
+        Ok(appended.written > 0)
     }
 }

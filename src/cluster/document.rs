@@ -7,9 +7,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::evidence::{changed_at, observed_at};
 use super::request::Failure;
 use crate::log::Observed;
-use crate::model::ResourceVersion;
+use crate::model::{ResourceVersion, Timestamp};
 use crate::redact::{CleanError, Identity, Rules, TypeMeta, clean, identify};
 
 /// A page of a list.
@@ -42,7 +43,12 @@ impl<'a> Page<'a> {
 #[derive(Debug)]
 pub(super) enum Line {
     /// Something happened, up to this state of the cluster.
-    Observed(Box<Observed>),
+    Observed {
+        /// What happened.
+        object: Box<Observed>,
+        /// Then or later, by the cluster's clock and as far as the object says.
+        at: Option<Timestamp>,
+    },
     /// Nothing happened up to this state of the cluster.
     Bookmark {
         version: ResourceVersion,
@@ -78,7 +84,13 @@ pub(super) fn line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> Line 
     let raw = line.object.get();
     match &*line.kind {
         "ADDED" | "MODIFIED" => match applied(raw, defaults, rules) {
-            Ok(observed) => Line::Observed(Box::new(observed)),
+            Ok(observed) => {
+                let at = match &observed {
+                    Observed::Applied(object) => observed_at(object),
+                    _ => None,
+                };
+                Line::Observed { object: Box::new(observed), at }
+            }
             Err(error) => Line::Undecodable {
                 reason: error.code(),
                 resource_version: version(raw),
@@ -86,12 +98,15 @@ pub(super) fn line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> Line 
             },
         },
         "DELETED" => match identify(raw) {
-            Ok(gone) => Line::Observed(Box::new(Observed::Deleted {
-                namespace: gone.namespace,
-                name: gone.name,
-                uid: gone.uid,
-                resource_version: gone.resource_version,
-            })),
+            Ok(gone) => Line::Observed {
+                object: Box::new(Observed::Deleted {
+                    namespace: gone.namespace,
+                    name: gone.name,
+                    uid: gone.uid,
+                    resource_version: gone.resource_version,
+                }),
+                at: changed_at(raw),
+            },
             Err(error) => {
                 Line::Undecodable { reason: error.code(), resource_version: version(raw), object: None }
             }

@@ -5,6 +5,7 @@
 
 mod ahead;
 mod list;
+mod progress;
 mod reader;
 mod watch;
 
@@ -21,9 +22,10 @@ use super::coverage::Coverage;
 use super::discovery::tells_kinds;
 use super::outcome::{Activity, Next, decide};
 use super::request::Failure;
+use super::skew::ClockSkew;
 use super::{ClusterConnection, ClusterSettings, ServedKind, Sink};
 use crate::log::{AppendError, Batch, Begin, Epoch, Observed, Phase};
-use crate::model::{ResourceVersion, Timestamp, WatchKey};
+use crate::model::{ResourceVersion, Timestamp, WatchKey, reason};
 use crate::redact::TypeMeta;
 
 /// What is done next.
@@ -78,6 +80,15 @@ impl From<AppendError> for Stop {
     }
 }
 
+/// A run that goes on where an earlier one ended.
+#[derive(Clone, Copy, Debug)]
+struct Resumed {
+    /// When this run began.
+    back: Timestamp,
+    /// Since when changes were recorded late, where some came that may have happened before.
+    late_since: Option<Timestamp>,
+}
+
 /// Objects cleaned before other tasks get their turn: about a millisecond of work.
 const TURN: usize = 32;
 
@@ -91,6 +102,8 @@ pub(super) struct Shared {
     pub(super) turns: Arc<Semaphore>,
     /// Told when something changed that says which kinds there are.
     pub(super) kinds_changed: Arc<Notify>,
+    /// How far the cluster's clock is off ours.
+    pub(super) skew: Arc<ClockSkew>,
 }
 
 impl Shared {
@@ -99,6 +112,7 @@ impl Shared {
             lists: Arc::new(Semaphore::new(settings.concurrent_lists.max(1))),
             turns: Arc::new(Semaphore::new(settings.concurrent_batches.max(1))),
             kinds_changed: Arc::default(),
+            skew: Arc::default(),
         }
     }
 }
@@ -137,6 +151,12 @@ pub(super) struct ListWatch<S> {
     list_began: Timestamp,
     /// Whether the list under way held objects that could not be told apart.
     list_is_partial: bool,
+    /// Changes since the last confirmed time of which it is not known when they happened.
+    undated: bool,
+    /// The process was away and goes on from a cursor, until the watch has caught up.
+    resumed: Option<Resumed>,
+    /// The cluster was not reached, so that its store may have been set back meanwhile: a cursor proves nothing.
+    distrusted: bool,
     /// The watch that a streaming list goes over into.
     opened: Option<Reader>,
 }
@@ -176,6 +196,9 @@ impl<S: Sink> ListWatch<S> {
             listing: false,
             list_began: Timestamp::from_micros(0),
             list_is_partial: false,
+            undated: false,
+            resumed: None,
+            distrusted: false,
             opened: None,
         }
     }
@@ -237,6 +260,7 @@ impl<S: Sink> ListWatch<S> {
         tracing::debug!(watch = %self.watch, ?activity, %failure, ?verdict, "failed");
         if let Some(reason) = verdict.gap {
             self.coverage.gap(reason, failure.to_string()).await?;
+            self.distrusted |= reason == reason::UNREACHABLE;
         }
         if let Failure::Unauthorized(_) = failure
             && let Err(error) = self.connection.renew().await
@@ -255,8 +279,13 @@ impl<S: Sink> ListWatch<S> {
         let session = self.sink.begin(begin).await?;
         self.epoch = session.epoch;
         match session.last_seen {
-            _ if !self.first_run => {}
-            Some(last_seen) => self.coverage.resumed(last_seen).await?,
+            _ if !self.first_run => self.resumed = None,
+            Some(last_seen) => {
+                let written = self.coverage.resumed(last_seen).await?;
+                // A gap that an earlier run left open is not only of this absence.
+                let resumed = Resumed { back: self.coverage.now(), late_since: None };
+                self.resumed = (written && session.cursor.is_some()).then_some(resumed);
+            }
             None => self.coverage.first().await?,
         }
         self.first_run = false;

@@ -17,6 +17,7 @@ mod connect;
 mod coverage;
 mod discovery;
 mod document;
+mod evidence;
 mod examine;
 mod lines;
 mod list_watch;
@@ -24,6 +25,7 @@ mod outcome;
 mod request;
 mod settings;
 mod sink;
+mod skew;
 mod stats;
 mod supervise;
 

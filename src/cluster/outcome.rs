@@ -71,12 +71,24 @@ pub(super) enum Close {
     Relist,
 }
 
-/// Decides after a watch that lasted so long and said something or not; `empty` counts those that did
+/// What a watch brought before it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Brought {
+    /// Not a line that could be read.
+    Nothing,
+    /// Lines that moved the cursor nowhere.
+    Repeats,
+    /// Changes: the cursor moved.
+    Progress,
+}
+
+/// Decides after a watch that lasted so long and brought something or not; `empty` counts those that did
 /// neither, one after the other.
-pub(super) fn after_close(lasted: Duration, heard: bool, empty: &mut u32, limits: &Limits) -> Close {
+pub(super) fn after_close(lasted: Duration, brought: Brought, empty: &mut u32, limits: &Limits) -> Close {
     let long = lasted >= limits.pace * 10;
-    *empty = if heard || long { 0 } else { empty.saturating_add(1) };
-    if long {
+    *empty = if brought != Brought::Nothing || long { 0 } else { empty.saturating_add(1) };
+    // Whoever cuts every watch short is kept up with, as long as each brings more: pauses would add up.
+    if long || brought == Brought::Progress {
         Close::Now
     } else if *empty > 0 && empty.is_multiple_of(limits.empty_watches.max(1)) {
         Close::Relist
@@ -122,12 +134,17 @@ mod tests {
         let limits = Limits { empty_watches: 3, ..Limits::default() };
         let mut empty = 0;
         let mut close =
-            |seconds, heard| after_close(Duration::from_secs(seconds), heard, &mut empty, &limits);
-        assert_eq!(close(300, false), Close::Now);
-        assert_eq!(close(300, true), Close::Now);
-        let closes: Vec<_> = (0..6).map(|_| close(0, false)).collect();
+            |seconds, brought| after_close(Duration::from_secs(seconds), brought, &mut empty, &limits);
+        use Brought::{Nothing, Progress, Repeats};
+        assert_eq!(close(300, Nothing), Close::Now);
+        assert_eq!(close(300, Repeats), Close::Now);
+        let closes: Vec<_> = (0..6).map(|_| close(0, Nothing)).collect();
         use Close::{Later, Relist};
         assert_eq!(closes, [Later, Later, Relist, Later, Later, Relist]);
-        assert!((0..9).all(|_| close(0, true) == Later), "a watch that speaks is only slowed down");
+        assert!(
+            (0..9).all(|_| close(0, Repeats) == Later),
+            "a watch that repeats itself is only slowed down"
+        );
+        assert!((0..9).all(|_| close(0, Progress) == Close::Now), "one that makes progress is kept up with");
     }
 }

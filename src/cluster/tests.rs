@@ -4,6 +4,7 @@
 
 mod credentials;
 mod fake;
+mod late;
 mod list_watch;
 mod removed;
 mod streaming;

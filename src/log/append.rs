@@ -103,6 +103,8 @@ pub enum Phase {
     Watch,
     /// The same up to a state that the cluster calls its newest: all that happened is recorded.
     UpToDate,
+    /// The same, and the objects' own times prove that all that happened before this time is recorded.
+    Confirmed(Timestamp),
 }
 
 /// Observations of one watch that become durable together, with the cursor that covers them.

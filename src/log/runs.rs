@@ -71,10 +71,15 @@ impl Write<'_> {
     /// Moves the cursor to what a batch covers.
     ///
     /// A list shows everything as it was when it began, and a watch that caught up as it is now. A watch that is still
-    /// catching up tells what happened without telling when, so it moves nothing but the cursor.
+    /// catching up tells what happened without telling when, so it moves nothing but the cursor, unless its objects do.
     pub(super) fn advance(&self, batch: &Batch, run: &Run) -> Result<()> {
+        let confirmed = match batch.phase {
+            Phase::Confirmed(confirmed) => Some(confirmed.as_micros()),
+            _ => None,
+        };
         let sql = "UPDATE cursor SET resource_version = coalesce(:cursor, resource_version),
-                seen_at = CASE WHEN :listed THEN coalesce(begun_at, seen_at) WHEN :current THEN :now ELSE seen_at END,
+                seen_at = CASE WHEN :listed THEN coalesce(begun_at, seen_at) WHEN :current THEN :now
+                    WHEN :confirmed IS NOT NULL THEN max(coalesce(seen_at, :confirmed), min(:confirmed, :now)) ELSE seen_at END,
                 reselected = reselected AND NOT :listed
             WHERE kind_id = :kind AND namespace = :namespace";
         self.connection.prepare_cached(sql)?.execute(named_params! {
@@ -82,6 +87,7 @@ impl Write<'_> {
             ":now": self.now.as_micros(),
             ":listed": batch.phase == Phase::ListEnd,
             ":current": batch.phase == Phase::UpToDate,
+            ":confirmed": confirmed,
             ":kind": run.kind,
             ":namespace": batch.watch.namespace,
         })?;

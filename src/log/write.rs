@@ -327,7 +327,7 @@ fn is_stale(batch: &Batch, seen: &Observation, live: &Live) -> bool {
     let before = |one: &ResourceVersion, other| one.compare(other).is_some_and(std::cmp::Ordering::is_lt);
     let older = before(&seen.resource_version, &live.resource_version);
     match batch.phase {
-        Phase::Watch | Phase::UpToDate => older,
+        Phase::Watch | Phase::UpToDate | Phase::Confirmed(_) => older,
         _ => older && batch.cursor.as_ref().is_some_and(|list| before(list, &live.resource_version)),
     }
 }

@@ -11,9 +11,9 @@ use super::reader::{Read, Reader};
 use super::{ListWatch, State, Stop, TURN};
 use crate::cluster::Sink;
 use crate::cluster::document::{Page, applied, unreadable};
-use crate::cluster::request::{Failure, get};
+use crate::cluster::request::{Failure, get_with_head};
 use crate::log::{AppendError, Phase};
-use crate::model::ResourceVersion;
+use crate::model::{ResourceVersion, reason};
 
 /// Pages that wait for being recorded: enough for fetching never to wait for one slow commit, few enough to hold.
 const PAGES_AHEAD: usize = 4;
@@ -49,7 +49,10 @@ impl<S: Sink> ListWatch<S> {
             self.path, self.selector, lifetime
         );
         self.settings.stats.request();
-        let body = get(&self.connection.client(), &path, "application/json", limits).await?;
+        let sent = self.coverage.now();
+        let client = self.connection.client();
+        let (head, body) = get_with_head(&client, &path, "application/json", limits).await?;
+        self.shared.skew.observe(&head, sent, self.coverage.now());
         let (silence, most) = (limits.streaming_silence, limits.list_objects);
         self.opened = Some(Reader::new(body, limits));
         self.listing = true;
@@ -99,7 +102,7 @@ impl<S: Sink> ListWatch<S> {
                 if cursor.is_none() {
                     // All pages show the state of the first; where a server differs, the earlier is the safe one.
                     let shown = ResourceVersion::new(page.metadata.resource_version.clone());
-                    self.believe(&shown)?;
+                    self.believe(&shown).await?;
                     cursor = Some(shown);
                 }
                 self.take_page(&page, cursor.as_ref()).await?;
@@ -115,13 +118,19 @@ impl<S: Sink> ListWatch<S> {
 
     /// A list that shows less than was seen already comes from a server that lags or from a cluster that was set back.
     /// The first is asked again; what is told twice is believed.
-    pub(super) fn believe(&mut self, shown: &ResourceVersion) -> Result<(), Failure> {
+    pub(super) async fn believe(&mut self, shown: &ResourceVersion) -> Result<(), Stop> {
         if shown.is_empty() || shown.as_str() == "0" {
-            return Err(Failure::Invalid("a list without resourceVersion".to_owned()));
+            return Err(Failure::Invalid("a list without resourceVersion".to_owned()).into());
         }
         let back = self.reached.as_ref().and_then(|reached| shown.compare(reached));
-        if back.is_some_and(std::cmp::Ordering::is_lt) && !std::mem::replace(&mut self.set_back, true) {
-            return Err(Failure::Invalid("the list is older than what was seen already".to_owned()));
+        if back.is_some_and(std::cmp::Ordering::is_lt) {
+            if !std::mem::replace(&mut self.set_back, true) {
+                let message = "the list is older than what was seen already".to_owned();
+                return Err(Failure::Invalid(message).into());
+            }
+            let reached = self.reached.as_ref().map_or("", ResourceVersion::as_str);
+            let message = format!("the cluster is at {shown} and was at {reached}: its store was set back");
+            self.coverage.gap(reason::ROLLED_BACK, message).await?;
         }
         self.set_back = false;
         Ok(())
@@ -134,6 +143,7 @@ impl<S: Sink> ListWatch<S> {
         self.coverage.heard_at(self.list_began);
         self.reached = Some(cursor.clone());
         self.cursor = Some(cursor);
+        (self.undated, self.distrusted) = (false, false);
         Ok(State::Watch)
     }
 

@@ -10,8 +10,9 @@ use super::reader::{Ending, Read, Reader};
 use super::{ListWatch, State, Stop, TURN};
 use crate::cluster::Sink;
 use crate::cluster::document::{Line, line};
-use crate::cluster::outcome::{Close, after_close};
-use crate::cluster::request::{Failure, encode, get};
+use crate::cluster::evidence::Evidence;
+use crate::cluster::outcome::{Brought, Close, after_close};
+use crate::cluster::request::{Failure, encode, get_with_head};
 use crate::log::{AppendError, Observed, Phase};
 use crate::model::{ResourceVersion, reason};
 
@@ -24,29 +25,36 @@ struct Told {
     failure: Option<Failure>,
     /// The cursor before it.
     before: Option<ResourceVersion>,
+    evidence: Evidence,
 }
 
 impl<S: Sink> ListWatch<S> {
     pub(super) async fn watch(&mut self) -> Result<State, Stop> {
         let Some(from) = self.cursor.clone() else { return Ok(State::Begin { fresh: true }) };
+        if self.distrusted {
+            return Ok(State::Begin { fresh: true });
+        }
         let opened = Instant::now();
         let mut reader = match self.opened.take() {
             Some(reader) => reader,
             None => self.open(&from).await?,
         };
+        if self.distrusted {
+            return Ok(State::Begin { fresh: true });
+        }
         // That a watch was opened does not prove that all was heard: what it should tell may be gone. After watches that
         // closed at once, an answer proves nothing at all.
-        if self.empty_watches == 0 {
-            self.coverage.watched().await?;
+        if self.empty_watches == 0 && self.resumed.is_none() && self.coverage.is_recent() {
+            self.caught_up().await?;
         }
         let mut heard = false;
         let why = loop {
-            let read = if self.coverage.is_watched() {
+            let read = if self.coverage.is_watched() || self.needs_proof() {
                 reader.next().await
             } else if let Ok(read) = timeout(self.settings.limits.pace * 2, reader.next()).await {
                 read
             } else {
-                self.coverage.watched().await?;
+                self.caught_up().await?;
                 continue;
             };
             match read {
@@ -59,17 +67,24 @@ impl<S: Sink> ListWatch<S> {
         match why {
             // A watch that ends when it was to end has told everything; one that ends before may have been cut off.
             Ending::Closed if opened.elapsed() >= self.settings.limits.watch => {
-                self.coverage.heard();
                 self.append(Phase::UpToDate, Vec::new(), self.cursor.clone()).await?;
+                self.undated = false;
+                self.coverage.heard();
             }
             Ending::Closed => {}
             // Where bookmarks are sent, nothing at all for so long means that the other end is gone.
             Ending::Silence if self.bookmarks => {
                 self.coverage.gap(reason::UNREACHABLE, "no sign of life for too long".to_owned()).await?;
+                self.distrusted = true;
             }
             Ending::Silence | Ending::Broken(_) => {}
         }
-        self.closed(opened.elapsed(), heard).await
+        let brought = match heard {
+            false => Brought::Nothing,
+            true if self.cursor.as_ref() == Some(&from) => Brought::Repeats,
+            true => Brought::Progress,
+        };
+        self.closed(opened.elapsed(), brought).await
     }
 
     pub(super) fn line_too_long(&self) -> Failure {
@@ -77,10 +92,10 @@ impl<S: Sink> ListWatch<S> {
         Failure::TooLarge(format!("a watch line of more than {most} bytes"))
     }
 
-    async fn closed(&mut self, lasted: Duration, heard: bool) -> Result<State, Stop> {
+    async fn closed(&mut self, lasted: Duration, brought: Brought) -> Result<State, Stop> {
         let limits = &self.settings.limits;
         let rest = limits.pace.saturating_sub(lasted);
-        match after_close(lasted, heard, &mut self.empty_watches, limits) {
+        match after_close(lasted, brought, &mut self.empty_watches, limits) {
             Close::Now => {
                 self.backoff.reset();
                 Ok(State::Watch)
@@ -123,14 +138,17 @@ impl<S: Sink> ListWatch<S> {
         );
         self.settings.stats.request();
         let client = self.connection.client();
-        let mut request = std::pin::pin!(get(&client, &path, "application/json", limits));
-        let body = match timeout(limits.patience, &mut request).await {
+        let sent = self.coverage.now();
+        let mut request = std::pin::pin!(get_with_head(&client, &path, "application/json", limits));
+        let (head, body) = match timeout(limits.patience, &mut request).await {
             Ok(answer) => answer?,
             Err(_) => {
                 self.coverage.gap(reason::UNREACHABLE, "no answer yet".to_owned()).await?;
+                self.distrusted = true;
                 request.await?
             }
         };
+        self.shared.skew.observe(&head, sent, self.coverage.now());
         Ok(Reader::new(body, limits))
     }
 
@@ -144,6 +162,7 @@ impl<S: Sink> ListWatch<S> {
             phase: Phase::Watch,
             failure: None,
             before: self.cursor.clone(),
+            evidence: self.evidence(),
         };
         for (at, bytes) in lines.iter().enumerate() {
             if at % TURN == TURN - 1 {
@@ -154,24 +173,30 @@ impl<S: Sink> ListWatch<S> {
                 break;
             }
         }
-        let Told { observed, heard, phase, failure, before } = told;
-        if failure.is_none() && phase == Phase::UpToDate {
-            self.coverage.heard();
+        let Told { observed, heard, phase, failure, before, evidence } = told;
+        if self.listing {
+            self.record(phase, observed, before).await?;
+        } else {
+            self.record_judged(phase, observed, before, evidence).await?;
         }
-        self.record(phase, observed, before).await?;
         if heard && !self.listing {
             self.empty_watches = 0;
             self.backoff.reset();
-            self.coverage.watched().await?;
+            if phase == Phase::UpToDate || evidence.is_recent() {
+                self.caught_up().await?;
+            }
         }
         failure.map_or(Ok(heard), |failure| Err(failure.into()))
     }
 
     async fn take(&mut self, line: Line, told: &mut Told) -> Result<(), Stop> {
         match line {
-            Line::Observed(object) => {
-                if let (false, Some(version)) = (self.listing, object.resource_version()) {
-                    self.advance(version);
+            Line::Observed { object, at } => {
+                if !self.listing {
+                    told.evidence.event(at.map(|at| self.shared.skew.to_ours(at)));
+                    if let Some(version) = object.resource_version() {
+                        self.advance(version);
+                    }
                 }
                 told.observed.push(*object);
                 (told.heard, told.phase) = (true, Phase::Watch);
@@ -180,6 +205,7 @@ impl<S: Sink> ListWatch<S> {
                 if ends_list {
                     self.stream_ended(std::mem::take(&mut told.observed), version).await?;
                     told.before.clone_from(&self.cursor);
+                    told.evidence = self.evidence();
                 }
                 told.heard = true;
             }
@@ -207,7 +233,7 @@ impl<S: Sink> ListWatch<S> {
         Ok(())
     }
 
-    async fn record(
+    pub(super) async fn record(
         &mut self,
         phase: Phase,
         observed: Vec<Observed>,
@@ -227,7 +253,7 @@ impl<S: Sink> ListWatch<S> {
 
     /// A streaming list told its end: what it showed is all there is, and what follows is the watch.
     async fn stream_ended(&mut self, last: Vec<Observed>, version: ResourceVersion) -> Result<(), Stop> {
-        self.believe(&version)?;
+        self.believe(&version).await?;
         if !last.is_empty() {
             self.append(Phase::ListPage, last, Some(version.clone())).await?;
         }

@@ -99,6 +99,8 @@ impl Server {
                 });
                 connections.spawn(
                     hyper::server::conn::http1::Builder::new()
+                        // Clocks are moved by hand here, so that a real date would be one that is wrong.
+                        .auto_date_header(false)
                         .serve_connection(TokioIo::new(stream), service),
                 );
             }
@@ -240,7 +242,9 @@ impl Sink for Recorder {
                 Phase::ListPage => "page".to_owned(),
                 Phase::PartialListEnd => format!("partial end {}", batch.cursor.as_ref().unwrap()),
                 Phase::ListEnd => format!("end {}", batch.cursor.as_ref().unwrap()),
-                Phase::Watch | Phase::UpToDate => format!("to {}", batch.cursor.as_ref().unwrap()),
+                Phase::Watch | Phase::UpToDate | Phase::Confirmed(_) => {
+                    format!("to {}", batch.cursor.as_ref().unwrap())
+                }
             };
             recorded.story.push(phase);
             if let Some(cursor) = batch.cursor {
@@ -261,7 +265,9 @@ impl Sink for Recorder {
         }
         self.with(|recorded| {
             let word = match mark.state {
+                CoverageState::Watched if mark.nothing_missed => "watched, nothing missed".to_owned(),
                 CoverageState::Watched => "watched".to_owned(),
+                CoverageState::Gap if mark.until.is_some() => format!("closed gap {}", mark.reason),
                 CoverageState::Gap => format!("gap {}", mark.reason),
                 CoverageState::Excluded => format!("not followed {}", mark.reason),
             };

@@ -6,7 +6,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::fake::{
     Recorder, Reply, Server, bookmark, cancelled_at_the_end, event, object, page, settings, status,
 };
-use crate::clock::SystemClock;
+use crate::clock::{Clock, SystemClock};
 use crate::cluster::coverage::Coverage;
 use crate::cluster::list_watch::{End, Ended, ListWatch, Shared};
 use crate::cluster::{ClusterSettings, ServedKind};
@@ -20,11 +20,21 @@ pub(super) fn follow(
     settings: ClusterSettings,
     sink: &Recorder,
 ) -> (Task, tokio_util::sync::DropGuard) {
+    follow_by(server, settings, sink, Arc::new(SystemClock))
+}
+
+/// The same under another clock.
+pub(super) fn follow_by(
+    server: &Server,
+    settings: ClusterSettings,
+    sink: &Recorder,
+    clock: Arc<dyn Clock>,
+) -> (Task, tokio_util::sync::DropGuard) {
     let kind = Kind::new("", "Pod");
     let served =
         ServedKind { kind: kind.clone(), version: "v1".into(), plural: "pods".into(), namespaced: true };
     let watch = WatchKey { cluster: settings.name.clone(), kind, namespace: String::new() };
-    let (settings, clock) = (Arc::new(settings), Arc::new(SystemClock));
+    let settings = Arc::new(settings);
     let coverage = Coverage::new(watch.clone(), sink.clone(), clock, Arc::clone(&settings.stats));
     let shared = Shared::new(&settings);
     let follow = ListWatch::new(&served, watch, settings, &server.connection, coverage, sink.clone(), shared);
@@ -78,8 +88,9 @@ async fn a_stored_cursor_is_resumed_without_a_list_and_the_absence_is_told() {
         recorded.last_seen = Some(Timestamp::from_micros(5));
     });
     let (_task, _guard) = follow(&server, settings(), &sink);
-    sink.until_told("to 8").await;
-    assert_eq!(sink.story(), ["begin", "gap restarted", "watched", "a@8", "to 8"]);
+    let caught_up = "watched, nothing missed";
+    sink.until_told(caught_up).await;
+    assert_eq!(sink.story(), ["begin", "gap restarted", "a@8", "to 8", "closed gap late", caught_up]);
     assert_eq!(sink.with(|recorded| recorded.marks[0].since), Timestamp::from_micros(5));
     assert_eq!(server.lists(), 0);
     assert!(server.watches()[0].contains("resourceVersion=7&"));
@@ -166,7 +177,8 @@ async fn watches_that_close_at_once_are_paced_and_end_in_a_list() {
 #[tokio::test]
 async fn a_short_hiccup_is_no_gap_and_a_long_one_is() {
     let server = Server::start(|path, number| match (path.contains("watch=1"), number) {
-        (false, _) => page(10, "", &["a"]),
+        (false, 0) => page(10, "", &["a"]),
+        (false, _) => page(12, "", &["a"]),
         (true, 1) => Reply::Breaking(vec![event("ADDED", &object("b", 11))]),
         (true, 2) => Reply::Breaking(vec![event("ADDED", &object("c", 12))]),
         (true, 3) => Reply::Whole(503, String::new()),
@@ -177,7 +189,8 @@ async fn a_short_hiccup_is_no_gap_and_a_long_one_is() {
     let (_task, _guard) = follow(&server, settings(), &sink);
     sink.until_told("to 13").await;
     let story = sink.story().join(" ");
-    let expected = "begin a@10 page end 10 watched b@11 to 11 c@12 to 12 gap unreachable watched d@13 to 13";
+    let expected = "begin a@10 page end 10 watched b@11 to 11 c@12 to 12 gap unreachable \
+                    begin fresh a@12 page end 12 watched d@13 to 13";
     assert_eq!(story, expected);
     sink.with(|recorded| assert!(recorded.marks[1].since < recorded.marks[2].since));
 }
@@ -357,32 +370,36 @@ async fn a_list_from_the_past_is_asked_for_again_before_it_is_believed() {
     let (_task, _guard) = follow(&server, settings(), &sink);
     sink.until_told("end 30").await;
     assert_eq!(server.lists(), 2);
-    assert!(sink.story().contains(&"gap invalid".to_owned()), "{:?}", sink.story());
+    let story = sink.story().join(" ");
+    assert!(story.contains("gap invalid begin fresh gap rolled_back a@30 page end 30"), "{story}");
 }
 
 #[tokio::test]
 async fn silence_where_bookmarks_were_sent_is_a_gap_since_the_last_of_them() {
     for bookmarks in [true, false] {
         let server = Server::start(move |path, number| match (path.contains("watch=1"), number) {
-            (false, _) => page(10, "", &["a"]),
+            (false, 0) => page(10, "", &["a"]),
+            (false, _) => page(12, "", &["a"]),
             (true, 1) if bookmarks => Reply::Open(vec![bookmark(11)]),
             (true, 1) => Reply::Open(vec![]),
-            (true, _) => Reply::Open(vec![bookmark(12)]),
+            (true, _) => Reply::Open(vec![bookmark(13)]),
         })
         .await;
         let (sink, mut settings) = (Recorder::default(), settings());
         settings.limits.idle = Duration::from_millis(100);
         let (_task, _guard) = follow(&server, settings, &sink);
-        sink.until_told("to 12").await;
+        sink.until_told("to 13").await;
         let story = sink.story().join(" ");
         let expected = match bookmarks {
-            true => "begin a@10 page end 10 watched to 11 gap unreachable watched to 12",
-            false => "begin a@10 page end 10 watched to 12",
+            true => {
+                "begin a@10 page end 10 watched to 11 gap unreachable begin fresh a@12 page end 12 watched to 13"
+            }
+            false => "begin a@10 page end 10 watched to 13",
         };
         assert!(story.starts_with(expected), "{story}");
         assert!(
-            server.watches()[1].contains(if bookmarks { "=11&" } else { "=10&" }),
-            "it goes on where it was"
+            server.watches()[1].contains(if bookmarks { "=12&" } else { "=10&" }),
+            "a cursor is not trusted where the other end was gone"
         );
     }
 }

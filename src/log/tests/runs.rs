@@ -164,3 +164,24 @@ async fn what_was_alive_of_a_kind_that_was_removed_ends_with_when_it_was_last_se
     log.stop();
     assert_eq!(told(dir.path()), ["+a 1", "-a kind removed", "Excluded"]);
 }
+
+#[tokio::test]
+async fn what_events_confirm_moves_on_when_a_watch_was_last_complete() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let last_seen = async || log.appender.begin(Begin::new(&pods(), false)).await.unwrap();
+    let session = last_seen().await;
+    log.appender.append(batch(session.epoch, Phase::ListEnd, vec![], "7")).await.unwrap();
+    let listed = last_seen().await.last_seen.unwrap();
+    let confirm = async |at: Timestamp| {
+        let epoch = last_seen().await.epoch;
+        log.appender.append(batch(epoch, Phase::Confirmed(at), vec![], "8")).await.unwrap();
+        last_seen().await.last_seen.unwrap()
+    };
+    let later = listed.plus(std::time::Duration::from_micros(1));
+    assert_eq!(confirm(listed.minus(std::time::Duration::from_secs(60))).await, listed, "it never goes back");
+    assert_eq!(confirm(later).await, later);
+    let ahead = SystemClock.now().plus(std::time::Duration::from_secs(3600));
+    assert!(confirm(ahead).await < ahead, "and never beyond now");
+    log.stop();
+}
