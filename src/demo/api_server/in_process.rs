@@ -10,11 +10,12 @@ use futures_util::{StreamExt, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
+use hyper::header::DATE;
 use hyper::{Request, Response};
 use thiserror::Error;
 
 use super::Shared;
-use super::serve::answer;
+use super::serve::{answer, date};
 
 /// The server is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -58,7 +59,12 @@ impl<B: Send + 'static> tower_service::Service<Request<B>> for InProcess {
                 answer = answered => answer,
                 _ = gone.wait_for(|away| *away) => return Err(Away),
             };
-            Ok(answer.map(|body| breaking(body, gone)))
+            let mut answer = answer.map(|body| breaking(body, gone));
+            // Over a network the machine's own clock is what answers tell, as those of every server on it do.
+            if let Some(date) = date(&shared) {
+                answer.headers_mut().insert(DATE, date);
+            }
+            Ok(answer)
         })
     }
 }

@@ -9,7 +9,7 @@ use futures_util::stream;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, DATE, HeaderValue};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -69,16 +69,16 @@ pub(super) async fn answer<B>(shared: Arc<Shared>, request: Request<B>) -> Answe
     if shared.faults.strikes(Fault::Hang, 0) {
         std::future::pending::<()>().await;
     }
-    let mut answer = route(&shared, &request).unwrap_or_else(|status| {
+    route(&shared, &request).unwrap_or_else(|status| {
         let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         respond(code, "application/json", Bytes::from(format!("{}\n", status.to_json())))
-    });
-    // The clock of the server is the one that its objects' times come from.
+    })
+}
+
+/// The time by the clock from which the times of objects come, as answers carry it.
+pub(super) fn date(shared: &Shared) -> Option<HeaderValue> {
     let now = chrono::DateTime::from_timestamp_micros(shared.state().now.as_micros()).unwrap_or_default();
-    if let Ok(date) = HeaderValue::from_str(&now.format("%a, %d %b %Y %H:%M:%S GMT").to_string()) {
-        answer.headers_mut().insert(DATE, date);
-    }
-    answer
+    HeaderValue::from_str(&now.format("%a, %d %b %Y %H:%M:%S GMT").to_string()).ok()
 }
 
 fn route<B>(shared: &Arc<Shared>, request: &Request<B>) -> Result<Answer, Status> {
