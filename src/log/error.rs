@@ -108,6 +108,7 @@ impl LogError {
     pub fn is_disk_full(&self) -> bool {
         match self {
             LogError::Sqlite(error) => crate::store::is_disk_full(error),
+            LogError::Open(error) => error.is_disk_full(),
             _ => false,
         }
     }

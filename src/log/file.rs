@@ -27,6 +27,11 @@ pub(super) fn open_reader(directory: &Path) -> Result<Connection, LogError> {
     Ok(store::open(&path(directory), Role::Reader, APPLICATION_ID)?)
 }
 
+/// Opens the log for reading, on a full disk as well as long as nobody writes it.
+pub(super) fn open_at_rest(directory: &Path) -> Result<Connection, LogError> {
+    Ok(store::open_at_rest(&path(directory), APPLICATION_ID)?)
+}
+
 /// Opens the log to look at it from outside.
 pub(super) fn open_inspector(directory: &Path) -> Result<Connection, LogError> {
     Ok(store::open(&path(directory), Role::Inspector, APPLICATION_ID)?)

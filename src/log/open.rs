@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, ffi};
 
 use super::chain::{Hash, HeadFile};
 use super::compaction::Compacted;
@@ -62,11 +62,21 @@ pub(super) fn look(directory: &Path, head_file: &HeadFile) -> Result<(), LogErro
 }
 
 fn migrate(connection: &mut Connection, path: &Path) -> Result<(), LogError> {
-    let failed =
-        |error| LogError::Schema { path: path.to_owned(), what: format!("migration failed: {error}") };
+    let failed = |error: refinery::Error| match is_disk_full(&error) {
+        true => {
+            rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), Some(error.to_string())).into()
+        }
+        false => LogError::Schema { path: path.to_owned(), what: format!("migration failed: {error}") },
+    };
     // In one transaction with their own record: one by one, the end of the process could come between the two, and what
     // was made would be made again.
     migrations::migrations::runner().set_grouped(true).run(connection).map(|_| ()).map_err(failed)
+}
+
+/// Whether what an error comes from is a disk without room.
+fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let sqlite = error.downcast_ref::<rusqlite::Error>();
+    sqlite.is_some_and(store::is_disk_full) || error.source().is_some_and(is_disk_full)
 }
 
 /// Every table and index of the present schema with the statement that makes it.

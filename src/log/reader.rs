@@ -73,6 +73,15 @@ impl LogReader {
         Ok(LogReader::over(file::open_reader(directory)?))
     }
 
+    /// Opens the log of a data directory, on a full disk as well as long as nobody writes it. As soon as somebody does,
+    /// such a reader has to be closed.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or is not a log.
+    pub fn open_at_rest(directory: &Path) -> Result<Self, LogError> {
+        Ok(LogReader::over(file::open_at_rest(directory)?))
+    }
+
     /// Opens the log of a data directory from outside, leaving no trace.
     ///
     /// # Errors

@@ -11,12 +11,11 @@ use super::append::AppendError;
 use super::appender::{Appender, Queued, Reply, Request};
 use super::chain::HeadFile;
 use super::error::LogError;
-use super::file;
 use super::guard::Guard;
 use super::health::WriterHealth;
 use super::late;
-use super::open;
 use super::packer::{self, Packer};
+use super::queue::{OpenLog, Queue};
 use super::thinning::Thinned;
 use super::write::{Write, WriterState};
 use crate::clock::Clock;
@@ -63,35 +62,33 @@ impl std::fmt::Debug for LogWriter {
 }
 
 impl LogWriter {
-    /// Opens, migrates and verifies the log of a data directory whose lock the caller holds.
-    ///
-    /// # Errors
-    /// When the log cannot be opened, is newer than this program, or misses what was acknowledged.
-    pub fn open(directory: &Path, clock: Arc<dyn Clock>) -> Result<(Self, Appender), LogError> {
-        let head_file = HeadFile::new(directory);
-        open::look(directory, &head_file)?;
-        let connection = open::open_writer(directory)?;
-        let state = WriterState::load(&connection, directory)?;
-        open::make_shrinkable(&connection, directory)?;
-        let packer = Packer::open(directory)?;
-        let health = WriterHealth::new(Arc::clone(&clock));
-        health.watch_files(file::identities(directory));
-        let (appender, queue) = Appender::channel(health.clone());
-        let writer = LogWriter {
+    pub(super) fn new(queue: Queue, log: OpenLog) -> Self {
+        let Queue { receiver, clock, health, head } = queue;
+        let OpenLog { packer, connection, head_file, state, .. } = log;
+        LogWriter {
             packer,
             connection,
             head_file,
-            queue,
+            queue: receiver,
             clock,
-            head: Watermark::new(state.head),
             state,
+            head,
             health,
             wal_due: false,
             room: RoomWait::new("the log"),
             has_room: None,
             stale: false,
-        };
-        Ok((writer, appender))
+        }
+    }
+
+    /// Opens, migrates and verifies the log of a data directory whose lock the caller holds.
+    ///
+    /// # Errors
+    /// When the log cannot be opened, is newer than this program, or misses what was acknowledged.
+    pub fn open(directory: &Path, clock: Arc<dyn Clock>) -> Result<(Self, Appender), LogError> {
+        let opened = OpenLog::open(directory)?;
+        let (queue, appender) = Queue::new(clock);
+        Ok((queue.write_to(opened), appender))
     }
 
     /// Asks before each commit whether there is room on the disk, and takes a no for a full disk: for tests and

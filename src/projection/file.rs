@@ -30,6 +30,15 @@ pub fn open_reader(directory: &Path) -> Result<Connection, OpenError> {
     open(directory, Role::Reader)
 }
 
+/// Opens the view for reading, on a full disk as well as long as nobody writes it. As soon as somebody does, such a
+/// reader has to be closed.
+///
+/// # Errors
+/// When the file cannot be opened or is not a view.
+pub fn open_at_rest(directory: &Path) -> Result<Connection, OpenError> {
+    store::open_at_rest(&path(directory), APPLICATION_ID)
+}
+
 /// Opens the view of a data directory for a role.
 pub(super) fn open(directory: &Path, role: Role) -> Result<Connection, OpenError> {
     store::open(&path(directory), role, APPLICATION_ID)
@@ -54,7 +63,7 @@ pub fn is_current(directory: &Path) -> bool {
 
 /// The same of a file.
 pub(super) fn is_current_file(path: &Path) -> bool {
-    matches!(look(path, Role::Reader), ViewState::Current(_))
+    matches!(look(path, || store::open(path, Role::Reader, APPLICATION_ID)), ViewState::Current(_))
 }
 
 /// How a view stands.
@@ -70,15 +79,21 @@ pub enum ViewState {
 
 /// Looks at the view of a data directory and changes nothing.
 pub fn inspect(directory: &Path) -> ViewState {
-    look(&path(directory), Role::Inspector)
+    let path = path(directory);
+    look(&path, || store::open(&path, Role::Inspector, APPLICATION_ID))
 }
 
-fn look(path: &Path, role: Role) -> ViewState {
+/// The same of a view that nobody writes, on a full disk as well.
+pub fn inspect_at_rest(directory: &Path) -> ViewState {
+    look(&path(directory), || open_at_rest(directory))
+}
+
+fn look(path: &Path, open: impl FnOnce() -> Result<Connection, OpenError>) -> ViewState {
     if !path.exists() {
         return ViewState::Missing;
     }
     let usable = || -> Option<Offset> {
-        let connection = store::open(path, role, APPLICATION_ID).ok()?;
+        let connection = open().ok()?;
         let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).ok()?;
         let small = fs::metadata(path).is_ok_and(|file| file.len() <= FULL_CHECK_BYTES_MAX);
         let whole = !small

@@ -41,7 +41,7 @@ mod tests;
 pub use build::{Build, build};
 pub use context::Touched;
 pub use examine::examine;
-pub use file::{ViewState, inspect, is_current, open_reader, path};
+pub use file::{ViewState, inspect, inspect_at_rest, is_current, open_at_rest, open_reader, path};
 pub use members::{Members, members_ever};
 pub use projector::{Projector, ProjectorError};
 pub use prune::{LetGo, Pruning};

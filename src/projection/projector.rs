@@ -16,7 +16,7 @@ use super::reading::{Batch, Position, Reading};
 use crate::log::{LogError, LogReader};
 use crate::model::Offset;
 use crate::ruleset::RuleSet;
-use crate::store::{self, Displaced, Identities, OpenError, Role, Watermark, is_corrupt};
+use crate::store::{self, Displaced, Identities, OpenError, Role, RoomWait, Watermark, is_corrupt};
 
 /// Batches that a build applies in one transaction: the more, the fewer times a page is written that many of them change.
 const BATCHES: usize = if cfg!(test) { 1 } else { 8 };
@@ -81,7 +81,13 @@ impl ProjectorError {
 
     /// Whether there is no room left, which can pass.
     pub fn is_disk_full(&self) -> bool {
-        matches!(self, ProjectorError::View(error) if crate::store::is_disk_full(error))
+        match self {
+            ProjectorError::View(error) => store::is_disk_full(error),
+            ProjectorError::Open(error) => error.is_disk_full(),
+            ProjectorError::Log(error) => error.is_disk_full(),
+            ProjectorError::Place(error) => store::is_storage_full(error),
+            _ => false,
+        }
     }
 }
 
@@ -234,7 +240,7 @@ impl Projector {
     ) -> Result<(), ProjectorError> {
         checkpoint.set(self.checkpoint());
         pruning.begin_anew();
-        let mut looked = Instant::now();
+        let (mut looked, mut room) = (Instant::now(), RoomWait::new("the view"));
         while !stop() {
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
@@ -243,6 +249,7 @@ impl Projector {
             let pruned = self.prune(pruning);
             match pruned.and_then(|pruned| Ok((self.step()?, pruned))) {
                 Ok((Some(touched), _)) => {
+                    room.over();
                     checkpoint.set(self.checkpoint());
                     tracing::trace!(
                         checkpoint = %self.checkpoint(),
@@ -256,8 +263,7 @@ impl Projector {
                     head.wait_past(self.checkpoint(), TICK);
                 }
                 Err(error) if error.is_disk_full() => {
-                    tracing::error!(%error, "no room for the view; it waits");
-                    std::thread::sleep(TICK);
+                    store::sleep_unless(room.full(&error), &stop);
                 }
                 Err(error) => return Err(error),
             }

@@ -44,8 +44,8 @@ impl Deadline {
 
 impl Reader {
     pub(super) fn open(directory: &Path) -> std::result::Result<Self, String> {
-        let mut view = projection::open_reader(directory).map_err(|error| error.to_string())?;
-        let mut log = LogReader::open(directory).map_err(|error| error.to_string())?;
+        let mut view = projection::open_at_rest(directory).map_err(|error| error.to_string())?;
+        let mut log = LogReader::open_at_rest(directory).map_err(|error| error.to_string())?;
         let deadline = Deadline { epoch: Instant::now(), micros: Arc::new(AtomicU64::new(u64::MAX)) };
         let (of_view, of_log) = (deadline.clone(), deadline.clone());
         view.progress_handler(STEPS, Some(move || of_view.is_over())).map_err(|error| error.to_string())?;

@@ -86,6 +86,17 @@ impl ServiceError {
             ServiceError::Lock(LockError::Held { .. }) => {
                 "stop that process first, or choose another directory with --data"
             }
+            ServiceError::Lock(LockError::Io { source, .. }) | ServiceError::Key(source)
+                if store::is_storage_full(source) =>
+            {
+                MAKE_ROOM
+            }
+            ServiceError::Log(error) | ServiceError::Projection(ProjectorError::Log(error))
+                if error.is_disk_full() =>
+            {
+                MAKE_ROOM
+            }
+            ServiceError::Projection(error) if error.is_disk_full() => MAKE_ROOM,
             ServiceError::Lock(LockError::Io { directory, .. }) => return Some(give_to_us(directory)),
             ServiceError::Log(LogError::Open(OpenError::Sqlite { path, source }))
                 if store::is_denied(source) =>
@@ -123,6 +134,9 @@ fn give_to_us(path: &Path) -> String {
     };
     format!("{whose}let the user that runs Strandline write it, or choose another directory with --data")
 }
+
+const MAKE_ROOM: &str =
+    "make room on the disk of the data directory, or choose another directory with --data";
 
 const DAMAGED: &str = "nothing was changed; `strandline doctor --data DIR --full` tells what is damaged; restore log.db, \
     its -wal and log.head together from a backup, or copy what can be read by `strandline doctor --data DIR --salvage NEW`";

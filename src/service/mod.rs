@@ -24,6 +24,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -37,13 +38,13 @@ use crate::cluster::{self, ClusterConnection, ClusterSettings, Selection, Watche
 use crate::config::{AgentFolderConfig, ClusterConfig, Config, RetentionConfig, TokenConfig, WatcherConfig};
 use crate::diff::PathRule;
 use crate::digest::Noise;
-use crate::log::{Appender, LogError, LogReader};
-use crate::model::{CatalogFact, Offset, SavedView, Source};
+use crate::log::{Appender, LogError, LogReader, WriterProblem};
+use crate::model::{CatalogFact, Offset, SavedView, Source, reason};
 use crate::projection::{Build, ProjectorError, ViewStatus};
 use crate::query::Queries;
 use crate::redact::Rules;
 use crate::ruleset::RuleSet;
-use crate::store::{DirectoryLock, redaction_key};
+use crate::store::{self, DirectoryLock, redaction_key};
 use crate::web;
 
 use self::disk::Disk;
@@ -55,6 +56,9 @@ use self::retention::{Retention, RetentionClock};
 
 /// Questions answered at a time; each holds one reader of the view and one of the log.
 const READERS: usize = 8;
+
+/// How often to look whether the log can be written.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A cluster to be watched.
 #[derive(Debug)]
@@ -160,10 +164,10 @@ impl Service {
         let (listener, address) = listen(options.listen).await?;
         let access = Arc::new(access(address, &options.tokens));
         let lock = DirectoryLock::acquire(&options.data)?;
-        let key = redaction_key(&options.data).map_err(ServiceError::Key)?;
+        let (key, new_key) = key(&options.data).map_err(ServiceError::Key)?;
         let rules = Arc::new(Rules { key, noise: Noise::default() });
-        let Recording { appender, head, health, writer } =
-            Recording::open(&options.data, Arc::clone(&clock))?;
+        let Recording { appender, head, health, writer, opened } =
+            Recording::open(&options.data, new_key, Arc::clone(&clock))?;
         let status = ViewStatus::new(head).with_writer(health.clone());
         let (watching, watchers) = (CancellationToken::new(), TaskTracker::new());
         let stopping = CancellationToken::new();
@@ -173,7 +177,9 @@ impl Service {
             Checks::new(status.clone(), health.clone(), &rebuild, options.preparing, watching.clone());
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock));
         let recording = writer.is_some();
-        let writer = writer.map(|writer| Ended::spawn("log-writer", move || writer.run())).transpose()?;
+        let of_writer = queries.clone();
+        let writer =
+            writer.map(|writer| Ended::spawn("log-writer", move || writer.run(&of_writer))).transpose()?;
         let projector = projection::spawn(
             &options.data,
             options.rules,
@@ -181,7 +187,7 @@ impl Service {
             &queries,
             &rebuild,
             &stopping,
-            recording,
+            recording.then_some(opened),
         )?;
         let server = TaskTracker::new();
         let settings = settings(options.clusters, &rules);
@@ -230,7 +236,7 @@ impl Service {
         server.close();
         watchers.spawn(disk.follow(options.data.clone(), retention.numbers.clone(), watching.clone()));
         if recording {
-            appender.declare(Source::Config, options.catalog).await?;
+            declare(&appender, options.catalog, &status, &watchers, &watching).await?;
             for (settings, ways) in settings {
                 let (sink, clock) = (appender.clone(), Arc::clone(&clock));
                 watchers.spawn(cluster::supervise(settings, ways, sink, clock, watching.clone()));
@@ -280,6 +286,51 @@ impl Service {
         self.stopping.cancel();
         self.server.wait().await;
         written.and(self.projector.result().await)
+    }
+}
+
+/// Declares the catalog, and where the log does not take it for now lets that go on while questions are answered.
+async fn declare(
+    appender: &Appender,
+    catalog: Vec<CatalogFact>,
+    status: &ViewStatus,
+    watchers: &TaskTracker,
+    watching: &CancellationToken,
+) -> Result<(), ServiceError> {
+    let appender = appender.clone();
+    let mut declaring = Box::pin(async move { appender.declare(Source::Config, catalog).await });
+    tokio::select! {
+        declared = &mut declaring => {
+            declared?;
+        }
+        () = until_blocked(status) => {
+            let watching = watching.clone();
+            watchers.spawn(async move {
+                if let Some(Err(error)) = watching.run_until_cancelled(declaring).await {
+                    tracing::error!(%error, "the catalog of the configuration could not be declared");
+                }
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Waits until something keeps the log from being written that may pass.
+async fn until_blocked(status: &ViewStatus) {
+    let blocks = |problem: WriterProblem| problem.reason == reason::NO_ROOM;
+    while !status.writer_problem().is_some_and(blocks) {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// The key of a data directory, and the same where it is new and there is no room to keep it.
+fn key(data: &Path) -> std::io::Result<([u8; 32], Option<[u8; 32]>)> {
+    match redaction_key(data) {
+        Err(error) if store::is_storage_full(&error) => {
+            let key = store::new_key()?;
+            Ok((key, Some(key)))
+        }
+        key => Ok((key?, None)),
     }
 }
 

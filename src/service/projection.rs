@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::rebuild::Rebuild;
+use super::recording::LogOpened;
 use super::{Ended, ServiceError};
 use crate::model::Offset;
 use crate::projection::{self, Build, Projector, ProjectorError, ViewState, ViewStatus};
 use crate::query::Queries;
 use crate::ruleset::RuleSet;
-use crate::store;
+use crate::store::{self, RoomWait};
 
 /// How often a thread that has nothing to do looks whether it is to end.
 const TICK: Duration = Duration::from_millis(250);
@@ -27,7 +28,7 @@ pub(super) fn spawn(
     queries: &Queries,
     rebuild: &Rebuild,
     stopping: &CancellationToken,
-    recording: bool,
+    log: Option<LogOpened>,
 ) -> Result<Ended<ProjectorError>, ServiceError> {
     let projection = Projection {
         data: data.to_owned(),
@@ -37,7 +38,10 @@ pub(super) fn spawn(
         rebuild: rebuild.clone(),
         stopping: stopping.clone(),
     };
-    Ended::spawn("projector", move || if recording { projection.run() } else { projection.stand() })
+    Ended::spawn("projector", move || match log {
+        Some(log) => projection.run(&log),
+        None => projection.stand(),
+    })
 }
 
 struct Projection {
@@ -69,7 +73,8 @@ impl Projection {
         Ok(())
     }
 
-    fn run(&self) -> Result<(), ProjectorError> {
+    fn run(&self, log: &LogOpened) -> Result<(), ProjectorError> {
+        self.wait_for_log(log);
         let result = match self.keep_up() {
             Err(error) if self.status.is_log_displaced() => {
                 tracing::error!(%error, "the view is not kept up; what is open of it answers on");
@@ -83,6 +88,17 @@ impl Projection {
         result
     }
 
+    /// Lets the view answer as it is until the log is open: on a full disk neither can be written.
+    fn wait_for_log(&self, log: &LogOpened) {
+        if !log.get()
+            && let ViewState::Current(checkpoint) = projection::inspect_at_rest(&self.data)
+        {
+            self.status.checkpoint().set(checkpoint);
+            self.status.set_usable(true);
+        }
+        store::sleep_unless(Duration::MAX, || log.get() || self.stopping.is_cancelled());
+    }
+
     /// Whoever wants this thread to end asks for it; nothing else wakes it.
     fn wait_for_stop(&self) {
         while !self.stopping.is_cancelled() {
@@ -91,12 +107,23 @@ impl Projection {
     }
 
     fn keep_up(&self) -> Result<(), ProjectorError> {
-        let mut sound = projection::is_current(&self.data);
+        let mut sound = self.is_current();
+        let mut room = RoomWait::new("the view");
         while !self.stopping.is_cancelled() {
-            if !sound && !self.build()? {
-                break;
+            if !sound {
+                match self.build() {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) if error.is_disk_full() => {
+                        self.wait_for_room(&mut room, &error);
+                        sound = self.is_current();
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
             }
-            match self.follow() {
+            match self.follow(&mut room) {
+                Err(error) if error.is_disk_full() => self.wait_for_room(&mut room, &error),
                 Ok(()) => sound = !self.status.take_damage(),
                 Err(error @ ProjectorError::Displaced(_)) => {
                     // Who removes the whole folder may come to the view first.
@@ -118,6 +145,15 @@ impl Projection {
             }
         }
         Ok(())
+    }
+
+    /// Whether the view can be followed up; on a full disk it can only be looked at.
+    fn is_current(&self) -> bool {
+        matches!(projection::inspect_at_rest(&self.data), ViewState::Current(_))
+    }
+
+    fn wait_for_room(&self, room: &mut RoomWait, error: &ProjectorError) {
+        store::sleep_unless(room.full(error), || self.stopping.is_cancelled());
     }
 
     /// Builds the view while no question can be answered; false when asked to stop meanwhile.
@@ -173,8 +209,11 @@ impl Projection {
     }
 
     /// Follows the log until asked to stop, until a reader meets damage, or until another view can take over.
-    fn follow(&self) -> Result<(), ProjectorError> {
+    fn follow(&self, room: &mut RoomWait) -> Result<(), ProjectorError> {
         let mut projector = Projector::open(&self.data, self.rules.clone())?;
+        room.over();
+        // Who reads it on a full disk would not see what is written from now on.
+        self.queries.reopen();
         if projector.has_other_rules()? {
             tracing::warn!(
                 rules = self.rules.name(),

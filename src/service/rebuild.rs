@@ -13,10 +13,7 @@ use crate::clock::Clock;
 use crate::model::{Offset, Timestamp};
 use crate::projection::{Build, ProjectorError, ViewStatus};
 use crate::ruleset::RuleSet;
-use crate::store::Watermark;
-
-/// How long to wait for room on the disk.
-const TICK: Duration = Duration::from_millis(250);
+use crate::store::{self, RoomWait, Watermark};
 
 /// How often to look whether a build has caught up.
 const LOOK: Duration = Duration::from_millis(20);
@@ -151,7 +148,7 @@ impl Shared {
     /// Builds until the view has caught up, and leaves it to the projector.
     fn build(&self) {
         // The file is closed here, and the projector goes on with it as with one that was broken off.
-        let built = Build::open(&self.data, self.rules.clone()).and_then(|mut build| {
+        let built = self.open().and_then(|mut build| {
             self.lock().resumed_at = build.resumed_at();
             self.catch_up(&mut build, |_| {})
         });
@@ -161,16 +158,29 @@ impl Shared {
         }
     }
 
+    /// Opens the file of the new view, as soon as there is room for it.
+    fn open(&self) -> Result<Build, ProjectorError> {
+        let mut room = RoomWait::new("the new view");
+        loop {
+            match Build::open(&self.data, self.rules.clone()) {
+                Err(error) if error.is_disk_full() && !self.stopping.is_cancelled() => {
+                    store::sleep_unless(room.full(&error), || self.stopping.is_cancelled());
+                }
+                opened => return opened,
+            }
+        }
+    }
+
     fn catch_up(&self, build: &mut Build, told: impl Fn(Offset)) -> Result<bool, ProjectorError> {
+        let mut room = RoomWait::new("the new view");
         while !self.stopping.is_cancelled() {
             self.checkpoint.set(build.checkpoint());
             told(build.checkpoint());
             match build.step() {
-                Ok(true) => {}
+                Ok(true) => room.over(),
                 Ok(false) => return Ok(true),
                 Err(error) if error.is_disk_full() => {
-                    tracing::error!(%error, "no room to build the view; it waits");
-                    std::thread::sleep(TICK);
+                    store::sleep_unless(room.full(&error), || self.stopping.is_cancelled());
                 }
                 Err(error) => return Err(error),
             }

@@ -1,13 +1,15 @@
-//! Opens the log to record, or only to be read where it is damaged.
+//! Opens the log to record, at once or as soon as there is room, or only to be read where it is damaged.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::ServiceError;
 use crate::clock::Clock;
-use crate::log::{Appender, LogError, LogReader, LogWriter, WriterHealth};
+use crate::log::{Appender, LogError, LogReader, LogWriter, OpenLog, Queue, WriterHealth};
 use crate::projection::{self, ViewState};
-use crate::store::Watermark;
+use crate::query::Queries;
+use crate::store::{self, RoomWait, Watermark};
 
 /// The log as far as it can be used.
 pub(super) struct Recording {
@@ -15,21 +17,83 @@ pub(super) struct Recording {
     pub(super) head: Watermark,
     pub(super) health: WriterHealth,
     /// None where nothing may be written.
-    pub(super) writer: Option<LogWriter>,
+    pub(super) writer: Option<Writer>,
+    pub(super) opened: LogOpened,
+}
+
+/// Whether the log is open to be written; clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LogOpened(Arc<AtomicBool>);
+
+impl LogOpened {
+    pub(super) fn get(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// Who writes the log.
+pub(super) enum Writer {
+    Open(Box<LogWriter>),
+    Waiting(Waiting),
+}
+
+/// The writer of a log that cannot be opened as long as the disk is full.
+pub(super) struct Waiting {
+    queue: Queue,
+    data: PathBuf,
+    /// A new key, to be kept before anything is recorded by it.
+    key: Option<[u8; 32]>,
+    room: RoomWait,
+    opened: LogOpened,
 }
 
 impl Recording {
-    /// Opens the log of a data directory whose lock the caller holds. A damaged one is only read, as long as there is a
-    /// view from which to answer; nothing is added to it, since that would bury what is lost.
-    pub(super) fn open(data: &Path, clock: Arc<dyn Clock>) -> Result<Self, ServiceError> {
-        match LogWriter::open(data, Arc::clone(&clock)) {
-            Ok((writer, appender)) => {
-                let (head, health) = (writer.head(), writer.health());
-                Ok(Recording { appender, head, health, writer: Some(writer) })
+    /// Opens the log of a data directory whose lock the caller holds; a key that could not be kept says that there is no
+    /// room. A damaged log is only read, as long as there is a view from which to answer; nothing is added to it, since
+    /// that would bury what is lost.
+    pub(super) fn open(
+        data: &Path,
+        key: Option<[u8; 32]>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ServiceError> {
+        if key.is_some() {
+            return Ok(Self::waiting(data, key, &"the key cannot be kept", clock));
+        }
+        match OpenLog::open(data) {
+            Ok(log) => {
+                let (queue, appender) = Queue::new(clock);
+                let (head, health, opened) = (queue.head(), queue.health(), LogOpened::default());
+                opened.set();
+                let writer = Some(Writer::Open(Box::new(queue.write_to(log))));
+                Ok(Recording { appender, head, health, writer, opened })
             }
             Err(error) if error.is_damage() => Self::read_only(data, error, &*clock),
+            Err(error) if error.is_disk_full() => Ok(Self::waiting(data, None, &error, clock)),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Of a log that is written as soon as there is room; until then what it holds can be asked for.
+    fn waiting(
+        data: &Path,
+        key: Option<[u8; 32]>,
+        error: &impl std::fmt::Display,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let (queue, appender) = Queue::new(clock);
+        let (head, health, opened) = (queue.head(), queue.health(), LogOpened::default());
+        if let Ok(found) = LogReader::open_at_rest(data).and_then(|log| log.head()) {
+            head.set(found);
+        }
+        let mut room = RoomWait::new("the log");
+        room.full(error);
+        queue.waits_for_room(error);
+        let waiting = Waiting { queue, data: data.to_owned(), key, room, opened: opened.clone() };
+        Recording { appender, head, health, writer: Some(Writer::Waiting(waiting)), opened }
     }
 
     fn read_only(data: &Path, error: LogError, clock: &dyn Clock) -> Result<Self, ServiceError> {
@@ -40,7 +104,48 @@ impl Recording {
         tracing::error!(%error, hint = error.hint(), "nothing is recorded; what was recorded can be asked for");
         // The view may hold more than a log that lost its end.
         let head = Watermark::new(found.max(checkpoint));
-        let health = WriterHealth::refusing(clock.now(), &why);
-        Ok(Recording { appender: Appender::refusing(&why), head, health, writer: None })
+        let (health, opened) = (WriterHealth::refusing(clock.now(), &why), LogOpened::default());
+        Ok(Recording { appender: Appender::refusing(&why), head, health, writer: None, opened })
+    }
+}
+
+impl Writer {
+    /// Writes until nobody is left who could ask; the readers of `queries` are closed when the log is opened.
+    pub(super) fn run(self, queries: &Queries) -> Result<(), LogError> {
+        match self {
+            Writer::Open(writer) => writer.run(),
+            Writer::Waiting(waiting) => waiting.run(queries),
+        }
+    }
+}
+
+impl Waiting {
+    fn run(mut self, queries: &Queries) -> Result<(), LogError> {
+        while !self.queue.is_closed() {
+            let error = match self.keep_key() {
+                Err(error) => error.to_string(),
+                // Who reads it on a full disk would not see what is written from now on.
+                Ok(()) => match queries.replace(|| OpenLog::open(&self.data)) {
+                    Ok(log) => {
+                        self.room.over();
+                        self.opened.set();
+                        return self.queue.write_to(log).run();
+                    }
+                    Err(error) if error.is_disk_full() => error.to_string(),
+                    Err(error) => return Err(error),
+                },
+            };
+            self.queue.waits_for_room(&error);
+            store::sleep_unless(self.room.full(&error), || self.queue.is_closed());
+        }
+        Ok(())
+    }
+
+    fn keep_key(&mut self) -> std::io::Result<()> {
+        if let Some(key) = &self.key {
+            store::keep_key(&self.data, key)?;
+        }
+        self.key = None;
+        Ok(())
     }
 }

@@ -21,21 +21,37 @@ pub fn redaction_key(data: &Path) -> io::Result<[u8; 32]> {
         Ok(bytes) => {
             bytes.try_into().map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not 32 bytes long"))
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => make(&path),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let key = new_key()?;
+            keep_key(data, &key)?;
+            Ok(key)
+        }
         Err(error) => Err(error),
     }
 }
 
-fn make(path: &Path) -> io::Result<[u8; 32]> {
+/// A key that is in no file yet.
+///
+/// # Errors
+/// When the system gives no random numbers.
+pub fn new_key() -> io::Result<[u8; 32]> {
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(io::Error::other)?;
+    Ok(key)
+}
+
+/// Writes the key of a data directory, which has none.
+///
+/// # Errors
+/// When the file cannot be made.
+pub fn keep_key(data: &Path, key: &[u8; 32]) -> io::Result<()> {
+    let path = data.join(KEY_FILE);
     // Written under another name first: a key cut short by the end of the process must not be taken for one.
     let beside = path.with_extension("new");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-    file.write_all(&key)?;
+    file.write_all(key)?;
     file.sync_all()?;
-    fs::rename(&beside, path)?;
-    Ok(key)
+    fs::rename(&beside, path)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::open::is_storage_full;
+
 /// Holds a data directory for this process; released when dropped or when the process ends in any way.
 #[derive(Debug)]
 pub struct DirectoryLock {
@@ -46,9 +48,15 @@ impl DirectoryLock {
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
         match file.try_lock() {
             Ok(()) => {
-                file.set_len(0).map_err(io)?;
-                file.rewind().map_err(io)?;
-                write!(file, "{}", std::process::id()).map_err(io)?;
+                let written = file
+                    .set_len(0)
+                    .and_then(|()| file.rewind())
+                    .and_then(|()| write!(file, "{}", std::process::id()));
+                match written {
+                    // The lock holds all the same; only whose it is cannot be read.
+                    Err(error) if is_storage_full(&error) => {}
+                    written => written.map_err(io)?,
+                }
                 Ok(DirectoryLock { _file: file })
             }
             Err(TryLockError::WouldBlock) => {

@@ -15,12 +15,12 @@ mod timed;
 mod watermark;
 
 pub use identity::{Displaced, Identities};
-pub use key::{KEY_FILE, redaction_key};
+pub use key::{KEY_FILE, keep_key, new_key, redaction_key};
 pub use lock::{DirectoryLock, LockError};
 pub use mounts::{filesystem_of, is_unreliable};
 pub use open::{
     OpenError, Role, empty_wal, give_back, is_corrupt, is_denied, is_disk_full, is_interrupted,
-    is_shrinkable, leave_files, open, sqlite_version,
+    is_shrinkable, is_storage_full, leave_files, open, open_at_rest, sqlite_version,
 };
 pub use pool::{Pool, PoolError};
 pub use room::{RoomWait, sleep_unless};

@@ -53,17 +53,33 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    /// Whether there is no room left, which can pass.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, OpenError::Sqlite { source, .. } if is_disk_full(source))
+    }
+}
+
 /// Opens `path` for a role; a writer creates the file where it is missing and marks it with `application_id`.
 ///
 /// # Errors
 /// When SQLite refuses, or when the file belongs to another program.
 pub fn open(path: &Path, role: Role, application_id: i32) -> Result<Connection, OpenError> {
+    let name = match role {
+        Role::Inspector => inspected(path),
+        _ => path.to_owned(),
+    };
+    open_as(path, &name, role, application_id)
+}
+
+/// The same under the name that SQLite is to open.
+fn open_as(path: &Path, name: &Path, role: Role, application_id: i32) -> Result<Connection, OpenError> {
     let sqlite = |source| OpenError::Sqlite { path: path.to_owned(), source };
-    let (name, access) = match role {
-        Role::Reader => (path.to_owned(), OpenFlags::SQLITE_OPEN_READ_ONLY),
-        Role::Inspector => (inspected(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI),
+    let access = match role {
+        Role::Reader => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        Role::Inspector => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
         Role::LogWriter | Role::ViewWriter | Role::ViewBuilder => {
-            (path.to_owned(), OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
         }
     };
     let connection =
@@ -78,8 +94,16 @@ pub fn open(path: &Path, role: Role, application_id: i32) -> Result<Connection, 
 /// Without a WAL nobody has it open and it is whole as it stands; a plain reader would then leave a WAL behind,
 /// which, made by another user, would keep the owner out.
 fn inspected(path: &Path) -> PathBuf {
+    uri(path, if wal(path).exists() { "?mode=ro" } else { "?immutable=1" })
+}
+
+fn wal(path: &Path) -> PathBuf {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");
+    PathBuf::from(wal)
+}
+
+fn uri(path: &Path, how: &str) -> PathBuf {
     let mut name = b"file:".to_vec();
     for &byte in path.as_os_str().as_bytes() {
         match byte {
@@ -87,7 +111,7 @@ fn inspected(path: &Path) -> PathBuf {
             _ => name.push(byte),
         }
     }
-    name.extend(if Path::new(&wal).exists() { &b"?mode=ro"[..] } else { &b"?immutable=1"[..] });
+    name.extend(how.as_bytes());
     PathBuf::from(OsString::from_vec(name))
 }
 
@@ -197,6 +221,30 @@ pub fn empty_wal(connection: &Connection) -> rusqlite::Result<bool> {
 /// When SQLite does not take the setting.
 pub fn leave_files(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(|_| ())
+}
+
+/// Whether an error of the system says the same.
+pub fn is_storage_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+}
+
+/// Opens a file to be read on a disk that is full, where no reader can have its files beside the database. As nobody
+/// writes it then, it can be read as it is; as soon as somebody does, this connection has to be closed.
+///
+/// # Errors
+/// As [`open`], where somebody writes it.
+pub fn open_at_rest(path: &Path, application_id: i32) -> Result<Connection, OpenError> {
+    match open(path, Role::Reader, application_id) {
+        // A reader that could not be opened may leave an empty WAL behind.
+        Err(error) if error.is_disk_full() && is_empty(&wal(path)) => {
+            open_as(path, &uri(path, "?immutable=1"), Role::Inspector, application_id)
+        }
+        opened => opened,
+    }
+}
+
+fn is_empty(path: &Path) -> bool {
+    std::fs::metadata(path).map_or(true, |file| file.len() == 0)
 }
 
 /// The version of SQLite in this program, and whether two connections of it can safely checkpoint at once.

@@ -64,9 +64,9 @@ impl RoomWait {
 
 /// Sleeps for so long on this thread, or until `stop` says so.
 pub fn sleep_unless(wait: Duration, stop: impl Fn() -> bool) {
-    let until = std::time::Instant::now() + wait;
+    let begun = std::time::Instant::now();
     while !stop() {
-        let left = until.saturating_duration_since(std::time::Instant::now());
+        let left = wait.saturating_sub(begun.elapsed());
         if left.is_zero() {
             return;
         }

@@ -32,7 +32,7 @@ pub(crate) async fn cluster() -> Result<ApiServer> {
     Ok(server)
 }
 
-fn pod(name: &str, round: usize) -> serde_json::Value {
+pub(crate) fn pod(name: &str, round: usize) -> serde_json::Value {
     serde_json::json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "namespace": "shop", "annotations": {"round": round.to_string()}},

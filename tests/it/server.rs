@@ -54,6 +54,13 @@ impl Server {
         Ok(server)
     }
 
+    /// Starts where no question can be answered yet.
+    pub(crate) async fn start_blocked(folder: &Path, config: &str) -> Result<Self> {
+        std::fs::write(folder.join("config.yaml"), config)?;
+        let listen = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        Self::spawn(folder, listen, 503).await
+    }
+
     /// Starts and waits until `/readyz` answers with this status.
     async fn spawn(folder: &Path, listen: SocketAddr, ready: u16) -> Result<Self> {
         let output = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("output"))?;

@@ -3,6 +3,8 @@
 //!
 //! `STRANDLINE_CRASH_ROUNDS` sets how often it is killed.
 
+mod displaced;
+mod full_disk;
 mod process;
 
 use std::collections::{BTreeMap, BTreeSet};

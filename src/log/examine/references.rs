@@ -30,7 +30,8 @@ const RULES: [Rule; 7] = [
             FROM live l LEFT JOIN change c ON c."offset" = l.keyframe
             WHERE l.keyframe IS NOT NULL AND (c."offset" IS NULL OR c.subject_id <> l.subject_id OR c.base IS NOT NULL)"#,
     },
-    // An Event ends without a change, so that one may be alive or not.
+    // An Event ends without a change, so that one may be alive or not. A gap that was over when it was recorded is no
+    // state, so that of what is watched nothing else may be known.
     Rule {
         table: "live",
         broken: r#"SELECT 'subject ' || c.subject_id || CASE WHEN l.subject_id IS NULL
@@ -39,7 +40,8 @@ const RULES: [Rule; 7] = [
             FROM (SELECT subject_id, max("offset") AS "offset", type FROM change GROUP BY subject_id) c
             JOIN subject s ON s.id = c.subject_id JOIN kind k ON k.id = s.kind_id
             LEFT JOIN live l ON l.subject_id = c.subject_id
-            WHERE k.kind <> 'Event' AND (l.subject_id IS NULL) <> (c.type IN (2, 5))"#,
+            WHERE k.kind <> 'Event' AND (l.subject_id IS NULL) <> (c.type IN (2, 5))
+                AND NOT (l.subject_id IS NULL AND c.type = 3)"#,
     },
     Rule {
         table: "frame",

@@ -62,6 +62,8 @@ impl SmallDisk {
     async fn gaps(self) -> Vec<(String, String, Timestamp, Option<Timestamp>)> {
         drop(self.appender);
         self.running.unwrap().await.unwrap().unwrap();
+        let examined = examine(self.dir.path(), &mut |_, _| {}).unwrap().unwrap();
+        assert_eq!(examined.findings, []);
         let mut reader = LogReader::open(self.dir.path()).unwrap();
         let records = reader.after(Offset::ZERO, 10_000).unwrap();
         let gap = |record: Record| match record.change {
