@@ -84,6 +84,10 @@ impl<S: Sink> Coverage<S> {
         self.told.flatten()
     }
 
+    pub(super) fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+
     pub(super) fn now(&self) -> Timestamp {
         self.clock.now()
     }

@@ -7,6 +7,7 @@ mod ahead;
 mod list;
 mod progress;
 mod reader;
+mod verify;
 mod watch;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::reader::Reader;
 use super::backoff::{Backoff, Spread};
+use super::consistency::Check;
 use super::coverage::Coverage;
 use super::discovery::tells_kinds;
 use super::outcome::{Activity, Next, decide};
@@ -104,6 +106,8 @@ pub(super) struct Shared {
     pub(super) kinds_changed: Arc<Notify>,
     /// How far the cluster's clock is off ours.
     pub(super) skew: Arc<ClockSkew>,
+    /// Consistency lists at the same time.
+    pub(super) consistency: Arc<Semaphore>,
 }
 
 impl Shared {
@@ -113,6 +117,7 @@ impl Shared {
             turns: Arc::new(Semaphore::new(settings.concurrent_batches.max(1))),
             kinds_changed: Arc::default(),
             skew: Arc::default(),
+            consistency: Arc::new(Semaphore::new(1)),
         }
     }
 }
@@ -157,6 +162,12 @@ pub(super) struct ListWatch<S> {
     resumed: Option<Resumed>,
     /// The cluster was not reached, so that its store may have been set back meanwhile: a cursor proves nothing.
     distrusted: bool,
+    /// Comparisons of what is recorded with what the cluster has.
+    check: Check,
+    /// When the last of them, or a list, found all recorded.
+    verified_at: Option<Timestamp>,
+    /// What happened after this may be missing, as the next run is to know.
+    since: Option<Timestamp>,
     /// The watch that a streaming list goes over into.
     opened: Option<Reader>,
 }
@@ -172,6 +183,7 @@ impl<S: Sink> ListWatch<S> {
         shared: Shared,
     ) -> Self {
         let limits = &settings.limits;
+        let check = Check::new(settings.stats.check_of(&watch), limits.consistency);
         ListWatch {
             connection: connection.clone(),
             path: served.path(&watch.namespace),
@@ -199,6 +211,9 @@ impl<S: Sink> ListWatch<S> {
             undated: false,
             resumed: None,
             distrusted: false,
+            check,
+            verified_at: None,
+            since: None,
             opened: None,
         }
     }
@@ -256,6 +271,7 @@ impl<S: Sink> ListWatch<S> {
 
     async fn failed(&mut self, activity: Activity, failure: &Failure) -> Result<State, AppendError> {
         self.opened = None;
+        self.check.abandon();
         let verdict = decide(activity, failure);
         tracing::debug!(watch = %self.watch, ?activity, %failure, ?verdict, "failed");
         if let Some(reason) = verdict.gap {
@@ -275,9 +291,11 @@ impl<S: Sink> ListWatch<S> {
     }
 
     async fn begin(&mut self, fresh: bool) -> Result<State, Stop> {
-        let begin = Begin { watch: self.watch.clone(), selector: self.selector.clone(), fresh };
+        let begin =
+            Begin { watch: self.watch.clone(), selector: self.selector.clone(), fresh, since: self.since };
         let session = self.sink.begin(begin).await?;
         self.epoch = session.epoch;
+        self.since = None;
         match session.last_seen {
             _ if !self.first_run => self.resumed = None,
             Some(last_seen) => {
@@ -288,11 +306,17 @@ impl<S: Sink> ListWatch<S> {
             }
             None => self.coverage.first().await?,
         }
-        self.first_run = false;
         self.cursor = session.cursor;
         if self.cursor.is_some() {
+            self.verified_at = session.verified_at;
+            let verified_at = self.verified_at;
+            self.settings.stats.update(&self.watch, |status| status.verified_at = verified_at);
+            if self.first_run {
+                self.verify_soon();
+            }
             self.reached.clone_from(&self.cursor);
         }
+        self.first_run = false;
         Ok(if self.cursor.is_some() { State::Watch } else { State::List })
     }
 
@@ -303,6 +327,7 @@ impl<S: Sink> ListWatch<S> {
         cursor: Option<ResourceVersion>,
     ) -> Result<(), AppendError> {
         let received = observed.len();
+        self.note(phase, &observed);
         let batch = Batch { watch: self.watch.clone(), epoch: self.epoch, phase, observed, cursor };
         let appended = self.sink.append(batch).await?;
         self.settings.stats.appended(received, appended);

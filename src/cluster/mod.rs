@@ -14,6 +14,7 @@
 
 mod backoff;
 mod connect;
+mod consistency;
 mod coverage;
 mod discovery;
 mod document;

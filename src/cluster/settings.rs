@@ -99,6 +99,12 @@ pub struct Limits {
     pub pace: Duration,
     /// How many watches in a row may close at once and silently before the kind is listed afresh.
     pub empty_watches: u32,
+    /// How often what is recorded of a kind is compared with all that the cluster has; spread over the second half.
+    pub consistency: Duration,
+    /// How soon that is done once something may have been missed; spread over the second half.
+    pub consistency_soon: Duration,
+    /// The least time between two such comparisons of a kind for that reason.
+    pub consistency_apart: Duration,
 }
 
 impl Default for Limits {
@@ -123,6 +129,9 @@ impl Default for Limits {
             backoff_most: Duration::from_secs(30),
             pace: Duration::from_secs(1),
             empty_watches: 5,
+            consistency: Duration::from_secs(24 * 60 * 60),
+            consistency_soon: Duration::from_secs(60),
+            consistency_apart: Duration::from_secs(10 * 60),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::future::Future;
 
-use crate::log::{AppendError, Appended, Appender, Batch, Begin, Identified, Session};
+use crate::log::{
+    AppendError, Appended, Appender, Batch, Begin, Epoch, Identified, LivePage, LivePosition, Session,
+};
 use crate::model::{CoverageMark, Timestamp, WatchKey};
 
 /// The log as watches see it; a recording one stands in for it in tests.
@@ -35,6 +37,22 @@ pub trait Sink: Clone + Send + Sync + 'static {
         &self,
         cluster: &str,
     ) -> impl Future<Output = Result<Vec<(WatchKey, Option<Timestamp>)>, AppendError>> + Send;
+
+    /// Objects of a watch that are alive as far as the log knows, after a position.
+    fn live_objects(
+        &self,
+        watch: &WatchKey,
+        after: LivePosition,
+        limit: usize,
+    ) -> impl Future<Output = Result<LivePage, AppendError>> + Send;
+
+    /// Remembers that what is alive of a watch was found to be what the cluster had at that time.
+    fn verified(
+        &self,
+        watch: &WatchKey,
+        epoch: Epoch,
+        at: Timestamp,
+    ) -> impl Future<Output = Result<(), AppendError>> + Send;
 }
 
 impl Sink for Appender {
@@ -60,5 +78,18 @@ impl Sink for Appender {
 
     async fn watches(&self, cluster: &str) -> Result<Vec<(WatchKey, Option<Timestamp>)>, AppendError> {
         Appender::watches(self, cluster).await
+    }
+
+    async fn live_objects(
+        &self,
+        watch: &WatchKey,
+        after: LivePosition,
+        limit: usize,
+    ) -> Result<LivePage, AppendError> {
+        Appender::live_objects(self, watch, after, limit).await
+    }
+
+    async fn verified(&self, watch: &WatchKey, epoch: Epoch, at: Timestamp) -> Result<(), AppendError> {
+        Appender::verified(self, watch, epoch, at).await
     }
 }

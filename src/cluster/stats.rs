@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Notify;
 
 use crate::log::Appended;
-use crate::model::{CoverageState, Timestamp, WatchKey};
+use crate::model::{CoverageState, Kind, Timestamp, WatchKey};
 
 /// Counters of one cluster, counted by its watches and read by anyone.
 #[derive(Debug, Default)]
@@ -17,10 +19,12 @@ pub struct ClusterStats {
     stale: AtomicU64,
     undecodable: AtomicU64,
     relists: AtomicU64,
+    missed: AtomicU64,
     requests: AtomicU64,
     watches: AtomicU64,
     last_heard: AtomicI64,
     statuses: Mutex<BTreeMap<WatchKey, WatchStatus>>,
+    checks: Mutex<BTreeMap<WatchKey, Arc<Notify>>>,
 }
 
 /// How one watch stands now, as its task last said.
@@ -55,6 +59,8 @@ pub struct ClusterCounts {
     pub stale: u64,
     /// What could not be read as an object.
     pub undecodable: u64,
+    /// Differences from the cluster that no event told of and a comparison found.
+    pub missed: u64,
     /// Lists that were begun.
     pub relists: u64,
     /// List and watch requests sent.
@@ -77,6 +83,7 @@ impl ClusterStats {
             noise: of(&self.noise),
             stale: of(&self.stale),
             undecodable: of(&self.undecodable),
+            missed: of(&self.missed),
             relists: of(&self.relists),
             requests: of(&self.requests),
             watches: of(&self.watches),
@@ -94,6 +101,24 @@ impl ClusterStats {
 
     pub(super) fn undecodable(&self) {
         self.undecodable.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn missed(&self, differences: u64) {
+        self.missed.fetch_add(differences, Ordering::Relaxed);
+    }
+
+    /// Wakes a watch for comparing what is recorded with what the cluster has.
+    pub(super) fn check_of(&self, watch: &WatchKey) -> Arc<Notify> {
+        let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(checks.entry(watch.clone()).or_default())
+    }
+
+    /// Asks the watches of a kind, or all of them, to compare what is recorded with what the cluster has as soon as
+    /// they can; tells how many are asked. Each says when it did as [`WatchStatus::verified_at`].
+    pub fn request_checks(&self, kind: Option<&Kind>) -> usize {
+        let checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = checks.iter().filter(|(watch, _)| kind.is_none_or(|kind| watch.kind == *kind));
+        asked.map(|(_, check)| check.notify_one()).count()
     }
 
     pub(super) fn relist(&self) {
@@ -133,6 +158,7 @@ impl ClusterStats {
     /// Forgets a watch that has ended for good.
     pub(super) fn forget(&self, watch: &WatchKey) {
         self.statuses.lock().unwrap_or_else(PoisonError::into_inner).remove(watch);
+        self.checks.lock().unwrap_or_else(PoisonError::into_inner).remove(watch);
     }
 
     pub(super) fn set_watches(&self, watches: usize) {

@@ -61,6 +61,8 @@ pub struct Session {
     pub cursor: Option<ResourceVersion>,
     /// Up to when earlier runs recorded all that happened; none where no run got that far.
     pub last_seen: Option<Timestamp>,
+    /// When what is recorded was last compared with all that the cluster has.
+    pub verified_at: Option<Timestamp>,
 }
 
 /// What a watch asks a cluster for.
@@ -72,12 +74,14 @@ pub struct Begin {
     pub selector: String,
     /// Whether to forget the cursor, so that a list is due.
     pub fresh: bool,
+    /// All that happened up to then is recorded, but not what came after it, whatever earlier runs said.
+    pub since: Option<Timestamp>,
 }
 
 impl Begin {
     /// A run that asks for every object.
     pub fn new(watch: &WatchKey, fresh: bool) -> Self {
-        Begin { watch: watch.clone(), selector: String::new(), fresh }
+        Begin { watch: watch.clone(), selector: String::new(), fresh, since: None }
     }
 }
 

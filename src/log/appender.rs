@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::append::{AppendError, Appended, Batch, Begin, Identified, Session};
+use super::append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Session};
 use super::catalog::{Catalog, CatalogChange, Decision};
 use super::compaction::Compacted;
 use super::error::LogError;
@@ -12,6 +12,7 @@ use super::health::WriterHealth;
 use super::pending::HandedOver;
 use super::sweep::Swept;
 use super::thinning::{Floor, Thinned};
+use super::verify::{LivePage, LivePosition};
 use super::writer::Shrunk;
 use crate::model::{CatalogFact, CoverageMark, KindPattern, Offset, Source, Timestamp, WatchKey};
 
@@ -26,6 +27,8 @@ pub(super) enum Request {
     Dismiss { mark: CoverageMark, unfollow: bool },
     Identify { cluster: String, uid: String },
     Watches(String),
+    Live { watch: WatchKey, after: LivePosition, limit: usize },
+    Verified { watch: WatchKey, epoch: Epoch, at: Timestamp },
     Declare(Source, Vec<CatalogFact>),
     Decide(Source, Decision),
     Compact(Offset),
@@ -46,6 +49,8 @@ impl Request {
             Request::Begin(_)
             | Request::Identify { .. }
             | Request::Watches(_)
+            | Request::Live { .. }
+            | Request::Verified { .. }
             | Request::Declare(..)
             | Request::Decide(..)
             | Request::Compact(_)
@@ -64,6 +69,8 @@ pub(super) enum Reply {
     Appended(Appended),
     Identified(Identified),
     Watches(Vec<(WatchKey, Option<Timestamp>)>),
+    Live(LivePage),
+    Verified,
     Compacted(Compacted),
     Swept(Swept),
     Floors(Vec<Floor>),
@@ -211,6 +218,33 @@ impl Appender {
     pub async fn watches(&self, cluster: &str) -> Result<Vec<(WatchKey, Option<Timestamp>)>, AppendError> {
         match self.ask(Request::Watches(cluster.to_owned())).await? {
             Reply::Watches(watches) => Ok(watches),
+            _ => Err(AppendError::Closed),
+        }
+    }
+
+    /// Up to `limit` objects of a watch that are alive as far as the log knows, after a position.
+    ///
+    /// # Errors
+    /// When the log is closed or failed.
+    pub async fn live_objects(
+        &self,
+        watch: &WatchKey,
+        after: LivePosition,
+        limit: usize,
+    ) -> Result<LivePage, AppendError> {
+        match self.ask(Request::Live { watch: watch.clone(), after, limit }).await? {
+            Reply::Live(page) => Ok(page),
+            _ => Err(AppendError::Closed),
+        }
+    }
+
+    /// Remembers that what is alive of a watch was found to be what the cluster had at that time.
+    ///
+    /// # Errors
+    /// When a newer run of the watch has begun, or the log is closed or failed.
+    pub async fn verified(&self, watch: &WatchKey, epoch: Epoch, at: Timestamp) -> Result<(), AppendError> {
+        match self.ask(Request::Verified { watch: watch.clone(), epoch, at }).await? {
+            Reply::Verified => Ok(()),
             _ => Err(AppendError::Closed),
         }
     }

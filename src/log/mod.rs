@@ -47,6 +47,7 @@ mod solid;
 mod sweep;
 mod thinning;
 mod types;
+mod verify;
 mod write;
 mod writer;
 
@@ -74,4 +75,5 @@ pub use salvage::{Salvaged, salvage};
 pub use sweep::Swept;
 pub use thinning::{Floor, Thinned};
 pub use types::ChangeType;
+pub use verify::{LiveObject, LivePage, LivePosition};
 pub use writer::{LogWriter, Shrunk};

@@ -21,24 +21,26 @@ impl Write<'_> {
     /// Begins a run. Epochs are numbered across all watches, so that it can be told which of two watches that
     /// look at the same objects saw one later.
     pub(super) fn begin(&mut self, begin: &Begin) -> Result<Session> {
-        let Begin { watch, selector, fresh } = begin;
+        let Begin { watch, selector, fresh, since } = begin;
         let kind = self.state.ids.kind(self.connection, &watch.cluster, &watch.kind)?;
         let epoch = self.next_epoch()?;
         let sql = "INSERT INTO cursor (kind_id, namespace, epoch, selector, first_begun_at, begun_at)
              VALUES (:kind, :namespace, :epoch, :selector, :now, :now)
              ON CONFLICT DO UPDATE SET epoch = :epoch, selector = :selector, begun_at = :now,
                  reselected = max(reselected, selector <> :selector),
+                 seen_at = coalesce(:since, seen_at),
                  resource_version = CASE WHEN :fresh OR selector <> :selector THEN NULL ELSE resource_version END
-             RETURNING resource_version, seen_at";
+             RETURNING resource_version, seen_at, verified_at";
         let params = named_params! {
             ":kind": kind, ":namespace": watch.namespace, ":epoch": epoch.0, ":selector": selector, ":fresh": fresh,
-            ":now": self.now.as_micros(),
+            ":now": self.now.as_micros(), ":since": since.map(Timestamp::as_micros),
         };
         let session = self.connection.prepare_cached(sql)?.query_row(params, |row| {
             Ok(Session {
                 epoch,
                 cursor: row.get::<_, Option<String>>(0)?.map(ResourceVersion::new),
                 last_seen: row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros),
+                verified_at: row.get::<_, Option<i64>>(2)?.map(Timestamp::from_micros),
             })
         })?;
         Ok(session)
@@ -80,6 +82,7 @@ impl Write<'_> {
         let sql = "UPDATE cursor SET resource_version = coalesce(:cursor, resource_version),
                 seen_at = CASE WHEN :listed THEN coalesce(begun_at, seen_at) WHEN :current THEN :now
                     WHEN :confirmed IS NOT NULL THEN max(coalesce(seen_at, :confirmed), min(:confirmed, :now)) ELSE seen_at END,
+                verified_at = CASE WHEN :listed THEN coalesce(begun_at, verified_at) ELSE verified_at END,
                 reselected = reselected AND NOT :listed
             WHERE kind_id = :kind AND namespace = :namespace";
         self.connection.prepare_cached(sql)?.execute(named_params! {

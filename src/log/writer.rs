@@ -314,6 +314,12 @@ impl LogWriter {
                 Request::Dismiss { mark, unfollow } => Ok(Reply::Appended(write.dismiss(mark, *unfollow)?)),
                 Request::Identify { cluster, uid } => Ok(Reply::Identified(write.identify(cluster, uid)?)),
                 Request::Watches(cluster) => Ok(Reply::Watches(write.watches(cluster)?)),
+                Request::Live { watch, after, limit } => {
+                    Ok(Reply::Live(write.live_page(watch, *after, *limit)?))
+                }
+                Request::Verified { watch, epoch, at } => {
+                    write.verified(watch, *epoch, *at)?.map(|()| Reply::Verified)
+                }
                 Request::Declare(source, facts) => Ok(Reply::Appended(write.declare(*source, facts)?)),
                 Request::Decide(source, decision) => write.decide(*source, decision)?.map(Reply::Appended),
                 Request::Compact(to) => write.compact(*to).map(Reply::Compacted).map_err(failed),

@@ -140,6 +140,8 @@ impl Sources {
         let help = "What clusters told, by what became of it";
         tell.counters("cluster_observations", help, outcomes)?;
         tell.counters("cluster_lists", "Lists that were begun", of(|counts| counts.relists))?;
+        let help = "Differences from clusters that no event told of and a consistency list found";
+        tell.counters("cluster_missed", help, of(|counts| counts.missed))?;
         tell.counters("cluster_requests", "Lists and watches asked for", of(|counts| counts.requests))?;
         let watches = of(|counts| counts.watches).map(|(labels, value)| (labels, signed(value)));
         tell.gauges("cluster_watches", "Watches that run now", watches)?;

@@ -141,6 +141,7 @@ impl<S: Sink> ListWatch<S> {
         let end = if self.list_is_partial { Phase::PartialListEnd } else { Phase::ListEnd };
         self.append(end, Vec::new(), Some(cursor.clone())).await?;
         self.coverage.heard_at(self.list_began);
+        self.verified_by_list(self.list_began);
         self.reached = Some(cursor.clone());
         self.cursor = Some(cursor);
         (self.undated, self.distrusted) = (false, false);

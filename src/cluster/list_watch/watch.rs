@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout};
 use super::reader::{Ending, Read, Reader};
 use super::{ListWatch, State, Stop, TURN};
 use crate::cluster::Sink;
+use crate::cluster::consistency::number;
 use crate::cluster::document::{Line, line};
 use crate::cluster::evidence::Evidence;
 use crate::cluster::outcome::{Brought, Close, after_close};
@@ -49,7 +50,18 @@ impl<S: Sink> ListWatch<S> {
         }
         let mut heard = false;
         let why = loop {
-            let read = if self.coverage.is_watched() || self.needs_proof() {
+            let read = if self.coverage.is_watched() {
+                let cursor = self.cursor.as_ref().and_then(number);
+                tokio::select! {
+                    biased;
+                    read = reader.next() => read,
+                    due = self.check.next(cursor) => match self.verify(due).await? {
+                        Some(state) => return Ok(state),
+                        None => continue,
+                    },
+                }
+            } else if self.needs_proof() {
+                self.check.abandon();
                 reader.next().await
             } else if let Ok(read) = timeout(self.settings.limits.pace * 2, reader.next()).await {
                 read
@@ -71,13 +83,13 @@ impl<S: Sink> ListWatch<S> {
                 self.undated = false;
                 self.coverage.heard();
             }
-            Ending::Closed => {}
+            Ending::Closed => self.verify_soon(),
             // Where bookmarks are sent, nothing at all for so long means that the other end is gone.
             Ending::Silence if self.bookmarks => {
                 self.coverage.gap(reason::UNREACHABLE, "no sign of life for too long".to_owned()).await?;
                 self.distrusted = true;
             }
-            Ending::Silence | Ending::Broken(_) => {}
+            Ending::Silence | Ending::Broken(_) => self.verify_soon(),
         }
         let brought = match heard {
             false => Brought::Nothing,

@@ -19,8 +19,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::cluster::{Access, ClusterConnection, ClusterSettings, ConnectSettings, Limits, Sink, connect};
 use crate::digest::Noise;
-use crate::log::{AppendError, Appended, Batch, Begin, Epoch, Identified, Observed, Phase, Session};
-use crate::model::{CoverageMark, CoverageState, Offset, ResourceVersion, Timestamp, WatchKey};
+use crate::log::{
+    AppendError, Appended, Batch, Begin, Epoch, Identified, LiveObject, LivePage, LivePosition, Observed,
+    Phase, Session,
+};
+use crate::model::{CoverageMark, CoverageState, Offset, ResourceVersion, Timestamp, Uid, WatchKey};
 use crate::redact::Rules;
 
 /// What the server answers.
@@ -171,6 +174,11 @@ pub(super) struct Recorded {
     /// What earlier runs left.
     pub(super) left: Vec<(WatchKey, Option<Timestamp>)>,
     identity: Option<String>,
+    /// What is alive: name, with its resourceVersion.
+    pub(super) live: Vec<(&'static str, u64)>,
+    pub(super) verified_at: Option<Timestamp>,
+    /// What the last run was to know of missing changes.
+    pub(super) since: Option<Timestamp>,
     epochs: BTreeMap<WatchKey, i64>,
     /// What the next append answers.
     pub(super) refuse: Option<AppendError>,
@@ -209,14 +217,20 @@ impl Recorder {
 
 impl Sink for Recorder {
     async fn begin(&self, begin: Begin) -> Result<Session, AppendError> {
-        let Begin { watch, fresh, .. } = begin;
+        let Begin { watch, fresh, since, .. } = begin;
         self.with(|recorded| {
             recorded.story.push(if fresh { "begin fresh".to_owned() } else { "begin".to_owned() });
+            recorded.since = since;
             let epoch = recorded.epochs.entry(watch).or_default();
             *epoch += 1;
             let epoch = Epoch(*epoch);
             let cursor = recorded.cursor.as_ref().or(recorded.stored.as_ref()).filter(|_| !fresh);
-            Ok(Session { epoch, cursor: cursor.map(ResourceVersion::new), last_seen: recorded.last_seen })
+            Ok(Session {
+                epoch,
+                cursor: cursor.map(ResourceVersion::new),
+                last_seen: recorded.last_seen,
+                verified_at: recorded.verified_at,
+            })
         })
     }
 
@@ -304,6 +318,22 @@ impl Sink for Recorder {
 
     async fn watches(&self, _: &str) -> Result<Vec<(WatchKey, Option<Timestamp>)>, AppendError> {
         self.with(|recorded| Ok(recorded.left.clone()))
+    }
+
+    async fn live_objects(&self, _: &WatchKey, _: LivePosition, _: usize) -> Result<LivePage, AppendError> {
+        let live = |(name, version): &(&str, u64)| LiveObject {
+            namespace: "n".into(),
+            name: (*name).into(),
+            uid: Uid::new(format!("u-{name}")),
+            resource_version: ResourceVersion::new(version.to_string()),
+        };
+        let objects = self.with(|recorded| recorded.live.iter().map(live).collect());
+        Ok(LivePage { objects, next: None })
+    }
+
+    async fn verified(&self, _: &WatchKey, _: Epoch, _: Timestamp) -> Result<(), AppendError> {
+        self.with(|recorded| recorded.story.push("verified".to_owned()));
+        Ok(())
     }
 }
 

@@ -185,3 +185,36 @@ async fn what_events_confirm_moves_on_when_a_watch_was_last_complete() {
     assert!(confirm(ahead).await < ahead, "and never beyond now");
     log.stop();
 }
+
+#[tokio::test]
+async fn what_is_alive_is_read_in_pages_and_when_it_was_verified_is_remembered() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let begin = async || log.appender.begin(Begin::new(&pods(), false)).await.unwrap();
+    let first = begin().await.epoch;
+    let names: Vec<String> = (0..5).map(|n| format!("p{n}")).collect();
+    let list = names.iter().map(|name| pod(name, name, 5, "{}")).collect();
+    log.appender.append(batch(first, Phase::ListEnd, list, "7")).await.unwrap();
+    // Objects that were seen by a later run stand behind the others.
+    let session = begin().await;
+    let seen = vec![pod("p0", "p0", 9, "{}"), pod("p3", "p3", 8, "{}")];
+    log.appender.append(batch(session.epoch, Phase::Watch, seen, "9")).await.unwrap();
+    let (mut found, mut after) = (Vec::new(), Some(LivePosition::default()));
+    while let Some(position) = after {
+        let page = log.appender.live_objects(&pods(), position, 2).await.unwrap();
+        assert!(page.objects.len() <= 2);
+        found.extend(
+            page.objects.into_iter().map(|object| format!("{} {}", object.name, object.resource_version)),
+        );
+        after = page.next;
+    }
+    assert_eq!(found, ["p1 5", "p2 5", "p4 5", "p0 9", "p3 8"]);
+    let listed = session.verified_at.unwrap();
+    let later = listed.plus(std::time::Duration::from_secs(1));
+    log.appender.verified(&pods(), session.epoch, later).await.unwrap();
+    let earlier = Begin { since: Some(listed), ..Begin::new(&pods(), true) };
+    let session = log.appender.begin(earlier).await.unwrap();
+    assert_eq!((session.verified_at, session.last_seen), (Some(later), Some(listed)));
+    assert!(log.appender.verified(&pods(), first, later).await.is_err(), "of an earlier run");
+    log.stop();
+}

@@ -74,6 +74,7 @@ fn numbers_are_told_with_their_clusters() {
         format!("strandline_cluster_watches{{{cluster}}} 0"),
         format!("strandline_coverage_oldest_gap_seconds{{{cluster}}} 0"),
         "# TYPE strandline_cluster_lists counter".to_owned(),
+        format!("strandline_cluster_missed_total{{{cluster}}} 0"),
         "# EOF".to_owned(),
     ];
     assert_lines(&text, &lines);

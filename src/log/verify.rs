@@ -1,0 +1,94 @@
+//! What is alive as far as the log knows, page by page, for comparing it with what the cluster has.
+
+use rusqlite::{Row, params};
+
+use super::append::{AppendError, Epoch};
+use super::error::LogError;
+use super::write::Write;
+use crate::model::{ResourceVersion, Timestamp, Uid, WatchKey};
+
+type Result<T> = std::result::Result<T, LogError>;
+
+/// An object that is alive as far as the log knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveObject {
+    /// Namespace; empty for what is cluster-scoped.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// The object's identity.
+    pub uid: Uid,
+    /// The cluster's token for the newest state that was seen.
+    pub resource_version: ResourceVersion,
+}
+
+/// Where a page of living objects ended. Objects that are seen meanwhile move behind it, never before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LivePosition {
+    epoch: i64,
+    subject: i64,
+}
+
+/// Some of the objects that are alive.
+#[derive(Clone, Debug, Default)]
+pub struct LivePage {
+    /// The objects.
+    pub objects: Vec<LiveObject>,
+    /// Where to go on; none at the end.
+    pub next: Option<LivePosition>,
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<(LivePosition, LiveObject)> {
+    let position = LivePosition { epoch: row.get(0)?, subject: row.get(1)? };
+    let object = LiveObject {
+        namespace: row.get(2)?,
+        name: row.get(3)?,
+        uid: Uid::new(row.get::<_, String>(4)?),
+        resource_version: ResourceVersion::new(row.get::<_, String>(5)?),
+    };
+    Ok((position, object))
+}
+
+impl Write<'_> {
+    /// What is alive of a watch after a position.
+    pub(super) fn live_page(&self, watch: &WatchKey, after: LivePosition, limit: usize) -> Result<LivePage> {
+        let Some(run) = self.run(watch)? else { return Ok(LivePage::default()) };
+        let mut rows = Vec::new();
+        // The index leads to the objects of one epoch in the order of their numbers, and from there to the next epochs.
+        for condition in ["l.seen_epoch = ?2 AND l.subject_id > ?3", "l.seen_epoch > ?2 AND ?3 IS NOT NULL"] {
+            let sql = format!(
+                "SELECT l.seen_epoch, l.subject_id, s.namespace, s.name, s.uid, l.resource_version
+                FROM live l JOIN subject s ON s.id = l.subject_id
+                WHERE l.kind_id = ?1 AND {condition} AND (?4 = '' OR s.namespace = ?4)
+                ORDER BY l.seen_epoch, l.subject_id LIMIT ?5"
+            );
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let room = i64::try_from(limit - rows.len()).unwrap_or(i64::MAX);
+            let params = params![run.kind, after.epoch, after.subject, watch.namespace, room];
+            for row in statement.query_map(params, read)? {
+                rows.push(row?);
+            }
+            if rows.len() >= limit {
+                break;
+            }
+        }
+        let next = rows.last().map(|(position, _)| *position).filter(|_| rows.len() >= limit);
+        Ok(LivePage { objects: rows.into_iter().map(|(_, object)| object).collect(), next })
+    }
+
+    /// Remembers that what is alive of a watch was compared with what the cluster had at that time.
+    pub(super) fn verified(
+        &self,
+        watch: &WatchKey,
+        epoch: Epoch,
+        at: Timestamp,
+    ) -> Result<std::result::Result<(), AppendError>> {
+        let Some(run) = self.run(watch)?.filter(|run| run.epoch == epoch) else {
+            return Ok(Err(AppendError::Superseded(watch.clone())));
+        };
+        let sql = "UPDATE cursor SET verified_at = max(coalesce(verified_at, ?3), ?3)
+            WHERE kind_id = ?1 AND namespace = ?2";
+        self.connection.prepare_cached(sql)?.execute(params![run.kind, watch.namespace, at.as_micros()])?;
+        Ok(Ok(()))
+    }
+}
