@@ -1,12 +1,14 @@
 //! Audit logs of Kubernetes: who did what, and what came of it.
 //!
 //! Lines of several files come in any order: a first pass notes the time and place of each that tells of a change, and a
-//! second one reads those in the order of their times. What is kept of a line between the passes is 24 bytes.
+//! second one reads those in the order of their times. What is kept of a line between the passes is 32 bytes. What is not one
+//! record a line (YAML, indented JSON, lists) is read as a whole.
 
 mod event;
+mod wrapped;
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +17,7 @@ use super::error::io;
 use super::lines::Lines;
 use super::objects::imported_mark;
 use super::{ExchangeError, Imported, Result};
+use crate::documents::{self, Found};
 use crate::log::{Batch, Epoch, LogImport, Observation, Observed, Phase};
 use crate::model::{Kind, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey};
 use crate::redact::{self, Rules, TypeMeta};
@@ -27,7 +30,16 @@ struct Place {
     file: u32,
     /// Its number in the file; with its place it makes messages.
     line: u32,
-    byte: u64,
+    at: At,
+}
+
+/// Where the text of an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum At {
+    /// In the line that begins with this byte of the file.
+    Byte(u64),
+    /// Kept since the first pass, as its file or its line holds more than one.
+    Kept(usize),
 }
 
 /// What the first pass found.
@@ -36,6 +48,10 @@ struct Index {
     places: Vec<Place>,
     /// Kinds by group and name of their resource; deletions often tell nothing else.
     kinds: BTreeMap<(String, String), Kind>,
+    /// Events that do not stand on a line of their own.
+    kept: Vec<String>,
+    /// Events of the present file, whatever they tell.
+    known: usize,
 }
 
 /// Writes what audit logs of a cluster tell, as far as each is a change, with who made it.
@@ -73,10 +89,23 @@ pub fn import_audit(files: &[PathBuf], cluster: &str, data: &Path, rules: &Rules
     for place in &index.places {
         let Some((path, file)) = opened.get_mut(place.file as usize) else { continue };
         let changed = || ExchangeError::Changed { path: path.to_path_buf() };
-        seek(file, place.byte).map_err(io(path))?;
         line.clear();
-        file.read_line(&mut line).map_err(io(path))?;
-        let event = Event::parse(line.trim_end()).map_err(|_| changed())?;
+        match place.at {
+            At::Byte(byte) => {
+                seek(file, byte).map_err(io(path))?;
+                file.read_line(&mut line).map_err(io(path))?;
+            }
+            At::Kept(number) => line.push_str(index.kept.get(number).ok_or_else(changed)?),
+        }
+        let unwrapped: String;
+        let event = match Event::parse(line.trim_end()) {
+            Ok(event) => event,
+            Err(_) => {
+                let mut events = wrapped::unwrap(line.trim_end()).unwrap_or_default();
+                unwrapped = events.pop().and_then(std::result::Result::ok).ok_or_else(changed)?;
+                Event::parse(&unwrapped).map_err(|_| changed())?
+            }
+        };
         writer.event(&event, place, || format!("{}: line {}", path.display(), place.line))?;
     }
     imported.head = log.commit()?;
@@ -94,35 +123,98 @@ fn seek(file: &mut BufReader<File>, byte: u64) -> std::io::Result<()> {
 
 impl Index {
     fn read(&mut self, file: u32, path: &Path, imported: &mut Imported) -> Result<()> {
+        self.known = 0;
         let mut lines = Lines::open_plain(path)?;
-        let mut known = 0;
+        let (before, mut first) = (imported.read, true);
         while let Some(line) = lines.next()? {
             if line.trim().is_empty() {
                 continue;
             }
-            imported.read += 1;
-            let found = Event::parse(line).and_then(|event| {
-                known += 1;
-                if let Some((resource, kind)) = event.named_kind() {
-                    self.kinds.entry(resource).or_insert(kind);
+            if std::mem::take(&mut first) && !wrapped::is_record(line) {
+                return self.read_whole(file, path, imported);
+            }
+            let (line, number, start) = (line.to_owned(), lines.number(), lines.start());
+            self.record(&line, file, number, Some(start), imported, path);
+        }
+        if imported.read > before && self.known == 0 {
+            return Err(lines.wrong(NOT_ONE));
+        }
+        Ok(())
+    }
+
+    /// A file in which events do not stand on lines of their own.
+    fn read_whole(&mut self, file: u32, path: &Path, imported: &mut Imported) -> Result<()> {
+        let wrong = |line: usize, why: String| ExchangeError::Wrong {
+            path: path.to_owned(),
+            line: line as u64,
+            byte: 0,
+            why,
+        };
+        let text = fs::read_to_string(path).map_err(io(path))?;
+        let mut fault = None;
+        for document in documents::read(&text) {
+            match document {
+                Ok(Found { line, text, .. }) => self.record(&text, file, line as u64, None, imported, path),
+                Err(found) => {
+                    imported.read += 1;
+                    imported.skip("unreadable", || format!("{}: line {}", path.display(), found.line));
+                    fault.get_or_insert(found);
                 }
-                event.tells()
-            });
-            let number = lines.number();
+            }
+        }
+        match fault {
+            _ if self.known > 0 => Ok(()),
+            Some(found) => Err(wrong(found.line, format!("{NOT_ONE}; it cannot be read: {}", found.why))),
+            None => Err(wrong(1, NOT_ONE.to_owned())),
+        }
+    }
+
+    /// A record, which is an event or holds some; `start` is where its line begins, if it has one of its own.
+    fn record(
+        &mut self,
+        text: &str,
+        file: u32,
+        number: u64,
+        start: Option<u64>,
+        imported: &mut Imported,
+        path: &Path,
+    ) {
+        let line = u32::try_from(number).unwrap_or(u32::MAX);
+        let mut events = match Event::parse(text) {
+            Ok(_) => vec![Ok(text.to_owned())],
+            Err(reason) => wrapped::unwrap(text).unwrap_or_else(|| vec![Err(reason)]),
+        };
+        let alone = start.filter(|_| events.len() == 1);
+        for event in events.drain(..) {
+            imported.read += 1;
+            let found = event.and_then(|text| Ok((self.tells(&text)?, text)));
             match found {
-                Ok(time) => {
-                    let line = u32::try_from(number).unwrap_or(u32::MAX);
-                    self.places.push(Place { time, file, line, byte: lines.start() });
+                Ok((time, text)) => {
+                    let at = alone.map_or_else(|| At::Kept(self.kept.len()), At::Byte);
+                    if alone.is_none() {
+                        self.kept.push(text);
+                    }
+                    self.places.push(Place { time, file, line, at });
                 }
                 Err(reason) => imported.skip(reason, || format!("{}: line {number}", path.display())),
             }
         }
-        if imported.read > 0 && known == 0 {
-            return Err(lines.wrong("not one line is an event of an audit log (audit.k8s.io/v1)"));
+    }
+
+    /// When the change happened of which an event tells.
+    fn tells(&mut self, text: &str) -> std::result::Result<Timestamp, &'static str> {
+        let event = Event::parse(text)?;
+        self.known += 1;
+        if let Some((resource, kind)) = event.named_kind() {
+            self.kinds.entry(resource).or_insert(kind);
         }
-        Ok(())
+        event.tells()
     }
 }
+
+/// What is said of a file without any event.
+const NOT_ONE: &str = "there is not one event of an audit log in it: audit.k8s.io/v1 in lines, JSON or YAML, by itself or as \
+                       Google Cloud, CloudWatch and Azure export it";
 
 struct AuditWriter<'a> {
     log: &'a mut LogImport,

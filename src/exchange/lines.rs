@@ -142,7 +142,25 @@ pub fn content_of(path: &Path) -> Result<Content> {
     let first = text.trim_start().lines().next().unwrap_or_default();
     Ok(match first {
         _ if first.starts_with(&format!("{{\"format\":\"{FORMAT}\"")) => Content::Log,
-        _ if first.starts_with('{') && first.contains("\"audit.k8s.io/") => Content::Audit,
+        _ if is_audit(&text, first) => Content::Audit,
         _ => Content::Objects,
     })
+}
+
+/// Whether a file begins as an audit log does, by itself or within records of a provider's logging service.
+fn is_audit(text: &str, first: &str) -> bool {
+    const GOOGLE: [&str; 2] = ["google.cloud.audit.AuditLog", "cloudaudit.googleapis.com"];
+    let version = "\"audit.k8s.io/";
+    if first.trim().len() > 1 && first.contains('{') {
+        // One record a line. Within a text its quotes are escaped, which leaves them where they are.
+        return first.contains(version) || GOOGLE.iter().any(|name| first.contains(name));
+    }
+    if first.starts_with(['{', '[']) {
+        let event = text.contains(version)
+            && ["\"kind\": \"Event", "\\\"audit.k8s.io/"].iter().any(|of| text.contains(of));
+        return event || GOOGLE.iter().any(|name| text.contains(name));
+    }
+    let line = |begin: &str| text.lines().any(|line| line.trim_start_matches("- ").starts_with(begin));
+    let google = line("protoPayload:") && GOOGLE.iter().any(|name| text.contains(name));
+    google || (line("apiVersion: audit.k8s.io/") && line("kind: Event"))
 }

@@ -161,3 +161,138 @@ fn a_file_without_any_event_is_no_audit_log() {
     assert!(refused.to_string().contains("audit.k8s.io/v1"), "{refused}");
     assert!(!folder.path().join("data").exists());
 }
+
+/// The files that tell of the same two changes, in all forms that are read.
+fn forms() -> Vec<(&'static str, String)> {
+    let events = [
+        event("09:00", "create", settings(1, "red", json!({}))),
+        event("09:10", "patch", settings(2, "blue", json!({}))),
+    ];
+    let each = |of: &dyn Fn(&Value) -> Value| -> Vec<Value> { events.iter().map(of).collect() };
+    let lines = |values: Vec<Value>| values.iter().map(|value| format!("{value}\n")).collect::<String>();
+    let bare = each(&|event| {
+        let mut event = event.clone();
+        event.as_object_mut().unwrap().retain(|name, _| name != "kind" && name != "apiVersion");
+        event
+    });
+    let list = json!({"kind": "EventList", "apiVersion": "audit.k8s.io/v1", "metadata": {}, "items": bare});
+    let message = each(&|event| json!({"timestamp": 1_795_167_000, "message": event.to_string()}));
+    let subscription =
+        json!({"messageType": "DATA_MESSAGE", "logGroup": "/aws/eks/one/cluster", "logEvents": message});
+    let azure = each(&|event| {
+        json!({"category": "kube-audit", "operationName": "Microsoft.ContainerService/managedClusters/diagnosticLogs/Read",
+            "properties": {"log": event.to_string(), "stream": "stdout", "pod": "kube-apiserver-1"}, "time": "2026-11-20T09:00:01Z"})
+    });
+    let google = each(&|event| {
+        let mut response = event["responseObject"].clone();
+        response["@type"] = json!("core.k8s.io/v1.ConfigMap");
+        json!({"logName": "projects/p/logs/cloudaudit.googleapis.com%2Factivity", "resource": {"type": "k8s_cluster"},
+            "protoPayload": {"@type": "type.googleapis.com/google.cloud.audit.AuditLog", "serviceName": "k8s.io",
+                "methodName": format!("io.k8s.core.v1.configmaps.{}", event["verb"].as_str().unwrap()),
+                "resourceName": "core/v1/namespaces/shop/configmaps/settings",
+                "authenticationInfo": {"principalEmail": "alice"},
+                "requestMetadata": {"callerSuppliedUserAgent": "kubectl/v1.36"}, "response": response},
+            "timestamp": event["stageTimestamp"]})
+    });
+    let yaml = |values: &[Value]| {
+        values
+            .iter()
+            .map(|value| format!("---\n{}", serde_saphyr::to_string(value).unwrap()))
+            .collect::<String>()
+    };
+    let exported = events.iter().map(|event| format!("2026-11-20T09:00:00.000Z {event}\n")).collect();
+    vec![
+        ("lines", lines(events.to_vec())),
+        ("indented JSON", events.iter().map(|event| format!("{event:#}\n")).collect()),
+        ("an array", format!("{:#}", json!(events))),
+        ("YAML", yaml(&events)),
+        ("a list in a line", lines(vec![list.clone()])),
+        ("a list in YAML", yaml(&[list])),
+        ("CloudWatch", lines(message.clone())),
+        ("CloudWatch Insights", lines(each(&|event| json!({"@message": event.to_string()})))),
+        ("a subscription to CloudWatch", lines(vec![subscription])),
+        ("an indented answer of CloudWatch", format!("{:#}", json!({"events": message}))),
+        ("an export of CloudWatch", exported),
+        ("Azure", lines(azure.clone())),
+        ("Azure's records", lines(vec![json!({"records": azure})])),
+        ("Google", lines(google.clone())),
+        ("Google as an array", format!("{:#}", json!(google))),
+        ("Google in YAML", yaml(&google)),
+    ]
+}
+
+#[test]
+fn audit_events_are_read_in_yaml_and_in_the_records_of_cloud_providers() {
+    let mut bodies = Vec::new();
+    for (form, text) in forms() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit");
+        fs::write(&path, &text).unwrap();
+        assert_eq!(content_of(&path).unwrap(), Content::Audit, "{form}");
+        let data = folder.path().join("data");
+        let imported =
+            import_audit(&[path], "one", &data, &rules()).unwrap_or_else(|error| panic!("{form}: {error}"));
+        assert_eq!(
+            told(&data),
+            [
+                "09:00 +ConfigMap/settings by alice (kubectl) create",
+                "09:10 +ConfigMap/settings by alice (kubectl) patch",
+            ],
+            "{form}"
+        );
+        assert_eq!((imported.read, imported.skipped.len()), (2, 0), "{form}: {imported:?}");
+        let log = LogReader::open(&data).unwrap();
+        bodies.push((form, log.head().unwrap()));
+    }
+    assert!(bodies.iter().all(|(_, head)| *head == bodies[0].1), "{bodies:?}");
+}
+
+#[test]
+fn records_that_tell_of_no_change_are_counted_by_their_reason() {
+    let google = |payload: Value| json!({"timestamp": "2026-11-20T09:00:00Z", "protoPayload": payload});
+    let of = |verb: &str| {
+        json!({"serviceName": "k8s.io", "methodName": format!("io.k8s.core.v1.configmaps.{verb}"),
+            "resourceName": "core/v1/namespaces/shop/configmaps/settings"})
+    };
+    let mut refused = of("update");
+    refused["status"] = json!({"code": 7, "message": "denied"});
+    let mut named = of("create");
+    named["resourceName"] = json!("projects/p");
+    let folder = tempfile::tempdir().unwrap();
+    let lines = vec![
+        event("09:00", "create", settings(1, "red", json!({}))),
+        google(of("update")),
+        google(of("list")),
+        google(refused),
+        google(named),
+        google(json!({"serviceName": "container.googleapis.com", "methodName": "x", "resourceName": "y"})),
+        json!({"category": "kube-scheduler", "properties": {"log": "I1120 scheduled"}}),
+        json!({"message": "time=\"2026-11-20T09:00:00Z\" level=info msg=\"access granted\""}),
+    ];
+    let (imported, _) = imported(&folder, &[lines]);
+    let reasons: Vec<_> = imported.skipped.iter().map(|(reason, skipped)| (*reason, skipped.count)).collect();
+    assert_eq!(reasons, [("level", 1), ("no_object", 1), ("other_log", 3), ("reads", 1), ("refused", 1)]);
+}
+
+#[test]
+fn a_file_that_breaks_off_says_where_and_what_could_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, lines) in [
+        ("{\n  \"kind\": \"Event\",\n  \"a\": [}\n", 3..=3),
+        // YAML may say so only where it expected more.
+        ("kind: Event\na: [\n", 2..=3),
+        ("- 1\n", 1..=1),
+    ] {
+        let path = folder.path().join("x");
+        fs::write(&path, text).unwrap();
+        let refused = import_audit(&[path], "one", &folder.path().join("data"), &rules()).unwrap_err();
+        match &refused {
+            ExchangeError::Wrong { line, .. } => assert!(lines.contains(line), "{refused}"),
+            _ => panic!("{refused}"),
+        }
+        assert!(refused.to_string().contains("CloudWatch"), "{refused}");
+    }
+    let path = folder.path().join("policy.yaml");
+    fs::write(&path, "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: []\n").unwrap();
+    assert_eq!(content_of(&path).unwrap(), Content::Objects, "a policy is no event");
+}
