@@ -62,6 +62,8 @@ pub enum Code {
     AmbiguousUid,
     /// Retention has let go of the moment.
     Compacted,
+    /// The log lost what was recorded.
+    Lost,
     /// The body is too large.
     BodyTooLarge,
     /// The address is too long.
@@ -84,7 +86,7 @@ pub enum Code {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 30] = [
+    pub const ALL: [Code; 31] = [
         Code::InvalidParameter,
         Code::MalformedRequest,
         Code::InvalidBody,
@@ -106,6 +108,7 @@ impl Code {
         Code::DeclaredElsewhere,
         Code::AmbiguousUid,
         Code::Compacted,
+        Code::Lost,
         Code::BodyTooLarge,
         Code::UriTooLong,
         Code::UnsupportedMediaType,
@@ -171,6 +174,7 @@ impl Code {
             Code::DeclaredElsewhere => ("declared_elsewhere", StatusCode::CONFLICT, "Declared elsewhere"),
             Code::AmbiguousUid => ("ambiguous_uid", StatusCode::CONFLICT, "Several resources share the uid"),
             Code::Compacted => ("compacted", StatusCode::GONE, "The moment was let go by retention"),
+            Code::Lost => ("lost", StatusCode::GONE, "What was recorded is lost"),
             Code::BodyTooLarge => ("body_too_large", StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"),
             Code::UnsupportedMediaType => {
                 ("unsupported_media_type", StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body is not JSON")
@@ -388,8 +392,9 @@ impl From<QueryError> for Problem {
             QueryError::BadToken(_) => Problem::new(Code::BadPageToken, detail),
             QueryError::Building { .. } | QueryError::Damaged(_) => Problem::new(Code::ViewBuilding, detail),
             QueryError::TooLong => Problem::new(Code::QuestionTooLong, detail),
-            QueryError::Storage(cause) => {
-                tracing::error!(%cause, "reading the storage failed");
+            QueryError::Lost { .. } => Problem::new(Code::Lost, detail),
+            QueryError::Storage(_) | QueryError::LogDamaged { .. } => {
+                tracing::error!(cause = detail, "reading the storage failed");
                 Problem::new(
                     Code::Storage,
                     "the storage could not be read; the server's log has the cause under the trace id",
@@ -428,6 +433,8 @@ mod tests {
             (QueryError::BadToken("x"), "bad_page_token", 400),
             (QueryError::Building { checkpoint: offset, head: offset }, "view_building", 503),
             (QueryError::TooLong, "question_too_long", 503),
+            (QueryError::Lost { offset, newest: offset }, "lost", 410),
+            (QueryError::LogDamaged { offset, what: "/secret/path".into() }, "storage", 500),
             (QueryError::Storage("/secret/path: disk I/O error".into()), "storage", 500),
         ];
         for (error, code, status) in cases {

@@ -237,6 +237,7 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
             kind: "Pod".into(),
             namespace: String::new(),
             since: NOON.minus(std::time::Duration::from_secs(300)),
+            until: None,
             reason: "unreachable".into(),
             message: "connection refused".into(),
         }];

@@ -126,6 +126,7 @@ Deployment/web  ✖ Degraded  5d3h
             kind: "Pod".into(),
             namespace: String::new(),
             since: NOON,
+            until: None,
             reason: "unreachable".into(),
             message: String::new(),
         };

@@ -113,6 +113,8 @@ pub(crate) mod tests {
             lag_changes: 0,
             coverage,
             not_recording: false,
+            confirmed_until: None,
+            delay_ms: None,
         }
     }
 

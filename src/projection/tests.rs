@@ -54,6 +54,14 @@ enum Step {
     Exclude {
         kind: usize,
     },
+    /// A gap that was over when it was recorded.
+    Late {
+        kind: usize,
+    },
+    /// It is watched again, and nothing was missed.
+    Resume {
+        kind: usize,
+    },
     /// One environment looks so, and there may be a second that looks otherwise.
     Declare {
         look: usize,
@@ -109,6 +117,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0..WATCHES).prop_map(|kind| Step::Gap { kind }),
         1 => (0..WATCHES).prop_map(|kind| Step::Watch { kind }),
         1 => (0..KINDS.len()).prop_map(|kind| Step::Exclude { kind }),
+        1 => (0..KINDS.len()).prop_map(|kind| Step::Late { kind }),
+        1 => (0..KINDS.len()).prop_map(|kind| Step::Resume { kind }),
         1 => (0..LOOKS.len(), any::<bool>()).prop_map(|(look, second)| Step::Declare { look, second }),
         4 => events::sayings().prop_map(Step::Say),
         1 => (0..events::EVENTS).prop_map(|event| Step::Forget { event }),
@@ -244,6 +254,14 @@ async fn play(appender: &Appender, steps: &[Step]) {
             Step::Gap { kind } => mark(appender, *kind, CoverageState::Gap).await,
             Step::Watch { kind } => mark(appender, *kind, CoverageState::Watched).await,
             Step::Exclude { kind } => mark(appender, *kind, CoverageState::Excluded).await,
+            Step::Late { kind } => {
+                let gap = CoverageMark::gap(watch(*kind), Timestamp::from_micros(1), "late", "");
+                appender.mark(gap.closed(Timestamp::from_micros(2))).await.unwrap();
+            }
+            Step::Resume { kind } => {
+                let mark = CoverageMark::watched(watch(*kind), Timestamp::from_micros(1));
+                appender.mark(CoverageMark { nothing_missed: true, ..mark }).await.unwrap();
+            }
             Step::Declare { look, second } => {
                 let cluster = ClusterSpec { name: "one".into(), region: "eu".into() };
                 let mut facts = vec![environment("one", *look), CatalogFact::Cluster(cluster)];

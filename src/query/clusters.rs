@@ -3,7 +3,7 @@
 use rusqlite::{Connection, named_params};
 
 use super::Result;
-use super::moment::{Concerns, Moment, gaps};
+use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Sight, looked_at};
 use super::types::{Cluster, Page, PageMetadata};
@@ -48,7 +48,7 @@ pub(super) fn list(
     let mut items = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     let next = start.finish(moment.offset, &mut items, |item| vec![item.id.clone()]);
     for cluster in &mut items {
-        let gaps = gaps(view, scope, moment.offset, &Concerns::Cluster(&cluster.id))?;
+        let gaps = moment.gaps_of_cluster(view, scope, &cluster.id)?;
         cluster.watched = gaps.is_empty() && cluster.kinds_watched > 0;
         cluster.unwatched_since = gaps.iter().map(|gap| gap.since).min();
         cluster.gaps = gaps;

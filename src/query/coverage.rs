@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Row, named_params};
 
+use super::gaps;
 use super::history::told;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
@@ -63,7 +64,7 @@ fn list(
         [cluster, &kind.group, &kind.kind, namespace, mark].map(str::to_owned).into()
     });
     for (kind, item) in &mut items {
-        item.gaps = gaps(view, moment.offset, *kind, &item.watch.namespace)?;
+        item.gaps = gaps_of_watch(view, moment, *kind, &item.watch.namespace)?;
         // That a first list took its time is no error.
         item.last_error = item.gaps.iter().find(|gap| gap.reason != reason::LISTING).cloned();
         let held = held(view, moment, scope, *kind, &item.watch.namespace)?;
@@ -134,23 +135,37 @@ fn watch(row: &Row<'_>) -> rusqlite::Result<WatchCoverage> {
     })
 }
 
-/// The newest gaps of a watch up to a moment, the newest first.
-fn gaps(view: &Connection, at: Offset, kind: i64, namespace: &str) -> Result<Vec<WatchGap>> {
-    let sql = "SELECT since, CASE WHEN to_offset <= :at THEN until END, reason, message FROM coverage
-        WHERE kind_id = :kind AND namespace = :namespace AND state = 1 AND from_offset <= :at
-        ORDER BY from_offset DESC LIMIT :limit";
-    let mut statement = view.prepare_cached(sql)?;
+/// The newest gaps of a watch up to a moment, the newest first: of an offset those that were recorded by then, of a time
+/// those that began by then and in which something may have been missed.
+fn gaps_of_watch(view: &Connection, moment: &Moment, kind: i64, namespace: &str) -> Result<Vec<WatchGap>> {
     let limit = WatchCoverage::GAPS as i64;
-    let params =
-        named_params! { ":at": at.as_i64(), ":kind": kind, ":namespace": namespace, ":limit": limit };
-    let rows = statement.query_map(params, |row| {
+    let from_row = |row: &Row<'_>| {
         Ok(WatchGap {
             since: Timestamp::from_micros(row.get(0)?),
             until: row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros),
             reason: row.get(2)?,
             message: row.get(3)?,
         })
-    })?;
+    };
+    let at_offset = "SELECT since, CASE WHEN to_offset <= :at THEN until END, reason, message FROM coverage
+        WHERE kind_id = :kind AND namespace = :namespace AND state = 1 AND from_offset <= :at
+        ORDER BY from_offset DESC LIMIT :limit";
+    let at_time = "SELECT missed_from, nullif(missed_to, :open), reason, message FROM coverage
+        WHERE kind_id = :kind AND namespace = :namespace AND missed_from <= :time
+        ORDER BY missed_from DESC, from_offset DESC LIMIT :limit";
+    if moment.by_time().is_none() {
+        let mut statement = view.prepare_cached(at_offset)?;
+        let at = moment.offset.as_i64();
+        let params = named_params! { ":at": at, ":kind": kind, ":namespace": namespace, ":limit": limit };
+        let rows = statement.query_map(params, from_row)?;
+        return Ok(rows.collect::<rusqlite::Result<_>>()?);
+    }
+    let mut statement = view.prepare_cached(at_time)?;
+    let params = named_params! {
+        ":time": moment.times(None).to.as_micros(), ":open": gaps::OPEN, ":kind": kind, ":namespace": namespace,
+        ":limit": limit,
+    };
+    let rows = statement.query_map(params, from_row)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

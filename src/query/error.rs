@@ -136,6 +136,24 @@ pub enum QueryError {
     /// It read for as long as a question may.
     #[error("it took too long; ask for less: a filter, a smaller page, or a shorter time")]
     TooLong,
+    /// What was recorded there is lost, and the view does not hold it.
+    #[error(
+        "what was recorded at offset {offset} is lost: the log ends at offset {newest}; restore a backup to read it"
+    )]
+    Lost {
+        /// What is not there any more.
+        offset: Offset,
+        /// The last offset of the log.
+        newest: Offset,
+    },
+    /// A change in the log cannot be read.
+    #[error("reading failed: the log is damaged at offset {offset}: {what}")]
+    LogDamaged {
+        /// The change.
+        offset: Offset,
+        /// What is wrong with it.
+        what: String,
+    },
     /// Storage failed.
     #[error("reading failed: {0}")]
     Storage(String),
@@ -153,6 +171,16 @@ impl QueryError {
         match gone.dated(log) {
             Ok(gone) => QueryError::NotFound { what, id, gone: Some(gone) },
             Err(error) => error.into(),
+        }
+    }
+
+    /// That what was recorded is lost, where it was recorded behind the end that the log has now.
+    pub(super) fn or_lost(self, log: &LogReader) -> Self {
+        match (&self, log.head()) {
+            (QueryError::LogDamaged { offset, .. }, Ok(newest)) if *offset > newest => {
+                QueryError::Lost { offset: *offset, newest }
+            }
+            _ => self,
         }
     }
 }
@@ -181,6 +209,7 @@ impl From<LogError> for QueryError {
             LogError::Compacted { compacted, .. } => {
                 QueryError::Compacted { earliest: compacted, time: None }
             }
+            LogError::Damaged { offset, what } => QueryError::LogDamaged { offset, what },
             LogError::Sqlite(error) if is_interrupted(&error) => QueryError::TooLong,
             error => QueryError::Storage(error.to_string()),
         }

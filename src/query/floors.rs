@@ -39,6 +39,7 @@ pub(super) fn gaps(
             kind: row.get(2)?,
             namespace: String::new(),
             since: Timestamp::from_micros(row.get(3)?),
+            until: None,
             reason: reason::COMPACTED.to_owned(),
             message: format!(
                 "it is kept for less long than the rest, and known from offset {floor} of {time} on"

@@ -70,7 +70,7 @@ pub(super) fn of_environment(
     let (number, _) = environments::find(view, moment, scope, id)?;
     let span = span(log, moment, filter.since)?;
     let value = course_of_environment(view, log, moment, scope, number, span)?.history(filter.limit);
-    let metadata = moment.snapshot(view, scope, &Concerns::Environment(number))?;
+    let metadata = moment.snapshot_over(view, scope, &Concerns::Environment(number), span.since)?;
     Ok(Answer { value, metadata })
 }
 
@@ -86,7 +86,8 @@ pub(super) fn of_resource(
     let held = resources::find(view, moment.offset, scope, uid, cluster, false)?;
     let span = span(log, moment, filter.since)?;
     let value = course_of_resource(view, log, moment, scope, held.id.0, span)?.history(filter.limit);
-    let metadata = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
+    let concerns = Concerns::Cluster(&held.resource.key.cluster);
+    let metadata = moment.snapshot_over(view, scope, &concerns, span.since)?;
     Ok(Answer { value, metadata })
 }
 

@@ -13,7 +13,7 @@ use super::scope::{Scope, Sight, one_of, reads};
 use super::types::{ImageInterval, ImageUse, Page, PageMetadata, Workload};
 use super::{PageRequest, Queries, QueryError, Question, Result, resources};
 use crate::log::LogReader;
-use crate::model::{At, EnvironmentId, Image, ImagePattern, Offset, Tier, familiar};
+use crate::model::{At, EnvironmentId, Image, ImagePattern, Offset, Tier, Timestamp, familiar};
 
 /// The most intervals and workloads that are told of an image in an environment.
 const INTERVALS_MAX: usize = 20;
@@ -63,6 +63,16 @@ fn span(log: &mut LogReader, moment: &Moment, filter: &ImageFilter) -> Result<Sp
         return Err(QueryError::Compacted { earliest: compacted.offset, time: compacted.observed_at });
     }
     Ok(Span { from, to })
+}
+
+/// When the span begins, where one is asked for.
+fn begin(log: &LogReader, moment: &Moment, filter: &ImageFilter) -> Result<Option<Timestamp>> {
+    Ok(match filter.from.or(filter.to) {
+        None | Some(At::Now) => None,
+        Some(At::Time(time)) => Some(time),
+        Some(At::Ago(ago)) => Some(moment.clock().minus(ago)),
+        Some(At::Offset(offset)) => log.observed_at(offset)?,
+    })
 }
 
 /// One resource of an environment that has an image, and from when to when.
@@ -331,7 +341,10 @@ fn list(q: Question<'_>, filter: &ImageFilter) -> Result<Page<ImageUse>> {
         items.extend(told(view, log, &moment, &mut tops, span, group)?);
     }
     let concerns = environment.map_or(Concerns::Everything, Concerns::Environment);
-    let snapshot = moment.snapshot(view, scope, &concerns)?;
+    let snapshot = match begin(log, &moment, filter)? {
+        Some(since) => moment.snapshot_over(view, scope, &concerns, since)?,
+        None => moment.snapshot(view, scope, &concerns)?,
+    };
     Ok(Page { items, metadata: PageMetadata { snapshot, next } })
 }
 

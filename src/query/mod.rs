@@ -14,6 +14,8 @@ mod events;
 mod fields;
 mod filters;
 mod floors;
+mod freshness;
+mod gaps;
 mod graph;
 mod groups;
 mod health;
@@ -46,6 +48,7 @@ pub use diff::{BesideRequest, DiffRequest, EnvironmentDiffRequest};
 pub use error::{Gone, QueryError};
 pub use events::EventFilter;
 pub use filters::{GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
+pub use freshness::{Confirmed, Freshness};
 pub use images::ImageFilter;
 pub use onset::OnsetFilter;
 pub use overview::OverviewRequest;
@@ -71,6 +74,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use self::freshness::Live;
 use self::moment::Moment;
 use self::page::Start;
 use self::reader::Reader;
@@ -103,6 +107,7 @@ pub struct Queries {
     held: Option<Moment>,
     /// How long a question may read.
     longest: Duration,
+    freshness: Option<Arc<dyn Freshness>>,
 }
 
 impl std::fmt::Debug for Queries {
@@ -134,7 +139,16 @@ impl Queries {
             }
         };
         let pool = Pool::new(readers, open);
-        Queries { pool, status, clock, held: None, longest: reader::LONGEST }
+        Queries { pool, status, clock, held: None, longest: reader::LONGEST, freshness: None }
+    }
+
+    /// The same, whose answers by time state up to when they are confirmed.
+    pub fn with_freshness(self, freshness: Arc<dyn Freshness>) -> Self {
+        Queries { freshness: Some(freshness), ..self }
+    }
+
+    fn live(&self) -> Live {
+        Live { problem: self.status.writer_problem(), freshness: self.freshness.clone() }
     }
 
     /// The same with less time for a question.
@@ -171,16 +185,15 @@ impl Queries {
         answer: impl FnOnce(Question<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let start = Start::read(list, scope, filter, page)?;
-        let (scope, now, held) = (scope.clone(), self.clock.now(), self.held);
-        let recording = self.status.is_recording();
+        let (scope, now, held, live) = (scope.clone(), self.clock.now(), self.held.clone(), self.live());
         self.read(move |view, log| {
             let moment = match held {
                 Some(held) => held.found_again(view, log)?,
-                None => Moment::find(view, log, now, at, start.pinned)?.recorded(recording),
+                None => Moment::find(view, log, now, at, start.pinned)?.with_live(live),
             };
-            let sight = scope.look_up(view)?;
+            let (sight, start) = (scope.look_up(view)?, start.at(&moment));
             let question = Question { view, log: &mut *log, moment, scope: &sight, start };
-            answer(question).map_err(|error| error.dated(log))
+            answer(question).map_err(|error| error.dated(log).or_lost(log))
         })
         .await
     }
@@ -218,9 +231,9 @@ impl Queries {
         if self.held.is_some() && at == At::Now {
             return Ok(self.clone());
         }
-        let now = self.held.map_or_else(|| self.clock.now(), |held| held.now);
+        let now = self.held.as_ref().map_or_else(|| self.clock.now(), |held| held.now);
         let held = self.read(move |view, log| Moment::find(view, log, now, at, None)).await?;
-        let held = held.recorded(self.status.is_recording());
+        let held = held.with_live(self.live());
         Ok(Queries { held: Some(held), ..self.clone() })
     }
 

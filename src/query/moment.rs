@@ -2,22 +2,29 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, named_params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::scope::{Sight, concerned, looked_at};
+use super::freshness::Live;
+use super::gaps::{self, Times};
+use super::page::Pinned;
+use super::scope::Sight;
 use super::types::{Coverage, Gap, Snapshot};
 use super::{QueryError, Result, floors};
 use crate::log::LogReader;
-use crate::model::{At, Offset, Timestamp};
+use crate::model::{At, LATE_BOUND, Offset, Timestamp};
 
 /// Clocks differ; a moment this little ahead of ours is taken for now.
 const CLOCK_SKEW: Duration = Duration::from_secs(5);
 
-/// Gaps named in one answer.
-const GAPS: usize = 100;
+/// A time that was asked for, be it now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AskedTime {
+    pub(super) time: Timestamp,
+    pub(super) is_now: bool,
+}
 
 /// A moment, found in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Moment {
     pub(super) offset: Offset,
     time: Option<Timestamp>,
@@ -29,8 +36,9 @@ pub(super) struct Moment {
     pub(super) now: Timestamp,
     /// Whether nothing else than now was asked for; of a later page only its token can tell.
     pub(super) asked_for_now: bool,
-    /// Whether what happens now is recorded.
-    recording: bool,
+    /// The time asked for, now being one too; none where an offset was.
+    by_time: Option<AskedTime>,
+    live: Live,
 }
 
 /// Of which clusters an answer names the gaps.
@@ -61,16 +69,16 @@ impl Moment {
         log: &mut LogReader,
         now: Timestamp,
         at: At,
-        pinned: Option<Offset>,
+        pinned: Option<Pinned>,
     ) -> Result<Self> {
         let sql = r#"SELECT "offset" FROM checkpoint"#;
         let checkpoint = view.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
-        let (checkpoint, head) = (Offset::from_i64(checkpoint.unwrap_or(0)), log.head()?);
-        let asked = match at {
-            At::Now | At::Offset(_) => None,
-            At::Time(time) => Some(time),
-            At::Ago(duration) => Some(now.minus(duration)),
-        };
+        let checkpoint = Offset::from_i64(checkpoint.unwrap_or(0));
+        // Of a log that lost its end the view holds more.
+        let head = log.head()?.max(checkpoint);
+        let by_time = asked_time(now, at, pinned)?;
+        let asked = by_time.filter(|asked| !asked.is_now).map(|asked| asked.time);
+        let pinned = pinned.map(|pinned| pinned.offset);
         if let Some(asked) = asked.filter(|asked| *asked > now.plus(CLOCK_SKEW)) {
             return Err(QueryError::FutureTime { asked, now });
         }
@@ -84,7 +92,7 @@ impl Moment {
             }
             (Some(pinned), ..) => pinned,
             (None, At::Offset(offset), _) => offset,
-            (None, _, Some(asked)) => log.offset_at(asked, checkpoint)?,
+            (None, _, Some(asked)) => offset_at(view, log, asked, checkpoint)?,
             (None, _, None) => checkpoint,
         };
         let compacted = log.compacted()?;
@@ -97,16 +105,37 @@ impl Moment {
         if offset > checkpoint {
             return Err(QueryError::Building { checkpoint, head });
         }
-        let (time, asked_for_now) = (log.observed_at(offset)?, pinned.is_none() && at == At::Now);
+        let (time, asked_for_now) = (observed_at(view, log, offset)?, pinned.is_none() && at == At::Now);
         // The view holds all of an offset that it has reached; of a time it may lack the last changes.
         let named = pinned.is_some() || matches!(at, At::Offset(_)) || offset < checkpoint;
         let lag = if named { 0 } else { head.get() - checkpoint.get() };
-        Ok(Moment { offset, time, asked, lag, checkpoint, now, asked_for_now, recording: true })
+        let live = Live::default();
+        Ok(Moment { offset, time, asked, lag, checkpoint, now, asked_for_now, by_time, live })
     }
 
-    /// The same moment of a log that takes changes, or of one that does not.
-    pub(super) fn recorded(self, recording: bool) -> Self {
-        Moment { recording, ..self }
+    /// The same moment with what the running program knows besides.
+    pub(super) fn with_live(self, live: Live) -> Self {
+        Moment { live, ..self }
+    }
+
+    /// What the running program knows besides.
+    pub(super) fn live(&self) -> Live {
+        self.live.clone()
+    }
+
+    /// The same moment, asked for by this time, or by its offset.
+    pub(super) fn asked_by(self, by_time: Option<AskedTime>) -> Self {
+        Moment { by_time, ..self }
+    }
+
+    /// The same moment, as if its offset had been asked for.
+    pub(super) fn by_offset(self) -> Self {
+        Moment { by_time: None, ..self }
+    }
+
+    /// The time asked for, now being one too; none where an offset was.
+    pub(super) fn by_time(&self) -> Option<AskedTime> {
+        self.by_time
     }
 
     /// The same moment in a later state of the view.
@@ -116,7 +145,8 @@ impl Moment {
             asked: self.asked,
             asked_for_now: self.asked_for_now,
             lag: self.lag,
-            recording: self.recording,
+            by_time: self.by_time,
+            live: self.live.clone(),
             ..found
         })
     }
@@ -147,60 +177,159 @@ impl Moment {
         scope: &Sight,
         concerns: &Concerns<'_>,
     ) -> Result<Snapshot> {
-        let mut gaps = gaps(view, scope, self.offset, concerns)?;
+        self.snapshot_since(view, scope, concerns, None)
+    }
+
+    /// The same of an answer that speaks of all times since then; asked by offset, it names the gaps at
+    /// its moment.
+    pub(super) fn snapshot_over(
+        &self,
+        view: &Connection,
+        scope: &Sight,
+        concerns: &Concerns<'_>,
+        since: Timestamp,
+    ) -> Result<Snapshot> {
+        self.snapshot_since(view, scope, concerns, Some(since))
+    }
+
+    /// The same of an answer that compares with another moment or place, the gaps of which it names too where that was
+    /// asked for by time.
+    pub(super) fn snapshot_with(
+        &self,
+        view: &Connection,
+        scope: &Sight,
+        concerns: &Concerns<'_>,
+        (other, of_other): (&Moment, &Concerns<'_>),
+    ) -> Result<Snapshot> {
+        let mut snapshot = self.snapshot(view, scope, concerns)?;
+        if other.by_time.is_some() {
+            snapshot.add_gaps(other.snapshot(view, scope, of_other)?.coverage.gaps);
+        }
+        Ok(snapshot)
+    }
+
+    fn snapshot_since(
+        &self,
+        view: &Connection,
+        scope: &Sight,
+        concerns: &Concerns<'_>,
+        since: Option<Timestamp>,
+    ) -> Result<Snapshot> {
+        let clusters = match self.by_time {
+            Some(_) if self.live.needs_clusters() => gaps::clusters(view, scope, self.offset, concerns)?,
+            _ => Vec::new(),
+        };
+        let mut gaps = self.gaps_since(view, scope, concerns, since)?;
+        gaps.extend(self.unrecorded(&clusters));
         gaps.extend(floors::gaps(view, scope, self.offset, concerns)?);
-        gaps.truncate(GAPS);
+        gaps.truncate(gaps::LIMIT);
         Ok(Snapshot {
             offset: self.offset,
             time: self.time,
             at: self.asked,
             lag_changes: self.lag,
             coverage: Coverage { complete: gaps.is_empty(), gaps },
-            not_recording: self.asked_for_now && !self.recording,
+            not_recording: self.asked_for_now && self.live.problem.is_some(),
+            confirmed_until: self.confirmed_until(&clusters),
+            delay_ms: self.by_time.map(|_| u64::try_from(LATE_BOUND.as_millis()).unwrap_or(u64::MAX)),
         })
+    }
+
+    /// The gaps of one cluster at the moment, the oldest first.
+    pub(super) fn gaps_of_cluster(
+        &self,
+        view: &Connection,
+        scope: &Sight,
+        cluster: &str,
+    ) -> Result<Vec<Gap>> {
+        let mut gaps = self.gaps_since(view, scope, &Concerns::Cluster(cluster), None)?;
+        gaps.extend(self.unrecorded(&[cluster.to_owned()]));
+        gaps.truncate(gaps::LIMIT);
+        Ok(gaps)
+    }
+
+    fn gaps_since(
+        &self,
+        view: &Connection,
+        scope: &Sight,
+        concerns: &Concerns<'_>,
+        since: Option<Timestamp>,
+    ) -> Result<Vec<Gap>> {
+        match self.by_time {
+            Some(_) => gaps::at_times(view, scope, self.offset, self.times(since), concerns),
+            None => gaps::at_offset(view, scope, self.offset, concerns),
+        }
+    }
+
+    /// The times that an answer speaks of, up to its own.
+    pub(super) fn times(&self, since: Option<Timestamp>) -> Times {
+        let until = self.by_time.map_or_else(|| self.clock(), |asked| asked.time);
+        let to = match self.by_time {
+            Some(asked) if asked.is_now => Timestamp::from_micros(i64::MAX),
+            _ => until,
+        };
+        Times { from: since.map_or(until, |since| since.min(until)), to }
+    }
+
+    /// What is not recorded at this time, where the moment lies in it.
+    fn unrecorded(&self, clusters: &[String]) -> Vec<Gap> {
+        let concerned =
+            |since: Timestamp| self.by_time.is_some_and(|asked| asked.is_now || asked.time >= since);
+        let problem = self.live.problem.as_ref().filter(|problem| concerned(problem.since));
+        problem.into_iter().flat_map(|problem| gaps::unrecorded(problem, clusters)).collect()
+    }
+
+    /// Up to when everything is recorded, save for what lies in a gap, in whole seconds so that answers stay the same for
+    /// so long.
+    fn confirmed_until(&self, clusters: &[String]) -> Option<Timestamp> {
+        let confirmed = self.live.confirmed_until(clusters)?.min(self.by_time?.time);
+        // What the view does not hold yet is not in the answer.
+        let projected = self.time.filter(|_| self.lag > 0);
+        let micros = projected.map_or(confirmed, |time| time.min(confirmed)).as_micros();
+        Some(Timestamp::from_micros(micros - micros.rem_euclid(1_000_000)))
     }
 }
 
-/// The gaps after an offset, the oldest first; a cluster that the catalog does not hold is nobody's gap.
-pub(super) fn gaps(
-    view: &Connection,
-    scope: &Sight,
-    at: Offset,
-    concerns: &Concerns<'_>,
-) -> Result<Vec<Gap>> {
-    let (environment, cluster) = concerns.as_sql();
-    let sql = concat!(
-        r#"SELECT c.name, k."group", k.kind, g.namespace, g.since, g.reason, g.message
-        FROM coverage g JOIN kind k ON k.id = g.kind_id JOIN cluster c ON c.id = g.cluster_id
-        JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
-        WHERE g.state = 1 AND g.from_offset <= :at AND g.to_offset > :at
-          AND (:cluster IS NULL OR c.name = :cluster)
-          AND "#,
-        concerned!(
-            " AND (g.namespace IN ('', t.value ->> '$.namespace') OR t.value ->> '$.namespace' = '')
-                AND (g.namespace <> '' OR NOT EXISTS (SELECT 1 FROM coverage w WHERE w.kind_id = g.kind_id
-                    AND w.namespace = t.value ->> '$.namespace' AND w.state = 0
-                    AND w.from_offset <= :at AND w.to_offset > :at))"
-        ),
-        " AND ",
-        looked_at!(namespace),
-        r#" ORDER BY g.since, c.name, k."group", k.kind, g.namespace LIMIT :limit"#
-    );
-    let mut statement = view.prepare_cached(sql)?;
-    let params = named_params! {
-        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment,
-        ":scope": scope.as_sql(), ":limit": GAPS as i64,
-    };
-    let rows = statement.query_map(params, |row| {
-        Ok(Gap {
-            cluster: row.get(0)?,
-            group: row.get(1)?,
-            kind: row.get(2)?,
-            namespace: row.get(3)?,
-            since: Timestamp::from_micros(row.get(4)?),
-            reason: row.get(5)?,
-            message: row.get(6)?,
-        })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+/// The time that is asked for; of a later page that of the first.
+fn asked_time(now: Timestamp, at: At, pinned: Option<Pinned>) -> Result<Option<AskedTime>> {
+    let first = pinned.and_then(|pinned| pinned.by_time);
+    let past = |time| AskedTime { time, is_now: false };
+    Ok(match (at, pinned) {
+        (At::Offset(_), _) => None,
+        (At::Time(time), _) if first.is_some_and(|first| first != past(time)) => {
+            return Err(QueryError::BadToken("it belongs to another moment"));
+        }
+        (At::Time(time), _) => Some(past(time)),
+        (At::Now | At::Ago(_), Some(_)) => first,
+        (At::Now, None) => Some(AskedTime { time: now, is_now: true }),
+        (At::Ago(duration), None) => Some(past(now.minus(duration))),
+    })
+}
+
+/// The last offset observed at or before a time.
+fn offset_at(view: &Connection, log: &mut LogReader, time: Timestamp, checkpoint: Offset) -> Result<Offset> {
+    let head = log.head()?;
+    let found = log.offset_at(time, checkpoint.min(head))?;
+    if checkpoint <= head || found < head {
+        return Ok(found);
+    }
+    // The log lost its end: when those changes were observed only the view knows.
+    let sql = "SELECT min(v.from_offset) FROM resource r JOIN version v ON v.resource_id = r.id AND v.from_offset > ?1
+        WHERE v.observed_at > ?2";
+    let later: Option<i64> =
+        view.prepare_cached(sql)?.query_row(params![head.as_i64(), time.as_micros()], |row| row.get(0))?;
+    Ok(later.map_or(checkpoint, |later| Offset::from_i64(later - 1).min(checkpoint)))
+}
+
+/// When the change at an offset was observed, as far as log or view know.
+fn observed_at(view: &Connection, log: &LogReader, offset: Offset) -> Result<Option<Timestamp>> {
+    let head = log.head()?;
+    if offset <= head {
+        return Ok(log.observed_at(offset)?);
+    }
+    let sql = "SELECT max(v.observed_at) FROM resource r JOIN version v ON v.resource_id = r.id
+        AND v.from_offset > ?1 AND v.from_offset <= ?2";
+    let found: Option<i64> =
+        view.prepare_cached(sql)?.query_row([head.as_i64(), offset.as_i64()], |row| row.get(0))?;
+    Ok(found.map(Timestamp::from_micros).or(log.observed_at(head)?))
 }

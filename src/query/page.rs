@@ -2,19 +2,61 @@
 
 use std::fmt::Debug;
 
+use super::moment::{AskedTime, Moment};
 use super::scope::Scope;
 use super::{PageRequest, QueryError, Result};
-use crate::model::Offset;
+use crate::model::{Offset, Timestamp};
+
+/// The moment of a first page, as its token tells it to the later ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pinned {
+    pub(super) offset: Offset,
+    /// The time asked for; none where an offset was.
+    pub(super) by_time: Option<AskedTime>,
+}
+
+impl Pinned {
+    /// As text: the offset and, where a time was asked for, that time behind `n` for now or `t`.
+    pub(super) fn to_token(self) -> String {
+        let offset = format!("{:x}", self.offset.get());
+        match self.by_time {
+            Some(AskedTime { time, is_now }) => {
+                format!("{offset}-{}{:x}", if is_now { 'n' } else { 't' }, time.as_micros())
+            }
+            None => offset,
+        }
+    }
+
+    pub(super) fn from_token(text: &str) -> Option<Self> {
+        let (offset, time) = text.split_once('-').map_or((text, None), |(offset, time)| (offset, Some(time)));
+        let offset = u64::from_str_radix(offset, 16).ok().filter(|offset| i64::try_from(*offset).is_ok())?;
+        let by_time = match time {
+            None => None,
+            Some(time) => {
+                let (is_now, micros) = match time.strip_prefix('n') {
+                    Some(micros) => (true, micros),
+                    None => (false, time.strip_prefix('t')?),
+                };
+                // Times before 1970 are written in two's complement.
+                let micros = u64::from_str_radix(micros, 16).ok()?.cast_signed();
+                Some(AskedTime { time: Timestamp::from_micros(micros), is_now })
+            }
+        };
+        Some(Pinned { offset: Offset::new(offset), by_time })
+    }
+}
 
 /// Where a page begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Start {
     /// The moment of the first page; none on the first page itself.
-    pub(super) pinned: Option<Offset>,
+    pub(super) pinned: Option<Pinned>,
     /// The sort key of the last item before this page; empty on the first.
     pub(super) after: Vec<String>,
     fingerprint: String,
     limit: usize,
+    /// The time asked for, for the tokens of later pages.
+    by_time: Option<AskedTime>,
 }
 
 impl Start {
@@ -25,7 +67,7 @@ impl Start {
         let fingerprint = blake3::hash(said.as_bytes()).to_hex()[..16].to_owned();
         let limit = page.limit.clamp(1, PageRequest::MAX);
         let Some(token) = &page.after else {
-            return Ok(Start { pinned: None, after: Vec::new(), fingerprint, limit });
+            return Ok(Start { pinned: None, after: Vec::new(), fingerprint, limit, by_time: None });
         };
         let mut parts = token.split('.');
         let (Some(offset), Some(of), Some(key), None) =
@@ -36,14 +78,18 @@ impl Start {
         if of != fingerprint {
             return Err(QueryError::BadToken("it belongs to a list with other filters"));
         }
-        let offset = u64::from_str_radix(offset, 16).ok().filter(|offset| i64::try_from(*offset).is_ok());
         let after = from_hex(key).and_then(|key| serde_json::from_slice(&key).ok());
-        match (offset, after) {
-            (Some(offset), Some(after)) => {
-                Ok(Start { pinned: Some(Offset::new(offset)), after, fingerprint, limit })
+        match (Pinned::from_token(offset), after) {
+            (Some(pinned), Some(after)) => {
+                Ok(Start { pinned: Some(pinned), after, fingerprint, limit, by_time: None })
             }
             _ => Err(QueryError::BadToken("it is damaged")),
         }
+    }
+
+    /// The same of a question that is asked at this moment.
+    pub(super) fn at(self, moment: &Moment) -> Self {
+        Start { by_time: moment.by_time(), ..self }
     }
 
     /// Rows to ask for: one more than the page holds tells whether there is another page.
@@ -83,7 +129,8 @@ impl Start {
     /// The token of a page that goes on after this place of the list.
     pub(super) fn token(&self, offset: Offset, place: &[String]) -> String {
         let place = serde_json::json!(place).to_string();
-        format!("{:x}.{}.{}", offset.get(), self.fingerprint, to_hex(place.as_bytes()))
+        let pinned = Pinned { offset, by_time: self.by_time };
+        format!("{}.{}.{}", pinned.to_token(), self.fingerprint, to_hex(place.as_bytes()))
     }
 }
 
@@ -121,9 +168,25 @@ mod tests {
         let token = first.finish(Offset::new(77), &mut items, |item| vec![(*item).to_owned()]).unwrap();
         assert_eq!(items, ["x", "y · z"]);
         let second = read(Some(&token), "a").unwrap();
-        assert_eq!((second.pinned, second.after(0)), (Some(Offset::new(77)), "y · z"));
+        assert_eq!(
+            (second.pinned, second.after(0)),
+            (Some(Pinned { offset: Offset::new(77), by_time: None }), "y · z")
+        );
         assert_eq!(second.finish(Offset::new(77), &mut vec!["w"], |item| vec![(*item).to_owned()]), None);
         assert!(matches!(read(Some(&token), "b"), Err(QueryError::BadToken(_))));
+    }
+
+    #[test]
+    fn a_token_carries_the_time_that_the_first_page_was_asked_for() {
+        for by_time in [
+            None,
+            Some(AskedTime { time: Timestamp::from_micros(1_795_176_000_000_000), is_now: true }),
+            Some(AskedTime { time: Timestamp::from_micros(-5), is_now: false }),
+            Some(AskedTime { time: Timestamp::from_micros(i64::MIN), is_now: false }),
+        ] {
+            let pinned = Pinned { offset: Offset::new(77), by_time };
+            assert_eq!(Pinned::from_token(&pinned.to_token()), Some(pinned));
+        }
     }
 
     #[test]
@@ -136,6 +199,11 @@ mod tests {
             format!("1.{fingerprint}.éé"),
             format!("1.{fingerprint}.7b7d"),
             format!("1.{fingerprint}.5b5d.1"),
+            format!("1-.{fingerprint}.5b5d"),
+            format!("1-5.{fingerprint}.5b5d"),
+            format!("1-nx.{fingerprint}.5b5d"),
+            format!("1-té.{fingerprint}.5b5d"),
+            format!("1-t5-t5.{fingerprint}.5b5d"),
         ];
         for token in almost.iter().map(String::as_str).chain(["", ".", "..", "1", "🎈.🎈.🎈"]) {
             assert!(matches!(read(Some(token), "a"), Err(QueryError::BadToken(_))), "{token}");

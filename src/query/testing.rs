@@ -229,6 +229,8 @@ pub(crate) enum Event {
         namespace: String,
         gap: bool,
     },
+    /// Coverage is marked just so.
+    Marked(CoverageMark),
     /// A kind of a cluster is covered like this from here on.
     Cover {
         cluster: String,
@@ -385,6 +387,7 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
             let reason = if *gap { "forbidden" } else { "" };
             appender.mark(CoverageMark::new(watch, state, World::time(step), reason, "")).await
         }
+        Event::Marked(mark) => appender.mark(mark.clone()).await,
         Event::Cover { cluster, kind, state } => {
             let watch = WatchKey { cluster: cluster.clone(), kind: kind.clone(), namespace: String::new() };
             appender.mark(CoverageMark::new(watch, *state, World::time(step), state.as_str(), "")).await

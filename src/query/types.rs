@@ -52,6 +52,13 @@ pub struct Snapshot {
     /// Of an answer about now: that nothing is recorded at this time, so that it may be out of date.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_recording: bool,
+    /// Of an answer by time: everything that happened until then is recorded, save for what lies in a gap. In whole
+    /// seconds; none where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_until: Option<Timestamp>,
+    /// Of an answer by time: how late a change may have been recorded without a gap that says so, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<u64>,
 }
 
 /// Whether all that an answer speaks of was being watched.
@@ -76,6 +83,9 @@ pub struct Gap {
     pub namespace: String,
     /// Since when.
     pub since: Timestamp,
+    /// In an answer by time, when it ended; none while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
     /// Stable word.
     pub reason: String,
     /// Sentence for people.

@@ -8,6 +8,7 @@ mod agent_folders;
 mod demo;
 mod disk;
 mod error;
+mod freshness;
 mod mend;
 mod metrics;
 mod projection;
@@ -48,6 +49,7 @@ use crate::store::{self, DirectoryLock, redaction_key};
 use crate::web;
 
 use self::disk::Disk;
+use self::freshness::ClustersFreshness;
 use self::metrics::{Exposition, Sources};
 use self::readiness::Checks;
 use self::rebuild::Rebuild;
@@ -175,7 +177,10 @@ impl Service {
         let rebuild = Rebuild::new(data, rules_of_user, status.clone(), Arc::clone(&clock), stopping.clone());
         let checks =
             Checks::new(status.clone(), health.clone(), &rebuild, options.preparing, watching.clone());
-        let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock));
+        let settings = settings(options.clusters, &rules);
+        let clusters: Vec<_> = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
+        let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock))
+            .with_freshness(Arc::new(ClustersFreshness::new(&clusters)));
         let recording = writer.is_some();
         let of_writer = queries.clone();
         let writer =
@@ -190,8 +195,6 @@ impl Service {
             recording.then_some(opened),
         )?;
         let server = TaskTracker::new();
-        let settings = settings(options.clusters, &rules);
-        let clusters: Vec<_> = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
         let checks = checks.with_clusters(&clusters);
         let readiness = Arc::new(checks.clone());
         let retention = Retention {

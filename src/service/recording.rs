@@ -98,13 +98,19 @@ impl Recording {
 
     fn read_only(data: &Path, error: LogError, clock: &dyn Clock) -> Result<Self, ServiceError> {
         let ViewState::Current(checkpoint) = projection::inspect(data) else { return Err(error.into()) };
-        let Ok(found) = LogReader::open(data).and_then(|log| log.head()) else { return Err(error.into()) };
+        let newest = |log: LogReader| {
+            let head = log.head()?;
+            Ok((head, log.observed_at(head)?))
+        };
+        let Ok((found, last)) = LogReader::open(data).and_then(newest) else { return Err(error.into()) };
         let error = ServiceError::from(error);
         let why = format!("{error}; {}", error.hint().unwrap_or_default());
         tracing::error!(%error, hint = error.hint(), "nothing is recorded; what was recorded can be asked for");
         // The view may hold more than a log that lost its end.
         let head = Watermark::new(found.max(checkpoint));
-        let (health, opened) = (WriterHealth::refusing(clock.now(), &why), LogOpened::default());
+        // What happened after the last change that is there is not recorded.
+        let since = last.unwrap_or_else(|| clock.now());
+        let (health, opened) = (WriterHealth::refusing(since, &why), LogOpened::default());
         Ok(Recording { appender: Appender::refusing(&why), head, health, writer: None, opened })
     }
 }

@@ -180,6 +180,7 @@ mod tests {
             kind: kind.into(),
             namespace: String::new(),
             since: NOON.minus(std::time::Duration::from_secs(seconds)),
+            until: None,
             reason: "unreachable".into(),
             message: String::new(),
         };

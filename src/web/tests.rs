@@ -49,6 +49,7 @@ pub(super) fn blind_snapshot() -> Snapshot {
         kind: kind.into(),
         namespace: String::new(),
         since: NOON.minus(std::time::Duration::from_secs(900)),
+        until: None,
         reason: "unreachable".into(),
         message: "the API server does not answer: connection refused".into(),
     };

@@ -251,6 +251,7 @@ fn gap() -> Gap {
         kind: "Pod".into(),
         namespace: String::new(),
         since: NOON,
+        until: Some(NOON),
         reason: "unreachable".into(),
         message: "connection refused".into(),
     }
@@ -260,6 +261,7 @@ fn gap() -> Gap {
 fn full_snapshot() -> Snapshot {
     let mut full = snapshot();
     full.at = Some(NOON);
+    (full.not_recording, full.confirmed_until, full.delay_ms) = (true, Some(NOON), Some(5000));
     full.coverage = crate::query::Coverage { complete: false, gaps: vec![gap()] };
     full
 }

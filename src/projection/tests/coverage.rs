@@ -41,11 +41,12 @@ pub(super) fn fold(records: &[Record]) -> Vec<WatchCoverage> {
         }
     }
     marks.retain(|watch, _| clusters.contains(&watch.cluster));
-    let told = |(watch, marks): (WatchKey, Vec<(Timestamp, &CoverageMark)>)| {
-        let (_, newest) = marks.last().unwrap();
+    let told = |(watch, marks): (WatchKey, Vec<(Timestamp, &CoverageMark)>)| -> Option<WatchCoverage> {
+        // What was over when it was recorded says nothing of how the watch stands.
+        let (_, newest) = marks.iter().rfind(|(_, mark)| mark.until.is_none())?;
         let gaps = gaps(&marks);
         let of = (watch.cluster.clone(), watch.kind.clone());
-        WatchCoverage {
+        Some(WatchCoverage {
             state: newest.state,
             since: newest.since,
             reason: newest.reason.clone(),
@@ -58,14 +59,16 @@ pub(super) fn fold(records: &[Record]) -> Vec<WatchCoverage> {
             last_error: gaps.first().cloned(),
             gaps,
             watch,
-        }
+        })
     };
-    marks.into_iter().map(told).collect()
+    marks.into_iter().filter_map(told).collect()
 }
 
-/// The newest ten gaps, each until the mark after it was observed.
+/// The newest ten gaps, each until the mark after it was observed, unless it tells its end itself.
 fn gaps(marks: &[(Timestamp, &CoverageMark)]) -> Vec<WatchGap> {
-    let ends = marks.iter().skip(1).map(|(observed_at, _)| Some(*observed_at)).chain([None]);
+    let next = |place: usize| marks.iter().skip(place + 1).find(|(_, mark)| mark.until.is_none());
+    let ends = marks.iter().enumerate();
+    let ends = ends.map(|(place, (_, mark))| mark.until.or(next(place).map(|(observed_at, _)| *observed_at)));
     let spans = marks.iter().zip(ends).filter(|((_, mark), _)| mark.state == CoverageState::Gap);
     let gap = |((_, mark), until): (&(Timestamp, &CoverageMark), _)| WatchGap {
         since: mark.since,

@@ -30,6 +30,8 @@ impl World {
                 self.spec = Some((**e).clone());
             }
             Change::Withdrawn { name: gone, .. } if gone == name => self.spec = None,
+            // What was over when it was recorded says nothing of now.
+            Change::Coverage(mark) if mark.until.is_some() => {}
             Change::Coverage(mark) if mark.state == CoverageState::Gap => {
                 self.gaps.insert(mark.watch.kind.clone());
             }

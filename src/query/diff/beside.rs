@@ -18,7 +18,7 @@ pub(super) fn diff(q: Question<'_>, id: &EnvironmentId, request: &BesideRequest)
         let (number, environment) = environments::find(q.view, &q.moment, q.scope, id)?;
         Ok::<_, QueryError>((Side::read(q.view, &q.moment, q.scope, id)?, environment, number))
     };
-    let ((here, one, number), (there, other, _)) = (read(id)?, read(&request.with)?);
+    let ((here, one, number), (there, other, theirs_number)) = (read(id)?, read(&request.with)?);
     let names = if request.names.is_empty() { by_their_names(&one, &other) } else { request.names.clone() };
     let names = NameMap::new(names);
     let chosen = |side: &Side| -> Vec<i64> {
@@ -67,8 +67,9 @@ pub(super) fn diff(q: Question<'_>, id: &EnvironmentId, request: &BesideRequest)
             items.push(item);
         }
     }
-    let (items, next) = items.page(&q.start, q.moment.offset, q.moment.offset);
-    let snapshot = q.moment.snapshot(q.view, q.scope, &Concerns::Environment(number))?;
+    let (items, next) = items.page(&q.start, &q.moment, q.moment.offset);
+    let (concerns, of_other) = (Concerns::Environment(number), Concerns::Environment(theirs_number));
+    let snapshot = q.moment.snapshot_with(q.view, q.scope, &concerns, (&q.moment, &of_other))?;
     let metadata = PageMetadata { snapshot, next };
     Ok(EnvironmentDiff {
         from: here.at,

@@ -8,6 +8,7 @@ use super::{EnvironmentDiffRequest, earlier};
 use crate::diff::{Comparison, compare};
 use crate::model::{At, EnvironmentId, Kind, Offset, ResourceKey, Uid};
 use crate::query::moment::{Concerns, Moment};
+use crate::query::page::Pinned;
 use crate::query::types::{
     ChangeType, DiffCounts, EnvironmentDiff, KindChanges, PageMetadata, ResourceChange,
 };
@@ -52,8 +53,9 @@ pub(super) fn diff(
     let below = children.values().flat_map(BTreeMap::values);
     counts.children = below.map(|kind| kind.added + kind.removed + kind.changed).sum();
     let items = items(&mut q, &sides, own, children, request, &mut counts)?;
-    let (items, next) = items.page(&q.start, from.offset, q.moment.offset);
-    let snapshot = q.moment.snapshot(q.view, q.scope, &Concerns::Environment(number))?;
+    let (items, next) = items.page(&q.start, &from, q.moment.offset);
+    let concerns = Concerns::Environment(number);
+    let snapshot = q.moment.snapshot_with(q.view, q.scope, &concerns, (&from, &concerns))?;
     Ok(EnvironmentDiff {
         from: sides.before.at,
         to: sides.after.at,
@@ -66,8 +68,8 @@ pub(super) fn diff(
 
 /// The earlier moment: on later pages that of the first, which its token holds.
 fn begin(q: &mut Question<'_>, request: &EnvironmentDiffRequest) -> Result<Moment> {
-    if let Ok(offset) = q.start.after(0).parse() {
-        return earlier(q, At::Offset(Offset::new(offset)));
+    if let Some(first) = Pinned::from_token(q.start.after(0)) {
+        return Ok(earlier(q, At::Offset(first.offset))?.asked_by(first.by_time));
     }
     if let Some(from) = request.from {
         return earlier(q, from);
@@ -75,6 +77,7 @@ fn begin(q: &mut Question<'_>, request: &EnvironmentDiffRequest) -> Result<Momen
     match earlier(q, At::Time(q.moment.clock().minus(SPAN))) {
         // Nobody asked for just that day.
         Err(QueryError::Compacted { earliest, .. }) => earlier(q, At::Offset(earliest)),
+        Ok(found) if q.moment.by_time().is_none() => Ok(found.by_offset()),
         found => found,
     }
 }

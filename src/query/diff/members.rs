@@ -10,7 +10,7 @@ use crate::log::LogReader;
 use crate::model::{EnvironmentId, Health, Kind, Offset, ResourceKey, Uid};
 use crate::projection::health_from_i64;
 use crate::query::moment::Moment;
-use crate::query::page::Start;
+use crate::query::page::{Pinned, Start};
 use crate::query::scope::{Sight, in_sight};
 use crate::query::types::{ChangeType, Environment, EnvironmentAt, ResourceAt, ResourceChange};
 use crate::query::{QueryError, Result, environments};
@@ -170,7 +170,7 @@ pub(super) struct Items {
     items: Vec<ResourceChange>,
 }
 
-/// The order of items, and what a page token holds of one behind the offset of the earlier moment.
+/// The order of items, and what a page token holds of one behind the earlier moment.
 fn position(change: &ResourceChange) -> Vec<String> {
     let key = &change.key;
     let sides = [&change.before, &change.after].map(|side| side.as_ref().map_or("", |at| at.id.as_str()));
@@ -195,12 +195,13 @@ impl Items {
     pub(super) fn page(
         mut self,
         start: &Start,
-        from: Offset,
+        from: &Moment,
         to: Offset,
     ) -> (Vec<ResourceChange>, Option<String>) {
         self.items.sort_by_cached_key(position);
+        let from = Pinned { offset: from.offset, by_time: from.by_time() };
         let next = start.finish(to, &mut self.items, |item| {
-            [from.to_string()].into_iter().chain(position(item)).collect()
+            [from.to_token()].into_iter().chain(position(item)).collect()
         });
         (self.items, next)
     }

@@ -57,7 +57,7 @@ pub struct BesideRequest {
 
 /// The earlier of two moments, which does not lie after the later.
 fn earlier(q: &mut Question<'_>, from: At) -> Result<Moment> {
-    let from = Moment::find(q.view, q.log, q.moment.now, from, None)?;
+    let from = Moment::find(q.view, q.log, q.moment.now, from, None)?.with_live(q.moment.live());
     if from.offset > q.moment.offset {
         return Err(QueryError::Backwards { from: from.offset, to: q.moment.offset });
     }

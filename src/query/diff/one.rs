@@ -34,6 +34,8 @@ struct States {
     held: Held,
     from: State,
     to: State,
+    /// The earlier moment, where one was asked for.
+    earlier: Option<Moment>,
 }
 
 /// What differs.
@@ -43,10 +45,12 @@ pub(super) fn diff(
     cluster: Option<&str>,
     request: &DiffRequest,
 ) -> Result<Answer<ResourceDiff>> {
-    let States { held, from, to } = states(&mut q, uid, cluster, request)?;
+    let States { held, from, to, earlier } = states(&mut q, uid, cluster, request)?;
     let key = held.resource.key;
     let comparison = compare(&key.kind, from.object.as_ref(), to.object.as_ref(), &request.lens);
-    let metadata = q.moment.snapshot(q.view, q.scope, &Concerns::Cluster(&key.cluster))?;
+    let concerns = Concerns::Cluster(&key.cluster);
+    let other = (earlier.as_ref().unwrap_or(&q.moment), &concerns);
+    let metadata = q.moment.snapshot_with(q.view, q.scope, &concerns, other)?;
     let value = ResourceDiff { id: held.resource.id, key, from: from.at, to: to.at, comparison };
     Ok(Answer { value, metadata })
 }
@@ -58,7 +62,7 @@ pub(super) fn patch(
     cluster: Option<&str>,
     request: &DiffRequest,
 ) -> Result<Vec<Operation>> {
-    let States { held, from, to } = states(&mut q, uid, cluster, request)?;
+    let States { held, from, to, .. } = states(&mut q, uid, cluster, request)?;
     Ok(operations(&held.resource.key.kind, from.object.as_ref(), to.object.as_ref(), &request.lens))
 }
 
@@ -73,7 +77,7 @@ fn states(q: &mut Question<'_>, uid: &Uid, cluster: Option<&str>, request: &Diff
         let before = older.as_ref().map_or(newest.offset.get().saturating_sub(1), |row| row.offset.get());
         let from = state(q.log, Offset::new(before), older)?;
         let to = state(q.log, q.moment.offset, Some(newest))?;
-        return Ok(States { held, from, to });
+        return Ok(States { held, from, to, earlier: None });
     };
     let [from, to] = [&moment, &q.moment].map(|moment| held_at(q.view, q.scope, held.id, moment));
     let (from, to) = (from?, to?);
@@ -81,7 +85,7 @@ fn states(q: &mut Question<'_>, uid: &Uid, cluster: Option<&str>, request: &Diff
         return Err(lost());
     }
     let (from, to) = (state(q.log, moment.offset, from)?, state(q.log, q.moment.offset, to)?);
-    Ok(States { held, from, to })
+    Ok(States { held, from, to, earlier: Some(moment) })
 }
 
 /// The version that holds at a moment.

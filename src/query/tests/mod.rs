@@ -16,6 +16,7 @@ mod histories;
 mod hostile;
 mod images;
 mod left_behind;
+mod lost_end;
 mod moments;
 mod onset;
 mod oracle;
@@ -25,6 +26,7 @@ mod scope;
 mod search;
 mod stretches;
 mod timeline;
+mod times;
 
 use super::testing::{
     Event, Remark, Thing, World, block_on, end, environment, environments, mark, mover, observation, observe,

@@ -23,6 +23,15 @@ async fn told(world: &World, at: At) -> Value {
         let answer = if answer.get("Ok").is_some() { &mut answer["Ok"] } else { answer };
         if let Some(metadata) = answer.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("at");
+            metadata.remove("delay_ms");
+        }
+        // Only of a time is it told when a gap ended.
+        let clusters = answer["items"].as_array_mut().into_iter().flatten();
+        for gaps in clusters.filter_map(|item| item["gaps"].as_array_mut()) {
+            gaps.iter_mut().for_each(|gap| gap["until"] = Value::Null);
+        }
+        if let Some(gaps) = answer.pointer_mut("/metadata/coverage/gaps").and_then(Value::as_array_mut) {
+            gaps.iter_mut().for_each(|gap| gap["until"] = Value::Null);
         }
     }
     value

@@ -146,11 +146,12 @@ fn complete(
     Ok(())
 }
 
-/// The change at an offset; none where retention has let go of what it was.
+/// The change at an offset; none where retention has let go of what it was, or the log lost it with its end.
 fn change_at(log: &mut LogReader, offset: i64) -> Result<Option<Change>> {
     match log.at(Offset::from_i64(offset)) {
         Ok(record) => Ok(Some(record.change)),
         Err(LogError::Compacted { .. }) => Ok(None),
+        Err(LogError::Damaged { offset, .. }) if offset > log.head()? => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

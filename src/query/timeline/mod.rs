@@ -263,7 +263,7 @@ fn of_environment(mut q: Question<'_>, id: &EnvironmentId, filter: &TimelineFilt
     let mut axis = Axis::new(span, filter.buckets);
     environment::count(q.view, number, &parts, span, &mut axis)?;
     let places = environment::page(q.view, number, &parts, span, &wanted)?;
-    let gaps = gaps::of_environment(q.view, q.moment.offset, q.scope, number, span)?;
+    let gaps = gaps::of_environment(q.view, &q.moment, q.scope, number, span)?;
     let gathered = Gathered { axis, course, gaps, places, below: None, truncated: false };
     told(&mut q, gathered, &wanted, &Concerns::Environment(number))
 }
@@ -289,7 +289,7 @@ fn of_resource(
     let mut axis = Axis::new(span, filter.buckets);
     places.iter().for_each(|place| axis.count(place.time, place.what()));
     places.retain(|place| wanted.shows(place.what().lane()) && wanted.follows(place));
-    let gaps = gaps::of_resources(q.view, q.moment.offset, &numbers, span)?;
+    let gaps = gaps::of_resources(q.view, &q.moment, &numbers, span)?;
     let gathered = Gathered { axis, course, gaps, places, below, truncated };
     told(&mut q, gathered, &wanted, &Concerns::Cluster(&held.resource.key.cluster))
 }
@@ -327,16 +327,22 @@ pub(super) fn newest_of_resources(
     Ok((places, cut))
 }
 
+/// How gaps are found by time, of an environment and of resources.
+#[cfg(test)]
+pub(super) fn gaps_by_time() -> [&'static str; 2] {
+    [gaps::OF_ENVIRONMENT.at_time, gaps::OF_RESOURCES.at_time]
+}
+
 /// The newest gaps of what an environment holds within a span.
 pub(super) fn gaps_of_environment(q: &Question<'_>, number: i64, span: Span) -> Result<Vec<TimelineGap>> {
-    let found = gaps::of_environment(q.view, q.moment.offset, q.scope, number, span)?;
+    let found = gaps::of_environment(q.view, &q.moment, q.scope, number, span)?;
     Ok(found.into_iter().map(|found| found.gap).collect())
 }
 
 /// The newest gaps of the kinds of resources where they are within a span.
 pub(super) fn gaps_of_resources(q: &Question<'_>, numbers: &[i64], span: Span) -> Result<Vec<TimelineGap>> {
     let numbers = serde_json::json!(numbers).to_string();
-    let found = gaps::of_resources(q.view, q.moment.offset, &numbers, span)?;
+    let found = gaps::of_resources(q.view, &q.moment, &numbers, span)?;
     Ok(found.into_iter().map(|found| found.gap).collect())
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::super::*;
 use super::catalog::{Catalog, Declared};
+use super::missed::Missed;
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far, Relations};
 use crate::model::{
     Change, CoverageMark, CoverageState, DeletionCause, HealthCounts, Kind, Offset, Record, ResourceId,
@@ -84,6 +85,7 @@ pub(super) struct Present {
     /// Where each resource stands, be it there or gone.
     pub(super) keys: BTreeMap<ResourceId, (ResourceKey, Uid)>,
     pub(super) coverage: BTreeMap<WatchKey, CoverageMark>,
+    pub(super) missed: Missed,
     pub(super) catalog: Catalog,
     pub(super) environments: BTreeMap<EnvironmentId, Held>,
     pub(super) courses: BTreeMap<EnvironmentId, Course>,
@@ -113,7 +115,12 @@ impl Present {
                 self.things.remove(id);
             }
             Change::Forgotten { .. } => {}
-            Change::Coverage(mark) => _ = self.coverage.insert(mark.watch.clone(), mark.clone()),
+            Change::Coverage(mark) => {
+                self.missed.take(mark, record.observed_at);
+                if mark.until.is_none() {
+                    self.coverage.insert(mark.watch.clone(), mark.clone());
+                }
+            }
             Change::Declared { .. } | Change::Withdrawn { .. } => self.catalog.take(record),
         }
         self.settle();

@@ -100,11 +100,14 @@ pub(super) struct Happening {
     pub(super) clock: std::sync::Arc<ManualClock>,
     now: Timestamp,
     version: u64,
+    /// What becomes known later, by a chance of its own: the rest happens as it would without.
+    later: Dice,
 }
 
 impl Happening {
     pub(super) fn new(seed: u64, clock: std::sync::Arc<ManualClock>) -> Self {
-        Happening { dice: Dice(seed), clock, now: World::time(0), version: 0 }
+        let later = Dice(seed ^ 0x1A7E);
+        Happening { dice: Dice(seed), clock, now: World::time(0), version: 0, later }
     }
 
     /// Lets happen so many things more.
@@ -190,7 +193,19 @@ impl Happening {
         let state = self.dice.pick(&[Gap, Watched, Watched, Excluded]);
         let reason = if state == Watched { "" } else { "forbidden" };
         let since = self.now.minus(std::time::Duration::from_secs(self.dice.below(100) as u64));
-        appender.mark(CoverageMark::new(watch, state, since, reason, "")).await.unwrap();
+        let later = &mut self.later;
+        let ago =
+            |later: &mut Dice| later.pick(&[0, 1, 1_000_000, 90_000_000, 86_400_000_000, 200_000_000_000]);
+        let before = |time: Timestamp, micros| time.minus(std::time::Duration::from_micros(micros));
+        if later.chance(40) {
+            let until = before(self.now, ago(later));
+            let gap = CoverageMark::gap(watch.clone(), before(until, ago(later)), "late", "");
+            appender.mark(gap.closed(until)).await.unwrap();
+        }
+        let since = if state == Gap && later.chance(50) { before(self.now, ago(later)) } else { since };
+        let nothing_missed = state == Watched && later.chance(40);
+        let mark = CoverageMark::new(watch, state, since, reason, "");
+        appender.mark(CoverageMark { nothing_missed, ..mark }).await.unwrap();
     }
 
     /// A Kubernetes Event, which is no resource.

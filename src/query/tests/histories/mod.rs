@@ -8,6 +8,7 @@ mod catalog;
 mod compare;
 mod fold;
 mod happen;
+mod missed;
 mod retained;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -20,7 +21,7 @@ use self::happen::{Dice, Happening};
 use super::super::testing::{self, ManualClock};
 use super::*;
 use crate::log::LogReader;
-use crate::model::{Offset, Record};
+use crate::model::{Offset, Record, Timestamp};
 use crate::projection::Projector;
 use crate::store::Watermark;
 
@@ -63,17 +64,27 @@ fn recorded(directory: &Path, after: Offset) -> Vec<Record> {
     }
 }
 
-/// Answers as they are served, but for how far the view lags.
+/// Answers as they are served, to the byte.
 async fn served(queries: &Queries, at: At, present: &Present) -> Vec<String> {
     let scope = Scope::everything();
     let mut all = Vec::new();
     for id in present.environments.keys() {
         let graph = queries.environment_graph(&scope, at, id, &GraphFilter::default()).await.unwrap();
-        all.push(serde_json::to_string(&graph.value).unwrap());
+        all.push(serde_json::to_string(&graph).unwrap());
     }
     let overview = queries.overview(&scope, at, &OverviewRequest::default()).await.unwrap();
-    all.push(serde_json::to_string(&overview.value).unwrap());
+    all.push(serde_json::to_string(&overview).unwrap());
+    let clusters = queries.clusters(&scope, at, &whole()).await.unwrap();
+    all.push(serde_json::to_string(&clusters).unwrap());
+    let coverage = queries.coverage(&scope, at, &CoverageFilter::default(), &whole()).await.unwrap();
+    all.push(serde_json::to_string(&coverage).unwrap());
     all
+}
+
+/// When the first and the last of some changes were observed.
+fn record_times(records: &[Record]) -> (Timestamp, Timestamp) {
+    let time = |record: Option<&Record>| record.map_or(Timestamp::default(), |record| record.observed_at);
+    (time(records.first()), time(records.last()))
 }
 
 /// Plays a history and asks the view as it grows.
@@ -202,8 +213,10 @@ fn agrees(seed: u64, steps: usize) {
     let told = catch_unwind(AssertUnwindSafe(|| {
         let played = play(seed, steps);
         played.ask_the_past(seed);
+        played.ask_at_times(seed);
         played.rebuild();
         played.ask_the_past(!seed);
+        played.ask_at_times(!seed);
         played.back_up(seed);
         played.compact(seed);
     }));

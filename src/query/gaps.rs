@@ -1,0 +1,175 @@
+//! What was not watched, as an answer names it.
+//!
+//! An offset lies in the gaps that were recorded by then, for ever the same. A time lies in the gaps whose span holds it,
+//! whenever they were recorded.
+
+use rusqlite::{Connection, Row, named_params};
+
+use super::Result;
+use super::moment::Concerns;
+use super::scope::{Sight, concerned, looked_at, reads};
+use super::types::{Gap, Snapshot};
+use crate::log::WriterProblem;
+use crate::model::{Offset, Timestamp};
+
+/// Gaps named in one answer.
+pub(super) const LIMIT: usize = 100;
+
+/// What `missed_to` is while a gap is open.
+pub(super) const OPEN: i64 = i64::MAX;
+
+/// Times, both included. Now reaches as far as there are times: a gap that is open now is one, whatever its clock said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Times {
+    pub(super) from: Timestamp,
+    pub(super) to: Timestamp,
+}
+
+/// SQL that holds where a gap `g` of the cluster `c` concerns what is asked about and may be seen: also of a whole cluster,
+/// unless a watch of a target's own namespace went on.
+macro_rules! narrowed {
+    () => {
+        concat!(
+            concerned!(
+                " AND (g.namespace IN ('', t.value ->> '$.namespace') OR t.value ->> '$.namespace' = '')
+                    AND (g.namespace <> '' OR NOT EXISTS (SELECT 1 FROM coverage w WHERE w.kind_id = g.kind_id
+                        AND w.namespace = t.value ->> '$.namespace' AND w.state = 0
+                        AND w.from_offset <= :at AND w.to_offset > :at))"
+            ),
+            " AND ",
+            looked_at!(namespace)
+        )
+    };
+}
+
+/// The gaps at an offset, the oldest first; a cluster that the catalog does not hold is nobody's gap.
+pub(super) fn at_offset(
+    view: &Connection,
+    scope: &Sight,
+    at: Offset,
+    concerns: &Concerns<'_>,
+) -> Result<Vec<Gap>> {
+    let (environment, cluster) = concerns.as_sql();
+    let sql = concat!(
+        r#"SELECT c.name, k."group", k.kind, g.namespace, g.since, g.reason, g.message, NULL
+        FROM coverage g JOIN kind k ON k.id = g.kind_id JOIN cluster c ON c.id = g.cluster_id
+        JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
+        WHERE g.state = 1 AND g.from_offset <= :at AND g.to_offset > :at
+          AND (:cluster IS NULL OR c.name = :cluster)
+          AND "#,
+        narrowed!(),
+        r#" ORDER BY g.since, c.name, k."group", k.kind, g.namespace LIMIT :limit"#
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! {
+        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment,
+        ":scope": scope.as_sql(), ":limit": LIMIT as i64,
+    };
+    let rows = statement.query_map(params, from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The gaps that hold one of some times, whenever they were recorded, the oldest first; who sees what and which clusters
+/// there are is as it was at the offset.
+pub(super) const AT_TIMES: &str = concat!(
+    r#"SELECT c.name, k."group", k.kind, g.namespace, g.missed_from, g.reason, g.message, nullif(g.missed_to, :open)
+    FROM cluster c CROSS JOIN coverage g INDEXED BY coverage_missed ON g.cluster_id = c.id
+        AND g.missed_from IS NOT NULL AND g.missed_to > :from AND g.missed_from <= :to
+        AND g.missed_from < g.missed_to
+    JOIN kind k ON k.id = g.kind_id
+    JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
+    WHERE (:cluster IS NULL OR c.name = :cluster)
+      AND "#,
+    narrowed!(),
+    r#" ORDER BY g.missed_from, c.name, k."group", k.kind, g.namespace, g.from_offset LIMIT :limit"#
+);
+
+/// As [`AT_TIMES`] says.
+pub(super) fn at_times(
+    view: &Connection,
+    scope: &Sight,
+    at: Offset,
+    times: Times,
+    concerns: &Concerns<'_>,
+) -> Result<Vec<Gap>> {
+    let (environment, cluster) = concerns.as_sql();
+    let mut statement = view.prepare_cached(AT_TIMES)?;
+    let params = named_params! {
+        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": scope.as_sql(),
+        ":from": times.from.as_micros(), ":to": times.to.as_micros(), ":open": OPEN, ":limit": LIMIT as i64,
+    };
+    let rows = statement.query_map(params, from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Gap> {
+    Ok(Gap {
+        cluster: row.get(0)?,
+        group: row.get(1)?,
+        kind: row.get(2)?,
+        namespace: row.get(3)?,
+        since: Timestamp::from_micros(row.get(4)?),
+        reason: row.get(5)?,
+        message: row.get(6)?,
+        until: row.get::<_, Option<i64>>(7)?.map(Timestamp::from_micros),
+    })
+}
+
+/// The clusters that an answer speaks of, as far as the caller may see them.
+pub(super) fn clusters(
+    view: &Connection,
+    scope: &Sight,
+    at: Offset,
+    concerns: &Concerns<'_>,
+) -> Result<Vec<String>> {
+    let (environment, cluster) = concerns.as_sql();
+    // Where the scope looks is found once, not for each cluster; an environment is asked about by who may read it.
+    let sql = concat!(
+        "SELECT c.name FROM cluster c
+        JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
+        WHERE (:cluster IS NULL OR c.name = :cluster) AND ",
+        concerned!(""),
+        " AND (:scope IS NULL OR :environment IS NOT NULL OR c.name IN (
+            SELECT t.value ->> '$.cluster' FROM environment e, json_each(e.targets) t
+            WHERE e.from_offset <= :at AND e.to_offset > :at AND ",
+        reads!(),
+        ")) ORDER BY c.name"
+    );
+    let params = named_params! {
+        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": scope.as_sql(),
+    };
+    let mut statement = view.prepare_cached(sql)?;
+    let rows = statement.query_map(params, |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// That nothing is recorded, as a gap of each of these clusters.
+pub(super) fn unrecorded(problem: &WriterProblem, clusters: &[String]) -> impl Iterator<Item = Gap> {
+    clusters.iter().map(|cluster| Gap {
+        cluster: cluster.clone(),
+        group: String::new(),
+        kind: String::new(),
+        namespace: String::new(),
+        since: problem.since,
+        reason: problem.reason.to_owned(),
+        message: problem.message.clone(),
+        until: None,
+    })
+}
+
+impl Snapshot {
+    /// Names the gaps of another moment or place too, as far as they are not named yet.
+    pub(super) fn add_gaps(&mut self, more: Vec<Gap>) {
+        let gaps = &mut self.coverage.gaps;
+        for gap in more {
+            // One of them may have been asked for by offset, where no end is known.
+            let same = |one: &Gap| Gap { until: gap.until, ..one.clone() } == gap;
+            if !gaps.iter().any(same) {
+                gaps.push(gap);
+            }
+        }
+        gaps.sort_by_key(|gap| gap.since);
+        gaps.truncate(LIMIT);
+        self.coverage.complete = gaps.is_empty();
+    }
+}
