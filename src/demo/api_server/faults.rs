@@ -44,10 +44,10 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The faults that a storm strikes with: those that a good client recovers from by itself.
-    pub const STORM: [Fault; 9] = [
+    /// The faults that a storm strikes with: those that a good client recovers from by itself. Swapped events are none of
+    /// them: every server sends the events of a kind in order, and what is confirmed rests on that.
+    pub const STORM: [Fault; 8] = [
         Fault::RepeatedEvent,
-        Fault::SwappedEvents,
         Fault::ClosedWatch,
         Fault::GoneAtStart,
         Fault::GoneInStream,
