@@ -9,7 +9,7 @@ use tokio::time::Instant;
 const WAIT_LEAST: Duration = Duration::from_millis(250);
 
 /// The longest wait between two tries.
-const WAIT_MOST: Duration = Duration::from_secs(4);
+const WAIT_MOST: Duration = Duration::from_secs(1);
 
 /// How often the log says that there is still no room.
 const REMINDER: Duration = Duration::from_secs(60);
@@ -82,7 +82,7 @@ mod tests {
     async fn waits_become_longer_and_begin_anew_once_there_was_room() {
         let mut room = RoomWait::new("a test");
         let waits: Vec<_> = (0..8).map(|_| room.full(&"full").as_millis()).collect();
-        assert_eq!(waits, [250, 500, 1000, 2000, 4000, 4000, 4000, 4000]);
+        assert_eq!(waits, [250, 500, 1000, 1000, 1000, 1000, 1000, 1000]);
         room.over();
         assert_eq!(room.full(&"full"), WAIT_LEAST);
     }

@@ -47,8 +47,10 @@ async fn a_start_on_a_full_disk_answers_waits_and_records_once_there_is_room() -
         server.until(&format!("/resources/{uid}"), changed).await?;
         let output = server.output();
         assert!(!output.contains("salvage") && !output.contains("backup"), "{output}");
-        let lines = output.matches("no room on the disk to write the log").count();
-        assert!(lines <= 1, "{output}");
+        // A little room may come and run out again; each time is said once.
+        let full = output.matches("no room on the disk to write the log").count();
+        let over = output.matches("again; writing the log goes on").count();
+        assert!(full <= over + 1, "{output}");
         server.stop().await?;
         drop(disk);
     }
