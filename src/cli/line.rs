@@ -122,11 +122,14 @@ pub(super) fn gaps(gaps: &[Gap], now: Timestamp) -> Vec<String> {
         let oldest = of_it.iter().min_by_key(|gap| gap.since)?;
         let what = unwatched(oldest, of_it.len());
         let why = if oldest.message.is_empty() { &oldest.reason } else { &oldest.message };
-        let (since, ago) = (clock_time(oldest.since), age(oldest.since, now));
-        Some(
-            visible(&format!("cluster {cluster}: {what} not watched since {since} ({ago} ago): {why}"))
-                .into(),
-        )
+        let since = clock_time(oldest.since);
+        let when = match of_it.iter().map(|gap| gap.until).max().flatten() {
+            Some(until) if of_it.iter().all(|gap| gap.until.is_some()) => {
+                format!("from {since} until {}", clock_time(until))
+            }
+            _ => format!("since {since} ({} ago)", age(oldest.since, now)),
+        };
+        Some(visible(&format!("cluster {cluster}: {what} not watched {when}: {why}")).into())
     };
     clusters.into_iter().filter_map(line).collect()
 }

@@ -94,7 +94,12 @@ impl Shell {
     /// Around a page that shows this moment.
     pub(super) fn new(title: &str, request: &Request, snapshot: &Snapshot, now: Timestamp) -> Self {
         let at = request.query.one(AT).filter(|at| *at != "now").unwrap_or_default();
-        let keep = if at.is_empty() { String::new() } else { format!("?at={}", snapshot.offset) };
+        // A time stays a time: its pages name the gaps that hold it.
+        let keep = match snapshot.at {
+            _ if at.is_empty() => String::new(),
+            Some(time) => format!("?at={}", encode(&time.to_string())),
+            None => format!("?at={}", snapshot.offset),
+        };
         let lag = snapshot.lag_changes;
         let moment = Moment {
             offset: present::grouped(snapshot.offset.get()),
