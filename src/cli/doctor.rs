@@ -16,8 +16,28 @@ use crate::log::{AcceptedLoss, Salvaged};
 use crate::present::visible;
 use crate::service::{self, ServiceError};
 
+/// Marks the changes whose recorded times are wrong.
+fn mend_clock(data: &Path) -> Result<(), CliError> {
+    let found = service::mend_clock(data).map_err(|error| {
+        let hint = error.hint();
+        let error = CliError::new("marking wrong times", error);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    })?;
+    let mut text: String = found.iter().map(|wrong| format!("marked: {wrong}\n")).collect();
+    if text.is_empty() {
+        text.push_str("no recorded time is known to be wrong, and nothing was changed\n");
+    }
+    write(&text)
+}
+
 /// Runs the command; fails when there is any problem, once all of them are printed.
 pub(super) fn run(args: &DoctorArgs) -> Result<(), CliError> {
+    if let Some(data) = args.data.as_ref().filter(|_| args.mend_clock) {
+        return mend_clock(data);
+    }
     if let Some(data) = &args.data
         && (args.accept_loss || args.salvage.is_some())
     {

@@ -24,6 +24,7 @@ mod lines;
 mod list_watch;
 mod outcome;
 mod request;
+mod server_time;
 mod settings;
 mod sink;
 mod skew;
@@ -39,6 +40,7 @@ pub use discovery::{
     Unfollowed,
 };
 pub use examine::{Examination, ExamineSettings, Refusal, Server, Trouble, examine, kinds};
+pub use server_time::ServerTime;
 pub use settings::{ClusterSettings, Limits, Watcher};
 pub use sink::Sink;
 pub use stats::{ClusterCounts, ClusterStats, WatchStatus};

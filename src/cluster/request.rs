@@ -120,6 +120,7 @@ pub(super) async fn get_with_head(
         .await
         .map_err(|_| Failure::Unreachable("no answer in time".to_owned()))?
         .map_err(|error| of_client(&error))?;
+    limits.server_time.note(response.headers());
     let status = response.status();
     let content = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let json = content.is_none_or(|content| content.contains("json"));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::backoff::{Spread, random_seed};
-use super::{ClusterConnection, ClusterStats, Selection};
+use super::{ClusterConnection, ClusterStats, Selection, ServerTime};
 use crate::model::WatchKey;
 use crate::redact::Rules;
 
@@ -97,6 +97,8 @@ pub struct Limits {
     pub backoff_most: Duration,
     /// The least time between two openings of the same watch.
     pub pace: Duration,
+    /// Where the servers' own time is taken down, with every answer.
+    pub server_time: ServerTime,
     /// How many watches in a row may close at once and silently before the kind is listed afresh.
     pub empty_watches: u32,
     /// How often what is recorded of a kind is compared with all that the cluster has; spread over the second half.
@@ -128,6 +130,7 @@ impl Default for Limits {
             backoff_least: Duration::from_millis(500),
             backoff_most: Duration::from_secs(30),
             pace: Duration::from_secs(1),
+            server_time: ServerTime::default(),
             empty_watches: 5,
             consistency: Duration::from_secs(24 * 60 * 60),
             consistency_soon: Duration::from_secs(60),

@@ -22,6 +22,9 @@ pub(super) fn check(directory: &Path) -> Vec<Check> {
         Ok(None) => checks.push(Check::ok("log", "there is none yet")),
         Ok(Some(state)) => {
             checks.push(log_found(state));
+            if is_quickly_read(directory) {
+                checks.extend(times_found(directory));
+            }
             checks.push(view_found(projection::inspect(directory)));
         }
         Err(error) => {
@@ -30,6 +33,30 @@ pub(super) fn check(directory: &Path) -> Vec<Check> {
         }
     }
     checks
+}
+
+/// Whether all of the log is read within seconds.
+fn is_quickly_read(directory: &Path) -> bool {
+    std::fs::metadata(directory.join("log.db")).is_ok_and(|file| file.len() <= 256 << 20)
+}
+
+/// The same of a log that takes long to read.
+pub(super) fn check_fully(directory: &Path) -> Vec<Check> {
+    if is_quickly_read(directory) { Vec::new() } else { times_found(directory) }
+}
+
+/// Changes whose recorded times are wrong.
+fn times_found(directory: &Path) -> Vec<Check> {
+    match log::find_wrong_times(directory) {
+        Ok(found) => found
+            .iter()
+            .map(|wrong| {
+                Check::warning("log", format!("{wrong}; answers about that time are wrong and do not say so"))
+                    .hint("stop the server and mark them by `strandline doctor --data DIR --mend-clock`")
+            })
+            .collect(),
+        Err(error) => vec![Check::problem("log", error.to_string())],
+    }
 }
 
 /// Kinds of clusters that are named at most.

@@ -157,7 +157,9 @@ pub fn check_data(data: &Path) -> Report {
 
 /// Reads all of the log and of the view in a data directory; `progress` is told how many changes of how many are read.
 pub fn check_fully(data: &Path, progress: &mut dyn FnMut(u64, u64)) -> Vec<Check> {
-    damage::check(data, progress)
+    let mut checks = damage::check(data, progress);
+    checks.extend(files::check_fully(data));
+    checks
 }
 
 fn configuration(config: &Config) -> Check {

@@ -234,6 +234,8 @@ impl<'a> Filter<'a> {
             ChangeType::Applied | ChangeType::Deleted => members.resources.contains(&entry.id),
             ChangeType::Coverage => self.clusters_of_members.contains(cluster),
             ChangeType::Declared | ChangeType::Withdrawn => self.wants_fact(entry),
+            // Without them recorded times cannot be understood.
+            ChangeType::Clock => true,
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::format::{END, End, FORMAT, Header, Line, Trailer, VERSION, hex, unhex};
 use super::lines::Lines;
 use super::{ExchangeError, Imported, Result};
-use crate::log::{Entry, LogImport};
+use crate::log::{ChangeType, Entry, LogImport};
 use crate::model::{Kind, Offset, Timestamp, WatchKey};
 use crate::store::DirectoryLock;
 
@@ -214,7 +214,7 @@ fn check(
         if offset < before {
             return Err(format!("offset {offset} stands behind {before}"));
         }
-        if time < earlier {
+        if time < earlier && entry.r#type != ChangeType::Clock {
             return Err(format!("it was observed at {time}, before the change above it"));
         }
     }

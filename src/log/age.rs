@@ -2,10 +2,11 @@
 //!
 //! Age is the recorded time that has passed, in which a silence of more than a day counts as a day. So a clock that jumps
 //! ten years ahead ages what was recorded before by a day, and lets nothing go for it; one that jumps back makes nothing
-//! older, because recorded time never goes backwards.
+//! older, because recorded time never goes backwards, save across a mark of the clock, at which no time passes.
 
 use std::time::Duration;
 
+use super::clock_marks::TimeMap;
 use super::error::LogError;
 use super::reader::LogReader;
 use crate::model::{Offset, Timestamp};
@@ -20,13 +21,21 @@ impl LogReader {
     /// # Errors
     /// When the log cannot be read.
     pub fn offset_of_age(&mut self, age: Duration) -> Result<Offset, LogError> {
-        let mut log = self.begin()?;
+        let log = self.begin()?;
         let (oldest, head) = (log.compacted()?.offset, log.head()?);
+        let times = TimeMap::load(&log.connection, oldest)?;
         let (mut at, mut left) = (head, age);
-        // Each round goes back by a day at least.
+        // Each round goes back by a day at least, or across a mark of the clock.
         while at > oldest {
-            let time = log.time_of(at)?;
-            let before = log.offset_at(time.minus(left.min(SILENCE)), at)?.max(oldest);
+            let (time, start) =
+                (log.time_of(at)?, times.start_of(at).map_or(oldest, |start| start.max(oldest)));
+            let since = time.minus(left.min(SILENCE));
+            if start > oldest && log.time_of(start)? > since {
+                left -= time.since(log.time_of(start)?);
+                at = Offset::new(start.get() - 1);
+                continue;
+            }
+            let before = log.bisect(since, start, at)?;
             if left <= SILENCE {
                 return Ok(before);
             }

@@ -36,6 +36,7 @@ pub(super) enum Request {
     RaiseFloors(Vec<(KindPattern, Offset)>),
     Thin(usize),
     Shrink(u32),
+    FollowClock,
 }
 
 impl Request {
@@ -57,7 +58,8 @@ impl Request {
             | Request::Sweep(_)
             | Request::RaiseFloors(_)
             | Request::Thin(_)
-            | Request::Shrink(_) => None,
+            | Request::Shrink(_)
+            | Request::FollowClock => None,
         }
     }
 }
@@ -328,6 +330,14 @@ impl Appender {
             Reply::Thinned(thinned) => Ok(thinned),
             _ => Err(AppendError::Closed),
         }
+    }
+
+    /// Records what the clock did since the last commit, even if nothing else is to be written.
+    ///
+    /// # Errors
+    /// When the log is closed or failed.
+    pub async fn follow_clock(&self) -> Result<Appended, AppendError> {
+        self.write(Request::FollowClock).await
     }
 
     /// Gives up to `pages` of what was let go back to the disk and empties the WAL, if no reader is in the way.

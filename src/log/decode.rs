@@ -155,6 +155,7 @@ impl LogReader {
                     Change::Deleted { id, key: row.key.clone(), uid: Uid::new(row.uid.as_str()), cause }
                 }
                 ChangeType::Coverage => Change::Coverage(serde_json::from_str(&text).map_err(unreadable)?),
+                ChangeType::Clock => Change::Clock(serde_json::from_str(&text).map_err(unreadable)?),
                 ChangeType::Declared => {
                     let Declared { source, fact } = serde_json::from_str(&text).map_err(unreadable)?;
                     Change::Declared { id, source, fact }

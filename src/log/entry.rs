@@ -5,7 +5,8 @@ use super::chain::{self, Link};
 use super::types::ChangeType;
 use crate::json::Members;
 use crate::model::{
-    CatalogKind, ChangedBy, CoverageMark, DeletionCause, Offset, ResourceId, ResourceKey, Timestamp,
+    CatalogKind, ChangedBy, ClockMark, CoverageMark, DeletionCause, Offset, ResourceId, ResourceKey,
+    Timestamp,
 };
 
 /// A change with its body as it was recorded.
@@ -80,6 +81,10 @@ impl Entry {
                 } else {
                     Err("its mark is of another watch".to_owned())
                 }
+            }
+            ChangeType::Clock => {
+                serde_json::from_str::<ClockMark>(body).map_err(readable)?;
+                if key.cluster.is_empty() { Ok(()) } else { Err("the clock is of no cluster".to_owned()) }
             }
             ChangeType::Declared => {
                 let declared: Declared = serde_json::from_str(body).map_err(readable)?;

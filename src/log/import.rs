@@ -8,6 +8,7 @@ use rusqlite::{Connection, params};
 use super::append::{Appended, Batch, Begin, Epoch, Session};
 use super::catalog::Declared;
 use super::chain::HeadFile;
+use super::clock_marks::MovedOffsets;
 use super::draft::Draft;
 use super::entry::Entry;
 use super::error::LogError;
@@ -15,7 +16,7 @@ use super::ids;
 use super::open;
 use super::runs::Run;
 use super::types::ChangeType;
-use super::write::{Write, WriterState};
+use super::write::{Write, WriterState, to_json};
 use crate::digest::{Noise, digest};
 use crate::model::{
     CoverageMark, DeletionCause, Offset, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey,
@@ -30,6 +31,7 @@ pub struct LogImport {
     connection: Connection,
     head_file: HeadFile,
     state: WriterState,
+    offsets: MovedOffsets,
 }
 
 impl std::fmt::Debug for LogImport {
@@ -48,7 +50,8 @@ impl LogImport {
         let state = WriterState::load(&connection, directory)?;
         // One transaction for everything: SQLite moves to the disk what does not fit into its cache.
         connection.execute_batch("BEGIN IMMEDIATE")?;
-        Ok(LogImport { connection, head_file: HeadFile::new(directory), state })
+        let (head_file, offsets) = (HeadFile::new(directory), MovedOffsets::default());
+        Ok(LogImport { connection, head_file, state, offsets })
     }
 
     /// The newest offset.
@@ -61,7 +64,7 @@ impl LogImport {
         (self.state.head != Offset::ZERO).then_some(self.state.observed_at)
     }
 
-    /// Recorded time never goes backwards, whatever is told.
+    /// Recorded time never goes backwards, whatever is told, save where a mark of the clock that was recorded says so.
     fn at(&mut self, time: Timestamp) -> Write<'_> {
         let now = time.max(self.state.observed_at);
         Write { connection: &self.connection, state: &mut self.state, now }
@@ -73,7 +76,20 @@ impl LogImport {
     /// # Errors
     /// When the log cannot be written.
     pub fn entry(&mut self, entry: &Entry) -> Result<Option<Offset>> {
-        self.at(entry.observed_at).entry(entry)
+        let offset = match entry.r#type {
+            ChangeType::Clock => {
+                let mark = serde_json::from_str(&entry.body).map_err(|error| unreadable(&error))?;
+                let body = to_json(&self.offsets.moved(&mark, entry.offset, self.state.head.next()));
+                // Here, and nowhere else, recorded time may go back.
+                let (connection, now) = (&self.connection, entry.observed_at);
+                Write { connection, state: &mut self.state, now }.entry(&Entry { body, ..entry.clone() })?
+            }
+            _ => self.at(entry.observed_at).entry(entry)?,
+        };
+        if let Some(offset) = offset {
+            self.offsets.note(entry.offset, offset);
+        }
+        Ok(offset)
     }
 
     /// Begins a run of a watch at a time.
@@ -151,7 +167,16 @@ impl Write<'_> {
             ChangeType::Coverage => {
                 let mark: CoverageMark =
                     serde_json::from_str(&entry.body).map_err(|error| unreadable(&error))?;
-                self.write_fact(ChangeType::Coverage, &entry.key, &entry.body, &mark.said())?;
+                match mark.until {
+                    Some(_) => _ = self.mark(&mark)?,
+                    None => {
+                        _ = self.write_fact(ChangeType::Coverage, &entry.key, &entry.body, &mark.said())?
+                    }
+                }
+            }
+            ChangeType::Clock => {
+                let mark = serde_json::from_str(&entry.body).map_err(|error| unreadable(&error))?;
+                self.clock_mark(&mark)?;
             }
             ChangeType::Declared => {
                 let declared: Declared =

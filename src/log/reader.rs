@@ -185,28 +185,15 @@ impl LogReader {
     }
 
     /// The last offset observed at or before a time, none above `limit`; zero when there is none that can be asked for.
+    /// What was recorded under a wrong clock is passed over.
     ///
-    /// Observation times never go backwards, so this is a bisection over the offsets: some twenty point reads
-    /// in a log of a million changes, and no index to write.
+    /// Observation times never go backwards, save across a mark of the clock, so this is a bisection over the offsets
+    /// between such marks: some twenty point reads in a log of a million changes, and no index to write.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn offset_at(&mut self, time: Timestamp, limit: Offset) -> Result<Offset, LogError> {
-        self.steady(|log| {
-            let compacted = log.compacted()?;
-            if compacted.observed_at.is_some_and(|earliest| time < earliest) {
-                return Ok(Offset::ZERO);
-            }
-            let (mut known, mut beyond) = (compacted.offset.get(), limit.get() + 1);
-            while beyond.saturating_sub(known) > 1 {
-                let middle = known + (beyond - known) / 2;
-                match log.observed_at(Offset::new(middle))? {
-                    Some(observed_at) if observed_at <= time => known = middle,
-                    _ => beyond = middle,
-                }
-            }
-            Ok(Offset::new(known))
-        })
+        self.steady(|log| log.exact_offset_at(time, limit))
     }
 
     /// Up to `limit` records after `offset`, in order, each verified, fewer where they are large; none at the end of the log. Where retention has let

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use super::bodies::Bodies;
 use super::catalog::Declared;
 use super::chain::{Hash, HeadFile};
+use super::clock_marks::MovedOffsets;
 use super::compaction::{Compacted, Compaction};
 use super::draft::Draft;
 use super::error::LogError;
@@ -77,6 +78,7 @@ pub fn salvage(directory: &Path, target: &Path, progress: &mut dyn FnMut(u64, u6
         copied: 0,
         compacted: Compacted::default(),
         floors: Vec::new(),
+        offsets: MovedOffsets::default(),
     };
     let mut reader = LogReader::over(old);
     // What cannot be read of this is told among the findings.
@@ -115,6 +117,8 @@ struct Copy {
     compacted: Compacted,
     /// From where on kinds are known that retention lets go before the rest, as far as that is not reached yet.
     floors: Vec<Floor>,
+    /// Where the changes stand in the new log.
+    offsets: MovedOffsets,
 }
 
 impl Copy {
@@ -132,10 +136,12 @@ impl Copy {
             let mut rows = row::after(reader.connection(), at, BATCH)?;
             rows.retain(|row| row.offset <= to);
             let Some(last) = rows.last().map(|row| row.offset) else { return Ok(()) };
-            let Copy { connection, state, watched, owed, copied, compacted, floors } = &mut *self;
+            let Copy { connection, state, watched, owed, copied, compacted, floors, offsets } = &mut *self;
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             for row in &rows {
-                let now = Timestamp::from_micros(row.observed_at).max(state.observed_at);
+                let observed_at = Timestamp::from_micros(row.observed_at);
+                let is_clock = row.r#type == ChangeType::Clock as i64;
+                let now = if is_clock { observed_at } else { observed_at.max(state.observed_at) };
                 let before = state.observed_at;
                 let mut write = Write { connection: &transaction, state: &mut *state, now };
                 if let Some((first, last)) = owed.take() {
@@ -153,7 +159,8 @@ impl Copy {
                     continue;
                 }
                 let text = reader.text(row)?;
-                write.again(row, &text, watched)?;
+                write.again(row, &text, watched, offsets)?;
+                offsets.note(row.offset, state.head);
                 *copied += 1;
             }
             transaction.commit()?;
@@ -212,7 +219,13 @@ impl Write<'_> {
     }
 
     /// Writes a change as it was written before.
-    fn again(&mut self, row: &RawRow, text: &str, watched: &mut BTreeMap<String, WatchKey>) -> Result<()> {
+    fn again(
+        &mut self,
+        row: &RawRow,
+        text: &str,
+        watched: &mut BTreeMap<String, WatchKey>,
+        offsets: &MovedOffsets,
+    ) -> Result<()> {
         let unreadable = |what: &dyn std::fmt::Display| LogError::Damaged {
             offset: row.offset,
             what: format!("its body cannot be understood: {what}"),
@@ -225,10 +238,15 @@ impl Write<'_> {
                 let mark: CoverageMark = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
                 let name = mark.watch.to_string();
                 match mark.state {
+                    _ if mark.until.is_some() => None,
                     CoverageState::Watched => watched.insert(name, mark.watch.clone()),
                     _ => watched.remove(&name),
                 };
                 self.mark(&mark).map(|_| ())
+            }
+            ChangeType::Clock => {
+                let mark = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+                self.clock_mark(&offsets.moved(&mark, row.offset, self.state.head.next()))
             }
             ChangeType::Declared => {
                 let Declared { source, fact } =

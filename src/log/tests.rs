@@ -18,6 +18,7 @@ use crate::model::{
     ResourceVersion, Source, Timestamp, Uid, WatchKey,
 };
 
+mod clock;
 mod damage;
 mod displaced;
 mod frames;
@@ -87,6 +88,7 @@ fn told(directory: &Path) -> Vec<String> {
         }
         Change::Forgotten { key, .. } => format!("?{}", key.name),
         Change::Coverage(mark) => format!("{:?}", mark.state),
+        Change::Clock(mark) => format!("clock {:?}", mark.event),
         Change::Declared { fact, .. } => format!("declared {}", fact.name()),
         Change::Withdrawn { name, .. } => format!("withdrawn {name}"),
     };
@@ -254,7 +256,7 @@ impl Clock for Jumping {
 }
 
 #[tokio::test]
-async fn recorded_time_never_goes_backwards_and_finds_offsets() {
+async fn recorded_time_never_goes_backwards_for_little_and_finds_offsets() {
     let dir = tempfile::tempdir().unwrap();
     let log = start_with(dir.path(), Arc::new(Jumping(0.into())));
     let session = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();

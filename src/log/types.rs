@@ -18,12 +18,14 @@ pub enum ChangeType {
     Declared = 4,
     /// The catalog no longer holds something.
     Withdrawn = 5,
+    /// The machine's clock jumped, or recorded time follows it anew.
+    Clock = 6,
 }
 
 impl ChangeType {
     pub(super) fn from_i64(value: i64) -> Option<Self> {
-        use ChangeType::{Applied, Coverage, Declared, Deleted, Withdrawn};
-        [Applied, Deleted, Coverage, Declared, Withdrawn].into_iter().find(|t| *t as i64 == value)
+        use ChangeType::{Applied, Clock, Coverage, Declared, Deleted, Withdrawn};
+        [Applied, Deleted, Coverage, Declared, Withdrawn, Clock].into_iter().find(|t| *t as i64 == value)
     }
 }
 

@@ -23,6 +23,9 @@ use crate::redact::Observation;
 
 type Result<T> = std::result::Result<T, LogError>;
 
+/// The uid under which gaps of a watch that were over when they were recorded are kept.
+const ENDED_GAPS: &str = "ended-gaps";
+
 /// What the writer knows between transactions.
 pub(super) struct WriterState {
     pub(super) head: Offset,
@@ -40,7 +43,7 @@ pub(super) struct WriterState {
 pub(super) struct Write<'a> {
     pub(super) connection: &'a Connection,
     pub(super) state: &'a mut WriterState,
-    /// Our clock, not before the last change.
+    /// Our clock, not before the last change save across a mark of the clock.
     pub(super) now: Timestamp,
 }
 
@@ -294,24 +297,26 @@ impl Write<'_> {
     pub(super) fn mark(&mut self, mark: &CoverageMark) -> Result<Appended> {
         let key = key_of(&mark.watch, &mark.watch.namespace, "");
         if mark.until.is_some() {
-            let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
-            let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, "")?;
-            let body = to_json(mark);
-            let packed = self.state.bodies.fact(&body)?;
-            self.write(Draft {
-                r#type: ChangeType::Coverage,
-                subject,
-                key: &key,
-                uid: "",
-                resource_version: "",
-                changed_by: None,
-                body: &body,
-                packed: Some(packed),
-            })?;
+            self.write_ended_gap(&key, &to_json(mark))?;
             return Ok(self.appended(1, 0));
         }
+        let since = self.gap_since(mark.since)?;
+        let mark = &CoverageMark { since, ..mark.clone() };
         let written = self.fact(ChangeType::Coverage, &key, &to_json(mark), &mark.said())?.is_some();
         Ok(self.appended(usize::from(written), usize::from(!written)))
+    }
+
+    /// Writes a gap that is over. It is a subject of its own, so that retention does not take it for how the watch stands.
+    fn write_ended_gap(&mut self, key: &ResourceKey, body: &str) -> Result<()> {
+        let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
+        let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, ENDED_GAPS)?;
+        let packed = self.state.bodies.fact(body)?;
+        let bare = Draft::bare(ChangeType::Coverage, subject, key);
+        self.write(Draft { uid: ENDED_GAPS, body, packed: Some(packed), ..bare })?;
+        let sql = "INSERT OR IGNORE INTO live (subject_id, resource_version, digest, deltas, seen_epoch)
+            VALUES (?1, '', zeroblob(16), 0, 0)";
+        self.connection.prepare_cached(sql)?.execute([subject])?;
+        Ok(())
     }
 
     pub(super) fn appended(&self, written: usize, unchanged: usize) -> Appended {

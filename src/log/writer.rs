@@ -18,7 +18,7 @@ use super::packer::{self, Packer};
 use super::queue::{OpenLog, Queue};
 use super::thinning::Thinned;
 use super::write::{Write, WriterState};
-use crate::clock::Clock;
+use crate::clock::{Clock, ClockChange};
 use crate::model::reason;
 use crate::store::{self, Displaced, RoomWait, Watermark};
 
@@ -36,6 +36,8 @@ pub struct LogWriter {
     head_file: HeadFile,
     queue: mpsc::Receiver<Queued>,
     clock: Arc<dyn Clock>,
+    /// What the clock did and what is not recorded yet.
+    clock_changes: Vec<ClockChange>,
     state: WriterState,
     head: Watermark,
     health: WriterHealth,
@@ -71,6 +73,7 @@ impl LogWriter {
             head_file,
             queue: receiver,
             clock,
+            clock_changes: Vec::new(),
             state,
             head,
             health,
@@ -300,11 +303,13 @@ impl LogWriter {
     }
 
     fn write_group(&mut self, group: &[Queued]) -> Result<Replies, LogError> {
+        self.clock_changes.extend(self.clock.take_changes());
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let changes_before = transaction.total_changes();
-        // Recorded time never goes backwards, whatever the clock does.
-        let now = self.clock.now().max(self.state.observed_at);
+        let now = self.clock.now();
         let mut write = Write { connection: &transaction, state: &mut self.state, now };
+        write.follow_clock(&self.clock_changes)?;
+        let now = write.now;
         let mut replies = Vec::with_capacity(group.len());
         for queued in group {
             replies.push(match &queued.request {
@@ -334,6 +339,7 @@ impl LogWriter {
                     Ok(None) => Ok(Reply::Thinned(Thinned { done: true, ..Thinned::default() })),
                     Err(error) => Err(failed(error)),
                 },
+                Request::FollowClock => Ok(Reply::Appended(write.appended(0, 0))),
                 Request::Shrink(pages) => {
                     self.wal_due = true;
                     let free_pages = store::give_back(&transaction, *pages)?;
@@ -348,6 +354,7 @@ impl LogWriter {
             return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None).into());
         }
         let took = store::commit(transaction)?;
+        self.clock_changes.clear();
         if writes {
             self.health.commits().observe(took);
         }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CatalogFact, CatalogKind, Offset, ResourceId, ResourceKey, ResourceVersion, Source, Timestamp, Uid,
-    WatchKey,
+    CatalogFact, CatalogKind, ClockMark, Offset, ResourceId, ResourceKey, ResourceVersion, Source, Timestamp,
+    Uid, WatchKey,
 };
 
 /// One change as it stands in the log.
@@ -16,7 +16,7 @@ use super::{
 pub struct Record {
     /// Its position.
     pub offset: Offset,
-    /// Our clock when it was appended; never earlier than that of the record before.
+    /// Our clock when it was appended; never earlier than that of the record before, save where a mark of the clock says so.
     pub observed_at: Timestamp,
     /// What happened.
     pub change: Change,
@@ -80,6 +80,8 @@ pub enum Change {
         /// The name under which it was declared.
         name: String,
     },
+    /// The machine's clock jumped, or recorded time follows it anew.
+    Clock(ClockMark),
 }
 
 impl Change {

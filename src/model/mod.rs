@@ -6,6 +6,7 @@
 
 mod catalog;
 mod change;
+mod clock_mark;
 mod deployment;
 mod environment;
 mod glob;
@@ -28,6 +29,7 @@ pub use catalog::{
     AgentSpec, CatalogFact, CatalogKind, ClusterSpec, Labels, ProjectSpec, Source, label_pairs,
 };
 pub use change::{Change, ChangedBy, CoverageMark, CoverageState, DeletionCause, LATE_BOUND, Record};
+pub use clock_mark::{ClockEvent, ClockMark, InexactTimes};
 pub use deployment::{
     AgentDeployment, Authorization, DeploymentId, DeploymentJob, DeploymentSpec, DeploymentStatus,
 };

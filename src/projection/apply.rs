@@ -77,6 +77,7 @@ pub(super) fn apply(
         // What held later was told of by a later change.
         (Change::Forgotten { .. }, _) => {}
         (Change::Coverage(mark), _) => coverage::mark(&mut at, mark)?,
+        (Change::Clock(mark), _) => coverage::clock(&at, mark)?,
         (Change::Declared { source, fact, .. }, _) => catalog::declared(&mut at, *source, fact)?,
         (Change::Withdrawn { kind, name, .. }, _) => catalog::withdrawn(&mut at, *kind, name)?,
     }

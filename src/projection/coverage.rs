@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::OPEN;
 use super::context::Apply;
 use super::coverage_to_i64;
-use crate::model::{CoverageMark, CoverageState, Timestamp};
+use crate::model::{ClockMark, CoverageMark, CoverageState, InexactTimes, Timestamp};
 
 /// Takes over a mark; the environments that it concerns are settled by the caller.
 pub(super) fn mark(at: &mut Apply<'_>, mark: &CoverageMark) -> rusqlite::Result<()> {
@@ -35,6 +35,15 @@ pub(super) fn mark(at: &mut Apply<'_>, mark: &CoverageMark) -> rusqlite::Result<
     for environment in rows {
         at.touched.environments.insert(environment?);
     }
+    Ok(())
+}
+
+/// Where recorded time went back, a gap that is open began at the latest when the wrong times did.
+pub(super) fn clock(at: &Apply<'_>, mark: &ClockMark) -> rusqlite::Result<()> {
+    let Some(InexactTimes { since, .. }) = mark.inexact else { return Ok(()) };
+    let sql =
+        "UPDATE coverage SET missed_from = min(missed_from, ?1) WHERE to_offset = ?2 AND missed_from > ?1";
+    at.connection.prepare_cached(sql)?.execute(params![since.as_micros(), OPEN])?;
     Ok(())
 }
 

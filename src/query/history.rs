@@ -98,6 +98,7 @@ fn complete(log: &mut LogReader, version: &mut Version, bodies: bool) -> Result<
         Change::Deleted { cause, .. } => version.cause = Some(cause),
         Change::Forgotten { .. }
         | Change::Coverage(_)
+        | Change::Clock(_)
         | Change::Declared { .. }
         | Change::Withdrawn { .. } => {}
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::ServiceError;
 use crate::clock::SystemClock;
-use crate::log::{self, AcceptedLoss, Salvaged};
+use crate::log::{self, AcceptedLoss, Salvaged, WrongTimes};
 use crate::store::{self, DirectoryLock, KEY_FILE};
 
 /// Goes on with a log that lost its end; none where nothing is lost.
@@ -18,6 +18,18 @@ pub fn accept_loss(data: &Path) -> Result<Option<AcceptedLoss>, ServiceError> {
     }
     let _lock = DirectoryLock::acquire(data)?;
     Ok(log::accept_loss(data, &SystemClock)?)
+}
+
+/// Marks the changes whose recorded times are wrong, as the objects themselves tell; tells which.
+///
+/// # Errors
+/// When another process holds the data directory, or the log is damaged.
+pub fn mend_clock(data: &Path) -> Result<Vec<WrongTimes>, ServiceError> {
+    if !data.join("log.db").exists() {
+        return Err(ServiceError::NoLog { data: data.to_owned() });
+    }
+    let _lock = DirectoryLock::acquire(data)?;
+    Ok(log::mend_clock(data, &SystemClock)?)
 }
 
 /// Copies what can be read of a log into a new one in another directory, with the key that hides secrets: under another key

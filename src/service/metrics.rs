@@ -1,5 +1,6 @@
 //! What `/metrics` tells, in the text of OpenMetrics: numbers that are there already, read when they are asked for.
 
+mod clock;
 mod coverage;
 mod requests;
 #[cfg(test)]
@@ -20,7 +21,7 @@ use super::disk::Disk;
 use super::rebuild::Rebuild;
 use super::retention;
 use crate::api::{Metrics, RebuildState, Rebuilding, RequestStats};
-use crate::clock::Clock;
+use crate::clock::{Clock, SteadyClock};
 use crate::cluster::{ClusterCounts, ClusterStats};
 use crate::log::{WeakAppender, WriterHealth};
 use crate::model::Timestamp;
@@ -47,6 +48,8 @@ pub(super) struct Sources {
     pub(super) requests: RequestStats,
     /// By which ages are told.
     pub(super) clock: Arc<dyn Clock>,
+    /// The same, where it is compared with the machine's.
+    pub(super) steady: Option<Arc<SteadyClock>>,
 }
 
 impl fmt::Debug for Sources {
@@ -94,6 +97,9 @@ impl Collector for Sources {
         self.retention.tell(&mut tell, self.status.pruning().rows())?;
         self.disk.encode(&mut tell)?;
         self.clusters(&mut tell)?;
+        if let Some(steady) = &self.steady {
+            clock::encode(&mut tell, &steady.status())?;
+        }
         coverage::encode(&mut tell, &self.clusters, self.clock.now())?;
         requests::encode(&mut tell, &self.requests)
     }

@@ -5,6 +5,7 @@
 //! writer once it has committed what they handed over, then the server and the projector.
 
 mod agent_folders;
+mod clock;
 mod demo;
 mod disk;
 mod error;
@@ -19,7 +20,7 @@ mod retention;
 
 pub use demo::{DemoOptions, demo};
 pub use error::ServiceError;
-pub use mend::{accept_loss, check_filesystem, salvage};
+pub use mend::{accept_loss, check_filesystem, mend_clock, salvage};
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::api::{self, Access, ApiState, Hosts, RequestStats, ServerOptions};
 use crate::catalog::{CatalogWriter, FolderReader};
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, SteadyClock, SystemClock};
 use crate::cluster::{self, ClusterConnection, ClusterSettings, Selection, Watcher};
 use crate::config::{AgentFolderConfig, ClusterConfig, Config, RetentionConfig, TokenConfig, WatcherConfig};
 use crate::diff::PathRule;
@@ -164,6 +165,9 @@ impl Service {
     /// When the address, the data directory or the log cannot be used.
     pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Self, ServiceError> {
         let (listener, address) = listen(options.listen).await?;
+        // All that tells the time here is this one clock.
+        let steady = Arc::new(SteadyClock::new(clock));
+        let clock: Arc<dyn Clock> = Arc::clone(&steady) as Arc<dyn Clock>;
         let access = Arc::new(access(address, &options.tokens));
         let lock = DirectoryLock::acquire(&options.data)?;
         let (key, new_key) = key(&options.data).map_err(ServiceError::Key)?;
@@ -177,6 +181,7 @@ impl Service {
         let rebuild = Rebuild::new(data, rules_of_user, status.clone(), Arc::clone(&clock), stopping.clone());
         let checks =
             Checks::new(status.clone(), health.clone(), &rebuild, options.preparing, watching.clone());
+        let checks = checks.with_clock(Arc::clone(&steady));
         let settings = settings(options.clusters, &rules);
         let clusters: Vec<_> = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock))
@@ -216,6 +221,7 @@ impl Service {
             disk: Disk::default(),
             requests: RequestStats::default(),
             clock: Arc::clone(&clock),
+            steady: Some(Arc::clone(&steady)),
         };
         let (disk, requests) = (sources.disk.clone(), sources.requests.clone());
         let metrics = Arc::new(Exposition::new(sources));
@@ -237,6 +243,9 @@ impl Service {
         let serving = ServerOptions { requests, ..ServerOptions::new(hosts) };
         server.spawn(api::serve(listener, web::site(&state), serving, stopping.clone()));
         server.close();
+        let times = settings.iter().map(|(s, _)| (s.name.clone(), s.limits.server_time.clone())).collect();
+        let recorder = recording.then(|| appender.clone());
+        watchers.spawn(clock::follow(steady, times, recorder, watching.clone()));
         watchers.spawn(disk.follow(options.data.clone(), retention.numbers.clone(), watching.clone()));
         if recording {
             declare(&appender, options.catalog, &status, &watchers, &watching).await?;

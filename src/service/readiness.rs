@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::rebuild::Rebuild;
 use crate::api::{Check, ClusterLists, Readiness, RebuildState, Rebuilding};
+use crate::clock::SteadyClock;
 use crate::cluster::ClusterStats;
 use crate::log::WriterHealth;
 use crate::projection::ViewStatus;
@@ -26,6 +27,7 @@ pub(super) struct Checks {
     preparing: Arc<AtomicBool>,
     stopping: CancellationToken,
     clusters: Arc<[(String, Arc<ClusterStats>)]>,
+    clock: Option<Arc<SteadyClock>>,
 }
 
 impl Checks {
@@ -37,12 +39,25 @@ impl Checks {
         stopping: CancellationToken,
     ) -> Self {
         let (rebuild, preparing) = (rebuild.clone(), Arc::new(AtomicBool::new(preparing)));
-        Checks { status, writer, rebuild, preparing, stopping, clusters: Arc::default() }
+        Checks { status, writer, rebuild, preparing, stopping, clusters: Arc::default(), clock: None }
     }
 
     /// With what the watches of these clusters do.
     pub(super) fn with_clusters(self, clusters: &[(String, Arc<ClusterStats>)]) -> Self {
         Checks { clusters: clusters.into(), ..self }
+    }
+
+    /// With a check of the machine's clock.
+    pub(super) fn with_clock(self, clock: Arc<SteadyClock>) -> Self {
+        Checks { clock: Some(clock), ..self }
+    }
+
+    /// Recorded time goes on through a jump; what lasts is for somebody to set right.
+    fn clock(&self) -> Option<Check> {
+        let status = self.clock.as_ref()?.status();
+        let problem = status.problem();
+        let (ok, detail) = (problem.is_none(), problem.unwrap_or_else(|| status.detail()));
+        Some(Check { name: "clock".into(), ok, detail })
     }
 
     /// Says whether the service is still being prepared.
@@ -83,7 +98,7 @@ impl Readiness for Checks {
         let stopping = self.stopping.is_cancelled();
         let detail = if stopping { "it was asked to end".into() } else { String::new() };
         let staying = Check { name: "staying".into(), ok: !stopping, detail };
-        vec![self.log(), self.view(), prepared, staying]
+        [self.log(), self.view(), prepared, staying].into_iter().chain(self.clock()).collect()
     }
 
     fn clusters(&self) -> Vec<ClusterLists> {

@@ -39,9 +39,12 @@ pub struct DoctorArgs {
         require_equals = true,
         default_missing_value = "narrow",
         requires = "config",
-        conflicts_with_all = ["accept_loss", "salvage", "output"]
+        conflicts_with_all = ["accept_loss", "salvage", "mend_clock", "output"]
     )]
     pub rbac: Option<RoleWidth>,
+    /// Mark the changes whose recorded times are wrong, with gaps for them; the server must not be running
+    #[arg(long, requires = "data", conflicts_with_all = ["config", "full", "accept_loss", "salvage"])]
+    pub mend_clock: bool,
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
     pub output: ReportFormat,

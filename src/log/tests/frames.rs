@@ -213,7 +213,7 @@ async fn a_log_from_before_there_were_frames_is_looked_at_and_brought_up() {
     let connection = rusqlite::Connection::open(dir.path().join("log.db")).unwrap();
     let back = "DROP TRIGGER change_goes; DROP TRIGGER body_goes; DROP TABLE frame; DROP TABLE closed_group;
         ALTER TABLE change DROP COLUMN frame_id; ALTER TABLE change DROP COLUMN frame_at;
-        ALTER TABLE live DROP COLUMN deltas_at; DROP TABLE thinning; DROP TABLE held;
+        ALTER TABLE live DROP COLUMN deltas_at; DROP TABLE thinning; DROP TABLE held; DROP TABLE clock_mark;
         ALTER TABLE cursor DROP COLUMN verified_at;
         DELETE FROM refinery_schema_history WHERE version >= 5";
     connection.execute_batch(back).unwrap();

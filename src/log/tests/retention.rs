@@ -54,7 +54,8 @@ fn holding(records: &[Record], at: Offset) -> BTreeSet<u64> {
                 format!("{id:?}")
             }
             Change::Declared { id, .. } | Change::Withdrawn { id, .. } => format!("{id:?}"),
-            Change::Coverage(mark) => format!("{:?}", mark.watch),
+            Change::Coverage(mark) => format!("{:?} {}", mark.watch, mark.until.is_some()),
+            Change::Clock(_) => "clock".into(),
         };
         match &record.change {
             Change::Deleted { .. } | Change::Withdrawn { .. } => last.remove(&subject),
@@ -348,6 +349,7 @@ fn words(record: &Record) -> String {
         Change::Deleted { key, uid, cause, .. } => format!("{key:?} {uid:?} {cause:?}"),
         Change::Forgotten { key, uid, .. } => format!("{key:?} {uid:?}"),
         Change::Coverage(mark) => format!("{mark:?}"),
+        Change::Clock(mark) => format!("{mark:?}"),
         Change::Declared { fact, .. } => format!("{fact:?}"),
         Change::Withdrawn { kind, name, .. } => format!("{kind:?} {name}"),
     };

@@ -37,7 +37,10 @@ pub(super) fn fold(records: &[Record]) -> Vec<WatchCoverage> {
             Change::Withdrawn { kind, name, .. } if *kind == CatalogKind::Cluster => {
                 _ = clusters.remove(name)
             }
-            Change::Forgotten { .. } | Change::Declared { .. } | Change::Withdrawn { .. } => {}
+            Change::Clock(_)
+            | Change::Forgotten { .. }
+            | Change::Declared { .. }
+            | Change::Withdrawn { .. } => {}
         }
     }
     marks.retain(|watch, _| clusters.contains(&watch.cluster));

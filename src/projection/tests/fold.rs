@@ -36,7 +36,10 @@ impl World {
                 self.gaps.insert(mark.watch.kind.clone());
             }
             Change::Coverage(mark) => _ = self.gaps.remove(&mark.watch.kind),
-            Change::Forgotten { .. } | Change::Declared { .. } | Change::Withdrawn { .. } => {}
+            Change::Clock(_)
+            | Change::Forgotten { .. }
+            | Change::Declared { .. }
+            | Change::Withdrawn { .. } => {}
         }
     }
 

@@ -140,6 +140,7 @@ fn complete(
         Change::Deleted { cause, .. } => resource.cause = Some(cause),
         Change::Forgotten { .. }
         | Change::Coverage(_)
+        | Change::Clock(_)
         | Change::Declared { .. }
         | Change::Withdrawn { .. } => {}
     }

@@ -48,6 +48,7 @@ fn sources(clusters: Vec<(String, Arc<ClusterStats>)>, appender: &Appender) -> S
         queue: appender.downgrade(),
         disk: Disk::default(),
         requests: RequestStats::default(),
+        steady: Some(Arc::new(SteadyClock::new(clock.clone()))),
         clock,
     }
 }
@@ -67,6 +68,8 @@ fn numbers_are_told_with_their_clusters() {
     let lines = [
         "strandline_log_head_offset 7".to_owned(),
         "strandline_log_writable 1".to_owned(),
+        "strandline_clock_jumps_total 0".to_owned(),
+        "strandline_clock_deviation_seconds 0".to_owned(),
         "strandline_log_compacted_offset 0".to_owned(),
         "strandline_data_file_bytes{file=\"log.db-wal\"} 0".to_owned(),
         "strandline_retention_failures_total 0".to_owned(),

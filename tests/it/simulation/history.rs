@@ -71,7 +71,10 @@ impl History {
                     told.ended = Some((record.observed_at, *cause));
                 }
                 Change::Coverage(mark) => history.mark(record.observed_at, mark),
-                Change::Forgotten { .. } | Change::Declared { .. } | Change::Withdrawn { .. } => {}
+                Change::Clock(_)
+                | Change::Forgotten { .. }
+                | Change::Declared { .. }
+                | Change::Withdrawn { .. } => {}
             }
         }
         let open: Vec<_> = history.open.values().cloned().collect();

@@ -71,7 +71,10 @@ impl Record {
             Change::Coverage(mark) => {
                 self.marks.insert(mark.watch.clone(), mark);
             }
-            Change::Forgotten { .. } | Change::Declared { .. } | Change::Withdrawn { .. } => {}
+            Change::Clock(_)
+            | Change::Forgotten { .. }
+            | Change::Declared { .. }
+            | Change::Withdrawn { .. } => {}
         }
     }
 

@@ -1,0 +1,53 @@
+//! What a cluster's servers tell of their own time, with every answer.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use http::{HeaderMap, header};
+
+use crate::model::Timestamp;
+
+/// Headers carry whole seconds, so that the time meant lies half a second later in the middle.
+const ROUNDED: Duration = Duration::from_millis(500);
+
+/// The newest time that a cluster's servers told; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct ServerTime(Arc<Mutex<Option<(Timestamp, Instant)>>>);
+
+impl ServerTime {
+    /// Takes down the time that an answer carries.
+    pub(super) fn note(&self, headers: &HeaderMap) {
+        let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
+        let date = date.and_then(|date| chrono::DateTime::parse_from_rfc2822(date).ok());
+        if let Some(date) = date {
+            let told = Timestamp::from_micros(date.timestamp_micros()).plus(ROUNDED);
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((told, Instant::now()));
+        }
+    }
+
+    /// What time it is for the servers by now, if they told one since this was asked last.
+    pub fn take(&self) -> Option<Timestamp> {
+        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        told.map(|(time, at)| time.plus(at.elapsed()))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_date_is_told_once() {
+        let (time, mut headers) = (ServerTime::default(), HeaderMap::new());
+        for date in ["nonsense", "Fri, 20 Nov 2026 12:00:00 GMT"] {
+            assert_eq!(time.take(), None);
+            headers.insert(header::DATE, date.parse().unwrap());
+            time.note(&headers);
+        }
+        let noon: Timestamp = "2026-11-20T12:00:00Z".parse().unwrap();
+        let told = time.take().unwrap();
+        assert!(told >= noon.plus(ROUNDED), "{told}");
+        assert_eq!(time.take(), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! Looks at the machine's clock every second, so that a jump is noticed and recorded though nothing else happens.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::{Clock, SteadyClock};
+use crate::cluster::ServerTime;
+use crate::log::Appender;
+
+/// How often the clocks are compared.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Compares the machine's clock with the clusters' until it is stopped. What it does is recorded; without a log that
+/// takes changes it is only followed.
+pub(super) async fn follow(
+    clock: Arc<SteadyClock>,
+    clusters: Vec<(String, ServerTime)>,
+    appender: Option<Appender>,
+    stop: CancellationToken,
+) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(TICK) => {}
+        }
+        for (cluster, time) in &clusters {
+            if let Some(told) = time.take() {
+                clock.witness(cluster, told);
+            }
+        }
+        if !clock.has_changes() {
+            continue;
+        }
+        let Some(appender) = &appender else {
+            clock.take_changes();
+            continue;
+        };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            // A log that failed says so itself.
+            _ = appender.follow_clock() => {}
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+    use crate::api::Readiness;
+    use crate::log::{LogReader, LogWriter, WriterHealth};
+    use crate::model::{Change, ClockEvent, Offset, Timestamp};
+    use crate::projection::ViewStatus;
+    use crate::ruleset::RuleSet;
+    use crate::service::readiness::Checks;
+    use crate::service::rebuild::Rebuild;
+
+    /// A machine whose clock and whose passed time are set by hand.
+    #[derive(Default)]
+    struct Machine {
+        passed: AtomicI64,
+        wrong_by: AtomicI64,
+    }
+
+    impl Clock for Machine {
+        fn now(&self) -> Timestamp {
+            let wrong_by = self.wrong_by.load(Ordering::Relaxed);
+            Timestamp::from_micros(1_767_225_600_000_000 + self.passed.load(Ordering::Relaxed) + wrong_by)
+        }
+
+        fn monotonic(&self) -> Duration {
+            Duration::from_micros(self.passed.load(Ordering::Relaxed).unsigned_abs())
+        }
+    }
+
+    #[test]
+    fn a_lasting_jump_is_told_at_once_and_makes_the_service_unready_after_a_minute() {
+        let machine = Arc::new(Machine::default());
+        let clock = Arc::new(SteadyClock::new(Arc::clone(&machine) as Arc<dyn Clock>));
+        let (status, rules, stop) = (ViewStatus::default(), RuleSet::default(), CancellationToken::new());
+        let rebuild = Rebuild::new("nowhere".into(), rules, status.clone(), clock.clone(), stop.clone());
+        let checks = Checks::new(status, WriterHealth::default(), &rebuild, false, stop);
+        let checks = checks.with_clock(Arc::clone(&clock));
+        let told = || checks.checks().into_iter().find(|check| check.name == "clock").unwrap();
+        assert_eq!((told().ok, told().detail), (true, String::new()));
+        machine.wrong_by.store(-7_200_000_000, Ordering::Relaxed);
+        let check = told();
+        assert!(check.ok && check.detail.contains("jumped 7200 s back"), "{check:?}");
+        machine.passed.fetch_add(61_000_000, Ordering::Relaxed);
+        clock.witness("one", clock.now());
+        let check = told();
+        assert!(!check.ok && check.detail.contains("is 7200 s behind"), "{check:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_jump_is_recorded_though_nothing_else_happens() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = Arc::new(Machine::default());
+        let clock = Arc::new(SteadyClock::new(Arc::clone(&machine) as Arc<dyn Clock>));
+        let (writer, appender) = LogWriter::open(dir.path(), clock.clone()).unwrap();
+        let head = writer.head();
+        let thread = std::thread::spawn(move || writer.run());
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(follow(clock, Vec::new(), Some(appender), stop.clone()));
+        for (wrong_by, events) in [(3_600_000_000, 1), (0, 2)] {
+            machine.wrong_by.store(wrong_by, Ordering::Relaxed);
+            while head.get() < Offset::new(events) {
+                tokio::time::sleep(TICK).await;
+            }
+        }
+        stop.cancel();
+        task.await.unwrap();
+        thread.join().unwrap().unwrap();
+        let records = LogReader::open(dir.path()).unwrap().after(Offset::ZERO, 10).unwrap();
+        let event = |change: &Change| match change {
+            Change::Clock(mark) => Some(mark.event),
+            _ => None,
+        };
+        let events: Vec<_> = records.iter().filter_map(|record| event(&record.change)).collect();
+        assert_eq!(events, [ClockEvent::Jumped, ClockEvent::Returned]);
+    }
+}

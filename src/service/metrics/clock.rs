@@ -1,0 +1,18 @@
+//! How the machine's clock compares with the time in use and with the clusters'.
+
+use std::fmt;
+
+use super::Teller;
+use crate::clock::ClockStatus;
+
+const SECOND: i64 = 1_000_000;
+
+pub(super) fn encode(tell: &mut Teller<'_, '_>, status: &ClockStatus) -> fmt::Result {
+    let none: &[(&str, &str)] = &[];
+    tell.counters("clock_jumps", "Jumps of this machine's clock", [(none, status.jumps)])?;
+    let help = "How far this machine's clock is ahead of the recorded time, negative when behind";
+    tell.gauges("clock_deviation_seconds", help, [(none, status.deviation_micros / SECOND)])?;
+    let skews = status.skews.iter().map(|skew| ([("cluster", &*skew.cluster)], skew.ahead_micros / SECOND));
+    let help = "How far a cluster's clock is ahead of the recorded time, negative when behind";
+    tell.gauges("cluster_clock_skew_seconds", help, skews)
+}
