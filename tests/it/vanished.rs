@@ -35,7 +35,7 @@ async fn a_kind_that_vanishes_while_the_server_is_down_is_a_gap() -> Result<()> 
     let id = items(&answer).next().and_then(|item| item["id"].as_str()).unwrap_or_default().to_owned();
     let answer = server.until(RESOURCES, |answer| items(answer).count() == 0).await?;
     assert!(!gap(&answer, "Database", "not_served"), "the gap is over: {answer:#}");
-    let versions = server.ask(&format!("/resources/{id}/versions")).await?;
+    let versions = server.ask(&format!("/resources/{id}/history")).await?;
     let cause = items(&versions).map(|version| version["cause"].clone()).find(|cause| !cause.is_null());
     assert_eq!(cause.unwrap_or_default()["type"], "kind_removed", "{versions:#}");
     server.stop().await
