@@ -56,6 +56,11 @@ pub(super) fn tells_kinds(kind: &Kind) -> bool {
     )
 }
 
+/// Whether objects of a kind define other kinds.
+pub(super) fn defines_kinds(kind: &Kind) -> bool {
+    kind.group == "apiextensions.k8s.io" && kind.kind == "CustomResourceDefinition"
+}
+
 /// Groups whose kinds other groups have too, where they are followed if the cluster has them there. Of the two doors to
 /// Events the older one is taken: every cluster has it, and it is the one that common roles let through.
 const MOVED: [(&str, &[&str]); 2] =

@@ -21,7 +21,8 @@ use self::reader::Reader;
 use super::backoff::{Backoff, Spread};
 use super::consistency::Check;
 use super::coverage::Coverage;
-use super::discovery::tells_kinds;
+use super::definitions::Definitions;
+use super::discovery::{defines_kinds, tells_kinds};
 use super::outcome::{Activity, Next, decide};
 use super::request::Failure;
 use super::skew::ClockSkew;
@@ -108,6 +109,8 @@ pub(super) struct Shared {
     pub(super) skew: Arc<ClockSkew>,
     /// Consistency lists at the same time.
     pub(super) consistency: Arc<Semaphore>,
+    /// How custom kinds are defined.
+    pub(super) definitions: Definitions,
 }
 
 impl Shared {
@@ -118,6 +121,7 @@ impl Shared {
             kinds_changed: Arc::default(),
             skew: Arc::default(),
             consistency: Arc::new(Semaphore::new(1)),
+            definitions: Definitions::new(settings.limits.gather * 8),
         }
     }
 }
@@ -291,8 +295,14 @@ impl<S: Sink> ListWatch<S> {
     }
 
     async fn begin(&mut self, fresh: bool) -> Result<State, Stop> {
-        let begin =
-            Begin { watch: self.watch.clone(), selector: self.selector.clone(), fresh, since: self.since };
+        let begin = Begin {
+            watch: self.watch.clone(),
+            selector: self.selector.clone(),
+            served_version: Some(self.api_version.clone()),
+            definition: self.shared.definitions.settled(&self.watch.kind),
+            fresh,
+            since: self.since,
+        };
         let session = self.sink.begin(begin).await?;
         self.epoch = session.epoch;
         self.since = None;
@@ -328,6 +338,9 @@ impl<S: Sink> ListWatch<S> {
     ) -> Result<(), AppendError> {
         let received = observed.len();
         self.note(phase, &observed);
+        if defines_kinds(&self.watch.kind) {
+            self.shared.definitions.learn(&observed);
+        }
         let batch = Batch { watch: self.watch.clone(), epoch: self.epoch, phase, observed, cursor };
         let appended = self.sink.append(batch).await?;
         self.settings.stats.appended(received, appended);

@@ -16,6 +16,7 @@ mod backoff;
 mod connect;
 mod consistency;
 mod coverage;
+mod definitions;
 mod discovery;
 mod document;
 mod evidence;

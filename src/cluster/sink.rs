@@ -53,6 +53,14 @@ pub trait Sink: Clone + Send + Sync + 'static {
         epoch: Epoch,
         at: Timestamp,
     ) -> impl Future<Output = Result<(), AppendError>> + Send;
+
+    /// Keeps the definition of a custom kind with the cursor of a watch of it; false where another one is kept, so that
+    /// the watch has to begin anew with this one.
+    fn define(
+        &self,
+        watch: WatchKey,
+        definition: String,
+    ) -> impl Future<Output = Result<bool, AppendError>> + Send;
 }
 
 impl Sink for Appender {
@@ -91,5 +99,9 @@ impl Sink for Appender {
 
     async fn verified(&self, watch: &WatchKey, epoch: Epoch, at: Timestamp) -> Result<(), AppendError> {
         Appender::verified(self, watch, epoch, at).await
+    }
+
+    async fn define(&self, watch: WatchKey, definition: String) -> Result<bool, AppendError> {
+        Appender::define(self, watch, definition).await
     }
 }

@@ -54,6 +54,8 @@ struct Running {
     planned: Planned,
     cancel: CancellationToken,
     task: AbortHandle,
+    /// The definition of its kind under which it began or which the log keeps with it; none while it is not known.
+    definition: Option<String>,
     /// It ended of itself, as another run took over.
     ended: bool,
     /// Its kind is gone; until then it goes on, for the last deletions to arrive.
@@ -230,6 +232,7 @@ impl<S: Sink> Supervisor<S> {
             self.reviewed = true;
         }
         self.retire_removed_kinds().await?;
+        self.compare_definitions().await?;
         self.apply();
         Ok(())
     }
@@ -254,11 +257,18 @@ impl<S: Sink> Supervisor<S> {
     /// Starts what is new, stops what is gone, and restarts what is served differently.
     fn apply(&mut self) {
         let (now, patience) = (Instant::now(), self.settings.limits.farewell);
+        let definitions = self.shared.definitions.clone();
         let Supervisor { running, stopping, plan, known, .. } = self;
         running.retain(|watch, running| {
             let broke_down = running.task.is_finished() && !running.ended;
             let stays = match plan.get(watch) {
-                Some(planned) => *planned == running.planned && !broke_down,
+                Some(planned) => {
+                    let definition = definitions.settled(&watch.kind);
+                    let same = definition.is_none()
+                        || running.definition.is_none()
+                        || definition == running.definition;
+                    *planned == running.planned && same && !broke_down
+                }
                 None if known.kinds.contains_key(&watch.kind) => false,
                 None => *running.until.get_or_insert(now + patience) > now && !running.task.is_finished(),
             };
@@ -291,6 +301,7 @@ impl<S: Sink> Supervisor<S> {
         let coverage = Coverage::new(watch.clone(), sink.clone(), Arc::clone(&self.clock), stats);
         let coverage = coverage.telling(self.standings.0.clone());
         let shared = self.shared.clone();
+        let definition = shared.definitions.settled(&watch.kind);
         let follow = ListWatch::new(
             &planned.served,
             watch.clone(),
@@ -302,7 +313,8 @@ impl<S: Sink> Supervisor<S> {
         );
         let cancel = self.cancel.child_token();
         let task = self.tasks.spawn(follow.run(cancel.clone()));
-        self.running.insert(watch, Running { planned, cancel, task, ended: false, until: None });
+        let running = Running { planned, cancel, task, definition, ended: false, until: None };
+        self.running.insert(watch, running);
     }
 
     async fn ended(&mut self, ended: Result<Ended, JoinError>) -> Result<(), AppendError> {

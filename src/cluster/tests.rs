@@ -4,6 +4,7 @@
 
 mod consistency;
 mod credentials;
+mod definitions;
 mod fake;
 mod late;
 mod list_watch;

@@ -72,6 +72,11 @@ pub struct Begin {
     pub watch: WatchKey,
     /// Which objects of it, as the selectors that are sent; a cursor holds only for the same selection.
     pub selector: String,
+    /// The version in which the cluster serves the kind, as its objects write it; a cursor holds only for the same
+    /// version. None where that does not matter.
+    pub served_version: Option<String>,
+    /// The definition of a custom kind, where it is known; a cursor holds only for the same definition.
+    pub definition: Option<String>,
     /// Whether to forget the cursor, so that a list is due.
     pub fresh: bool,
     /// All that happened up to then is recorded, but not what came after it, whatever earlier runs said.
@@ -81,7 +86,14 @@ pub struct Begin {
 impl Begin {
     /// A run that asks for every object.
     pub fn new(watch: &WatchKey, fresh: bool) -> Self {
-        Begin { watch: watch.clone(), selector: String::new(), fresh, since: None }
+        Begin {
+            watch: watch.clone(),
+            selector: String::new(),
+            served_version: None,
+            definition: None,
+            fresh,
+            since: None,
+        }
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) enum Request {
     Watches(String),
     Live { watch: WatchKey, after: LivePosition, limit: usize },
     Verified { watch: WatchKey, epoch: Epoch, at: Timestamp },
+    Define { watch: WatchKey, definition: String },
     Declare(Source, Vec<CatalogFact>),
     Decide(Source, Decision),
     Compact(Offset),
@@ -48,6 +49,7 @@ impl Request {
             Request::Append(Batch { watch, .. }) => Some(&watch.cluster),
             Request::Mark(mark) | Request::Dismiss { mark, .. } => Some(&mark.watch.cluster),
             Request::Begin(_)
+            | Request::Define { .. }
             | Request::Identify { .. }
             | Request::Watches(_)
             | Request::Live { .. }
@@ -73,6 +75,7 @@ pub(super) enum Reply {
     Watches(Vec<(WatchKey, Option<Timestamp>)>),
     Live(LivePage),
     Verified,
+    Defined(bool),
     Compacted(Compacted),
     Swept(Swept),
     Floors(Vec<Floor>),
@@ -247,6 +250,18 @@ impl Appender {
     pub async fn verified(&self, watch: &WatchKey, epoch: Epoch, at: Timestamp) -> Result<(), AppendError> {
         match self.ask(Request::Verified { watch: watch.clone(), epoch, at }).await? {
             Reply::Verified => Ok(()),
+            _ => Err(AppendError::Closed),
+        }
+    }
+
+    /// Keeps the definition of a custom kind with the cursor of a watch of it; false where another one is kept already,
+    /// so that the watch has to begin anew with this one.
+    ///
+    /// # Errors
+    /// When the log is closed or failed.
+    pub async fn define(&self, watch: WatchKey, definition: String) -> Result<bool, AppendError> {
+        match self.ask(Request::Define { watch, definition }).await? {
+            Reply::Defined(same) => Ok(same),
             _ => Err(AppendError::Closed),
         }
     }

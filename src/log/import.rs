@@ -213,7 +213,7 @@ impl Write<'_> {
             body: entry.body.clone(),
             changed_by: entry.changed_by.clone(),
         };
-        let run = Run { kind, epoch: Epoch(0), reselected: false };
+        let run = Run { kind, epoch: Epoch(0), reselected: false, reshaped: false };
         self.state_of(&run, &entry.key, &seen, before.as_ref())
     }
 

@@ -15,24 +15,31 @@ pub(super) struct Run {
     pub(super) epoch: Epoch,
     /// The watch asks for other objects than before, and no list has answered yet.
     pub(super) reselected: bool,
+    /// Objects may have another shape under the resourceVersion that is recorded, until a list has shown them all.
+    pub(super) reshaped: bool,
 }
 
 impl Write<'_> {
     /// Begins a run. Epochs are numbered across all watches, so that it can be told which of two watches that
     /// look at the same objects saw one later.
     pub(super) fn begin(&mut self, begin: &Begin) -> Result<Session> {
-        let Begin { watch, selector, fresh, since } = begin;
+        let Begin { watch, selector, served_version, definition, fresh, since } = begin;
         let kind = self.state.ids.kind(self.connection, &watch.cluster, &watch.kind)?;
         let epoch = self.next_epoch()?;
-        let sql = "INSERT INTO cursor (kind_id, namespace, epoch, selector, first_begun_at, begun_at)
-             VALUES (:kind, :namespace, :epoch, :selector, :now, :now)
+        let reshaped = self.is_reshaped(begin)?;
+        let sql = "INSERT INTO cursor
+                (kind_id, namespace, epoch, selector, served_version, definition, first_begun_at, begun_at)
+             VALUES (:kind, :namespace, :epoch, :selector, :served, :definition, :now, :now)
              ON CONFLICT DO UPDATE SET epoch = :epoch, selector = :selector, begun_at = :now,
-                 reselected = max(reselected, selector <> :selector),
+                 served_version = coalesce(:served, served_version), definition = coalesce(:definition, definition),
+                 reselected = max(reselected, selector <> :selector), reshaped = max(reshaped, :reshaped),
                  seen_at = coalesce(:since, seen_at),
-                 resource_version = CASE WHEN :fresh OR selector <> :selector THEN NULL ELSE resource_version END
+                 resource_version =
+                    CASE WHEN :fresh OR :reshaped OR selector <> :selector THEN NULL ELSE resource_version END
              RETURNING resource_version, seen_at, verified_at";
         let params = named_params! {
             ":kind": kind, ":namespace": watch.namespace, ":epoch": epoch.0, ":selector": selector, ":fresh": fresh,
+            ":served": served_version, ":definition": definition, ":reshaped": reshaped,
             ":now": self.now.as_micros(), ":since": since.map(Timestamp::as_micros),
         };
         let session = self.connection.prepare_cached(sql)?.query_row(params, |row| {
@@ -44,6 +51,44 @@ impl Write<'_> {
             })
         })?;
         Ok(session)
+    }
+
+    /// Whether the objects may look otherwise than when the watch last began: another version is served, or the kind is
+    /// defined otherwise.
+    fn is_reshaped(&self, begin: &Begin) -> Result<bool> {
+        let sql = r#"SELECT c.served_version, c.definition FROM cursor c JOIN kind k ON k.id = c.kind_id
+            WHERE k.cluster = ?1 AND k."group" = ?2 AND k.kind = ?3 AND c.namespace = ?4"#;
+        let watch = &begin.watch;
+        let key = params![watch.cluster, watch.kind.group, watch.kind.kind, watch.namespace];
+        let known: Option<(Option<String>, Option<String>)> = self
+            .connection
+            .prepare_cached(sql)?
+            .query_row(key, |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let Some((served_version, definition)) = known else { return Ok(false) };
+        // What was recorded before versions were known may be of any.
+        let served = begin.served_version.is_some() && begin.served_version != served_version;
+        let defined = begin.definition.is_some() && definition.is_some() && begin.definition != definition;
+        Ok(served || defined)
+    }
+
+    /// Keeps the definition of a kind with the cursor of a watch of it; false where another one is kept already, which
+    /// stays until the watch begins with the new one.
+    pub(super) fn define(&self, watch: &WatchKey, definition: &str) -> Result<bool> {
+        let begin = Begin { definition: Some(definition.to_owned()), ..Begin::new(watch, false) };
+        if self.is_reshaped(&begin)? {
+            return Ok(false);
+        }
+        let sql = r#"UPDATE cursor SET definition = ?1 WHERE namespace = ?2 AND kind_id IN
+            (SELECT id FROM kind WHERE cluster = ?3 AND "group" = ?4 AND kind = ?5)"#;
+        self.connection.prepare_cached(sql)?.execute(params![
+            definition,
+            watch.namespace,
+            watch.cluster,
+            watch.kind.group,
+            watch.kind.kind
+        ])?;
+        Ok(true)
     }
 
     pub(super) fn next_epoch(&mut self) -> Result<Epoch> {
@@ -59,13 +104,14 @@ impl Write<'_> {
     }
 
     pub(super) fn run(&self, watch: &WatchKey) -> Result<Option<Run>> {
-        let sql = r#"SELECT c.kind_id, c.epoch, c.reselected
+        let sql = r#"SELECT c.kind_id, c.epoch, c.reselected, c.reshaped
             FROM cursor c JOIN kind k ON k.id = c.kind_id
             WHERE k.cluster = ?1 AND k."group" = ?2 AND k.kind = ?3 AND c.namespace = ?4"#;
         let key = params![watch.cluster, watch.kind.group, watch.kind.kind, watch.namespace];
         let mut statement = self.connection.prepare_cached(sql)?;
         let run = statement.query_row(key, |row| {
-            Ok(Run { kind: row.get(0)?, epoch: Epoch(row.get(1)?), reselected: row.get(2)? })
+            let (kind, epoch) = (row.get(0)?, Epoch(row.get(1)?));
+            Ok(Run { kind, epoch, reselected: row.get(2)?, reshaped: row.get(3)? })
         });
         Ok(run.optional()?)
     }
@@ -83,7 +129,7 @@ impl Write<'_> {
                 seen_at = CASE WHEN :listed THEN coalesce(begun_at, seen_at) WHEN :current THEN :now
                     WHEN :confirmed IS NOT NULL THEN max(coalesce(seen_at, :confirmed), min(:confirmed, :now)) ELSE seen_at END,
                 verified_at = CASE WHEN :listed THEN coalesce(begun_at, verified_at) ELSE verified_at END,
-                reselected = reselected AND NOT :listed
+                reselected = reselected AND NOT :listed, reshaped = reshaped AND NOT :listed
             WHERE kind_id = :kind AND namespace = :namespace";
         self.connection.prepare_cached(sql)?.execute(named_params! {
             ":cursor": batch.cursor.as_ref().map(ResourceVersion::as_str),

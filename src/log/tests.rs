@@ -322,7 +322,7 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     assert!(written.is_ok());
     assert_eq!(
         inspect(dir.path()).unwrap(),
-        Some(LogState { schema: 8, head: Offset::ZERO, compacted: Compacted::default(), floors: Vec::new() })
+        Some(LogState { schema: 9, head: Offset::ZERO, compacted: Compacted::default(), floors: Vec::new() })
     );
     running.stop();
     filled(dir.path()).await;
@@ -330,7 +330,7 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     assert_eq!(
         inspect(dir.path()).unwrap(),
         Some(LogState {
-            schema: 8,
+            schema: 9,
             head: Offset::new(40),
             compacted: Compacted::default(),
             floors: Vec::new()
@@ -360,7 +360,7 @@ async fn a_newer_or_untrustworthy_schema_is_refused() {
     let damages = [
         (
             "UPDATE refinery_schema_history SET version = 99 WHERE version = 2",
-            "has schema 99, this program knows 8",
+            "has schema 99, this program knows 9",
         ),
         ("UPDATE refinery_schema_history SET applied_on = 'yesterday'", "schema history is damaged"),
         ("UPDATE refinery_schema_history SET checksum = 'x'", "schema history is damaged"),

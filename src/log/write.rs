@@ -155,7 +155,10 @@ impl Write<'_> {
             }
         }
         match same {
-            Some(live) if live.resource_version == seen.resource_version || live.digest == seen.digest.0 => {
+            Some(live)
+                if live.digest == seen.digest.0
+                    || (live.resource_version == seen.resource_version && !run.reshaped) =>
+            {
                 self.touch(&live, &seen.resource_version, run.epoch)?;
                 appended.unchanged += 1;
                 appended.noise += usize::from(live.resource_version != seen.resource_version);

@@ -325,6 +325,7 @@ impl LogWriter {
                 Request::Verified { watch, epoch, at } => {
                     write.verified(watch, *epoch, *at)?.map(|()| Reply::Verified)
                 }
+                Request::Define { watch, definition } => Ok(Reply::Defined(write.define(watch, definition)?)),
                 Request::Declare(source, facts) => Ok(Reply::Appended(write.declare(*source, facts)?)),
                 Request::Decide(source, decision) => write.decide(*source, decision)?.map(Reply::Appended),
                 Request::Compact(to) => write.compact(*to).map(Reply::Compacted).map_err(failed),

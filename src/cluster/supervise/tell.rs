@@ -98,6 +98,20 @@ impl<S: Sink> Supervisor<S> {
         self.say_farewells().await
     }
 
+    /// Compares definitions that became known with those under which the kinds were last listed: a watch whose kind is
+    /// defined otherwise since then begins anew.
+    pub(super) async fn compare_definitions(&mut self) -> Result<(), AppendError> {
+        for (watch, running) in self.running.iter_mut().filter(|(_, running)| running.definition.is_none()) {
+            let Some(definition) = self.shared.definitions.settled(&watch.kind) else { continue };
+            running.definition = match self.sink.define(watch.clone(), definition.clone()).await? {
+                true => Some(definition),
+                // No definition reads like this, so that the watch is taken for one that began under another.
+                false => Some(String::new()),
+            };
+        }
+        Ok(())
+    }
+
     /// Tells the log of watches that ended; what it does not take now is told later.
     pub(super) async fn say_farewells(&mut self) -> Result<(), AppendError> {
         while let Some(next) = self.farewells.first_entry() {

@@ -180,6 +180,8 @@ pub(super) struct Recorded {
     /// What the last run was to know of missing changes.
     pub(super) since: Option<Timestamp>,
     epochs: BTreeMap<WatchKey, i64>,
+    /// The served version and the definition under which each watch last began.
+    pub(super) shapes: BTreeMap<WatchKey, (Option<String>, Option<String>)>,
     /// What the next append answers.
     pub(super) refuse: Option<AppendError>,
     /// No mark is ever answered, as while there is no room on the disk.
@@ -217,8 +219,15 @@ impl Recorder {
 
 impl Sink for Recorder {
     async fn begin(&self, begin: Begin) -> Result<Session, AppendError> {
-        let Begin { watch, fresh, since, .. } = begin;
+        let Begin { watch, fresh, since, served_version, definition, .. } = begin;
         self.with(|recorded| {
+            let shape = recorded.shapes.entry(watch.clone()).or_default();
+            let changed =
+                |was: &Option<String>, is: &Option<String>| was.is_some() && is.is_some() && was != is;
+            let reshaped = changed(&shape.0, &served_version) || changed(&shape.1, &definition);
+            let (served, defined) = (served_version.or(shape.0.take()), definition.or(shape.1.take()));
+            *shape = (served, defined);
+            let fresh = fresh || reshaped;
             recorded.story.push(if fresh { "begin fresh".to_owned() } else { "begin".to_owned() });
             recorded.since = since;
             let epoch = recorded.epochs.entry(watch).or_default();
@@ -334,6 +343,17 @@ impl Sink for Recorder {
     async fn verified(&self, _: &WatchKey, _: Epoch, _: Timestamp) -> Result<(), AppendError> {
         self.with(|recorded| recorded.story.push("verified".to_owned()));
         Ok(())
+    }
+
+    async fn define(&self, watch: WatchKey, definition: String) -> Result<bool, AppendError> {
+        self.with(|recorded| {
+            let kept = &mut recorded.shapes.entry(watch).or_default().1;
+            let same = kept.as_ref().is_none_or(|kept| *kept == definition);
+            if same {
+                *kept = Some(definition);
+            }
+            Ok(same)
+        })
     }
 }
 

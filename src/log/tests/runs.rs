@@ -218,3 +218,37 @@ async fn what_is_alive_is_read_in_pages_and_when_it_was_verified_is_remembered()
     assert!(log.appender.verified(&pods(), first, later).await.is_err(), "of an earlier run");
     log.stop();
 }
+
+#[tokio::test]
+async fn a_cursor_holds_for_one_served_version_and_one_definition() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let begin = async |version: &str, definition: Option<&str>| {
+        let (served_version, definition) = (Some(version.to_owned()), definition.map(str::to_owned));
+        log.appender.begin(Begin { served_version, definition, ..Begin::new(&pods(), false) }).await.unwrap()
+    };
+    let list = async |epoch, body: &str| {
+        let observed = vec![pod("a", "ua", 5, body)];
+        let written =
+            log.appender.append(batch(epoch, Phase::ListPage, observed, "10")).await.unwrap().written;
+        written + log.appender.append(batch(epoch, Phase::ListEnd, vec![], "10")).await.unwrap().written
+    };
+    let first = begin("v1", None).await;
+    assert_eq!(list(first.epoch, "old shape").await, 1);
+    let same = begin("v1", None).await;
+    assert!(same.cursor.is_some(), "the same version");
+    assert_eq!(list(same.epoch, "another").await, 0, "the same resourceVersion is the same state");
+
+    let other = begin("v2", None).await;
+    assert_eq!(other.cursor, None);
+    assert_eq!(list(other.epoch, "new shape").await, 1, "only its shape differs");
+    assert!(log.appender.define(pods(), "generation 1".to_owned()).await.unwrap(), "the first is no change");
+    assert!(begin("v2", Some("generation 1")).await.cursor.is_some());
+    assert!(!log.appender.define(pods(), "generation 2".to_owned()).await.unwrap());
+    let defined = begin("v2", Some("generation 2")).await;
+    assert_eq!(defined.cursor, None);
+    assert_eq!(list(defined.epoch, "newest shape").await, 1);
+    assert_eq!(list(defined.epoch, "another").await, 0, "all have been shown in their new shape");
+    log.stop();
+    assert_eq!(told(dir.path()), ["+a old shape", "+a new shape", "+a newest shape"]);
+}
