@@ -45,9 +45,15 @@ pub(super) fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
     }
 }
 
+/// What is logged from `level` up. Libraries cannot name the cluster that they speak of, so what they say of requests is
+/// left out: it is told in our own lines.
+fn filter(level: &str) -> EnvFilter {
+    EnvFilter::new(format!("{level},{}", crate::cluster::LIBRARIES_OFF))
+}
+
 /// Logs to stderr, from `level` up unless RUST_LOG says otherwise.
 pub(super) fn log_to_stderr(level: &str) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| filter(level));
     // Whoever set up logging before us, as a test may, keeps it.
     let format = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(std::io::stderr().is_terminal());
     let _ = format.with_writer(std::io::stderr).try_init();

@@ -83,6 +83,8 @@ pub struct ClusterConnection {
     client: Arc<RwLock<kube::Client>>,
     /// Whether the credentials were read; until then every request fails.
     connected: Arc<AtomicBool>,
+    /// Whether the server's certificate is not looked at.
+    unverified: Arc<AtomicBool>,
     renewed: Arc<Mutex<Option<Instant>>>,
     url: String,
 }
@@ -107,8 +109,14 @@ impl ClusterConnection {
         B::Error: Into<BoxError>,
     {
         let client = Arc::new(RwLock::new(kube::Client::new(service, "default")));
-        let connected = Arc::new(AtomicBool::new(true));
-        ClusterConnection { settings: None, client, connected, renewed: Arc::default(), url: url.to_owned() }
+        ClusterConnection {
+            settings: None,
+            client,
+            connected: Arc::new(AtomicBool::new(true)),
+            unverified: Arc::default(),
+            renewed: Arc::default(),
+            url: url.to_owned(),
+        }
     }
 
     /// A way to a cluster whose credentials are read when it is first used, so that those of one cluster which cannot
@@ -120,8 +128,14 @@ impl ClusterConnection {
             settings: Some(settings),
             client: Arc::new(RwLock::new(client)),
             connected: Arc::default(),
+            unverified: Arc::default(),
             renewed: Arc::default(),
         }
+    }
+
+    /// Whether the server's certificate is not looked at, as the kubeconfig says.
+    pub(super) fn skips_verification(&self) -> bool {
+        self.unverified.load(Ordering::Relaxed)
     }
 
     /// The server's address.
@@ -141,7 +155,10 @@ impl ClusterConnection {
             return true;
         }
         let result = match config(settings).await {
-            Ok(config) => client(config),
+            Ok(config) => {
+                self.unverified.store(config.accept_invalid_certs, Ordering::Relaxed);
+                client(config)
+            }
             Err(error) => Err(error),
         };
         let connected = result.is_ok();
@@ -233,12 +250,12 @@ fn list(names: &[String]) -> String {
 pub async fn connect(settings: &ConnectSettings) -> Result<ClusterConnection, ConnectError> {
     let config = config(settings).await?;
     let url = config.cluster_url.to_string();
-    let client = Arc::new(RwLock::new(client(config)?));
-    let connected = Arc::new(AtomicBool::new(true));
+    let unverified = Arc::new(AtomicBool::new(config.accept_invalid_certs));
     Ok(ClusterConnection {
         settings: Some(settings.clone()),
-        client,
-        connected,
+        client: Arc::new(RwLock::new(client(config)?)),
+        connected: Arc::new(AtomicBool::new(true)),
+        unverified,
         renewed: Arc::default(),
         url,
     })

@@ -2,24 +2,11 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
-
+use super::standings::{Standing, Standings};
 use super::{ClusterStats, Sink};
 use crate::clock::Clock;
 use crate::log::AppendError;
 use crate::model::{CoverageMark, CoverageState, LATE_BOUND, Timestamp, WatchKey, reason};
-
-/// How a watch fares, for whoever decides which watches there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// It sees everything.
-    Watched,
-    /// It may not.
-    Refused,
-}
-
-/// Where watches tell how they fare.
-pub(super) type Standings = mpsc::UnboundedSender<(WatchKey, Standing)>;
 
 /// Whether one watch sees everything, as far as the log was told.
 pub(super) struct Coverage<S> {
@@ -45,8 +32,7 @@ impl<S: Sink> Coverage<S> {
 
     fn stands(&self, standing: Standing) {
         if let Some(standings) = &self.standings {
-            // Nobody left to listen is about to end this watch as well.
-            let _ = standings.send((self.watch.clone(), standing));
+            standings.set(&self.watch, standing);
         }
     }
 
@@ -115,7 +101,7 @@ impl<S: Sink> Coverage<S> {
             return Ok(());
         }
         if self.watch.is_discovery() {
-            tracing::info!(cluster = self.watch.cluster, "watched");
+            tracing::debug!(cluster = self.watch.cluster, "watched");
         } else {
             tracing::debug!(watch = %self.watch, "watched");
         }
@@ -142,13 +128,13 @@ impl<S: Sink> Coverage<S> {
         if self.told == Some(Some(reason)) {
             return Ok(false);
         }
-        // A cluster that is away is away for all its kinds at once, and that is told once.
+        // People read of it in the cluster's lines, which fold what all its watches share.
         if self.watch.is_discovery() {
-            tracing::warn!(cluster = self.watch.cluster, reason, message, "not watched");
+            tracing::debug!(cluster = self.watch.cluster, reason, message, "not watched");
         } else if matches!(reason, reason::RESTARTED | reason::LISTING | reason::UNREACHABLE) {
             tracing::debug!(watch = %self.watch, reason, message, "not watched");
         } else {
-            tracing::warn!(watch = %self.watch, reason, message, "not watched");
+            tracing::debug!(watch = %self.watch, reason, message, "not watched");
         }
         let mark = CoverageMark::gap(self.watch.clone(), since, reason, message);
         let written = self.mark(mark, reason).await?;

@@ -29,11 +29,16 @@ mod server_time;
 mod settings;
 mod sink;
 mod skew;
+mod standings;
 mod stats;
 mod supervise;
 
 #[cfg(test)]
 mod tests;
+
+/// Targets of libraries that log about requests without the cluster's name, as directives that turn them off: what they
+/// have to say stands in the lines of the cluster.
+pub const LIBRARIES_OFF: &str = "kube_client=off,kube_runtime=off,hyper_util=off,rustls=off,tower=off";
 
 pub use connect::{Access, ClusterConnection, ConnectError, ConnectSettings, connect};
 pub use discovery::{

@@ -3,35 +3,83 @@
 mod identity;
 mod missing;
 mod plan;
+mod report;
+mod tasks;
 mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinError, JoinSet};
+use futures_util::FutureExt;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Duration, Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::missing::Missing;
-use self::plan::{Farewell, Plan, Planned, Refused, farewell, plan};
+use self::plan::{Farewell, Plan, Planned, Refused, plan};
+use self::report::Report;
 use super::backoff::Backoff;
-use super::coverage::{Coverage, Standing, Standings};
+use super::coverage::Coverage;
 use super::discovery::{Discovered, Unfollowed, discover};
-use super::list_watch::{End, Ended, ListWatch, Shared};
+use super::list_watch::{Ended, Shared};
 use super::outcome::{Activity, decide};
 use super::request::Failure;
+use super::standings::{Standing, Standings};
 use super::{ClusterSettings, Sink, Watcher};
 use crate::clock::Clock;
 use crate::log::AppendError;
-use crate::model::{Kind, WatchKey, reason};
+use crate::model::{CoverageMark, Kind, WatchKey, reason};
 
 /// Follows a cluster through its watchers until cancelled or until the log closes; by then every task of its own has
 /// ended.
 ///
 /// Being asked to end leaves no mark: whoever resumes later finds in the log when each kind was last seen.
 pub async fn supervise<S: Sink>(
+    settings: ClusterSettings,
+    watchers: Vec<Watcher>,
+    sink: S,
+    clock: Arc<dyn Clock>,
+    cancel: CancellationToken,
+) {
+    let all = WatchKey::discovery(&settings.name, "");
+    let mut backoff =
+        Backoff::new(settings.limits.backoff_least, settings.limits.backoff_most, settings.spread(&all));
+    loop {
+        let (settings, watchers, clock_of) = (settings.clone(), watchers.clone(), Arc::clone(&clock));
+        let run = supervise_once(settings, watchers, sink.clone(), clock_of, cancel.clone());
+        // What panics is a mistake of ours, which must neither end the recording of the cluster nor go unnoticed.
+        let Err(panic) = AssertUnwindSafe(run).catch_unwind().await else { return };
+        let why = panic_text(&*panic);
+        tracing::error!("cluster {}: its supervision failed: {why}; it is started again", all.cluster);
+        let gap = CoverageMark::gap(
+            all.clone(),
+            clock.now(),
+            reason::RESTARTED,
+            "the task that supervised the cluster failed; it is started again",
+        );
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return,
+            marked = sink.mark(gap) => if let Err(AppendError::Closed) = marked { return },
+        }
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return,
+            () = sleep(backoff.next()) => {}
+        }
+    }
+}
+
+/// What a panic said.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason was given")
+}
+
+/// The same, for as long as nothing panics.
+async fn supervise_once<S: Sink>(
     settings: ClusterSettings,
     watchers: Vec<Watcher>,
     sink: S,
@@ -80,7 +128,10 @@ struct Supervisor<S> {
     reviewed: bool,
     plan: Plan,
     refused: Refused,
-    standings: (Standings, mpsc::UnboundedReceiver<(WatchKey, Standing)>),
+    standings: Standings,
+    report: Report,
+    /// Waits before watches that broke down are started again.
+    breakdowns: Backoff,
     tasks: JoinSet<Ended>,
     running: BTreeMap<WatchKey, Running>,
     /// Watches that were cancelled, until they have ended.
@@ -108,6 +159,8 @@ impl<S: Sink> Supervisor<S> {
     ) -> Self {
         let all = WatchKey::discovery(&settings.name, "");
         let (stats, limits, spread) = (Arc::clone(&settings.stats), &settings.limits, settings.spread(&all));
+        let report = Report::new(&settings.name, limits);
+        let breakdowns = Backoff::new(limits.backoff_least, limits.backoff_most, settings.spread(&all));
         Supervisor {
             discovery: Coverage::new(all, sink.clone(), Arc::clone(&clock), stats),
             failing: BTreeMap::new(),
@@ -123,7 +176,9 @@ impl<S: Sink> Supervisor<S> {
             reviewed: false,
             plan: Plan::new(),
             refused: Refused::new(),
-            standings: mpsc::unbounded_channel(),
+            standings: Standings::default(),
+            report,
+            breakdowns,
             tasks: JoinSet::new(),
             running: BTreeMap::new(),
             stopping: BTreeSet::new(),
@@ -140,6 +195,7 @@ impl<S: Sink> Supervisor<S> {
         if let Ok(found) = timeout(self.settings.limits.patience, &mut asking).await {
             return Ok(found);
         }
+        self.report.not_answering(reason::UNREACHABLE, "no answer yet");
         self.discovery.gap(reason::UNREACHABLE, "no answer yet".to_owned()).await?;
         Ok(asking.await)
     }
@@ -162,6 +218,7 @@ impl<S: Sink> Supervisor<S> {
         let connected = self.connect_ways().await;
         let wait = match self.kinds_or_gap().await? {
             Ok(discovered) => {
+                self.report.answered();
                 self.discovery.heard();
                 self.identify().await?;
                 self.discovery.watched().await?;
@@ -179,7 +236,9 @@ impl<S: Sink> Supervisor<S> {
             }
             Err(failure) => {
                 let reason = decide(Activity::Watching, &failure).gap.unwrap_or(reason::UNREACHABLE);
-                self.discovery.gap(reason, failure.to_string()).await?;
+                let why = failure.to_string();
+                self.report.attempt_failed(reason, &why);
+                self.discovery.gap(reason, why).await?;
                 if let Failure::Unauthorized(_) = failure {
                     self.renew().await;
                 }
@@ -206,12 +265,26 @@ impl<S: Sink> Supervisor<S> {
 
     /// Looks after the watches until a moment, or until the kinds may have changed.
     async fn attend(&mut self, mut until: Instant) -> Result<(), AppendError> {
-        let changed = Arc::clone(&self.shared.kinds_changed);
+        let (changed, standings) = (Arc::clone(&self.shared.kinds_changed), self.standings.clone());
+        let mut look_at = Instant::now();
         loop {
             tokio::select! {
                 biased;
-                Some(ended) = self.tasks.join_next() => self.ended(ended).await?,
-                Some((watch, standing)) = self.standings.1.recv() => self.stands(watch, standing),
+                Some(ended) = self.tasks.join_next() => {
+                    if ended.is_err() {
+                        until = until.min(Instant::now() + self.breakdowns.next());
+                    }
+                    self.ended(ended).await?;
+                }
+                changed = standings.changed() => {
+                    for (watch, standing) in changed {
+                        self.stands(watch, standing);
+                    }
+                }
+                () = sleep_until(look_at) => {
+                    self.report.look(&self.settings.stats.statuses());
+                    look_at = Instant::now() + self.settings.limits.patience;
+                }
                 () = changed.notified() => {
                     self.hurry = HURRY;
                     until = until.min(Instant::now() + self.settings.limits.gather);
@@ -254,109 +327,14 @@ impl<S: Sink> Supervisor<S> {
         }
     }
 
-    /// Starts what is new, stops what is gone, and restarts what is served differently.
-    fn apply(&mut self) {
-        let (now, patience) = (Instant::now(), self.settings.limits.farewell);
-        let definitions = self.shared.definitions.clone();
-        let Supervisor { running, stopping, plan, known, .. } = self;
-        running.retain(|watch, running| {
-            let broke_down = running.task.is_finished() && !running.ended;
-            let stays = match plan.get(watch) {
-                Some(planned) => {
-                    let definition = definitions.settled(&watch.kind);
-                    let same = definition.is_none()
-                        || running.definition.is_none()
-                        || definition == running.definition;
-                    *planned == running.planned && same && !broke_down
-                }
-                None if known.kinds.contains_key(&watch.kind) => false,
-                None => *running.until.get_or_insert(now + patience) > now && !running.task.is_finished(),
-            };
-            if plan.contains_key(watch) {
-                running.until = None;
-            }
-            if !stays {
-                running.cancel.cancel();
-                if !running.task.is_finished() {
-                    stopping.insert(watch.clone());
-                }
-            }
-            stays
-        });
-        for (watch, planned) in self.plan.clone() {
-            // One that is still stopping is started when it has stopped.
-            if !self.running.contains_key(&watch) && !self.stopping.contains(&watch) {
-                self.start(watch, planned);
-            }
-        }
-        self.settings.stats.set_watches(self.tasks.len());
-    }
-
-    fn start(&mut self, watch: WatchKey, planned: Planned) {
-        let Some(watcher) = self.watchers.get(planned.way) else { return };
-        let (settings, sink) = (Arc::clone(&self.settings), self.sink.clone());
-        let stats = Arc::clone(&settings.stats);
-        // Known before its first mark, so that nobody takes it for listed meanwhile.
-        stats.update(&watch, |_| {});
-        let coverage = Coverage::new(watch.clone(), sink.clone(), Arc::clone(&self.clock), stats);
-        let coverage = coverage.telling(self.standings.0.clone());
-        let shared = self.shared.clone();
-        let definition = shared.definitions.settled(&watch.kind);
-        let follow = ListWatch::new(
-            &planned.served,
-            watch.clone(),
-            settings,
-            &watcher.connection,
-            coverage,
-            sink,
-            shared,
-        );
-        let cancel = self.cancel.child_token();
-        let task = self.tasks.spawn(follow.run(cancel.clone()));
-        let running = Running { planned, cancel, task, definition, ended: false, until: None };
-        self.running.insert(watch, running);
-    }
-
-    async fn ended(&mut self, ended: Result<Ended, JoinError>) -> Result<(), AppendError> {
-        self.settings.stats.set_watches(self.tasks.len());
-        let ended = match ended {
-            Ok(ended) => ended,
-            Err(error) => {
-                tracing::error!(cluster = self.settings.name, %error, "a watch broke down");
-                return Ok(());
-            }
-        };
-        match ended.end {
-            End::Closed => Err(AppendError::Closed),
-            End::Cancelled if self.stopping.remove(&ended.watch) => {
-                // Served differently, or back already: it starts again.
-                if let Some(planned) = self.plan.get(&ended.watch).cloned() {
-                    self.start(ended.watch, planned);
-                    return Ok(());
-                }
-                let now = self.clock.now();
-                let Ended { watch, last_heard, .. } = ended;
-                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, last_heard, now);
-                self.farewells.insert(watch, goodbye);
-                self.say_farewells().await
-            }
-            // Another run has taken over: this one must not fight it.
-            End::Superseded | End::Cancelled => {
-                self.stopping.remove(&ended.watch);
-                if let Some(running) = self.running.get_mut(&ended.watch) {
-                    running.ended = true;
-                }
-                Ok(())
-            }
-        }
-    }
-
     /// Reads the credentials of the ways that have none yet; false where some cannot be read.
-    async fn connect_ways(&self) -> bool {
+    async fn connect_ways(&mut self) -> bool {
         let mut connected = true;
         for watcher in &self.watchers {
             connected &= watcher.connection.ensure_connected().await;
         }
+        let unverified = self.watchers.iter().any(|watcher| watcher.connection.skips_verification());
+        self.report.unverified(unverified);
         connected
     }
 

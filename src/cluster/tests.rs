@@ -8,6 +8,7 @@ mod definitions;
 mod fake;
 mod late;
 mod list_watch;
+mod outages;
 mod removed;
 mod streaming;
 mod supervise;

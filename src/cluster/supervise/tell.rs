@@ -114,6 +114,7 @@ impl<S: Sink> Supervisor<S> {
 
     /// Tells the log of watches that ended; what it does not take now is told later.
     pub(super) async fn say_farewells(&mut self) -> Result<(), AppendError> {
+        let mut retired = Vec::new();
         while let Some(next) = self.farewells.first_entry() {
             match next.get().clone() {
                 Farewell::Dismissed { mark, unfollow } => {
@@ -127,9 +128,9 @@ impl<S: Sink> Supervisor<S> {
                     self.missing.insert(mark.watch.clone(), Missing::new(mark));
                 }
             };
-            let (watch, _) = next.remove_entry();
-            tracing::info!(%watch, "no longer watched");
+            retired.push(next.remove_entry().0);
         }
+        self.report.retired(&retired);
         Ok(())
     }
 }

@@ -184,6 +184,8 @@ pub(super) struct Recorded {
     pub(super) shapes: BTreeMap<WatchKey, (Option<String>, Option<String>)>,
     /// What the next append answers.
     pub(super) refuse: Option<AppendError>,
+    /// What panics once: `append` or `identify`.
+    pub(super) breaks: Option<&'static str>,
     /// No mark is ever answered, as while there is no room on the disk.
     pub(super) full: bool,
 }
@@ -210,6 +212,11 @@ impl Recorder {
 
     pub(super) async fn until_told(&self, word: &str) {
         self.until(word, |recorded| recorded.story.iter().any(|told| told == word)).await;
+    }
+
+    fn break_down(&self, at: &str) {
+        let breaks = self.with(|recorded| recorded.breaks.take_if(|breaks| *breaks == at).is_some());
+        assert!(!breaks, "scripted");
     }
 
     fn done() -> Appended {
@@ -246,6 +253,7 @@ impl Sink for Recorder {
     async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
         // A real log answers after a commit, so that others get their turn.
         tokio::task::yield_now().await;
+        self.break_down("append");
         self.with(|recorded| {
             if let Some(error) = recorded.refuse.take() {
                 return Err(error);
@@ -314,6 +322,7 @@ impl Sink for Recorder {
     }
 
     async fn identify(&self, _: &str, uid: &str) -> Result<Identified, AppendError> {
+        self.break_down("identify");
         self.with(|recorded| {
             let known = recorded.identity.replace(uid.to_owned());
             let same = known.is_none_or(|known| known == uid);
