@@ -69,7 +69,7 @@ impl WriterState {
 /// An incarnation that is alive as far as the log knows.
 pub(super) struct Live {
     subject: i64,
-    uid: String,
+    pub(super) uid: String,
     resource_version: ResourceVersion,
     digest: [u8; 16],
     group: OpenGroup,
@@ -282,7 +282,12 @@ impl Write<'_> {
     }
 
     /// What is alive of a kind, everywhere or in a namespace, and was not seen since an epoch began.
-    fn live_before(&self, kind: i64, namespace: &str, epoch: Epoch) -> Result<Vec<(Live, String, String)>> {
+    pub(super) fn live_before(
+        &self,
+        kind: i64,
+        namespace: &str,
+        epoch: Epoch,
+    ) -> Result<Vec<(Live, String, String)>> {
         let sql =
             "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas, l.deltas_at, s.namespace, s.name
             FROM live l JOIN subject s ON s.id = l.subject_id
