@@ -82,6 +82,11 @@ impl<S: Sink> Coverage<S> {
         self.last_heard
     }
 
+    /// Whether it is a gap for one of these reasons.
+    pub(super) fn is_gap(&self, reasons: &[&str]) -> bool {
+        self.told.flatten().is_some_and(|told| reasons.contains(&told))
+    }
+
     pub(super) fn is_watched(&self) -> bool {
         self.told == Some(None)
     }
@@ -171,6 +176,11 @@ impl<S: Sink> Coverage<S> {
             status.confirmed_until = status.confirmed_until.max(Some(last_seen));
         });
         self.gap_since(last_seen, reason::RESTARTED, "nobody followed this kind".to_owned()).await
+    }
+
+    /// The cluster did not show the kind then, so that nothing of it can have been missed before.
+    pub(super) fn absent_until(self, then: Option<Timestamp>) -> Self {
+        Coverage { last_heard: then, ..self }
     }
 
     /// Nobody ever watched this kind to the end of a list.

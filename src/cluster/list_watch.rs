@@ -7,6 +7,7 @@ mod ahead;
 mod list;
 mod progress;
 mod reader;
+mod unreported;
 mod verify;
 mod watch;
 
@@ -18,6 +19,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use self::reader::Reader;
+use self::unreported::Unreported;
 use super::backoff::{Backoff, Spread};
 use super::consistency::Check;
 use super::coverage::Coverage;
@@ -160,6 +162,10 @@ pub(super) struct ListWatch<S> {
     list_began: Timestamp,
     /// Whether the list under way held objects that could not be told apart.
     list_is_partial: bool,
+    /// The list under way is of a store that was set back: what it shows holds, however old it is.
+    rolled_back: bool,
+    /// What the list under way found that events should have reported.
+    unreported: Unreported,
     /// Changes since the last confirmed time of which it is not known when they happened.
     undated: bool,
     /// The process was away and goes on from a cursor, until the watch has caught up.
@@ -212,6 +218,8 @@ impl<S: Sink> ListWatch<S> {
             listing: false,
             list_began: Timestamp::from_micros(0),
             list_is_partial: false,
+            rolled_back: false,
+            unreported: Unreported::default(),
             undated: false,
             resumed: None,
             distrusted: false,
@@ -336,18 +344,39 @@ impl<S: Sink> ListWatch<S> {
         observed: Vec<Observed>,
         cursor: Option<ResourceVersion>,
     ) -> Result<(), AppendError> {
-        let received = observed.len();
         self.note(phase, &observed);
         if defines_kinds(&self.watch.kind) {
             self.shared.definitions.learn(&observed);
         }
+        if phase != Phase::ListPage {
+            return self.append_batch(phase, observed, cursor).await.map(|_| ());
+        }
+        let (reported, later) = self.unreported.split(observed);
+        if !reported.is_empty() {
+            self.unreported.found += self.append_batch(phase, reported, cursor.clone()).await?;
+        }
+        if !later.is_empty() {
+            self.append_batch(phase, later, cursor).await?;
+        }
+        Ok(())
+    }
+
+    /// Hands a batch to the log and tells how many changes that made.
+    async fn append_batch(
+        &mut self,
+        phase: Phase,
+        observed: Vec<Observed>,
+        cursor: Option<ResourceVersion>,
+    ) -> Result<usize, AppendError> {
+        let received = observed.len();
+        let cursor = cursor.filter(|_| phase != Phase::ListPage || !self.rolled_back);
         let batch = Batch { watch: self.watch.clone(), epoch: self.epoch, phase, observed, cursor };
         let appended = self.sink.append(batch).await?;
         self.settings.stats.appended(received, appended);
         if appended.written > 0 && tells_kinds(&self.watch.kind) {
             self.shared.kinds_changed.notify_one();
         }
-        Ok(())
+        Ok(appended.written)
     }
 
     fn defaults(&self) -> TypeMeta<'_> {

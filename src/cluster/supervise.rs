@@ -30,7 +30,7 @@ use super::standings::{Standing, Standings};
 use super::{ClusterSettings, Sink, Watcher};
 use crate::clock::Clock;
 use crate::log::AppendError;
-use crate::model::{CoverageMark, Kind, WatchKey, reason};
+use crate::model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 
 /// Follows a cluster through its watchers until cancelled or until the log closes; by then every task of its own has
 /// ended.
@@ -122,6 +122,8 @@ struct Supervisor<S> {
     failing: BTreeMap<String, Coverage<S>>,
     backoff: Backoff,
     known: Discovered,
+    /// When the kinds were found the time before the last, and the last time.
+    discovered: (Option<Timestamp>, Option<Timestamp>),
     /// Whether the log was asked when earlier runs last heard from the cluster.
     recalled: bool,
     /// Whether what earlier runs left in the log has been looked through.
@@ -172,6 +174,7 @@ impl<S: Sink> Supervisor<S> {
             clock,
             cancel,
             known: Discovered::default(),
+            discovered: (None, None),
             recalled: false,
             reviewed: false,
             plan: Plan::new(),
@@ -220,6 +223,7 @@ impl<S: Sink> Supervisor<S> {
             Ok(discovered) => {
                 self.report.answered();
                 self.discovery.heard();
+                self.discovered = (self.discovered.1, Some(self.clock.now()));
                 self.identify().await?;
                 self.discovery.watched().await?;
                 if connected {

@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use super::ahead::{Ahead, too_many};
 use super::reader::{Read, Reader};
+use super::unreported::Unreported;
 use super::{ListWatch, State, Stop, TURN};
 use crate::cluster::Sink;
 use crate::cluster::document::{Page, applied, unreadable};
@@ -25,6 +26,7 @@ impl<S: Sink> ListWatch<S> {
         self.settings.stats.relist();
         self.list_is_partial = false;
         self.list_began = self.coverage.now();
+        self.unreported = Unreported::after(self.reached.clone());
         if self.streams {
             match self.stream().await {
                 Err(Stop::Failed(Failure::Invalid(message))) => {
@@ -131,6 +133,7 @@ impl<S: Sink> ListWatch<S> {
             let reached = self.reached.as_ref().map_or("", ResourceVersion::as_str);
             let message = format!("the cluster is at {shown} and was at {reached}: its store was set back");
             self.coverage.gap(reason::ROLLED_BACK, message).await?;
+            self.rolled_back = true;
         }
         self.set_back = false;
         Ok(())
@@ -140,11 +143,12 @@ impl<S: Sink> ListWatch<S> {
     pub(super) async fn end_of_list(&mut self, cursor: ResourceVersion) -> Result<State, Stop> {
         let end = if self.list_is_partial { Phase::PartialListEnd } else { Phase::ListEnd };
         self.append(end, Vec::new(), Some(cursor.clone())).await?;
+        self.mark_unreported().await?;
         self.coverage.heard_at(self.list_began);
         self.verified_by_list(self.list_began);
         self.reached = Some(cursor.clone());
         self.cursor = Some(cursor);
-        (self.undated, self.distrusted) = (false, false);
+        (self.undated, self.distrusted, self.rolled_back) = (false, false, false);
         Ok(State::Watch)
     }
 

@@ -59,7 +59,7 @@ impl<S: Sink> Supervisor<S> {
         // Known before its first mark, so that nobody takes it for listed meanwhile.
         stats.update(&watch, |_| {});
         let coverage = Coverage::new(watch.clone(), sink.clone(), Arc::clone(&self.clock), stats);
-        let coverage = coverage.telling(self.standings.clone());
+        let coverage = coverage.telling(self.standings.clone()).absent_until(self.discovered.0);
         let shared = self.shared.clone();
         let definition = shared.definitions.settled(&watch.kind);
         let follow = ListWatch::new(

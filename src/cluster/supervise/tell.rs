@@ -75,7 +75,12 @@ impl<S: Sink> Supervisor<S> {
             let recent = i64::try_from(recent.as_micros()).unwrap_or(i64::MAX);
             let least = newest.as_micros().saturating_sub(recent);
             let since = seen().filter(|seen| seen.as_micros() >= least).min();
-            self.discovery.heard_at(since.unwrap_or(newest));
+            let since = since.unwrap_or(newest);
+            self.discovery.heard_at(since);
+            // What the cluster did not show then and shows now came in between.
+            self.discovered.1 = Some(since);
+        } else {
+            self.discovery.gap(reason::LISTING, "its kinds are not known yet".to_owned()).await?;
         }
         self.recalled = true;
         Ok(())

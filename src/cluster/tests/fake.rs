@@ -281,7 +281,9 @@ impl Sink for Recorder {
             if let Some(cursor) = batch.cursor {
                 recorded.cursor = Some(cursor.to_string());
             }
-            Ok(Recorder::done())
+            // What a list shows the log is taken to hold.
+            let written = if batch.phase == Phase::ListPage { 0 } else { Recorder::done().written };
+            Ok(Appended { written, ..Recorder::done() })
         })
     }
 

@@ -172,7 +172,12 @@ impl ApiServer {
 
     /// Sets the time that objects get from now on.
     pub fn set_time(&self, now: Timestamp) {
-        self.shared.state().now = now;
+        self.shared.state().set_time(now, false);
+    }
+
+    /// Sets the clock, which runs from now on.
+    pub fn start_clock(&self, now: Timestamp) {
+        self.shared.state().set_time(now, true);
     }
 
     /// Stores an object in the name of a user with an editor; see [`ApiServer::apply_as`].

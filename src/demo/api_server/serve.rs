@@ -77,7 +77,7 @@ pub(super) async fn answer<B>(shared: Arc<Shared>, request: Request<B>) -> Answe
 
 /// The time by the clock from which the times of objects come, as answers carry it.
 pub(super) fn date(shared: &Shared) -> Option<HeaderValue> {
-    let now = chrono::DateTime::from_timestamp_micros(shared.state().now.as_micros()).unwrap_or_default();
+    let now = chrono::DateTime::from_timestamp_micros(shared.state().now().as_micros()).unwrap_or_default();
     HeaderValue::from_str(&now.format("%a, %d %b %Y %H:%M:%S GMT").to_string()).ok()
 }
 

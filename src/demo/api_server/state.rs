@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::managed::Author;
 use super::objects::{Circumstances, Draft, Entry, Stored};
@@ -45,7 +46,9 @@ pub(super) struct Snapshot {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) name: String,
-    pub(super) now: Timestamp,
+    now: Timestamp,
+    /// Since when the clock runs; none while it shows one time.
+    running_since: Option<Instant>,
     pub(super) version: u64,
     /// Events up to this resourceVersion are no longer retained.
     pub(super) forgotten: u64,
@@ -70,6 +73,7 @@ impl State {
         State {
             name: name.to_owned(),
             now: Timestamp::from_micros(1_767_225_600_000_000),
+            running_since: None,
             version: 1,
             forgotten: 0,
             window: 2048,
@@ -79,6 +83,15 @@ impl State {
             shelves: BTreeMap::new(),
             restores: 0,
         }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.now.plus(self.running_since.map(|since| since.elapsed()).unwrap_or_default())
+    }
+
+    pub(super) fn set_time(&mut self, now: Timestamp, runs: bool) {
+        self.now = now;
+        self.running_since = runs.then(Instant::now);
     }
 
     pub(super) fn add_kind(&mut self, kind: ServedKind) {
@@ -149,7 +162,7 @@ impl State {
         }
         let before = self.entry(&draft.kind, &key);
         let version = self.version + 1;
-        let (time, uid) = (seconds(self.now), self.uid(version));
+        let (time, uid) = (seconds(self.now()), self.uid(version));
         let now = Circumstances { served: &served, author, version, time, uid };
         let unchanged = before.map_or(0, |entry| entry.version);
         match Entry::after(before, draft, &now) {

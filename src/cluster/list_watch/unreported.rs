@@ -1,0 +1,52 @@
+//! What a list finds although events had reported everything up to a state that is as new.
+
+use super::ListWatch;
+use crate::cluster::Sink;
+use crate::log::{AppendError, Observed};
+use crate::model::{CoverageMark, ResourceVersion, reason};
+
+/// What the list under way found that events should have reported.
+#[derive(Debug, Default)]
+pub(super) struct Unreported {
+    /// Up to here events had reported every change.
+    reported: Option<ResourceVersion>,
+    /// Changes of versions up to there that the log did not hold.
+    pub(super) found: usize,
+}
+
+impl Unreported {
+    pub(super) fn after(reported: Option<ResourceVersion>) -> Self {
+        Unreported { reported, ..Unreported::default() }
+    }
+
+    /// Parts what must be in the log already from what may be new.
+    pub(super) fn split(&self, observed: Vec<Observed>) -> (Vec<Observed>, Vec<Observed>) {
+        let Some(reported) = &self.reported else { return (Vec::new(), observed) };
+        observed.into_iter().partition(|seen| {
+            let version = seen.resource_version();
+            version.and_then(|version| version.compare(reported)).is_some_and(std::cmp::Ordering::is_le)
+        })
+    }
+}
+
+impl<S: Sink> ListWatch<S> {
+    /// At the end of a list: whatever events should have reported and did not may have been so since the record was last
+    /// known to agree with the cluster.
+    pub(super) async fn mark_unreported(&mut self) -> Result<(), AppendError> {
+        let found = self.unreported.found;
+        if found == 0 || self.coverage.is_gap(&[reason::MISSED, reason::ROLLED_BACK]) {
+            return Ok(());
+        }
+        let Some(since) = self.verified_at else { return Ok(()) };
+        self.settings.stats.missed(found as u64);
+        let (cluster, kind) = (&self.watch.cluster, &self.watch.kind);
+        tracing::warn!(
+            cluster, %kind, namespace = self.watch.namespace, found,
+            "a list found changes that no event had reported"
+        );
+        let message = format!("a list found {found} changes that no event had reported");
+        let mark = CoverageMark::gap(self.watch.clone(), since, reason::MISSED, message);
+        self.sink.mark(mark.closed(self.coverage.now())).await?;
+        Ok(())
+    }
+}
