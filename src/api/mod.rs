@@ -19,7 +19,6 @@ pub mod document;
 mod environments;
 mod events;
 mod fields;
-mod forget;
 mod graphql;
 pub mod guard;
 mod host;
@@ -33,6 +32,7 @@ mod probes;
 pub mod problem;
 mod projects;
 mod rebuild;
+mod relist;
 pub mod request;
 mod requests;
 mod resources;
@@ -62,6 +62,7 @@ pub use host::Hosts;
 pub use metrics::Metrics;
 pub use probes::{Check, ClusterLists, Readiness};
 pub use rebuild::{RebuildReport, RebuildState, Rebuilding};
+pub use relist::{RelistFilter, RelistReport, Relisting, Verified};
 pub use requests::{RequestStats, RouteStats};
 pub use routes::routes;
 pub use server::{ServerOptions, serve};
@@ -77,6 +78,8 @@ pub struct ApiState {
     pub metrics: Arc<dyn Metrics>,
     /// Builds the view anew.
     pub rebuilding: Arc<dyn Rebuilding>,
+    /// Compares the record with clusters.
+    pub relisting: Arc<dyn Relisting>,
     /// The overviews that the configuration gives names.
     pub views: Arc<[SavedView]>,
     /// What differences do not tell, by the configuration.

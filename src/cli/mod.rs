@@ -15,7 +15,6 @@ mod doctor;
 mod edges;
 mod error;
 mod exchange;
-mod forget;
 mod health;
 mod health_history;
 mod images;
@@ -28,6 +27,7 @@ mod overview;
 mod progress;
 mod read;
 mod rebuild;
+mod relist;
 mod serve;
 mod table;
 mod timeline;
@@ -41,9 +41,9 @@ use tokio::runtime::{Builder, Runtime};
 pub use args::{
     AccessCheckArgs, AccessCommand, BackupArgs, Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DiffArgs,
     DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs, FilterArgs, FindArgs,
-    ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs,
-    LeftBehindArgs, LineFormat, ListArgs, ObjectsArgs, OnsetArgs, OutputArgs, OutputFormat, OverviewArgs,
-    PlaceArgs, ReadCommand, RebuildArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject,
+    GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs, LeftBehindArgs,
+    LineFormat, ListArgs, ObjectsArgs, OnsetArgs, OutputArgs, OutputFormat, OverviewArgs, PlaceArgs,
+    ReadCommand, RebuildArgs, RelistArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject,
     TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
 };
 pub use error::{CliError, Exit, Outcome};
@@ -64,7 +64,7 @@ pub fn run(cli: &Cli) -> Result<Outcome, CliError> {
         Command::Serve(args) => serve::serve(args),
         Command::Demo(args) => serve::demo(args),
         Command::Rebuild(args) => rebuild::run(args),
-        Command::Forget(args) => forget::run(args),
+        Command::Relist(args) => relist::run(args),
         Command::Backup(args) => backup::backup(args),
         Command::Restore(args) => backup::restore(args),
         Command::Export(args) => exchange::export(args),

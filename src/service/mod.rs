@@ -16,7 +16,9 @@ mod projection;
 mod readiness;
 mod rebuild;
 mod recording;
+mod relist;
 mod retention;
+mod setup;
 
 pub use demo::{DemoOptions, demo};
 pub use error::ServiceError;
@@ -28,15 +30,14 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::api::{self, Access, ApiState, Hosts, RequestStats, ServerOptions};
+use crate::api::{self, ApiState, Hosts, RequestStats, ServerOptions};
 use crate::catalog::{CatalogWriter, FolderReader};
 use crate::clock::{Clock, SteadyClock, SystemClock};
-use crate::cluster::{self, ClusterConnection, ClusterSettings, Selection, Watcher};
+use crate::cluster::{self, ClusterConnection, Selection, Watcher};
 use crate::config::{AgentFolderConfig, ClusterConfig, Config, RetentionConfig, TokenConfig, WatcherConfig};
 use crate::diff::PathRule;
 use crate::digest::Noise;
@@ -56,6 +57,7 @@ use self::readiness::Checks;
 use self::rebuild::Rebuild;
 use self::recording::Recording;
 use self::retention::{Retention, RetentionClock};
+use self::setup::{access, asked_to_end, listen, settings};
 
 /// Questions answered at a time; each holds one reader of the view and one of the log.
 const READERS: usize = 8;
@@ -184,6 +186,7 @@ impl Service {
         let checks = checks.with_clock(Arc::clone(&steady));
         let settings = settings(options.clusters, &rules);
         let clusters: Vec<_> = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
+        let relisting = Arc::new(relist::Relist::new(&clusters, Arc::clone(&clock)));
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock))
             .with_freshness(Arc::new(ClustersFreshness::new(&clusters)));
         let recording = writer.is_some();
@@ -233,6 +236,7 @@ impl Service {
             readiness,
             metrics,
             rebuilding,
+            relisting,
             views,
             ignored,
             clock: clock_of,
@@ -354,51 +358,6 @@ async fn ended(writer: &mut Option<Ended<LogError>>) {
             let _ = (&mut writer.ended).await;
         }
         None => std::future::pending().await,
-    }
-}
-
-/// Listens at an address, and tells which one it is: of port 0 the system makes one that is free.
-async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServiceError> {
-    let failed = |source| ServiceError::Listen { address, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let bound = listener.local_addr().map_err(failed)?;
-    Ok((listener, bound))
-}
-
-/// Who may ask at this address; says what that means where others than this machine can reach it.
-fn access(address: SocketAddr, tokens: &[TokenConfig]) -> Access {
-    let loopback = address.ip().is_loopback();
-    if !loopback && tokens.is_empty() {
-        tracing::warn!(%address, "whoever reaches this address can read everything: no token is configured");
-    } else if !loopback {
-        tracing::info!(%address, "tokens arrive here unencrypted, unless something in front of this ends TLS");
-    }
-    Access::new(tokens, loopback)
-}
-
-/// How each cluster is followed, with the ways into it.
-fn settings(clusters: Vec<Watched>, rules: &Arc<Rules>) -> Vec<(ClusterSettings, Vec<Watcher>)> {
-    let of = |Watched { name, watchers, selection }| {
-        let settings = ClusterSettings { selection, ..ClusterSettings::new(name, Arc::clone(rules)) };
-        (settings, watchers)
-    };
-    clusters.into_iter().map(of).collect()
-}
-
-/// Resolves when the process is asked to end.
-async fn asked_to_end() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _ = interrupt.await;
-        }
     }
 }
 

@@ -16,11 +16,12 @@ use super::problem::Problem;
 use super::request::Context;
 use super::{
     Access, ApiState, Caller, Check, ClusterLists, Metrics, Readiness, RebuildReport, RebuildState,
-    Rebuilding,
+    Rebuilding, RelistFilter, RelistReport, Relisting,
 };
 use crate::catalog::CatalogWriter;
 use crate::clock::SystemClock;
 use crate::log::LogWriter;
+use crate::model::Timestamp;
 use crate::projection::{Projector, ViewStatus};
 use crate::query::Queries;
 use crate::ruleset::RuleSet;
@@ -60,6 +61,17 @@ impl Rebuilding for Built {
     }
 }
 
+/// A service without clusters.
+pub(crate) struct Alone;
+
+impl Relisting for Alone {
+    fn begin(&self, _: &RelistFilter) {}
+
+    fn report(&self, _: &RelistFilter) -> RelistReport {
+        RelistReport { now: Timestamp::from_micros(0), differences: 0, watches: Vec::new() }
+    }
+}
+
 /// Nobody has a token, and only this machine can ask.
 pub(crate) fn local() -> Arc<Access> {
     Arc::new(Access::new(&[], true))
@@ -90,6 +102,7 @@ pub(crate) fn state(ready: bool) -> ApiState {
         readiness,
         metrics,
         rebuilding: Arc::new(Built),
+        relisting: Arc::new(Alone),
         views: Arc::default(),
         ignored: Arc::default(),
         clock: Arc::new(SystemClock),

@@ -36,8 +36,7 @@ pub(super) fn nowhere(path: &str) -> Vec<String> {
         _ => &["nobody"],
     };
     let filled = |name: &&str| {
-        let filled = path.replace("{id}", name).replace("{uid}", name).replace("{path}", name);
-        filled.replace("{cluster}", name) + mandatory(path)
+        path.replace("{id}", name).replace("{uid}", name).replace("{path}", name) + mandatory(path)
     };
     match path {
         "/api/v1/deployments" | "/api/v1/resources" | "/api/v1/images" => {
@@ -227,7 +226,6 @@ fn wrong(path: &str) -> Vec<(Ask, &'static str)> {
 /// The path with something in the place of its parameter that cannot be read.
 pub(super) fn malformed(path: &str) -> Option<String> {
     let target = path.replace("{id}", "%c0%af").replace("{uid}", "%00").replace("{path}", "%zz");
-    let target = target.replace("{cluster}", "%zz");
     (target != path).then_some(target)
 }
 
@@ -248,7 +246,9 @@ pub(super) async fn provoke(servers: &Servers, path: &str, expected: &str) -> Ve
                 ["sl_other", "sl_shop"].map(|token| format!("authorization: Bearer {token}\r\n"));
             match expected {
                 "401" => vec![(with(""), "unauthorized"), (with(&unknown), "unauthorized")],
-                _ if ["/metrics", "/api/v1/rebuild"].contains(&path) => vec![(with(&shop), "forbidden")],
+                _ if ["/metrics", "/api/v1/rebuild", "/api/v1/relist"].contains(&path) => {
+                    vec![(with(&shop), "forbidden")]
+                }
                 // An environment of the token's project, served by an agent that does not let it in.
                 _ => vec![(
                     Ask { target: path.replace("{id}", "shop.db.held"), ..with(&shop) },

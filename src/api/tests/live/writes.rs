@@ -11,7 +11,7 @@ fn write(method: &'static str, target: impl Into<String>, content: &str) -> Ask 
 }
 
 const REBUILD: &str = "/api/v1/rebuild";
-const FORGET: &str = "/api/v1/clusters/{cluster}/forget";
+const RELIST: &str = "/api/v1/relist";
 const PROJECT: &str = "/api/v1/projects/{path}";
 const ENVIRONMENTS: &str = "/api/v1/projects/{path}/environments";
 const AGENT: &str = "/api/v1/agents/{id}";
@@ -63,11 +63,8 @@ fn taken(path: &str, method: &str) -> Vec<Ask> {
             DEPLOYMENTS,
             r#"{"id": 512, "project": "shop/db", "environment": "held", "status": "running"}"#,
         )],
+        (RELIST, _) => vec![write("POST", RELIST, ""), write("POST", "/api/v1/relist?kind=Pod", "{}")],
         (REBUILD, _) => vec![write("POST", REBUILD, ""), write("POST", REBUILD, "{}")],
-        (FORGET, _) => {
-            let all = r#"{"kind": "pods", "dry_run": true, "force": true}"#;
-            vec![write("POST", "/api/v1/clusters/east/forget", all)]
-        }
         (DEPLOYMENT, _) => vec![write("PUT", "/api/v1/deployments/512", r#"{"status": "success"}"#)],
         other => panic!("say how to write with {other:?}"),
     }
@@ -116,8 +113,7 @@ fn wrong(path: &str) -> &'static [&'static str] {
         ENVIRONMENT => {
             &["", "{", r#"{"tier": "prod"}"#, r#"{"targets": [{"cluster": "a"}]}"#, r#"{"slug": "No slug"}"#]
         }
-        STOP | REBUILD => &["{", "[]", "7"],
-        FORGET => &["", "{}", "[]", r#"{"kind": 7}"#, r#"{"kind": "-."}"#, r#"{"kind": "pod", "all": true}"#],
+        STOP | REBUILD | RELIST => &["{", "[]", "7"],
         DEPLOYMENTS => &["", "{}", r#"{"project": "shop/db"}"#, r#"{"project": 7, "environment": "a"}"#],
         DEPLOYMENT => &["", "{}", r#"{"status": "done"}"#, r#"{"status": "success", "finished_at": "noon"}"#],
         other => panic!("say what is wrong for {other}"),
@@ -154,9 +150,6 @@ fn conflicts(path: &str, method: &str) -> Vec<(Ask, &'static str)> {
                 "deployment_ended",
             ),
         ],
-        (FORGET, _) => {
-            vec![(write("POST", "/api/v1/clusters/east/forget", r#"{"kind": "Pod"}"#), "still_watched")]
-        }
         (DEPLOYMENT, _) => {
             vec![(write("PUT", "/api/v1/deployments/513", r#"{"status": "success"}"#), "deployment_ended")]
         }

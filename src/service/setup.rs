@@ -1,0 +1,57 @@
+//! What a service needs before it starts: an address, who may ask, how clusters are followed.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+
+use super::{ServiceError, Watched};
+use crate::api::Access;
+use crate::cluster::{ClusterSettings, Watcher};
+use crate::config::TokenConfig;
+use crate::redact::Rules;
+
+/// Listens at an address, and tells which one it is: of port 0 the system makes one that is free.
+pub(super) async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServiceError> {
+    let failed = |source| ServiceError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+/// Who may ask at this address; says what that means where others than this machine can reach it.
+pub(super) fn access(address: SocketAddr, tokens: &[TokenConfig]) -> Access {
+    let loopback = address.ip().is_loopback();
+    if !loopback && tokens.is_empty() {
+        tracing::warn!(%address, "whoever reaches this address can read everything: no token is configured");
+    } else if !loopback {
+        tracing::info!(%address, "tokens arrive here unencrypted, unless something in front of this ends TLS");
+    }
+    Access::new(tokens, loopback)
+}
+
+/// How each cluster is followed, with the ways into it.
+pub(super) fn settings(clusters: Vec<Watched>, rules: &Arc<Rules>) -> Vec<(ClusterSettings, Vec<Watcher>)> {
+    let of = |Watched { name, watchers, selection }| {
+        let settings = ClusterSettings { selection, ..ClusterSettings::new(name, Arc::clone(rules)) };
+        (settings, watchers)
+    };
+    clusters.into_iter().map(of).collect()
+}
+
+/// Resolves when the process is asked to end.
+pub(super) async fn asked_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let interrupt = tokio::signal::ctrl_c();
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        Err(_) => {
+            let _ = interrupt.await;
+        }
+    }
+}
