@@ -54,6 +54,20 @@ pub enum Exact {
     Unknown,
 }
 
+/// The machine's clock, for who has nothing to record.
+pub(crate) fn system() -> std::sync::Arc<dyn Clock> {
+    std::sync::Arc::new(SystemClock)
+}
+
+/// A point from which a wait is measured: says how long something took and never when it was, so that nothing recorded
+/// can rest on it.
+pub(crate) type Mark = tokio::time::Instant;
+
+/// The present one.
+pub(crate) fn mark() -> Mark {
+    tokio::time::Instant::now()
+}
+
 /// The machine's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;

@@ -3,11 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use super::commits::CommitTimes;
 use super::pending::Pending;
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, Mark, mark, system};
 use crate::model::{LATE_BOUND, Offset, Timestamp, reason};
 use crate::store::{Displaced, Identities};
 
@@ -41,7 +39,7 @@ struct Shared {
 struct Files {
     identities: Identities,
     /// When they were last found in place.
-    in_place: Option<Instant>,
+    in_place: Option<Mark>,
     displaced: Option<Displaced>,
 }
 
@@ -51,7 +49,7 @@ struct State {
     /// The log's files are no longer in place, which does not pass.
     displaced: Option<WriterProblem>,
     /// When there was room again after there had been none.
-    room_since: Option<Instant>,
+    room_since: Option<Mark>,
     over: Option<Over>,
 }
 
@@ -71,7 +69,7 @@ impl std::fmt::Debug for WriterHealth {
 
 impl Default for WriterHealth {
     fn default() -> Self {
-        WriterHealth::new(Arc::new(SystemClock))
+        WriterHealth::new(system())
     }
 }
 
@@ -142,7 +140,7 @@ impl WriterHealth {
         if let Some(problem) = state.problem.take()
             && problem.reason == reason::NO_ROOM
         {
-            state.room_since = Some(Instant::now());
+            state.room_since = Some(mark());
         }
     }
 
@@ -157,7 +155,7 @@ impl WriterHealth {
 
     /// From here on these files have to stay in place.
     pub(super) fn watch_files(&self, identities: Identities) {
-        *self.files() = Files { identities, in_place: Some(Instant::now()), displaced: None };
+        *self.files() = Files { identities, in_place: Some(mark()), displaced: None };
     }
 
     /// Looks whether the log's files are in place; where they were not once, they never are again.
@@ -165,7 +163,7 @@ impl WriterHealth {
         let mut files = self.files();
         if files.displaced.is_none() {
             files.displaced = files.identities.displaced();
-            let looked = Instant::now();
+            let looked = mark();
             match &files.displaced {
                 None => files.in_place = Some(looked),
                 Some(displaced) => {
@@ -185,11 +183,11 @@ impl WriterHealth {
     }
 
     /// Why a request that was handed over at this moment has waited until now.
-    pub(super) fn reason_since(&self, handed_over: Instant) -> &'static str {
+    pub(super) fn reason_since(&self, handed_over: Mark) -> &'static str {
         self.lock().reason_since(handed_over)
     }
 
-    fn time_of(&self, moment: Instant) -> Timestamp {
+    fn time_of(&self, moment: Mark) -> Timestamp {
         self.shared.clock.now().minus(moment.elapsed())
     }
 
@@ -200,7 +198,7 @@ impl WriterHealth {
 }
 
 impl State {
-    fn reason_since(&self, handed_over: Instant) -> &'static str {
+    fn reason_since(&self, handed_over: Mark) -> &'static str {
         let full = self.problem.as_ref().is_some_and(|problem| problem.reason == reason::NO_ROOM);
         match full || self.room_since.is_some_and(|room| handed_over <= room) {
             true => reason::NO_ROOM,

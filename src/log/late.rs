@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use tokio::time::Instant;
-
 use super::append::AppendError;
 use super::appender::{Queued, Reply};
 use super::error::LogError;
 use super::health::{WriterHealth, WriterProblem, late_message};
 use super::write::Write;
+use crate::clock::Mark;
 use crate::model::{CoverageMark, LATE_BOUND, WatchKey};
 
 /// Records a gap, which is over, for each cluster of which the group holds changes that were handed over before the
@@ -20,7 +19,7 @@ pub(super) fn record(
     replies: &[Result<Reply, AppendError>],
     health: &WriterHealth,
 ) -> Result<Option<WriterProblem>, LogError> {
-    let mut oldest: BTreeMap<&str, Instant> = BTreeMap::new();
+    let mut oldest: BTreeMap<&str, Mark> = BTreeMap::new();
     for (queued, reply) in group.iter().zip(replies) {
         let (Some(cluster), Some(handed_over)) = (queued.request.cluster(), &queued.handed_over) else {
             continue;

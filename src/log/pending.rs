@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::time::Instant;
+use crate::clock::{Mark, mark};
 
 /// The requests that are handed over and not answered yet; clones share them.
 #[derive(Clone, Debug, Default)]
@@ -16,13 +16,13 @@ pub(super) struct Pending {
 struct Requests {
     next: u64,
     /// In the order of their numbers, which is that of their age.
-    handed_over: BTreeMap<u64, Instant>,
+    handed_over: BTreeMap<u64, Mark>,
 }
 
 /// One of them; it is pending until this is dropped.
 #[derive(Debug)]
 pub(super) struct HandedOver {
-    pub(super) at: Instant,
+    pub(super) at: Mark,
     number: u64,
     pending: Pending,
 }
@@ -32,7 +32,7 @@ impl Pending {
     pub(super) fn hand_over(&self) -> HandedOver {
         let mut requests = self.lock();
         // Under the lock, so that a later number is never an earlier time.
-        let at = Instant::now();
+        let at = mark();
         let number = requests.next;
         requests.next += 1;
         requests.handed_over.insert(number, at);
@@ -41,7 +41,7 @@ impl Pending {
     }
 
     /// When the oldest of them was handed over.
-    pub(super) fn oldest(&self) -> Option<Instant> {
+    pub(super) fn oldest(&self) -> Option<Mark> {
         self.lock().handed_over.first_key_value().map(|(_, at)| *at)
     }
 

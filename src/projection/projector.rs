@@ -1,7 +1,7 @@
 //! The loop that keeps the view up with the log.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 use thiserror::Error;
@@ -13,6 +13,7 @@ use super::floors;
 use super::ids::Ids;
 use super::prune::{self, Pass, Pruning};
 use super::reading::{Batch, Position, Reading};
+use crate::clock::mark;
 use crate::log::{LogError, LogReader};
 use crate::model::Offset;
 use crate::ruleset::RuleSet;
@@ -240,10 +241,10 @@ impl Projector {
     ) -> Result<(), ProjectorError> {
         checkpoint.set(self.checkpoint());
         pruning.begin_anew();
-        let (mut looked, mut room) = (Instant::now(), RoomWait::new("the view"));
+        let (mut looked, mut room) = (mark(), RoomWait::new("the view"));
         while !stop() {
             if looked.elapsed() >= LOOK {
-                looked = Instant::now();
+                looked = mark();
                 self.in_place()?;
             }
             let pruned = self.prune(pruning);
