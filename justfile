@@ -21,6 +21,10 @@ cluster:
 storm:
     KUBEBUILDER_ASSETS="$(tests/control-plane/build)" STRANDLINE_REQUIRE_CONTROL_PLANE=1 STRANDLINE_STORM=full cargo test --test it storm::
 
+# The past of a real cluster held against what kubectl said, moment by moment; minutes
+past:
+    STRANDLINE_PAST=1 KUBEBUILDER_ASSETS="$(tests/control-plane/build)" STRANDLINE_REQUIRE_CONTROL_PLANE=1 cargo test --test it past:: -- --test-threads 1
+
 # Random histories against a naive fold, as many and as long as is wanted: a few short ones are among the tests
 histories runs="200" changes="10000":
     STRANDLINE_HISTORIES={{runs}} STRANDLINE_HISTORY_CHANGES={{changes}} cargo test --release --lib -- --nocapture random_histories

@@ -16,6 +16,7 @@ mod gitlab_example;
 mod gitops;
 mod graph;
 mod hostile;
+mod past;
 mod random;
 mod rebuild;
 mod rules;

@@ -110,6 +110,20 @@ impl Server {
         Ok(())
     }
 
+    /// Starts again after [`Server::kill`] or an end that was waited for.
+    pub(crate) async fn start_again(&mut self) -> Result<()> {
+        let folder = self.folder.clone();
+        *self = Self::spawn(&folder, self.listen, 200).await?;
+        Ok(())
+    }
+
+    /// Sends the process a signal by its name, such as `STOP`.
+    pub(crate) async fn signal(&self, name: &str) -> Result<()> {
+        let pid = self.child.id().ok_or("the server has ended already")?;
+        let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().await?;
+        if sent.success() { Ok(()) } else { Err(format!("{name} could not be sent").into()) }
+    }
+
     /// Asks the process to end and waits for it.
     pub(crate) async fn stop(mut self) -> Result<()> {
         let pid = self.child.id().ok_or("the server has ended already")?;

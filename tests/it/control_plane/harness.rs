@@ -4,6 +4,8 @@
 //! Each [`ControlPlane`] has ports, data and credentials of its own, so tests may run side by side.
 //! It belongs to the test that started it: a static is never dropped, and would leave its processes behind.
 
+mod store;
+
 use std::collections::hash_map::RandomState;
 use std::env;
 use std::error::Error;

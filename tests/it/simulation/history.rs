@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use strandline::model::{
-    Change, CoverageMark, CoverageState, DeletionCause, Kind, Record, ResourceKey, Timestamp, Uid, WatchKey,
+    Change, CoverageMark, CoverageState, DeletionCause, Kind, Record, Timestamp, WatchKey, reason,
 };
 
 use super::truth::{Life, State, Thing, Truth};
@@ -39,14 +39,9 @@ pub(super) struct History {
 const EVER: Timestamp = Timestamp::from_micros(i64::MAX);
 const NEVER: Timestamp = Timestamp::from_micros(i64::MIN);
 
-fn thing(key: &ResourceKey, uid: &Uid) -> Thing {
-    Thing {
-        cluster: key.cluster.clone(),
-        kind: key.kind.clone(),
-        namespace: key.namespace.clone(),
-        name: key.name.clone(),
-        uid: uid.to_string(),
-    }
+/// Whether what happened after a mark may be missing; of a kind that was removed nobody knows until it is seen to be back.
+fn is_unseen(mark: &CoverageMark) -> bool {
+    mark.state == CoverageState::Gap || mark.reason == reason::REMOVED
 }
 
 impl History {
@@ -57,7 +52,7 @@ impl History {
                 Change::Applied { key, uid, resource_version, body, .. } => {
                     let object: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
                     let round = object["metadata"]["annotations"]["round"].as_str().unwrap_or_default();
-                    let told = history.told.entry(thing(key, uid)).or_default();
+                    let told = history.told.entry(Thing::of(key, uid)).or_default();
                     // What was taken for gone is there after all: the same life goes on.
                     told.ended = None;
                     told.states.push(State {
@@ -67,7 +62,7 @@ impl History {
                     });
                 }
                 Change::Deleted { key, uid, cause, .. } => {
-                    let told = history.told.entry(thing(key, uid)).or_default();
+                    let told = history.told.entry(Thing::of(key, uid)).or_default();
                     told.ended = Some((record.observed_at, *cause));
                 }
                 Change::Coverage(mark) => history.mark(record.observed_at, mark),
@@ -78,7 +73,7 @@ impl History {
             }
         }
         let open: Vec<_> = history.open.values().cloned().collect();
-        for mark in open.iter().filter(|mark| mark.state == CoverageState::Gap) {
+        for mark in open.iter().filter(|mark| is_unseen(mark)) {
             history.gaps.push(Gap { watch: mark.watch.clone(), since: mark.since, until: EVER });
         }
         Ok(history)
@@ -88,7 +83,7 @@ impl History {
         match self.open.insert(mark.watch.clone(), mark.clone()) {
             // Nobody can have watched before the first mark.
             None => self.gaps.push(Gap { watch: mark.watch.clone(), since: NEVER, until: now }),
-            Some(before) if before.state == CoverageState::Gap => {
+            Some(before) if is_unseen(&before) => {
                 self.gaps.push(Gap { watch: mark.watch.clone(), since: before.since, until: now });
             }
             // While a watch of the whole cluster covered a namespace, that one's gaps are the ones that count.

@@ -3,6 +3,7 @@
 //! `STRANDLINE_SEED=<seed> cargo test --test it simulation`.
 
 mod history;
+mod law;
 mod many;
 mod truth;
 mod world;
@@ -57,8 +58,20 @@ fn seeds(count: u64) -> Vec<u64> {
 
 #[test]
 fn whatever_happens_the_history_is_true_or_says_what_it_missed() {
-    let scenario = |seed| Scenario { seed, fault: None };
+    let scenario = |seed| Scenario { seed, fault: None, hard: false, restores: false };
     all("whatever_happens", seeds(SEEDS - ONE_FAULT).into_iter().map(scenario).collect());
+}
+
+#[test]
+fn at_every_moment_the_answer_is_true_or_names_its_gap() {
+    let scenario = |seed| Scenario { seed, fault: None, hard: true, restores: false };
+    all("at_every_moment", seeds(300).into_iter().map(scenario).collect());
+}
+
+#[test]
+fn what_a_store_set_back_changed_is_found() {
+    let scenario = |seed| Scenario { seed, fault: None, hard: true, restores: true };
+    all("what_a_store", seeds(100).into_iter().map(scenario).collect());
 }
 
 /// Faults that strike once, each at every point of a short history.
@@ -80,7 +93,12 @@ fn one_fault_at_any_point_is_survived() {
     ];
     let scenario = |seed: u64| {
         let fault = FAULTS[(seed % FAULTS.len() as u64) as usize];
-        Scenario { seed, fault: Some((fault, (seed / FAULTS.len() as u64) as u32)) }
+        Scenario {
+            seed,
+            fault: Some((fault, (seed / FAULTS.len() as u64) as u32)),
+            hard: false,
+            restores: false,
+        }
     };
     all("one_fault", seeds(ONE_FAULT).into_iter().map(scenario).collect());
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use strandline::demo::api_server::ApiServer;
-use strandline::model::{Kind, Timestamp};
+use strandline::model::{Kind, ResourceKey, Timestamp, Uid};
 
 /// Which object: cluster, kind, namespace, name and uid.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +37,10 @@ pub(super) struct Life {
 #[derive(Debug, Default)]
 pub(super) struct Truth {
     pub(super) lives: BTreeMap<Thing, Life>,
+    /// From when on each thing was in which state, as [`state_name`] has it, empty where it was not there.
+    timelines: BTreeMap<Thing, Vec<(Timestamp, String)>>,
+    /// When the end of a thing was first kept from the watches.
+    lost: BTreeMap<Thing, Timestamp>,
 }
 
 impl Truth {
@@ -75,6 +79,8 @@ impl Truth {
             name: name.to_owned(),
             uid: text(&stored["metadata"]["uid"]),
         };
+        let name = state_name(&state.version, &state.round);
+        self.timelines.entry(thing.clone()).or_default().push((now, name));
         self.lives.entry(thing).or_default().states.push(state);
     }
 
@@ -91,20 +97,75 @@ impl Truth {
             return;
         }
         let cluster = server.name();
-        for (_, life) in self.alive(&cluster, kind).filter(|(thing, _)| thing.is_at(place)) {
+        let mut ended = Vec::new();
+        for (thing, life) in self.alive(&cluster, kind).filter(|(thing, _)| thing.is_at(place)) {
             life.ended = Some(now);
             life.lost = lost;
+            ended.push(thing.clone());
         }
+        self.end(ended, now);
     }
 
     /// Ceases to serve a kind, with all its objects.
     pub(super) fn remove_kind(&mut self, server: &ApiServer, now: Timestamp, kind: &Kind) {
         server.remove_kind(&kind.group, &kind.kind);
         let cluster = server.name();
-        for (_, life) in self.alive(&cluster, kind) {
+        let mut ended = Vec::new();
+        for (thing, life) in self.alive(&cluster, kind) {
             life.ended = Some(now);
             life.lost = true;
+            ended.push(thing.clone());
         }
+        self.end(ended, now);
+    }
+
+    /// What a cluster holds, to be set back to later.
+    pub(super) fn copy(&self, cluster: &str) -> BTreeMap<Thing, String> {
+        let of = |thing: &&Thing| thing.cluster == cluster;
+        let last = |(_, state): &(Timestamp, String)| state.clone();
+        let now = self.timelines.iter().filter(|(thing, _)| of(thing));
+        now.map(|(thing, states)| (thing.clone(), states.last().map(last).unwrap_or_default())).collect()
+    }
+
+    /// A cluster is set back to what it held: things are again as they were then, or not there again.
+    pub(super) fn restore(&mut self, cluster: &str, now: Timestamp, copy: &BTreeMap<Thing, String>) {
+        for (thing, states) in self.timelines.iter_mut().filter(|(thing, _)| thing.cluster == cluster) {
+            let state = copy.get(thing).cloned().unwrap_or_default();
+            if let Some(life) = self.lives.get_mut(thing) {
+                life.ended = state.is_empty().then(|| life.ended.unwrap_or(now));
+            }
+            if states.last().is_none_or(|(_, last)| *last != state) {
+                states.push((now, state));
+            }
+        }
+    }
+
+    fn end(&mut self, things: Vec<Thing>, now: Timestamp) {
+        for thing in things {
+            if self.lives.get(&thing).is_some_and(|life| life.lost) {
+                self.lost.entry(thing.clone()).or_insert(now);
+            }
+            self.timelines.entry(thing).or_default().push((now, String::new()));
+        }
+    }
+
+    /// The states that a thing was in between two moments, empty where it was not there.
+    pub(super) fn states(&self, thing: &Thing, from: Timestamp, to: Timestamp) -> impl Iterator<Item = &str> {
+        let timeline = self.timelines.get(thing).map_or(&[][..], Vec::as_slice);
+        let first = timeline.partition_point(|(since, _)| *since <= from);
+        let before = first.checked_sub(1).map_or("", |index| timeline[index].1.as_str());
+        let during = timeline[first..].iter().take_while(move |(since, _)| *since <= to);
+        std::iter::once(before).chain(during.map(|(_, version)| version.as_str()))
+    }
+
+    /// Whether a server that keeps an end to itself leaves a way to know how a thing was at a moment.
+    pub(super) fn is_answerable(&self, thing: &Thing, time: Timestamp) -> bool {
+        self.lost.get(thing).is_none_or(|since| time < *since)
+    }
+
+    /// When anything happened.
+    pub(super) fn times(&self) -> Vec<Timestamp> {
+        self.timelines.values().flatten().map(|(since, _)| *since).collect()
     }
 
     fn alive(&mut self, cluster: &str, kind: &Kind) -> impl Iterator<Item = (&Thing, &mut Life)> {
@@ -113,7 +174,22 @@ impl Truth {
     }
 }
 
+/// A state told apart from every other: a store that was set back gives the same version to another state.
+pub(super) fn state_name(version: &str, round: &str) -> String {
+    format!("{version} round {round}")
+}
+
 impl Thing {
+    pub(super) fn of(key: &ResourceKey, uid: &Uid) -> Self {
+        Thing {
+            cluster: key.cluster.clone(),
+            kind: key.kind.clone(),
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+            uid: uid.to_string(),
+        }
+    }
+
     fn is_at(&self, place: (&str, &str)) -> bool {
         (self.namespace.as_str(), self.name.as_str()) == place
     }

@@ -1,5 +1,7 @@
 //! One history: what happens to the clusters and to us, and the comparison at its end.
 
+mod hardship;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +11,7 @@ use strandline::cluster::{ClusterConnection, ClusterSettings, Limits, Watcher, s
 use strandline::demo::api_server::{ApiServer, Fault, ServedKind};
 use strandline::digest::Noise;
 use strandline::log::{Appender, LogError, LogReader, LogWriter};
-use strandline::model::{Kind, Offset, Timestamp};
+use strandline::model::{CatalogFact, ClusterSpec, Kind, Offset, Source, Timestamp};
 use strandline::projection::Projector;
 use strandline::redact::Rules;
 use strandline::ruleset::RuleSet;
@@ -18,6 +20,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::history::History;
+use super::law;
 use super::truth::Truth;
 use crate::random::Random;
 use crate::server::Result;
@@ -28,14 +31,21 @@ pub(super) struct Scenario {
     pub(super) seed: u64,
     /// One fault after so many occasions, instead of whatever the seed brings.
     pub(super) fault: Option<(Fault, u32)>,
+    /// Whether outages, kills and long absences come too, under which only the law can be asked for.
+    pub(super) hard: bool,
+    /// Whether stores are set back to older copies besides; what is answered at the end is compared then.
+    pub(super) restores: bool,
 }
+
+/// When every history begins.
+const BEGIN: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 
 /// A clock that stands while something is done and leaps while all wait.
 struct Virtual(Instant);
 
 impl Clock for Virtual {
     fn now(&self) -> Timestamp {
-        Timestamp::from_micros(1_767_225_600_000_000).plus(self.0.elapsed())
+        BEGIN.plus(self.0.elapsed())
     }
 }
 
@@ -93,7 +103,10 @@ pub(super) fn run(scenario: &Scenario) -> Result<()> {
         }
         world.settle().await?;
         world.stop().await?;
-        world.compare()
+        match scenario.hard {
+            true => world.obeys_the_law(),
+            false => world.compare(),
+        }
     })
 }
 
@@ -124,6 +137,7 @@ impl World {
         if let Some((fault, occasions)) = scenario.fault {
             servers[0].faults().after(fault, occasions);
         }
+        servers.iter().for_each(|server| server.start_clock(BEGIN));
         Ok(World {
             random,
             scenario: scenario.clone(),
@@ -161,6 +175,14 @@ impl World {
             let (sink, clock) = (appender.clone(), Arc::clone(&clock));
             supervisors.push(tokio::spawn(supervise(settings, ways, sink, clock, cancel.clone())));
         }
+        let fact = |server: &ApiServer| {
+            CatalogFact::Cluster(ClusterSpec { name: server.name(), region: String::new() })
+        };
+        let (catalog, declaring) = (self.servers.iter().map(fact).collect(), appender.clone());
+        supervisors.push(tokio::spawn(async move {
+            // A log that is closed meanwhile holds it already, or the next process declares it.
+            let _ = declaring.declare(Source::Config, catalog).await;
+        }));
         self.process = Some(Process { cancel, supervisors, appender, writer });
         Ok(())
     }
@@ -179,7 +201,9 @@ impl World {
     async fn step(&mut self) -> Result<()> {
         let server = self.random.below(self.servers.len() as u64) as usize;
         let now = self.clock.now();
-        self.servers[server].set_time(now);
+        if self.scenario.hard && self.random.below(6) == 0 {
+            return self.hardship(server).await;
+        }
         match self.random.below(100) {
             0..=39 => self.apply(server, &pod()),
             40..=54 => self.delete(server, &pod()),
@@ -308,6 +332,22 @@ impl World {
         }
         sleep(Duration::from_secs(200)).await;
         Ok(())
+    }
+
+    /// Asks the record about many moments; in a time of its own, for questions are answered by other threads.
+    fn obeys_the_law(&self) -> Result<()> {
+        let (now, seed) = (self.clock.now(), self.scenario.seed);
+        let ask = || -> Result<()> {
+            let record = law::Record::open(self.folder.path(), now)?;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(async {
+                match self.scenario.restores {
+                    true => record.check_moment(&self.truth, now).await,
+                    false => record.check(&self.truth, BEGIN, now, seed).await,
+                }
+            })
+        };
+        std::thread::scope(|scope| scope.spawn(ask).join()).map_err(|_| "asking panicked")?
     }
 
     fn compare(&self) -> Result<()> {
