@@ -19,6 +19,7 @@ pub mod document;
 mod environments;
 mod events;
 mod fields;
+mod forget;
 mod graphql;
 pub mod guard;
 mod host;

@@ -10,8 +10,9 @@ use super::params::{
 use super::problem::Problem;
 use super::router::{Route, Router, mount, nothing_here};
 use super::{
-    agents, catalog, clusters, coverage, deployments, diffs, document, environments, events, fields, graphql,
-    images, metrics, onset, overview, probes, projects, rebuild, relist, resources, search, timeline,
+    agents, catalog, clusters, coverage, deployments, diffs, document, environments, events, fields, forget,
+    graphql, images, metrics, onset, overview, probes, projects, rebuild, relist, resources, search,
+    timeline,
 };
 use warp::Filter;
 
@@ -34,6 +35,8 @@ pub const ROUTES: &[Route<ApiState>] = &[
     Route::at("/api/v1/relist")
         .get(&[CLUSTERS, KIND], |state, request| Box::pin(relist::report(state, request)))
         .post(&[CLUSTERS, KIND], |state, request| Box::pin(relist::begin(state, request))),
+    Route::at("/api/v1/clusters/{cluster}/forget")
+        .post(&[], |state, request| Box::pin(forget::forget(state, request))),
     Route::at("/api/v1/views").get(&[], |state, request| Box::pin(overview::views(state, request))),
     Route::at("/api/v1/environments/{id}")
         .get(&[AT], |state, request| Box::pin(environments::one(state, request)))

@@ -28,7 +28,10 @@ pub use folder::FolderReader;
 pub use projects::ProjectInput;
 pub use retire::{Retired, retire_deployments};
 
-use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing, WeakAppender};
+use crate::log::{
+    AppendError, Appender, Catalog, CatalogChange, Forget, ForgetRefusal, Forgotten, LogError, Standing,
+    WeakAppender,
+};
 use crate::model::{
     AgentId, AgentSpec, CatalogFact, CatalogKind, DeploymentId, EnvironmentId, EnvironmentSpec, Offset,
     ProjectSpec, Source,
@@ -60,6 +63,18 @@ impl CatalogWriter {
     /// Writes through this appender while others keep it: callers do not hold up the end of the log.
     pub fn new(appender: &Appender) -> Self {
         CatalogWriter { appender: appender.downgrade() }
+    }
+
+    /// Ends in the log what a person says is gone.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn forget(
+        &self,
+        forget: Forget,
+    ) -> Result<std::result::Result<Forgotten, ForgetRefusal>, CatalogError> {
+        let appender = self.appender.upgrade().ok_or(AppendError::Closed)?;
+        Ok(appender.forget(forget).await?)
     }
 
     async fn decide<T: Send + 'static>(

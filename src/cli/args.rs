@@ -60,6 +60,15 @@ pub enum Command {
     #[command(after_help = "\
 Examples:\n  strandline relist --cluster us-east                    every kind of a cluster\n  strandline relist --cluster us-east --kind Deployment   one kind")]
     Relist(RelistArgs),
+    /// End what only a person can know to be gone, such as objects of a cluster that was taken away
+    #[command(after_help = "Examples:
+  strandline forget --cluster eu-1 --kind databases.example.dev --dry-run       what would end
+  strandline forget --cluster eu-1 --kind databases.example.dev                 all of the kind, and its gap
+  strandline forget --cluster eu-1 --kind pod --namespace shop --name web-0
+
+What is watched now is refused, for its end is recorded by itself; --force ends it all the same. An object that is
+there after all comes back as the same one with its next event or list. The token must write and see everything.")]
+    Forget(ForgetArgs),
     /// Copy a data directory while a server writes, and verify the copy
     #[command(after_help = "Examples:
   strandline backup --data data --to backups/2026-11-22
@@ -194,6 +203,41 @@ pub struct RelistArgs {
     /// Which server
     #[command(flatten)]
     pub server: ServerArgs,
+}
+
+/// What is gone.
+#[derive(Clone, Debug, Args)]
+pub struct ForgetArgs {
+    /// The cluster it was in
+    #[arg(long, value_name = "NAME")]
+    pub cluster: String,
+    /// Its kind, as kubectl takes it
+    #[arg(long, value_name = "KIND")]
+    pub kind: String,
+    /// Only in this namespace
+    #[arg(short, long, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// Only what has this name
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Only what has this uid
+    #[arg(long, value_name = "UID")]
+    pub uid: Option<String>,
+    /// Only tell what would end
+    #[arg(long)]
+    pub dry_run: bool,
+    /// End it though it is watched now
+    #[arg(long)]
+    pub force: bool,
+    /// Address of the server
+    #[arg(long, value_name = "URL", env = "STRANDLINE_SERVER", default_value = "http://127.0.0.1:7979")]
+    pub server: String,
+    /// Token for the server; others on this machine can see it in the list of processes, so rather use --token-file
+    #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
+    pub token: Option<TokenText>,
+    /// File that holds the token; without --token and this, STRANDLINE_TOKEN is sent where it is set
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
 }
 
 /// Whose kinds to list.

@@ -8,7 +8,7 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::request::Builder;
 use http::uri::Scheme;
 use http::{HeaderValue, Request, StatusCode, Uri};
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -37,7 +37,7 @@ pub(super) struct Client {
     server: String,
     /// The header that presents the token; marked so that nothing prints it.
     authorization: Option<HeaderValue>,
-    http: legacy::Client<HttpConnector, Empty<Bytes>>,
+    http: legacy::Client<HttpConnector, Full<Bytes>>,
 }
 
 /// Parameters of a query, in order.
@@ -118,17 +118,25 @@ impl Client {
         path: &str,
         query: &[(&str, String)],
     ) -> Result<Value, CliError> {
-        self.asked(what, Request::get(format!("{}{}", self.server, with_query(path, query)))).await
+        let address = format!("{}{}", self.server, with_query(path, query));
+        self.asked(what, Request::get(&address), Bytes::new()).await
     }
 
     /// The answer to a request to do something of which nothing more has to be said.
     pub(super) async fn post(&self, what: &str, path: &str) -> Result<Value, CliError> {
         let request = Request::post(format!("{}{path}", self.server));
-        self.asked(what, request.header(CONTENT_TYPE, "application/json")).await
+        self.asked(what, request.header(CONTENT_TYPE, "application/json"), Bytes::new()).await
     }
 
-    async fn asked(&self, what: &str, request: Builder) -> Result<Value, CliError> {
-        let request = request.header(ACCEPT, "application/json").body(Empty::new());
+    /// The same with a body.
+    pub(super) async fn post_json(&self, what: &str, path: &str, body: &Value) -> Result<Value, CliError> {
+        let request = Request::post(format!("{}{path}", self.server));
+        let request = request.header(CONTENT_TYPE, "application/json");
+        self.asked(what, request, Bytes::from(body.to_string())).await
+    }
+
+    async fn asked(&self, what: &str, request: Builder, body: Bytes) -> Result<Value, CliError> {
+        let request = request.header(ACCEPT, "application/json").body(Full::new(body));
         let mut request = request.map_err(|error| CliError::new(what, error))?;
         request.headers_mut().extend(self.authorization.clone().map(|value| (AUTHORIZATION, value)));
         let answer = tokio::time::timeout(TIMEOUT, self.answer(what, request)).await;
@@ -161,7 +169,7 @@ impl Client {
     async fn answer(
         &self,
         what: &str,
-        request: Request<Empty<Bytes>>,
+        request: Request<Full<Bytes>>,
     ) -> Result<(StatusCode, Bytes), CliError> {
         let response = self.http.request(request).await.map_err(|error| {
             let hint = "is it running? name another with --server or STRANDLINE_SERVER";

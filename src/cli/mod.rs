@@ -15,6 +15,7 @@ mod doctor;
 mod edges;
 mod error;
 mod exchange;
+mod forget;
 mod health;
 mod health_history;
 mod images;
@@ -41,10 +42,10 @@ use tokio::runtime::{Builder, Runtime};
 pub use args::{
     AccessCheckArgs, AccessCommand, BackupArgs, Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DiffArgs,
     DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs, FilterArgs, FindArgs,
-    GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs, LeftBehindArgs,
-    LineFormat, ListArgs, ObjectsArgs, OnsetArgs, OutputArgs, OutputFormat, OverviewArgs, PlaceArgs,
-    ReadCommand, RebuildArgs, RelistArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject,
-    TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
+    ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs,
+    LeftBehindArgs, LineFormat, ListArgs, ObjectsArgs, OnsetArgs, OutputArgs, OutputFormat, OverviewArgs,
+    PlaceArgs, ReadCommand, RebuildArgs, RelistArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs,
+    Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
 };
 pub use error::{CliError, Exit, Outcome};
 
@@ -65,6 +66,7 @@ pub fn run(cli: &Cli) -> Result<Outcome, CliError> {
         Command::Demo(args) => serve::demo(args),
         Command::Rebuild(args) => rebuild::run(args),
         Command::Relist(args) => relist::run(args),
+        Command::Forget(args) => forget::run(args),
         Command::Backup(args) => backup::backup(args),
         Command::Restore(args) => backup::restore(args),
         Command::Export(args) => exchange::export(args),

@@ -8,6 +8,7 @@ use super::append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Sess
 use super::catalog::{Catalog, CatalogChange, Decision};
 use super::compaction::Compacted;
 use super::error::LogError;
+use super::forget::{Forget, ForgetRefusal, Forgotten};
 use super::health::WriterHealth;
 use super::pending::HandedOver;
 use super::sweep::Swept;
@@ -30,6 +31,7 @@ pub(super) enum Request {
     Live { watch: WatchKey, after: LivePosition, limit: usize },
     Verified { watch: WatchKey, epoch: Epoch, at: Timestamp },
     Define { watch: WatchKey, definition: String },
+    Forget(Box<Forget>),
     Declare(Source, Vec<CatalogFact>),
     Decide(Source, Decision),
     Compact(Offset),
@@ -50,6 +52,7 @@ impl Request {
             Request::Mark(mark) | Request::Dismiss { mark, .. } => Some(&mark.watch.cluster),
             Request::Begin(_)
             | Request::Define { .. }
+            | Request::Forget(_)
             | Request::Identify { .. }
             | Request::Watches(_)
             | Request::Live { .. }
@@ -76,6 +79,7 @@ pub(super) enum Reply {
     Live(LivePage),
     Verified,
     Defined(bool),
+    Forgotten(Result<Forgotten, ForgetRefusal>),
     Compacted(Compacted),
     Swept(Swept),
     Floors(Vec<Floor>),
@@ -262,6 +266,17 @@ impl Appender {
     pub async fn define(&self, watch: WatchKey, definition: String) -> Result<bool, AppendError> {
         match self.ask(Request::Define { watch, definition }).await? {
             Reply::Defined(same) => Ok(same),
+            _ => Err(AppendError::Closed),
+        }
+    }
+
+    /// Ends what a person says is gone, or tells what would end.
+    ///
+    /// # Errors
+    /// When the log is closed or failed.
+    pub async fn forget(&self, forget: Forget) -> Result<Result<Forgotten, ForgetRefusal>, AppendError> {
+        match self.ask(Request::Forget(Box::new(forget))).await? {
+            Reply::Forgotten(forgotten) => Ok(forgotten),
             _ => Err(AppendError::Closed),
         }
     }

@@ -326,6 +326,7 @@ impl LogWriter {
                     write.verified(watch, *epoch, *at)?.map(|()| Reply::Verified)
                 }
                 Request::Define { watch, definition } => Ok(Reply::Defined(write.define(watch, definition)?)),
+                Request::Forget(forget) => Ok(Reply::Forgotten(write.end_forgotten(forget)?)),
                 Request::Declare(source, facts) => Ok(Reply::Appended(write.declare(*source, facts)?)),
                 Request::Decide(source, decision) => write.decide(*source, decision)?.map(Reply::Appended),
                 Request::Compact(to) => write.compact(*to).map(Reply::Compacted).map_err(failed),

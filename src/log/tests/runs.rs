@@ -252,3 +252,60 @@ async fn a_cursor_holds_for_one_served_version_and_one_definition() {
     log.stop();
     assert_eq!(told(dir.path()), ["+a old shape", "+a new shape", "+a newest shape"]);
 }
+
+#[tokio::test]
+async fn what_a_person_says_is_gone_ends_and_comes_back_as_the_same_life() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let epoch = log.appender.begin(Begin::new(&pods(), true)).await.unwrap().epoch;
+    let append = async |epoch, phase, observed| {
+        log.appender.append(batch(epoch, phase, observed, "10")).await.unwrap().written
+    };
+    append(epoch, Phase::ListPage, vec![pod("a", "ua", 1, "1"), pod("b", "ub", 2, "1")]).await;
+    append(epoch, Phase::ListEnd, vec![]).await;
+    log.appender.mark(CoverageMark::watched(pods(), Timestamp::from_micros(0))).await.unwrap();
+    let all = |kind: &str| Forget {
+        cluster: pods().cluster,
+        kind: kind.parse().unwrap(),
+        namespace: None,
+        name: None,
+        uid: None,
+        dry_run: false,
+        force: false,
+        by: "alice".into(),
+    };
+    let forget = async |forget| log.appender.forget(forget).await.unwrap();
+    let unknown = forget(all("widget")).await.unwrap_err();
+    assert!(matches!(unknown, ForgetRefusal::UnknownKind { .. }), "{unknown}");
+    let watched = forget(Forget { name: Some("a".into()), ..all("pod") }).await.unwrap_err();
+    assert!(matches!(watched, ForgetRefusal::Watched(_)), "{watched}");
+    let other = forget(Forget { name: Some("z".into()), force: true, ..all("pod") }).await;
+    assert_eq!(other, Err(ForgetRefusal::Nothing));
+
+    let gap = CoverageMark::gap(pods(), Timestamp::from_micros(0), "not_served", "");
+    log.appender.mark(gap).await.unwrap();
+    let one = Forget { uid: Some(Uid::new("ub")), ..all("pod") };
+    let dry = forget(Forget { dry_run: true, ..one.clone() }).await.unwrap();
+    assert_eq!((dry.ended.len(), dry.gaps), (1, 0), "and nothing is written");
+    assert_eq!(forget(one).await.unwrap().ended.len(), 1);
+    let rest = forget(all("pods")).await.unwrap();
+    assert_eq!((rest.ended.len(), rest.gaps), (1, 1));
+    assert_eq!(forget(all("pods")).await, Err(ForgetRefusal::Nothing), "the gap is over");
+
+    let again = log.appender.begin(Begin::new(&pods(), false)).await.unwrap();
+    assert_eq!(again.cursor, None, "what is there after all is listed");
+    assert_eq!(append(again.epoch, Phase::ListPage, vec![pod("a", "ua", 1, "1")]).await, 1);
+    log.stop();
+    let expected = ["+a 1", "+b 1", "Watched", "Gap", "-b forgotten", "-a forgotten", "Excluded", "+a 1"];
+    assert_eq!(told(dir.path()), expected);
+    let mut reader = LogReader::open(dir.path()).unwrap();
+    let records = reader.after(Offset::ZERO, 100).unwrap();
+    let lives: std::collections::BTreeSet<_> = records
+        .iter()
+        .filter_map(|record| match &record.change {
+            Change::Applied { id, uid, .. } if uid.as_str() == "ua" => Some(format!("{id:?}")),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(lives.len(), 1, "the same life");
+}

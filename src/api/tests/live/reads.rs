@@ -36,7 +36,8 @@ pub(super) fn nowhere(path: &str) -> Vec<String> {
         _ => &["nobody"],
     };
     let filled = |name: &&str| {
-        path.replace("{id}", name).replace("{uid}", name).replace("{path}", name) + mandatory(path)
+        let filled = path.replace("{id}", name).replace("{uid}", name).replace("{path}", name);
+        filled.replace("{cluster}", name) + mandatory(path)
     };
     match path {
         "/api/v1/deployments" | "/api/v1/resources" | "/api/v1/images" => {
@@ -226,6 +227,7 @@ fn wrong(path: &str) -> Vec<(Ask, &'static str)> {
 /// The path with something in the place of its parameter that cannot be read.
 pub(super) fn malformed(path: &str) -> Option<String> {
     let target = path.replace("{id}", "%c0%af").replace("{uid}", "%00").replace("{path}", "%zz");
+    let target = target.replace("{cluster}", "%zz");
     (target != path).then_some(target)
 }
 

@@ -12,6 +12,7 @@ fn write(method: &'static str, target: impl Into<String>, content: &str) -> Ask 
 
 const REBUILD: &str = "/api/v1/rebuild";
 const RELIST: &str = "/api/v1/relist";
+const FORGET: &str = "/api/v1/clusters/{cluster}/forget";
 const PROJECT: &str = "/api/v1/projects/{path}";
 const ENVIRONMENTS: &str = "/api/v1/projects/{path}/environments";
 const AGENT: &str = "/api/v1/agents/{id}";
@@ -65,6 +66,10 @@ fn taken(path: &str, method: &str) -> Vec<Ask> {
         )],
         (RELIST, _) => vec![write("POST", RELIST, ""), write("POST", "/api/v1/relist?kind=Pod", "{}")],
         (REBUILD, _) => vec![write("POST", REBUILD, ""), write("POST", REBUILD, "{}")],
+        (FORGET, _) => {
+            let all = r#"{"kind": "pods", "dry_run": true, "force": true}"#;
+            vec![write("POST", "/api/v1/clusters/east/forget", all)]
+        }
         (DEPLOYMENT, _) => vec![write("PUT", "/api/v1/deployments/512", r#"{"status": "success"}"#)],
         other => panic!("say how to write with {other:?}"),
     }
@@ -114,6 +119,8 @@ fn wrong(path: &str) -> &'static [&'static str] {
             &["", "{", r#"{"tier": "prod"}"#, r#"{"targets": [{"cluster": "a"}]}"#, r#"{"slug": "No slug"}"#]
         }
         STOP | REBUILD | RELIST => &["{", "[]", "7"],
+        STOP | REBUILD => &["{", "[]", "7"],
+        FORGET => &["", "{}", "[]", r#"{"kind": 7}"#, r#"{"kind": "-."}"#, r#"{"kind": "pod", "all": true}"#],
         DEPLOYMENTS => &["", "{}", r#"{"project": "shop/db"}"#, r#"{"project": 7, "environment": "a"}"#],
         DEPLOYMENT => &["", "{}", r#"{"status": "done"}"#, r#"{"status": "success", "finished_at": "noon"}"#],
         other => panic!("say what is wrong for {other}"),
@@ -150,6 +157,9 @@ fn conflicts(path: &str, method: &str) -> Vec<(Ask, &'static str)> {
                 "deployment_ended",
             ),
         ],
+        (FORGET, _) => {
+            vec![(write("POST", "/api/v1/clusters/east/forget", r#"{"kind": "Pod"}"#), "still_watched")]
+        }
         (DEPLOYMENT, _) => {
             vec![(write("PUT", "/api/v1/deployments/513", r#"{"status": "success"}"#), "deployment_ended")]
         }

@@ -1,0 +1,105 @@
+//! `/api/v1/clusters/{cluster}/forget`: ends what only a person can know to be gone.
+
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use super::ApiState;
+use super::problem::{Code, Problem};
+use super::request::Request;
+use super::respond::{self, Response};
+use crate::log::{Forget, ForgetRefusal, Forgotten};
+use crate::model::{KindName, Offset, Timestamp, Uid};
+
+/// The most resources that an answer names.
+const RESOURCES_MAX: usize = 500;
+
+/// What is gone.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    kind: String,
+    namespace: Option<String>,
+    name: Option<String>,
+    uid: Option<String>,
+    #[serde(default)]
+    dry_run: bool,
+    #[serde(default)]
+    force: bool,
+}
+
+/// What ended, or would end.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    group: String,
+    kind: String,
+    dry_run: bool,
+    ended: usize,
+    gaps_ended: usize,
+    resources: Vec<Resource>,
+    offset: Offset,
+}
+
+#[derive(Debug, Serialize)]
+struct Resource {
+    namespace: String,
+    name: String,
+    uid: Uid,
+    last_seen: Timestamp,
+}
+
+impl Report {
+    pub(super) fn new(forgotten: Forgotten, dry_run: bool) -> Self {
+        let Forgotten { kind, ended, gaps, head } = forgotten;
+        let count = ended.len();
+        let resource = |(key, uid, last_seen): (crate::model::ResourceKey, Uid, Timestamp)| Resource {
+            namespace: key.namespace,
+            name: key.name,
+            uid,
+            last_seen,
+        };
+        Report {
+            group: kind.group,
+            kind: kind.kind,
+            dry_run,
+            ended: count,
+            gaps_ended: gaps,
+            resources: ended.into_iter().take(RESOURCES_MAX).map(resource).collect(),
+            offset: head,
+        }
+    }
+}
+
+/// Ends what a person says is gone. It is about what a cluster holds, whoever it belongs to, so it is for who writes and
+/// sees everything.
+pub(super) async fn forget(state: ApiState, request: Request) -> Result<Response, Problem> {
+    request.query.reader().finish()?;
+    request.caller.sees_everything()?;
+    let input = request.json::<Input>()?;
+    let kind: KindName = input.kind.parse().map_err(|error: String| Problem::field("kind", error))?;
+    let cluster = request.argument(0).to_owned();
+    let by = format!("token `{}`", request.caller.name);
+    let forget = Forget {
+        cluster: cluster.clone(),
+        kind,
+        namespace: input.namespace.filter(|namespace| !namespace.is_empty()),
+        name: input.name.filter(|name| !name.is_empty()),
+        uid: input.uid.filter(|uid| !uid.is_empty()).map(Uid::new),
+        dry_run: input.dry_run,
+        force: input.force,
+        by: by.clone(),
+    };
+    let forgotten = state.catalog.forget(forget).await?.map_err(|refusal| match refusal {
+        ForgetRefusal::UnknownKind { .. } | ForgetRefusal::Nothing => {
+            Problem::new(Code::NotFound, refusal.to_string())
+        }
+        ForgetRefusal::AmbiguousKind(_) => Problem::field("kind", refusal),
+        ForgetRefusal::Watched(_) => Problem::new(Code::StillWatched, refusal.to_string()),
+    })?;
+    if !input.dry_run {
+        let (ended, gaps) = (forgotten.ended.len(), forgotten.gaps);
+        tracing::info!("cluster {cluster}: {by} declared {ended} {} and {gaps} gaps ended", forgotten.kind);
+    }
+    let mut body = serde_json::to_vec(&Report::new(forgotten, input.dry_run)).map_err(Problem::internal)?;
+    body.push(b'\n');
+    Ok(respond::uncached(StatusCode::OK, "application/json", body))
+}
