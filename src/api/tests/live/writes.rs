@@ -119,7 +119,6 @@ fn wrong(path: &str) -> &'static [&'static str] {
             &["", "{", r#"{"tier": "prod"}"#, r#"{"targets": [{"cluster": "a"}]}"#, r#"{"slug": "No slug"}"#]
         }
         STOP | REBUILD | RELIST => &["{", "[]", "7"],
-        STOP | REBUILD => &["{", "[]", "7"],
         FORGET => &["", "{}", "[]", r#"{"kind": 7}"#, r#"{"kind": "-."}"#, r#"{"kind": "pod", "all": true}"#],
         DEPLOYMENTS => &["", "{}", r#"{"project": "shop/db"}"#, r#"{"project": 7, "environment": "a"}"#],
         DEPLOYMENT => &["", "{}", r#"{"status": "done"}"#, r#"{"status": "success", "finished_at": "noon"}"#],
