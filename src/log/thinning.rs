@@ -283,19 +283,22 @@ impl Write<'_> {
     /// An Event, whose end is no change, goes with its end; whether there may be more of them.
     fn thin_ended(&mut self, thinned: &mut Thinned) -> Result<bool> {
         const MOST: i64 = 500;
-        let sql = r#"SELECT h.subject_id, h."offset", h.base FROM held h JOIN ended e ON e.subject_id = h.subject_id
+        let sql = r#"SELECT h.subject_id, h."offset", h.base, e."offset" FROM held h JOIN ended e ON e.subject_id = h.subject_id
             JOIN subject s ON s.id = h.subject_id JOIN thinning t ON t.kind_id = s.kind_id
             WHERE e."offset" >= h."offset" AND e."offset" <= t.thinned LIMIT ?1"#;
-        let ended: Vec<(i64, Held)> = {
+        let ended: Vec<(i64, Offset, Held)> = {
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map([MOST], |row| {
                 let base = row.get::<_, Option<i64>>(2)?.map(Offset::from_i64);
-                Ok((row.get(0)?, Held { offset: Offset::from_i64(row.get(1)?), base }))
+                let held = Held { offset: Offset::from_i64(row.get(1)?), base };
+                Ok((row.get(0)?, Offset::from_i64(row.get(3)?), held))
             })?;
             rows.collect::<rusqlite::Result<_>>()?
         };
-        for (subject, held) in &ended {
-            for offset in held.offsets() {
+        for (subject, end, held) in &ended {
+            // The rest of retention may have come past what was held and left what held later, under the same keyframe.
+            let kept = Kept::of(self.connection, *subject)?.filter(|kept| kept.offset <= *end);
+            for offset in held.offsets().chain(kept.iter().flat_map(Kept::offsets)) {
                 self.empty(offset, thinned)?;
             }
             self.release(*subject, held.offset)?;
