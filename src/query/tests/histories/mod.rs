@@ -41,6 +41,8 @@ fn set(name: &str) -> Option<u64> {
 /// A history in a directory of its own.
 struct Played {
     directory: tempfile::TempDir,
+    /// Stands where the history ends.
+    clock: Arc<ManualClock>,
     queries: Queries,
     records: Vec<Record>,
     /// Answers that the view gave as it grew.
@@ -115,7 +117,7 @@ fn play(seed: u64, steps: usize) -> Played {
             given.push((present.offset, served(&queries, At::Offset(present.offset), &present).await));
         });
     }
-    Played { directory, queries, records, given }
+    Played { directory, clock, queries, records, given }
 }
 
 impl Played {
@@ -167,7 +169,7 @@ impl Played {
         let mut dice = Dice(seed ^ 0xC0);
         let to = Offset::new(1 + dice.below(self.records.len().max(2) - 1) as u64);
         let path = self.directory.path();
-        testing::record(path, Arc::new(ManualClock::default()), |appender| async move {
+        testing::record(path, self.clock.clone(), |appender| async move {
             appender.compact(to).await.unwrap();
             while !appender.sweep(40).await.unwrap().done {}
         });

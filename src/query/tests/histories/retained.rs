@@ -91,14 +91,10 @@ fn agrees(seed: u64, steps: usize) {
         }
     };
     let before = all(&moments);
-    let (compacted, kinds) =
-        testing::record(directory, Arc::new(ManualClock::default()), |appender| async move {
-            let pattern: KindPattern = "Pod".parse().unwrap();
-            (
-                appender.compact(floor).await.unwrap(),
-                appender.raise_floors(vec![(pattern, pods)]).await.unwrap(),
-            )
-        });
+    let (compacted, kinds) = testing::record(directory, played.clock.clone(), |appender| async move {
+        let pattern: KindPattern = "Pod".parse().unwrap();
+        (appender.compact(floor).await.unwrap(), appender.raise_floors(vec![(pattern, pods)]).await.unwrap())
+    });
     assert_eq!(compacted.offset, floor.min(Offset::new(head - 1)));
     block_on(async {
         let earlier = At::Offset(Offset::new(compacted.offset.get() - 1));
@@ -112,7 +108,7 @@ fn agrees(seed: u64, steps: usize) {
     while projector.prune(&pruning).unwrap() {}
     assert!(pruning.is_done());
     compare(&all(&moments), &before, "pruned");
-    testing::record(directory, Arc::new(ManualClock::default()), |appender| async move {
+    testing::record(directory, played.clock.clone(), |appender| async move {
         while !appender.sweep(17).await.unwrap().done {}
         while !appender.thin(13).await.unwrap().done {}
     });
