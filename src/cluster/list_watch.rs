@@ -4,6 +4,7 @@
 //! log ends: what was not appended is told again by the cluster.
 
 mod ahead;
+mod doubt;
 mod list;
 mod progress;
 mod reader;
@@ -18,6 +19,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use self::doubt::{Doubt, SetBackReceiver, SetBackSender};
 use self::reader::Reader;
 use self::unreported::Unreported;
 use super::backoff::{Backoff, Spread};
@@ -71,6 +73,8 @@ pub(super) struct Ended {
 enum Stop {
     Failed(Failure),
     Append(AppendError),
+    /// Something else comes first.
+    Again(State),
 }
 
 impl From<Failure> for Stop {
@@ -85,10 +89,10 @@ impl From<AppendError> for Stop {
     }
 }
 
-/// A run that goes on where an earlier one ended.
+/// A watch that goes on where one ended that told less than there was.
 #[derive(Clone, Copy, Debug)]
 struct Resumed {
-    /// When this run began.
+    /// When it began.
     back: Timestamp,
     /// Since when changes were recorded late, where some came that may have happened before.
     late_since: Option<Timestamp>,
@@ -113,6 +117,8 @@ pub(super) struct Shared {
     pub(super) consistency: Arc<Semaphore>,
     /// How custom kinds are defined.
     pub(super) definitions: Definitions,
+    /// Told when a kind shows that the cluster's store may have been set back.
+    pub(super) set_back: SetBackSender,
 }
 
 impl Shared {
@@ -124,6 +130,7 @@ impl Shared {
             skew: Arc::default(),
             consistency: Arc::new(Semaphore::new(1)),
             definitions: Definitions::new(settings.limits.gather * 8),
+            set_back: SetBackSender::default(),
         }
     }
 }
@@ -162,13 +169,13 @@ pub(super) struct ListWatch<S> {
     list_began: Timestamp,
     /// Whether the list under way held objects that could not be told apart.
     list_is_partial: bool,
-    /// The list under way is of a store that was set back: what it shows holds, however old it is.
+    /// The list under way may be of a store that was set back: what it shows holds, however old it is.
     rolled_back: bool,
     /// What the list under way found that events should have reported.
     unreported: Unreported,
     /// Changes since the last confirmed time of which it is not known when they happened.
     undated: bool,
-    /// The process was away and goes on from a cursor, until the watch has caught up.
+    /// The process was away, or a watch broke after a silence, until the next watch has caught up.
     resumed: Option<Resumed>,
     /// The cluster was not reached, so that its store may have been set back meanwhile: a cursor proves nothing.
     distrusted: bool,
@@ -176,6 +183,10 @@ pub(super) struct ListWatch<S> {
     check: Check,
     /// When the last of them, or a list, found all recorded.
     verified_at: Option<Timestamp>,
+    /// What was not compared since a stream broke.
+    doubt: Doubt,
+    /// Told when another kind shows that the store may have been set back.
+    set_back_elsewhere: SetBackReceiver,
     /// What happened after this may be missing, as the next run is to know.
     since: Option<Timestamp>,
     /// The watch that a streaming list goes over into.
@@ -206,6 +217,7 @@ impl<S: Sink> ListWatch<S> {
             watch,
             settings,
             sink,
+            set_back_elsewhere: shared.set_back.subscribe(),
             shared,
             epoch: Epoch(0),
             cursor: None,
@@ -225,6 +237,7 @@ impl<S: Sink> ListWatch<S> {
             distrusted: false,
             check,
             verified_at: None,
+            doubt: Doubt::default(),
             since: None,
             opened: None,
         }
@@ -264,6 +277,7 @@ impl<S: Sink> ListWatch<S> {
                 Ok(next) => return next,
                 Err(error) => error,
             },
+            Err(Stop::Again(next)) => return next,
             Err(Stop::Append(error)) => error,
         };
         match error {
@@ -284,6 +298,9 @@ impl<S: Sink> ListWatch<S> {
     async fn failed(&mut self, activity: Activity, failure: &Failure) -> Result<State, AppendError> {
         self.opened = None;
         self.check.abandon();
+        if activity == Activity::Watching {
+            self.doubt().await?;
+        }
         let verdict = decide(activity, failure);
         tracing::debug!(watch = %self.watch, ?activity, %failure, ?verdict, "failed");
         if let Some(reason) = verdict.gap {
@@ -327,6 +344,7 @@ impl<S: Sink> ListWatch<S> {
         self.cursor = session.cursor;
         if self.cursor.is_some() {
             self.verified_at = session.verified_at;
+            self.doubt_from_before(session.unverified_since);
             let verified_at = self.verified_at;
             self.settings.stats.update(&self.watch, |status| status.verified_at = verified_at);
             if self.first_run {

@@ -3,7 +3,8 @@
 use std::future::Future;
 
 use crate::log::{
-    AppendError, Appended, Appender, Batch, Begin, Epoch, Identified, LivePage, LivePosition, Session,
+    Agreement, AppendError, Appended, Appender, Batch, Begin, Epoch, Identified, LivePage, LivePosition,
+    Session,
 };
 use crate::model::{CoverageMark, Timestamp, WatchKey};
 
@@ -46,12 +47,12 @@ pub trait Sink: Clone + Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<LivePage, AppendError>> + Send;
 
-    /// Remembers that what is alive of a watch was found to be what the cluster had at that time.
-    fn verified(
+    /// Remembers whether what is alive of a watch agrees with what the cluster has.
+    fn agreement(
         &self,
         watch: &WatchKey,
         epoch: Epoch,
-        at: Timestamp,
+        agreement: Agreement,
     ) -> impl Future<Output = Result<(), AppendError>> + Send;
 
     /// Keeps the definition of a custom kind with the cursor of a watch of it; false where another one is kept, so that
@@ -97,8 +98,13 @@ impl Sink for Appender {
         Appender::live_objects(self, watch, after, limit).await
     }
 
-    async fn verified(&self, watch: &WatchKey, epoch: Epoch, at: Timestamp) -> Result<(), AppendError> {
-        Appender::verified(self, watch, epoch, at).await
+    async fn agreement(
+        &self,
+        watch: &WatchKey,
+        epoch: Epoch,
+        agreement: Agreement,
+    ) -> Result<(), AppendError> {
+        Appender::agreement(self, watch, epoch, agreement).await
     }
 
     async fn define(&self, watch: WatchKey, definition: String) -> Result<bool, AppendError> {

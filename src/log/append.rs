@@ -63,6 +63,8 @@ pub struct Session {
     pub last_seen: Option<Timestamp>,
     /// When what is recorded was last compared with all that the cluster has.
     pub verified_at: Option<Timestamp>,
+    /// Since when the cluster may have another store than the one that was recorded.
+    pub unverified_since: Option<Timestamp>,
 }
 
 /// What a watch asks a cluster for.
@@ -79,7 +81,8 @@ pub struct Begin {
     pub definition: Option<String>,
     /// Whether to forget the cursor, so that a list is due.
     pub fresh: bool,
-    /// All that happened up to then is recorded, but not what came after it, whatever earlier runs said.
+    /// All that happened up to then is recorded, but not what came after it, whatever earlier runs said: objects may be in
+    /// other states under the resourceVersions that were recorded.
     pub since: Option<Timestamp>,
 }
 

@@ -13,7 +13,7 @@ use super::health::WriterHealth;
 use super::pending::HandedOver;
 use super::sweep::Swept;
 use super::thinning::{Floor, Thinned};
-use super::verify::{LivePage, LivePosition};
+use super::verify::{Agreement, LivePage, LivePosition};
 use super::writer::Shrunk;
 use crate::model::{CatalogFact, CoverageMark, KindPattern, Offset, Source, Timestamp, WatchKey};
 
@@ -29,7 +29,7 @@ pub(super) enum Request {
     Identify { cluster: String, uid: String },
     Watches(String),
     Live { watch: WatchKey, after: LivePosition, limit: usize },
-    Verified { watch: WatchKey, epoch: Epoch, at: Timestamp },
+    Agreement { watch: WatchKey, epoch: Epoch, agreement: Agreement },
     Define { watch: WatchKey, definition: String },
     Forget(Box<Forget>),
     Declare(Source, Vec<CatalogFact>),
@@ -56,7 +56,7 @@ impl Request {
             | Request::Identify { .. }
             | Request::Watches(_)
             | Request::Live { .. }
-            | Request::Verified { .. }
+            | Request::Agreement { .. }
             | Request::Declare(..)
             | Request::Decide(..)
             | Request::Compact(_)
@@ -77,7 +77,7 @@ pub(super) enum Reply {
     Identified(Identified),
     Watches(Vec<(WatchKey, Option<Timestamp>)>),
     Live(LivePage),
-    Verified,
+    Noted,
     Defined(bool),
     Forgotten(Result<Forgotten, ForgetRefusal>),
     Compacted(Compacted),
@@ -247,13 +247,18 @@ impl Appender {
         }
     }
 
-    /// Remembers that what is alive of a watch was found to be what the cluster had at that time.
+    /// Remembers whether what is alive of a watch agrees with what the cluster has.
     ///
     /// # Errors
     /// When a newer run of the watch has begun, or the log is closed or failed.
-    pub async fn verified(&self, watch: &WatchKey, epoch: Epoch, at: Timestamp) -> Result<(), AppendError> {
-        match self.ask(Request::Verified { watch: watch.clone(), epoch, at }).await? {
-            Reply::Verified => Ok(()),
+    pub async fn agreement(
+        &self,
+        watch: &WatchKey,
+        epoch: Epoch,
+        agreement: Agreement,
+    ) -> Result<(), AppendError> {
+        match self.ask(Request::Agreement { watch: watch.clone(), epoch, agreement }).await? {
+            Reply::Noted => Ok(()),
             _ => Err(AppendError::Closed),
         }
     }

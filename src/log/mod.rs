@@ -80,5 +80,5 @@ pub use salvage::{Salvaged, salvage};
 pub use sweep::Swept;
 pub use thinning::{Floor, Thinned};
 pub use types::ChangeType;
-pub use verify::{LiveObject, LivePage, LivePosition};
+pub use verify::{Agreement, LiveObject, LivePage, LivePosition};
 pub use writer::{LogWriter, Shrunk};

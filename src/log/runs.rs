@@ -26,7 +26,7 @@ impl Write<'_> {
         let Begin { watch, selector, served_version, definition, fresh, since } = begin;
         let kind = self.state.ids.kind(self.connection, &watch.cluster, &watch.kind)?;
         let epoch = self.next_epoch()?;
-        let reshaped = self.is_reshaped(begin)?;
+        let reshaped = self.is_reshaped(begin)? || since.is_some();
         let sql = "INSERT INTO cursor
                 (kind_id, namespace, epoch, selector, served_version, definition, first_begun_at, begun_at)
              VALUES (:kind, :namespace, :epoch, :selector, :served, :definition, :now, :now)
@@ -34,9 +34,10 @@ impl Write<'_> {
                  served_version = coalesce(:served, served_version), definition = coalesce(:definition, definition),
                  reselected = max(reselected, selector <> :selector), reshaped = max(reshaped, :reshaped),
                  seen_at = coalesce(:since, seen_at),
+                 unverified_since = coalesce(min(unverified_since, :since), unverified_since, :since, seen_at),
                  resource_version =
                     CASE WHEN :fresh OR :reshaped OR selector <> :selector THEN NULL ELSE resource_version END
-             RETURNING resource_version, seen_at, verified_at";
+             RETURNING resource_version, seen_at, verified_at, unverified_since";
         let params = named_params! {
             ":kind": kind, ":namespace": watch.namespace, ":epoch": epoch.0, ":selector": selector, ":fresh": fresh,
             ":served": served_version, ":definition": definition, ":reshaped": reshaped,
@@ -48,6 +49,7 @@ impl Write<'_> {
                 cursor: row.get::<_, Option<String>>(0)?.map(ResourceVersion::new),
                 last_seen: row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros),
                 verified_at: row.get::<_, Option<i64>>(2)?.map(Timestamp::from_micros),
+                unverified_since: row.get::<_, Option<i64>>(3)?.map(Timestamp::from_micros),
             })
         })?;
         Ok(session)
@@ -129,6 +131,7 @@ impl Write<'_> {
                 seen_at = CASE WHEN :listed THEN coalesce(begun_at, seen_at) WHEN :current THEN :now
                     WHEN :confirmed IS NOT NULL THEN max(coalesce(seen_at, :confirmed), min(:confirmed, :now)) ELSE seen_at END,
                 verified_at = CASE WHEN :listed THEN coalesce(begun_at, verified_at) ELSE verified_at END,
+                unverified_since = CASE WHEN :listed THEN NULL ELSE unverified_since END,
                 reselected = reselected AND NOT :listed, reshaped = reshaped AND NOT :listed
             WHERE kind_id = :kind AND namespace = :namespace";
         self.connection.prepare_cached(sql)?.execute(named_params! {

@@ -22,6 +22,15 @@ pub struct LiveObject {
     pub resource_version: ResourceVersion,
 }
 
+/// Whether what is alive of a watch agrees with what the cluster has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// It did at this time.
+    Verified(Timestamp),
+    /// Since this time the cluster may have another store than the one that was recorded, unless that was in doubt before.
+    InDoubt(Timestamp),
+}
+
 /// Where a page of living objects ended. Objects that are seen meanwhile move behind it, never before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LivePosition {
@@ -76,19 +85,25 @@ impl Write<'_> {
         Ok(LivePage { objects: rows.into_iter().map(|(_, object)| object).collect(), next })
     }
 
-    /// Remembers that what is alive of a watch was compared with what the cluster had at that time.
-    pub(super) fn verified(
+    /// Remembers whether what is alive of a watch agrees with what the cluster has.
+    pub(super) fn agreement(
         &self,
         watch: &WatchKey,
         epoch: Epoch,
-        at: Timestamp,
+        agreement: Agreement,
     ) -> Result<std::result::Result<(), AppendError>> {
         let Some(run) = self.run(watch)?.filter(|run| run.epoch == epoch) else {
             return Ok(Err(AppendError::Superseded(watch.clone())));
         };
-        let sql = "UPDATE cursor SET verified_at = max(coalesce(verified_at, ?3), ?3)
-            WHERE kind_id = ?1 AND namespace = ?2";
-        self.connection.prepare_cached(sql)?.execute(params![run.kind, watch.namespace, at.as_micros()])?;
+        let (change, at) = match agreement {
+            Agreement::Verified(at) => {
+                ("verified_at = max(coalesce(verified_at, ?3), ?3), unverified_since = NULL", at)
+            }
+            Agreement::InDoubt(since) => ("unverified_since = coalesce(unverified_since, ?3)", since),
+        };
+        let sql = format!("UPDATE cursor SET {change} WHERE kind_id = ?1 AND namespace = ?2");
+        let params = params![run.kind, watch.namespace, at.as_micros()];
+        self.connection.prepare_cached(&sql)?.execute(params)?;
         Ok(Ok(()))
     }
 }

@@ -322,8 +322,8 @@ impl LogWriter {
                 Request::Live { watch, after, limit } => {
                     Ok(Reply::Live(write.live_page(watch, *after, *limit)?))
                 }
-                Request::Verified { watch, epoch, at } => {
-                    write.verified(watch, *epoch, *at)?.map(|()| Reply::Verified)
+                Request::Agreement { watch, epoch, agreement } => {
+                    write.agreement(watch, *epoch, *agreement)?.map(|()| Reply::Noted)
                 }
                 Request::Define { watch, definition } => Ok(Reply::Defined(write.define(watch, definition)?)),
                 Request::Forget(forget) => Ok(Reply::Forgotten(write.end_forgotten(forget)?)),

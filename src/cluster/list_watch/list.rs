@@ -125,15 +125,16 @@ impl<S: Sink> ListWatch<S> {
             return Err(Failure::Invalid("a list without resourceVersion".to_owned()).into());
         }
         let back = self.reached.as_ref().and_then(|reached| shown.compare(reached));
-        if back.is_some_and(std::cmp::Ordering::is_lt) {
+        if back.is_some_and(std::cmp::Ordering::is_lt) && !self.rolled_back {
             if !std::mem::replace(&mut self.set_back, true) {
                 let message = "the list is older than what was seen already".to_owned();
                 return Err(Failure::Invalid(message).into());
             }
             let reached = self.reached.as_ref().map_or("", ResourceVersion::as_str);
             let message = format!("the cluster is at {shown} and was at {reached}: its store was set back");
-            self.coverage.gap(reason::ROLLED_BACK, message).await?;
-            self.rolled_back = true;
+            let since = self.set_back_since();
+            self.spread_doubt(since, reason::ROLLED_BACK);
+            return Err(Stop::Again(self.list_again(since, reason::ROLLED_BACK, message).await?));
         }
         self.set_back = false;
         Ok(())
@@ -142,8 +143,8 @@ impl<S: Sink> ListWatch<S> {
     /// What this list has not shown is gone; from here on the watch tells.
     pub(super) async fn end_of_list(&mut self, cursor: ResourceVersion) -> Result<State, Stop> {
         let end = if self.list_is_partial { Phase::PartialListEnd } else { Phase::ListEnd };
-        self.append(end, Vec::new(), Some(cursor.clone())).await?;
-        self.mark_unreported().await?;
+        let ended = self.append_batch(end, Vec::new(), Some(cursor.clone())).await?;
+        self.mark_unreported(ended).await?;
         self.coverage.heard_at(self.list_began);
         self.verified_by_list(self.list_began);
         self.reached = Some(cursor.clone());

@@ -53,17 +53,17 @@ impl<S: Sink> ListWatch<S> {
 
     /// All that happened so far is recorded, and from here on every change is.
     pub(super) async fn caught_up(&mut self) -> Result<(), AppendError> {
-        if self.coverage.is_watched() {
-            return Ok(());
-        }
         let resumed = self.resumed.take();
-        let Some(resumed) = resumed.filter(|_| self.coverage.reason() == Some(reason::RESTARTED)) else {
-            return self.coverage.watched().await;
+        let message = match self.coverage.reason() {
+            None => "changes that a broken watch had kept back were recorded afterwards",
+            Some(reason::RESTARTED) if resumed.is_some() => {
+                "changes that happened while nobody followed this kind were recorded afterwards"
+            }
+            Some(_) => return self.coverage.watched().await,
         };
         // The cluster still had every change since the cursor: none is missing, and some may be late.
-        if let Some(since) = resumed.late_since {
+        if let Some(since) = resumed.and_then(|resumed| resumed.late_since) {
             let until: Timestamp = self.coverage.now();
-            let message = "changes that happened while nobody followed this kind were recorded afterwards";
             self.coverage.closed_gap(since, until, reason::LATE, message).await?;
         }
         self.coverage.watched_without_loss().await

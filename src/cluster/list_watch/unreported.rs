@@ -30,14 +30,18 @@ impl Unreported {
 }
 
 impl<S: Sink> ListWatch<S> {
-    /// At the end of a list: whatever events should have reported and did not may have been so since the record was last
-    /// known to agree with the cluster.
-    pub(super) async fn mark_unreported(&mut self) -> Result<(), AppendError> {
+    /// At the end of a list, which ended so many objects: whatever events should have reported and did not may have been so
+    /// since the record was last known to agree with the cluster.
+    pub(super) async fn mark_unreported(&mut self, ended: usize) -> Result<(), AppendError> {
         let found = self.unreported.found;
-        if found == 0 || self.coverage.is_gap(&[reason::MISSED, reason::ROLLED_BACK]) {
+        if self.coverage.is_gap(&[reason::MISSED, reason::ROLLED_BACK]) {
             return Ok(());
         }
-        let Some(since) = self.verified_at else { return Ok(()) };
+        if found == 0 {
+            return self.mark_ended(ended).await;
+        }
+        let Some(verified) = self.verified_at else { return Ok(()) };
+        let since = self.doubt.since().map_or(verified, |doubted| doubted.min(verified));
         self.settings.stats.missed(found as u64);
         let (cluster, kind) = (&self.watch.cluster, &self.watch.kind);
         tracing::warn!(
@@ -47,6 +51,18 @@ impl<S: Sink> ListWatch<S> {
         let message = format!("a list found {found} changes that no event had reported");
         let mark = CoverageMark::gap(self.watch.clone(), since, reason::MISSED, message);
         self.sink.mark(mark.closed(self.coverage.now())).await?;
+        self.spread_doubt(self.doubt.since().unwrap_or(since), reason::MISSED);
         Ok(())
+    }
+
+    /// What a list no longer holds may be gone since the record was in doubt first, which may be before the gap that the
+    /// list is for.
+    async fn mark_ended(&mut self, ended: usize) -> Result<(), AppendError> {
+        let Some(doubted) = self.doubt.since().filter(|_| ended > 0) else { return Ok(()) };
+        if self.coverage.last_heard().is_none_or(|heard| heard <= doubted) {
+            return Ok(());
+        }
+        let message = format!("{ended} objects are gone, perhaps since what is recorded was last compared");
+        self.coverage.closed_gap(doubted, self.coverage.now(), reason::MISSED, &message).await
     }
 }

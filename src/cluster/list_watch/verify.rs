@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{ListWatch, State, Stop};
 use crate::cluster::Sink;
 use crate::cluster::consistency::{Comparison, Due, Listed, Question, number};
-use crate::log::{LivePosition, Observed, Phase};
+use crate::log::{Agreement, LivePosition, Observed, Phase};
 use crate::model::{Timestamp, reason};
 
 /// Living objects asked of the log's writer at a time: few enough for nobody to wait behind them.
@@ -32,6 +32,7 @@ impl<S: Sink> ListWatch<S> {
     /// A full list shows all that a consistency list could.
     pub(super) fn verified_by_list(&mut self, at: Timestamp) {
         self.verified_at = Some(at);
+        self.doubt.settle(at);
         self.check.differed = false;
         let every = self.settings.limits.consistency;
         let wait = self.spread.between(every / 2, every);
@@ -45,6 +46,12 @@ impl<S: Sink> ListWatch<S> {
         let (soon, apart) = (limits.consistency_soon, limits.consistency_apart);
         let wait = self.spread.between(soon / 2, soon);
         self.check.hasten(wait, apart);
+    }
+
+    /// The earliest time at which the store can have been set back.
+    pub(super) fn set_back_since(&self) -> Timestamp {
+        let since = self.doubt.since().or(self.verified_at).or(self.coverage.last_heard());
+        since.unwrap_or_else(|| self.coverage.now())
     }
 
     /// Does what is due of a check; a state where the watch cannot go on.
@@ -68,7 +75,8 @@ impl<S: Sink> ListWatch<S> {
                     listed.version,
                     self.cursor.as_ref().map_or("", |cursor| cursor.as_str())
                 );
-                let since = self.coverage.last_heard();
+                let since = self.set_back_since();
+                self.spread_doubt(since, reason::ROLLED_BACK);
                 return self.list_again(since, reason::ROLLED_BACK, message).await.map(Some);
             }
             Due::Listed(Ok(listed)) => self.check.listed(listed),
@@ -98,9 +106,13 @@ impl<S: Sink> ListWatch<S> {
             position = page.next;
         }
         let (differences, began) = comparison.finish(|key| self.check.ignores(key));
-        if differences.count() == 0 {
-            self.sink.verified(&self.watch, self.epoch, began).await?;
+        if differences.count() == 0 && self.doubt.is_settled_by(began) {
+            self.sink.agreement(&self.watch, self.epoch, Agreement::Verified(began)).await?;
             self.verified_by_list(began);
+            return Ok(None);
+        }
+        if differences.count() == 0 {
+            self.verify_soon();
             return Ok(None);
         }
         if !std::mem::replace(&mut self.check.differed, true) {
@@ -116,27 +128,17 @@ impl<S: Sink> ListWatch<S> {
             outdated = differences.outdated, older = differences.older,
             "the record differs from the cluster in ways that no event told; listing the kind again"
         );
-        let (reason, message) = match differences.older {
-            0 => (reason::MISSED, format!("no event told of some changes: {differences}")),
-            _ => (reason::ROLLED_BACK, format!("the cluster's store was set back: {differences}")),
+        let doubted = self.set_back_since();
+        let (since, reason, message) = match differences.older {
+            // An event may have been lost at any time since the last comparison.
+            0 => (
+                self.verified_at.map_or(doubted, |verified| verified.min(doubted)),
+                reason::MISSED,
+                format!("no event told of some changes: {differences}"),
+            ),
+            _ => (doubted, reason::ROLLED_BACK, format!("the cluster's store was set back: {differences}")),
         };
-        self.list_again(self.verified_at, reason, message).await.map(Some)
-    }
-
-    /// Gives up the cursor: what happened since then may be missing, and a list is to find it.
-    async fn list_again(
-        &mut self,
-        since: Option<Timestamp>,
-        reason: &'static str,
-        message: String,
-    ) -> Result<State, Stop> {
-        let since = since.or(self.coverage.last_heard()).unwrap_or_else(|| self.coverage.now());
-        self.coverage.gap_since(since, reason, message).await?;
-        // What the list finds happened somewhere since then.
-        self.coverage.heard_at(since);
-        self.since = Some(since);
-        self.set_back = reason == reason::ROLLED_BACK;
-        self.check.postpone(self.settings.limits.consistency);
-        Ok(State::Begin { fresh: true })
+        self.spread_doubt(doubted, reason);
+        self.list_again(since, reason, message).await.map(Some)
     }
 }

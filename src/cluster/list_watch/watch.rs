@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::reader::{Ending, Read, Reader};
 use super::{ListWatch, State, Stop, TURN};
@@ -50,24 +50,28 @@ impl<S: Sink> ListWatch<S> {
         }
         let mut heard = false;
         let why = loop {
-            let read = if self.coverage.is_watched() {
-                let cursor = self.cursor.as_ref().and_then(number);
-                tokio::select! {
-                    biased;
-                    read = reader.next() => read,
-                    due = self.check.next(cursor) => match self.verify(due).await? {
-                        Some(state) => return Ok(state),
-                        None => continue,
-                    },
-                }
-            } else if self.needs_proof() {
+            let cursor = self.cursor.as_ref().and_then(number);
+            let (watched, needs_proof) = (self.coverage.is_watched(), self.needs_proof());
+            // Where nothing proves it, a watch that says nothing for a moment has told all that it had kept back.
+            let settles = !needs_proof && (!watched || self.resumed.is_some());
+            if needs_proof {
                 self.check.abandon();
-                reader.next().await
-            } else if let Ok(read) = timeout(self.settings.limits.pace * 2, reader.next()).await {
-                read
-            } else {
-                self.caught_up().await?;
-                continue;
+            }
+            let read = tokio::select! {
+                biased;
+                read = reader.next() => read,
+                Ok(()) = self.set_back_elsewhere.changed() => match self.heed_set_back().await? {
+                    Some(state) => return Ok(state),
+                    None => continue,
+                },
+                due = self.check.next(cursor), if watched => match self.verify(due).await? {
+                    Some(state) => return Ok(state),
+                    None => continue,
+                },
+                () = sleep(self.settings.limits.pace * 2), if settles => {
+                    self.caught_up().await?;
+                    continue;
+                }
             };
             match read {
                 Read::Lines(lines) => heard |= self.take_lines(lines).await?,
@@ -83,13 +87,14 @@ impl<S: Sink> ListWatch<S> {
                 self.undated = false;
                 self.coverage.heard();
             }
-            Ending::Closed => self.verify_soon(),
+            Ending::Closed => self.doubt().await?,
             // Where bookmarks are sent, nothing at all for so long means that the other end is gone.
             Ending::Silence if self.bookmarks => {
+                self.doubt().await?;
                 self.coverage.gap(reason::UNREACHABLE, "no sign of life for too long".to_owned()).await?;
                 self.distrusted = true;
             }
-            Ending::Silence | Ending::Broken(_) => self.verify_soon(),
+            Ending::Silence | Ending::Broken(_) => self.doubt().await?,
         }
         let brought = match heard {
             false => Brought::Nothing,

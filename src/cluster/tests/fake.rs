@@ -20,8 +20,8 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::cluster::{Access, ClusterConnection, ClusterSettings, ConnectSettings, Limits, Sink, connect};
 use crate::digest::Noise;
 use crate::log::{
-    AppendError, Appended, Batch, Begin, Epoch, Identified, LiveObject, LivePage, LivePosition, Observed,
-    Phase, Session,
+    Agreement, AppendError, Appended, Batch, Begin, Epoch, Identified, LiveObject, LivePage, LivePosition,
+    Observed, Phase, Session,
 };
 use crate::model::{CoverageMark, CoverageState, Offset, ResourceVersion, Timestamp, Uid, WatchKey};
 use crate::redact::Rules;
@@ -177,6 +177,9 @@ pub(super) struct Recorded {
     /// What is alive: name, with its resourceVersion.
     pub(super) live: Vec<(&'static str, u64)>,
     pub(super) verified_at: Option<Timestamp>,
+    pub(super) unverified_since: Option<Timestamp>,
+    /// How often a doubt was recorded.
+    pub(super) doubts: u32,
     /// What the last run was to know of missing changes.
     pub(super) since: Option<Timestamp>,
     epochs: BTreeMap<WatchKey, i64>,
@@ -246,6 +249,7 @@ impl Sink for Recorder {
                 cursor: cursor.map(ResourceVersion::new),
                 last_seen: recorded.last_seen,
                 verified_at: recorded.verified_at,
+                unverified_since: recorded.unverified_since,
             })
         })
     }
@@ -351,8 +355,11 @@ impl Sink for Recorder {
         Ok(LivePage { objects, next: None })
     }
 
-    async fn verified(&self, _: &WatchKey, _: Epoch, _: Timestamp) -> Result<(), AppendError> {
-        self.with(|recorded| recorded.story.push("verified".to_owned()));
+    async fn agreement(&self, _: &WatchKey, _: Epoch, agreement: Agreement) -> Result<(), AppendError> {
+        self.with(|recorded| match agreement {
+            Agreement::Verified(_) => recorded.story.push("verified".to_owned()),
+            Agreement::InDoubt(_) => recorded.doubts += 1,
+        });
         Ok(())
     }
 

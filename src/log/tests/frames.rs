@@ -214,7 +214,8 @@ async fn a_log_from_before_there_were_frames_is_looked_at_and_brought_up() {
     let back = "DROP TRIGGER change_goes; DROP TRIGGER body_goes; DROP TABLE frame; DROP TABLE closed_group;
         ALTER TABLE change DROP COLUMN frame_id; ALTER TABLE change DROP COLUMN frame_at;
         ALTER TABLE live DROP COLUMN deltas_at; DROP TABLE thinning; DROP TABLE held; DROP TABLE clock_mark;
-        ALTER TABLE cursor DROP COLUMN verified_at; ALTER TABLE cursor DROP COLUMN served_version;
+        ALTER TABLE cursor DROP COLUMN verified_at;
+        ALTER TABLE cursor DROP COLUMN unverified_since; ALTER TABLE cursor DROP COLUMN served_version;
         ALTER TABLE cursor DROP COLUMN definition; ALTER TABLE cursor DROP COLUMN reshaped;
         DELETE FROM refinery_schema_history WHERE version >= 5";
     connection.execute_batch(back).unwrap();

@@ -211,11 +211,25 @@ async fn what_is_alive_is_read_in_pages_and_when_it_was_verified_is_remembered()
     assert_eq!(found, ["p1 5", "p2 5", "p4 5", "p0 9", "p3 8"]);
     let listed = session.verified_at.unwrap();
     let later = listed.plus(std::time::Duration::from_secs(1));
-    log.appender.verified(&pods(), session.epoch, later).await.unwrap();
+    let agree = async |epoch, agreement| log.appender.agreement(&pods(), epoch, agreement).await;
+    agree(session.epoch, Agreement::Verified(later)).await.unwrap();
     let earlier = Begin { since: Some(listed), ..Begin::new(&pods(), true) };
     let session = log.appender.begin(earlier).await.unwrap();
     assert_eq!((session.verified_at, session.last_seen), (Some(later), Some(listed)));
-    assert!(log.appender.verified(&pods(), first, later).await.is_err(), "of an earlier run");
+    assert!(agree(first, Agreement::Verified(later)).await.is_err(), "of an earlier run");
+    // In doubt from the first time on, however often a run begins or doubts, until it is verified again.
+    assert_eq!(session.unverified_since, Some(listed));
+    agree(session.epoch, Agreement::InDoubt(later)).await.unwrap();
+    let session = begin().await;
+    assert_eq!(session.unverified_since, Some(listed));
+    agree(session.epoch, Agreement::Verified(later)).await.unwrap();
+    agree(session.epoch, Agreement::InDoubt(later)).await.unwrap();
+    let session = begin().await;
+    assert_eq!(session.unverified_since, Some(later));
+    log.appender.append(batch(session.epoch, Phase::ListEnd, Vec::new(), "10")).await.unwrap();
+    agree(session.epoch, Agreement::InDoubt(later.plus(std::time::Duration::from_secs(1)))).await.unwrap();
+    let session = begin().await;
+    assert!(session.unverified_since > Some(later), "a list shows all there is");
     log.stop();
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use strandline::demo::api_server::Fault;
 
-use self::world::{Scenario, run};
+use self::world::{Scenario, SetBack, run};
 
 /// Histories in an ordinary run.
 const SEEDS: u64 = 1000;
@@ -58,20 +58,28 @@ fn seeds(count: u64) -> Vec<u64> {
 
 #[test]
 fn whatever_happens_the_history_is_true_or_says_what_it_missed() {
-    let scenario = |seed| Scenario { seed, fault: None, hard: false, restores: false };
+    let scenario = |seed| Scenario { seed, fault: None, hard: false, set_back: SetBack::Never };
     all("whatever_happens", seeds(SEEDS - ONE_FAULT).into_iter().map(scenario).collect());
 }
 
 #[test]
 fn at_every_moment_the_answer_is_true_or_names_its_gap() {
-    let scenario = |seed| Scenario { seed, fault: None, hard: true, restores: false };
+    let scenario = |seed| Scenario { seed, fault: None, hard: true, set_back: SetBack::Never };
     all("at_every_moment", seeds(300).into_iter().map(scenario).collect());
 }
 
+/// Whatever else happens meanwhile, the record ends as what the clusters hold.
 #[test]
 fn what_a_store_set_back_changed_is_found() {
-    let scenario = |seed| Scenario { seed, fault: None, hard: true, restores: true };
+    let scenario = |seed| Scenario { seed, fault: None, hard: true, set_back: SetBack::Anytime };
     all("what_a_store", seeds(100).into_iter().map(scenario).collect());
+}
+
+/// Where a trace is left until the kinds are compared, every moment is answered as it was or lies in a gap.
+#[test]
+fn a_store_set_back_is_a_gap_from_its_first_moment_on() {
+    let scenario = |seed| Scenario { seed, fault: None, hard: true, set_back: SetBack::Traced };
+    all("a_store_set_back", seeds(200).into_iter().map(scenario).collect());
 }
 
 /// Faults that strike once, each at every point of a short history.
@@ -97,7 +105,7 @@ fn one_fault_at_any_point_is_survived() {
             seed,
             fault: Some((fault, (seed / FAULTS.len() as u64) as u32)),
             hard: false,
-            restores: false,
+            set_back: SetBack::Never,
         }
     };
     all("one_fault", seeds(ONE_FAULT).into_iter().map(scenario).collect());

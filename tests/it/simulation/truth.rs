@@ -41,6 +41,8 @@ pub(super) struct Truth {
     timelines: BTreeMap<Thing, Vec<(Timestamp, String)>>,
     /// When the end of a thing was first kept from the watches.
     lost: BTreeMap<Thing, Timestamp>,
+    /// When a store that had been set back first gave a thing a version that it had had before in another state.
+    reused: BTreeMap<Thing, Timestamp>,
 }
 
 impl Truth {
@@ -79,8 +81,12 @@ impl Truth {
             name: name.to_owned(),
             uid: text(&stored["metadata"]["uid"]),
         };
-        let name = state_name(&state.version, &state.round);
-        self.timelines.entry(thing.clone()).or_default().push((now, name));
+        let (name, version) = (state_name(&state.version, &state.round), state_name(&state.version, ""));
+        let timeline = self.timelines.entry(thing.clone()).or_default();
+        if timeline.iter().any(|(_, before)| before.starts_with(&version)) {
+            self.reused.entry(thing.clone()).or_insert(now);
+        }
+        timeline.push((now, name));
         self.lives.entry(thing).or_default().states.push(state);
     }
 
@@ -158,9 +164,11 @@ impl Truth {
         std::iter::once(before).chain(during.map(|(_, version)| version.as_str()))
     }
 
-    /// Whether a server that keeps an end to itself leaves a way to know how a thing was at a moment.
+    /// Whether there is a way to know how a thing was at a moment: not where a server keeps an end to itself, nor where
+    /// one version stands for two states.
     pub(super) fn is_answerable(&self, thing: &Thing, time: Timestamp) -> bool {
-        self.lost.get(thing).is_none_or(|since| time < *since)
+        let before = |since: Option<&Timestamp>| since.is_none_or(|since| time < *since);
+        before(self.lost.get(thing)) && before(self.reused.get(thing))
     }
 
     /// When anything happened.

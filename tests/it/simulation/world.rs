@@ -33,8 +33,19 @@ pub(super) struct Scenario {
     pub(super) fault: Option<(Fault, u32)>,
     /// Whether outages, kills and long absences come too, under which only the law can be asked for.
     pub(super) hard: bool,
-    /// Whether stores are set back to older copies besides; what is answered at the end is compared then.
-    pub(super) restores: bool,
+    /// Whether stores are set back to older copies besides.
+    pub(super) set_back: SetBack,
+}
+
+/// How stores are set back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SetBack {
+    Never,
+    /// In the midst of all the rest, so that its traces may be gone before anybody looks; only what is answered at the end
+    /// is compared.
+    Anytime,
+    /// With something lost by it that was recorded, and with time to compare.
+    Traced,
 }
 
 /// When every history begins.
@@ -60,6 +71,8 @@ struct Process {
 struct World {
     random: Random,
     scenario: Scenario,
+    /// How often faults strike, where they do.
+    often: Option<u32>,
     clock: Arc<Virtual>,
     servers: Vec<ApiServer>,
     truth: Truth,
@@ -130,9 +143,11 @@ impl World {
         };
         let names = if random.below(4) == 0 { &["one", "two"][..] } else { &["one"] };
         let servers: Vec<_> = names.iter().map(|name| ApiServer::new(name, kinds())).collect();
+        let mut often = None;
         if scenario.fault.is_none() && random.below(2) == 0 {
-            let often = [5, 20, 80][random.below(3) as usize];
-            servers.iter().for_each(|server| server.faults().storm(scenario.seed, often));
+            let chosen = [5, 20, 80][random.below(3) as usize];
+            servers.iter().for_each(|server| server.faults().storm(scenario.seed, chosen));
+            often = Some(chosen);
         }
         if let Some((fault, occasions)) = scenario.fault {
             servers[0].faults().after(fault, occasions);
@@ -141,6 +156,7 @@ impl World {
         Ok(World {
             random,
             scenario: scenario.clone(),
+            often,
             clock: Arc::new(Virtual(Instant::now())),
             servers,
             truth: Truth::default(),
@@ -341,9 +357,10 @@ impl World {
             let record = law::Record::open(self.folder.path(), now)?;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async {
-                match self.scenario.restores {
-                    true => record.check_moment(&self.truth, now).await,
-                    false => record.check(&self.truth, BEGIN, now, seed).await,
+                record.check_moment(&self.truth, now).await?;
+                match self.scenario.set_back {
+                    SetBack::Anytime => Ok(()),
+                    _ => record.check(&self.truth, BEGIN, now, seed).await,
                 }
             })
         };

@@ -7,7 +7,7 @@ use strandline::demo::api_server::Fault;
 use strandline::model::Kind;
 use tokio::time::sleep;
 
-use super::{World, pod, widget};
+use super::{SetBack, World, pod, widget};
 use crate::server::Result;
 
 impl World {
@@ -15,7 +15,7 @@ impl World {
     pub(super) async fn hardship(&mut self, server: usize) -> Result<()> {
         match self.random.below(6) {
             0 => self.be_off().await,
-            1 if self.scenario.restores => self.set_back(server).await,
+            1 if self.scenario.set_back != SetBack::Never => self.set_back(server).await,
             1 | 2 => {
                 // Somewhere on the way every stream is cut at once.
                 let times = 1 + self.random.below(60) as u32;
@@ -71,8 +71,19 @@ impl World {
     /// was, or does not, before we see it.
     async fn set_back(&mut self, server: usize) -> Result<()> {
         let name = self.servers[server].name();
+        let traced = self.scenario.set_back == SetBack::Traced;
+        if traced {
+            self.calm(server).await;
+        }
         let copy = (self.servers[server].copy_store(), self.truth.copy(&name));
         self.live(server, 12, 3_000).await;
+        if traced {
+            self.rounds += 1;
+            let (kind, name) = (Kind::new("", "ConfigMap"), format!("trace-{}", self.rounds));
+            let (now, place) = (self.clock.now(), ("shop", name.as_str()));
+            self.truth.apply(&self.servers[server], now, &kind, place, self.rounds);
+            sleep(Duration::from_secs(10)).await;
+        }
         let down = self.random.below(2) == 0;
         if down {
             self.stop().await?;
@@ -87,7 +98,23 @@ impl World {
             self.live(server, overtaken, 200).await;
         }
         self.servers[server].set_away(false);
-        if down { self.start() } else { Ok(()) }
+        if down {
+            self.start()?;
+        }
+        if traced {
+            self.calm(server).await;
+            if let Some(often) = self.often {
+                self.servers[server].faults().storm(self.rounds, often);
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing goes wrong for so long that a silent watch is given up, and all kinds are compared twice.
+    async fn calm(&mut self, server: usize) {
+        self.servers[server].faults().clear();
+        self.servers[server].set_away(false);
+        sleep(Duration::from_secs(600)).await;
     }
 
     /// Ends our side wherever it is.
