@@ -1,10 +1,11 @@
 //! What a cluster's servers tell of their own time, with every answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http::{HeaderMap, header};
 
+use crate::clock::{Mark, mark};
 use crate::model::Timestamp;
 
 /// Headers carry whole seconds, so that the time meant lies half a second later in the middle.
@@ -12,7 +13,7 @@ const ROUNDED: Duration = Duration::from_millis(500);
 
 /// The newest time that a cluster's servers told; clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct ServerTime(Arc<Mutex<Option<(Timestamp, Instant)>>>);
+pub struct ServerTime(Arc<Mutex<Option<(Timestamp, Mark)>>>);
 
 impl ServerTime {
     /// Takes down the time that an answer carries.
@@ -21,7 +22,7 @@ impl ServerTime {
         let date = date.and_then(|date| chrono::DateTime::parse_from_rfc2822(date).ok());
         if let Some(date) = date {
             let told = Timestamp::from_micros(date.timestamp_micros()).plus(ROUNDED);
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((told, Instant::now()));
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((told, mark()));
         }
     }
 

@@ -149,6 +149,9 @@ impl WriterHealth {
         let mut state = self.lock();
         // What one group leaves over is recorded by the next, as one problem.
         let before = state.over.as_ref().filter(|over| over.until >= problem.since);
+        if before.is_none() {
+            tracing::warn!(reason = problem.reason, "{}; a gap says so", problem.message);
+        }
         let since = before.map_or(problem.since, |over| over.problem.since.min(problem.since));
         state.over = Some(Over { problem: WriterProblem { since, ..problem }, until, recorded });
     }

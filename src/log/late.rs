@@ -35,7 +35,6 @@ pub(super) fn record(
         let (since, message) = (write.now.minus(waited), late_message(reason, waited));
         let gap = CoverageMark::gap(WatchKey::discovery(cluster, ""), since, reason, message.clone());
         write.mark(&gap.closed(write.now))?;
-        tracing::warn!(cluster, reason, waited = ?waited, "changes were recorded late; a gap says so");
         if longest.as_ref().is_none_or(|problem| since < problem.since) {
             longest = Some(WriterProblem { reason, since, message });
         }

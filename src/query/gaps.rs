@@ -69,16 +69,16 @@ pub(super) fn at_offset(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The gaps that hold one of some times, whenever they were recorded, the oldest first; who sees what and which clusters
-/// there are is as it was at the offset.
+/// The gaps that hold one of some times, whenever they were recorded, the oldest first; who sees what is as it was at the
+/// offset. A cluster that is declared only after it counts too, for a time that a wrong clock told belongs to an earlier one.
 pub(super) const AT_TIMES: &str = concat!(
     r#"SELECT c.name, k."group", k.kind, g.namespace, g.missed_from, g.reason, g.message, nullif(g.missed_to, :open)
     FROM cluster c CROSS JOIN coverage g INDEXED BY coverage_missed ON g.cluster_id = c.id
         AND g.missed_from IS NOT NULL AND g.missed_to > :from AND g.missed_from <= :to
         AND g.missed_from < g.missed_to
     JOIN kind k ON k.id = g.kind_id
-    JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
     WHERE (:cluster IS NULL OR c.name = :cluster)
+      AND EXISTS (SELECT 1 FROM cluster_spec s WHERE s.cluster_id = c.id AND s.to_offset > :at)
       AND "#,
     narrowed!(),
     r#" ORDER BY g.missed_from, c.name, k."group", k.kind, g.namespace, g.from_offset LIMIT :limit"#

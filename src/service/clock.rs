@@ -14,7 +14,7 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// Compares the machine's clock with the clusters' until it is stopped. What it does is recorded; without a log that
 /// takes changes it is only followed.
-pub(super) async fn follow(
+pub async fn follow(
     clock: Arc<SteadyClock>,
     clusters: Vec<(String, ServerTime)>,
     appender: Option<Appender>,

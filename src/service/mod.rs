@@ -20,6 +20,7 @@ mod relist;
 mod retention;
 mod setup;
 
+pub use clock::follow as follow_clock;
 pub use demo::{DemoOptions, demo};
 pub use error::ServiceError;
 pub use mend::{accept_loss, check_filesystem, mend_clock, salvage};

@@ -17,13 +17,15 @@ impl<S: Sink> ListWatch<S> {
         self.bookmarks && self.coverage.reason() == Some(reason::LATE)
     }
 
-    /// Records the events of a watch; a gap that they prove is there before them.
+    /// Records the events of a watch, which were received at this time: being recorded may take long. A gap that they prove
+    /// is there before them.
     pub(super) async fn record_judged(
         &mut self,
         phase: Phase,
         observed: Vec<Observed>,
         before: Option<ResourceVersion>,
         evidence: Evidence,
+        received: Timestamp,
     ) -> Result<(), AppendError> {
         if let (Some(since), true) = (evidence.late_since, self.coverage.is_watched()) {
             let message = "changes arrive late, as the times in their objects show".to_owned();
@@ -37,6 +39,7 @@ impl<S: Sink> ListWatch<S> {
         let confirmed = evidence.confirmed();
         let proved = match (phase, confirmed) {
             (Phase::Watch, Some(confirmed)) => Phase::Confirmed(confirmed),
+            (Phase::UpToDate, _) => Phase::Confirmed(received),
             _ => phase,
         };
         self.record(proved, observed, before).await?;
@@ -46,7 +49,7 @@ impl<S: Sink> ListWatch<S> {
         }
         if phase == Phase::UpToDate {
             self.undated = false;
-            self.coverage.heard();
+            self.coverage.heard_at(received);
         }
         Ok(())
     }

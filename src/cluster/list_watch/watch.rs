@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::reader::{Ending, Read, Reader};
 use super::{ListWatch, State, Stop, TURN};
+use crate::clock::mark;
 use crate::cluster::Sink;
 use crate::cluster::consistency::number;
 use crate::cluster::document::{Line, line};
@@ -15,7 +16,7 @@ use crate::cluster::evidence::Evidence;
 use crate::cluster::outcome::{Brought, Close, after_close};
 use crate::cluster::request::{Failure, encode, get_with_head};
 use crate::log::{AppendError, Observed, Phase};
-use crate::model::{ResourceVersion, reason};
+use crate::model::{LATE_BOUND, ResourceVersion, reason};
 
 /// What a batch of lines amounts to.
 struct Told {
@@ -83,9 +84,10 @@ impl<S: Sink> ListWatch<S> {
         match why {
             // A watch that ends when it was to end has told everything; one that ends before may have been cut off.
             Ending::Closed if opened.elapsed() >= self.settings.limits.watch => {
-                self.append(Phase::UpToDate, Vec::new(), self.cursor.clone()).await?;
+                let ended = self.coverage.now();
+                self.append(Phase::Confirmed(ended), Vec::new(), self.cursor.clone()).await?;
                 self.undated = false;
-                self.coverage.heard();
+                self.coverage.heard_at(ended);
             }
             Ending::Closed => self.doubt().await?,
             // Where bookmarks are sent, nothing at all for so long means that the other end is gone.
@@ -171,7 +173,9 @@ impl<S: Sink> ListWatch<S> {
 
     /// Records what lines tell; whether any of them could be read.
     pub(super) async fn take_lines(&mut self, lines: Vec<Bytes>) -> Result<bool, Stop> {
-        let turns = Arc::clone(&self.shared.turns);
+        let (turns, received) = (Arc::clone(&self.shared.turns), mark());
+        let received_at = self.coverage.now();
+        let waits = turns.available_permits() == 0;
         let _turn = turns.acquire().await;
         let mut told = Told {
             observed: Vec::with_capacity(lines.len()),
@@ -194,7 +198,14 @@ impl<S: Sink> ListWatch<S> {
         if self.listing {
             self.record(phase, observed, before).await?;
         } else {
-            self.record_judged(phase, observed, before, evidence).await?;
+            self.record_judged(phase, observed, before, evidence, received_at).await?;
+            // The log knows only how long it kept them waiting itself.
+            if waits && received.elapsed() > LATE_BOUND && self.coverage.is_watched() {
+                let until = self.coverage.now();
+                let message = "changes waited for others of this cluster to be recorded";
+                let since = until.minus(received.elapsed());
+                self.coverage.closed_gap(since, until, reason::STALLED, message).await?;
+            }
         }
         if heard && !self.listing {
             self.empty_watches = 0;

@@ -4,9 +4,10 @@ mod hardship;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use strandline::clock::Clock;
+use strandline::clock::{Clock, SteadyClock};
 use strandline::cluster::{ClusterConnection, ClusterSettings, Limits, Watcher, supervise};
 use strandline::demo::api_server::{ApiServer, Fault, ServedKind};
 use strandline::digest::Noise;
@@ -15,6 +16,7 @@ use strandline::model::{CatalogFact, ClusterSpec, Kind, Offset, Source, Timestam
 use strandline::projection::Projector;
 use strandline::redact::Rules;
 use strandline::ruleset::RuleSet;
+use strandline::service::follow_clock;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -54,6 +56,23 @@ const BEGIN: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 /// A clock that stands while something is done and leaps while all wait.
 struct Virtual(Instant);
 
+/// The clock of the machine that we run on: it may be set wrong, while time passes as ever.
+struct Machine {
+    truth: Arc<Virtual>,
+    wrong_by: AtomicI64,
+}
+
+impl Clock for Machine {
+    fn now(&self) -> Timestamp {
+        let truth = self.truth.now().as_micros();
+        Timestamp::from_micros(truth + self.wrong_by.load(Ordering::Relaxed))
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.truth.monotonic()
+    }
+}
+
 impl Clock for Virtual {
     fn now(&self) -> Timestamp {
         BEGIN.plus(self.0.elapsed())
@@ -74,6 +93,9 @@ struct World {
     /// How often faults strike, where they do.
     often: Option<u32>,
     clock: Arc<Virtual>,
+    machine: Arc<Machine>,
+    /// Whether there is room on the disk.
+    room: Arc<AtomicBool>,
     servers: Vec<ApiServer>,
     truth: Truth,
     rounds: u64,
@@ -153,11 +175,14 @@ impl World {
             servers[0].faults().after(fault, occasions);
         }
         servers.iter().for_each(|server| server.start_clock(BEGIN));
+        let clock = Arc::new(Virtual(Instant::now()));
         Ok(World {
             random,
             scenario: scenario.clone(),
             often,
-            clock: Arc::new(Virtual(Instant::now())),
+            machine: Arc::new(Machine { truth: Arc::clone(&clock), wrong_by: AtomicI64::new(0) }),
+            room: Arc::new(AtomicBool::new(true)),
+            clock,
             servers,
             truth: Truth::default(),
             rounds: 0,
@@ -167,11 +192,13 @@ impl World {
     }
 
     fn start(&mut self) -> Result<()> {
-        let clock: Arc<dyn Clock> = self.clock.clone();
+        let steady = Arc::new(SteadyClock::new(self.machine.clone()));
+        let clock: Arc<dyn Clock> = steady.clone();
         let (writer, appender) = LogWriter::open(self.folder.path(), Arc::clone(&clock))?;
-        let writer = tokio::spawn(writer.run_here());
+        let room = Arc::clone(&self.room);
+        let writer = tokio::spawn(writer.with_room(move || room.load(Ordering::Relaxed)).run_here());
         let cancel = CancellationToken::new();
-        let mut supervisors = Vec::new();
+        let (mut supervisors, mut times) = (Vec::new(), Vec::new());
         for server in &self.servers {
             let rules = Arc::new(Rules { key: [7; 32], noise: Noise::default() });
             let settings = ClusterSettings {
@@ -180,6 +207,7 @@ impl World {
                 limits: Limits { page_objects: 3, ..Limits::default() },
                 ..ClusterSettings::new(server.name(), rules)
             };
+            times.push((server.name(), settings.limits.server_time.clone()));
             let way = |namespaces: &[&str]| Watcher {
                 connection: ClusterConnection::through(server.in_process(), "http://simulated"),
                 namespaces: namespaces.iter().map(|&name| name.to_owned()).collect(),
@@ -191,6 +219,8 @@ impl World {
             let (sink, clock) = (appender.clone(), Arc::clone(&clock));
             supervisors.push(tokio::spawn(supervise(settings, ways, sink, clock, cancel.clone())));
         }
+        let recorder = Some(appender.clone());
+        supervisors.push(tokio::spawn(follow_clock(steady, times, recorder, cancel.clone())));
         let fact = |server: &ApiServer| {
             CatalogFact::Cluster(ClusterSpec { name: server.name(), region: String::new() })
         };
@@ -329,6 +359,8 @@ impl World {
 
     /// All faults end. Deletions that were never told are found by a list, which a watch that is told "gone" makes.
     async fn settle(&mut self) -> Result<()> {
+        self.room.store(true, Ordering::Relaxed);
+        self.machine.wrong_by.store(0, Ordering::Relaxed);
         for server in &self.servers {
             server.set_away(false);
             server.faults().clear();

@@ -1,5 +1,6 @@
 //! What happens to an installation that is used for long: ends, kills, cuts, outages, silence, stores set back.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use strandline::clock::Clock as _;
@@ -13,7 +14,15 @@ use crate::server::Result;
 impl World {
     /// What a real installation meets sooner or later.
     pub(super) async fn hardship(&mut self, server: usize) -> Result<()> {
-        match self.random.below(6) {
+        match self.random.below(8) {
+            6 => {
+                self.fill_the_disk(server).await;
+                Ok(())
+            }
+            7 => {
+                self.jump(server).await;
+                Ok(())
+            }
             0 => self.be_off().await,
             1 if self.scenario.set_back != SetBack::Never => self.set_back(server).await,
             1 | 2 => {
@@ -115,6 +124,23 @@ impl World {
         self.servers[server].faults().clear();
         self.servers[server].set_away(false);
         sleep(Duration::from_secs(600)).await;
+    }
+
+    /// There is no room on the disk for a while.
+    async fn fill_the_disk(&mut self, server: usize) {
+        self.room.store(false, Ordering::Relaxed);
+        self.live(server, 10, 20_000).await;
+        self.room.store(true, Ordering::Relaxed);
+    }
+
+    /// Our machine's clock is set wrong, and right again after a while.
+    async fn jump(&mut self, server: usize) {
+        const HOUR: i64 = 3_600_000_000;
+        let by = self.random.pick(&[3_000_000, 90_000_000, HOUR, 24 * HOUR, 366 * 24 * HOUR]);
+        let by = if self.random.below(2) == 0 { by } else { -by };
+        self.machine.wrong_by.store(by, Ordering::Relaxed);
+        self.live(server, 10, 30_000).await;
+        self.machine.wrong_by.store(0, Ordering::Relaxed);
     }
 
     /// Ends our side wherever it is.
