@@ -154,6 +154,8 @@ pub(super) struct ListWatch<S> {
     cursor: Option<ResourceVersion>,
     /// The newest state of the cluster that was ever reached, whether or not the cursor was given up since.
     reached: Option<ResourceVersion>,
+    /// The newest state among the objects that are recorded, where no cursor says more.
+    recorded: Option<ResourceVersion>,
     /// A list showed an older state than was reached; a second one that does is believed.
     set_back: bool,
     first_run: bool,
@@ -222,6 +224,7 @@ impl<S: Sink> ListWatch<S> {
             epoch: Epoch(0),
             cursor: None,
             reached: None,
+            recorded: None,
             set_back: false,
             first_run: true,
             empty_watches: 0,
@@ -342,6 +345,7 @@ impl<S: Sink> ListWatch<S> {
             None => self.coverage.first().await?,
         }
         self.cursor = session.cursor;
+        self.recorded = session.newest;
         if self.cursor.is_some() {
             self.verified_at = session.verified_at;
             self.doubt_from_before(session.unverified_since);

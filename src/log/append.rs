@@ -59,6 +59,8 @@ pub struct Session {
     pub epoch: Epoch,
     /// Where to resume watching; none means that a list is needed first.
     pub cursor: Option<ResourceVersion>,
+    /// Where there is no cursor, the newest token among the living objects that are recorded.
+    pub newest: Option<ResourceVersion>,
     /// Up to when earlier runs recorded all that happened; none where no run got that far.
     pub last_seen: Option<Timestamp>,
     /// When what is recorded was last compared with all that the cluster has.

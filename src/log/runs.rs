@@ -47,12 +47,28 @@ impl Write<'_> {
             Ok(Session {
                 epoch,
                 cursor: row.get::<_, Option<String>>(0)?.map(ResourceVersion::new),
+                newest: None,
                 last_seen: row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros),
                 verified_at: row.get::<_, Option<i64>>(2)?.map(Timestamp::from_micros),
                 unverified_since: row.get::<_, Option<i64>>(3)?.map(Timestamp::from_micros),
             })
         })?;
-        Ok(session)
+        let newest = match session.cursor {
+            // Whoever gave up a cursor knows how far it had come.
+            Some(_) => None,
+            None if *fresh => None,
+            None => self.newest_version(kind, &watch.namespace)?,
+        };
+        Ok(Session { newest, ..session })
+    }
+
+    /// The newest token among the living objects of a kind, everywhere or in a namespace.
+    fn newest_version(&self, kind: i64, namespace: &str) -> Result<Option<ResourceVersion>> {
+        let sql = "SELECT max(CAST(l.resource_version AS INTEGER)) FROM live l JOIN subject s ON s.id = l.subject_id
+            WHERE l.kind_id = ?1 AND (?2 = '' OR s.namespace = ?2)";
+        let params = params![kind, namespace];
+        let newest: Option<i64> = self.connection.prepare_cached(sql)?.query_row(params, |row| row.get(0))?;
+        Ok(newest.filter(|newest| *newest > 0).map(|newest| ResourceVersion::new(newest.to_string())))
     }
 
     /// Whether the objects may look otherwise than when the watch last began: another version is served, or the kind is
@@ -173,6 +189,9 @@ impl Write<'_> {
         let sql = "UPDATE cursor SET resource_version = NULL, epoch = ?2
             WHERE kind_id IN (SELECT id FROM kind WHERE cluster = ?1)";
         self.connection.prepare_cached(sql)?.execute(params![cluster, epoch.0])?;
+        let sql = "UPDATE live SET resource_version = ''
+            WHERE kind_id IN (SELECT id FROM kind WHERE cluster = ?1)";
+        self.connection.prepare_cached(sql)?.execute([cluster])?;
         let since = self.cluster_seen(cluster)?.unwrap_or(self.now);
         let message = format!("another cluster answers under this name: its uid is {uid}, it was {before}");
         self.mark(&CoverageMark::gap(WatchKey::discovery(cluster, ""), since, reason::REPLACED, message))?;

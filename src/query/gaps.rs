@@ -70,7 +70,8 @@ pub(super) fn at_offset(
 }
 
 /// The gaps that hold one of some times, whenever they were recorded, the oldest first; who sees what is as it was at the
-/// offset. A cluster that is declared only after it counts too, for a time that a wrong clock told belongs to an earlier one.
+/// offset, and so are the clusters. Where no change is known to be as old, all clusters count: wrong clocks may have dated
+/// the first changes.
 pub(super) const AT_TIMES: &str = concat!(
     r#"SELECT c.name, k."group", k.kind, g.namespace, g.missed_from, g.reason, g.message, nullif(g.missed_to, :open)
     FROM cluster c CROSS JOIN coverage g INDEXED BY coverage_missed ON g.cluster_id = c.id
@@ -78,7 +79,8 @@ pub(super) const AT_TIMES: &str = concat!(
         AND g.missed_from < g.missed_to
     JOIN kind k ON k.id = g.kind_id
     WHERE (:cluster IS NULL OR c.name = :cluster)
-      AND EXISTS (SELECT 1 FROM cluster_spec s WHERE s.cluster_id = c.id AND s.to_offset > :at)
+      AND EXISTS (SELECT 1 FROM cluster_spec s
+        WHERE s.cluster_id = c.id AND (s.from_offset <= :at OR :at = 0) AND s.to_offset > :at)
       AND "#,
     narrowed!(),
     r#" ORDER BY g.missed_from, c.name, k."group", k.kind, g.namespace, g.from_offset LIMIT :limit"#

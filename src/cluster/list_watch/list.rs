@@ -124,14 +124,15 @@ impl<S: Sink> ListWatch<S> {
         if shown.is_empty() || shown.as_str() == "0" {
             return Err(Failure::Invalid("a list without resourceVersion".to_owned()).into());
         }
-        let back = self.reached.as_ref().and_then(|reached| shown.compare(reached));
+        let reached = self.reached.as_ref().or(self.recorded.as_ref());
+        let back = reached.and_then(|reached| shown.compare(reached));
         if back.is_some_and(std::cmp::Ordering::is_lt) && !self.rolled_back {
             if !std::mem::replace(&mut self.set_back, true) {
                 let message = "the list is older than what was seen already".to_owned();
                 return Err(Failure::Invalid(message).into());
             }
-            let reached = self.reached.as_ref().map_or("", ResourceVersion::as_str);
-            let message = format!("the cluster is at {shown} and was at {reached}: its store was set back");
+            let was = reached.map_or("", ResourceVersion::as_str);
+            let message = format!("the cluster is at {shown} and was at {was}: its store was set back");
             let since = self.set_back_since();
             self.spread_doubt(since, reason::ROLLED_BACK);
             return Err(Stop::Again(self.list_again(since, reason::ROLLED_BACK, message).await?));

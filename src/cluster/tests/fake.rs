@@ -247,6 +247,7 @@ impl Sink for Recorder {
             Ok(Session {
                 epoch,
                 cursor: cursor.map(ResourceVersion::new),
+                newest: None,
                 last_seen: recorded.last_seen,
                 verified_at: recorded.verified_at,
                 unverified_since: recorded.unverified_since,

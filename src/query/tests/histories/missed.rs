@@ -89,7 +89,9 @@ struct AskedAt<'a> {
 
 impl AskedAt<'_> {
     fn expect(&self, since: Timestamp, concerns: impl Fn(&Span) -> bool) -> Vec<Named> {
-        let known = |span: &&Span| self.present.catalog.clusters.contains_key(&span.watch.cluster);
+        let nothing_yet = self.present.offset == Offset::ZERO;
+        let known =
+            |span: &&Span| nothing_yet || self.present.catalog.clusters.contains_key(&span.watch.cluster);
         let spans = self.missed.within(since, self.time).filter(known).filter(|span| concerns(span));
         let mut all: Vec<Named> = spans.map(named).collect();
         all.sort();
