@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use strandline::clock::SystemClock;
+use strandline::clock::{Clock, SystemClock};
 use strandline::cluster::{
     Access, ClusterSettings, ClusterStats, ConnectSettings, Watcher, connect, supervise,
 };
@@ -76,6 +76,17 @@ impl Follower {
     pub(crate) fn until_queryable(&self) -> Result<()> {
         let head = self.head.get();
         self.until("queryable", || self.checkpoint.get() >= head)
+    }
+
+    /// Compares all that is recorded with what the cluster has, which differs in nothing.
+    pub(crate) fn until_compared(&self) -> Result<()> {
+        let asked = SystemClock.now();
+        self.stats.request_checks(None);
+        self.until("compared", || {
+            let statuses = self.stats.statuses();
+            let mut watched = statuses.iter().filter(|(_, status)| status.verified_at.is_some());
+            watched.all(|(_, status)| status.verified_at >= Some(asked))
+        })
     }
 
     fn until(&self, what: &str, reached: impl Fn() -> bool) -> Result<()> {

@@ -48,6 +48,8 @@ fn main() -> Result<()> {
     let followed = Stretch::measure(&mut cluster, &follower, |cluster| cluster.update(objects / 2))?;
     sleep(REST);
     let (after_all, all_disk) = (Memory::now()?, disk(directory.path())?);
+    let compared = Comparing::measure(&cluster, &follower)?;
+    let after_comparing = Memory::now()?;
     follower.stop()?;
 
     println!("\nfollow: {objects} objects, {:.0} JSON bytes each with managedFields", cluster.bytes_each);
@@ -61,9 +63,11 @@ fn main() -> Result<()> {
         );
     }
     let hundred_thousands = objects as f64 / 100_000.0;
+    compared.print(objects);
     println!("memory of the watching process, {:.0} MB before it began", before.settled);
     after_list.print("after the list", hundred_thousands);
     after_all.print("after the updates", hundred_thousands);
+    after_comparing.print("after comparing", hundred_thousands);
     println!("disk, log and view with their WALs");
     row("after the list", format!("{:.0} bytes/object", list_disk / listed.count), "");
     row("after the updates", format!("{:.0} bytes/change", (all_disk - list_disk) / followed.count), "");
@@ -74,6 +78,30 @@ fn objects() -> Result<usize> {
     match std::env::var("STRANDLINE_FOLLOW") {
         Ok(number) => Ok(number.parse().map_err(|_| format!("STRANDLINE_FOLLOW is no number: {number}"))?),
         Err(_) => Ok(100_000),
+    }
+}
+
+/// A consistency list of every kind.
+struct Comparing {
+    seconds: f64,
+    cpu: (f64, f64),
+}
+
+impl Comparing {
+    fn measure(cluster: &Cluster, follower: &Follower) -> Result<Self> {
+        let (own, other) = (cpu_seconds("self")?, cpu_seconds(&cluster.pid())?);
+        let started = Instant::now();
+        follower.until_compared()?;
+        let seconds = started.elapsed().as_secs_f64();
+        let cpu = (cpu_seconds("self")? - own, cpu_seconds(&cluster.pid())? - other);
+        Ok(Comparing { seconds, cpu })
+    }
+
+    fn print(&self, objects: usize) {
+        println!("compared {objects} objects with the cluster, as once a day");
+        row("  in", format!("{:.1} s", self.seconds), "");
+        let (own, other) = self.cpu;
+        row("  CPU", format!("{own:.2} s"), &format!("and {other:.2} s of the simulated server"));
     }
 }
 

@@ -101,9 +101,9 @@ async fn restored(down: bool, overtaken: bool) -> Result<()> {
         return Ok(());
     }
     let mut scene = Scene::start().await?;
-    scene.live(5).await?;
+    scene.live_slowly(5).await?;
     scene.plane.copy_store("copy").await?;
-    scene.live(5).await?;
+    scene.live_slowly(5).await?;
     scene.witness.until_recorded(&scene.server).await?;
     match down {
         true => scene.server.kill().await?,

@@ -190,3 +190,14 @@ fn what_the_documents_promise_is_held_by_a_test() {
         }
     }
 }
+
+#[test]
+fn every_reason_is_documented() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("it can be read");
+    let (reasons, text) = (read("src/model/reason.rs"), read("docs/gaps.md"));
+    let words: Vec<&str> =
+        reasons.lines().filter_map(|line| line.strip_prefix("pub const ")?.split('"').nth(1)).collect();
+    assert!(words.len() > 20, "the reasons are where they were");
+    let missing: Vec<&&str> = words.iter().filter(|word| !text.contains(&format!("`{word}`"))).collect();
+    assert!(missing.is_empty(), "docs/gaps.md says nothing of {missing:?}");
+}
