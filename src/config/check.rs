@@ -27,6 +27,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let ignored = check.diff(&file);
     let tokens = check.tokens(&file.access.tokens);
     let retention = check.retention(&file.retention);
+    let consistency = check.consistency(&file.consistency);
     if check.mistakes.is_empty() {
         let data = check.path(file.data.as_deref().unwrap_or(DATA));
         Ok(Config {
@@ -42,6 +43,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
             tokens,
             views,
             retention,
+            consistency,
             ignored,
         })
     } else {

@@ -32,7 +32,16 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) retention: Retention,
     #[serde(default)]
+    pub(super) consistency: Consistency,
+    #[serde(default)]
     pub(super) diff: Diff,
+}
+
+/// How what is recorded is compared with what clusters have.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Consistency {
+    pub(super) every: Option<Spanned<String>>,
 }
 
 /// What is kept for how long.

@@ -6,6 +6,7 @@
 mod catalog;
 mod check;
 mod clusters;
+mod consistency;
 mod diff;
 mod error;
 mod file;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use error::ConfigError;
 pub use retention::RetentionConfig;
@@ -70,6 +72,8 @@ pub struct Config {
     pub views: Vec<SavedView>,
     /// What is kept for how long.
     pub retention: RetentionConfig,
+    /// How often each kind is compared with what its cluster has; none for once a day.
+    pub consistency: Option<Duration>,
     /// What differences do not tell.
     pub ignored: Vec<PathRule>,
 }

@@ -95,7 +95,7 @@ impl Check {
     }
 
     /// A duration that lasts.
-    fn span(&mut self, written: &Spanned<String>, hint: &str) -> Option<Duration> {
+    pub(super) fn span(&mut self, written: &Spanned<String>, hint: &str) -> Option<Duration> {
         let span = parse_duration(&written.value).filter(|span| !span.is_zero());
         if span.is_none() {
             let message = format!("`{}` is not a duration", written.value);

@@ -123,6 +123,7 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
             tokens: Vec::new(),
             views: views(),
             retention: RetentionConfig::default(),
+            consistency: None,
             ignored: Vec::new(),
             preparing: recorded == 0,
         },

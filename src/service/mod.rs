@@ -100,6 +100,8 @@ pub struct Options {
     pub views: Vec<SavedView>,
     /// What is kept for how long.
     pub retention: RetentionConfig,
+    /// How often each kind is compared with what its cluster has; none for once a day.
+    pub consistency: Option<Duration>,
     /// What differences do not tell.
     pub ignored: Vec<PathRule>,
     /// Whether `/readyz` is to wait for a word that all is prepared.
@@ -185,7 +187,7 @@ impl Service {
         let checks =
             Checks::new(status.clone(), health.clone(), &rebuild, options.preparing, watching.clone());
         let checks = checks.with_clock(Arc::clone(&steady));
-        let settings = settings(options.clusters, &rules);
+        let settings = settings(options.clusters, &rules, options.consistency);
         let clusters: Vec<_> = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
         let relisting = Arc::new(relist::Relist::new(&clusters, Arc::clone(&clock)));
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock))
@@ -380,6 +382,7 @@ pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -
             tokens: config.tokens.clone(),
             views: config.views.clone(),
             retention: config.retention.clone(),
+            consistency: config.consistency,
             ignored: config.ignored.clone(),
             preparing: false,
         };

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 
@@ -31,9 +32,14 @@ pub(super) fn access(address: SocketAddr, tokens: &[TokenConfig]) -> Access {
 }
 
 /// How each cluster is followed, with the ways into it.
-pub(super) fn settings(clusters: Vec<Watched>, rules: &Arc<Rules>) -> Vec<(ClusterSettings, Vec<Watcher>)> {
+pub(super) fn settings(
+    clusters: Vec<Watched>,
+    rules: &Arc<Rules>,
+    consistency: Option<Duration>,
+) -> Vec<(ClusterSettings, Vec<Watcher>)> {
     let of = |Watched { name, watchers, selection }| {
-        let settings = ClusterSettings { selection, ..ClusterSettings::new(name, Arc::clone(rules)) };
+        let mut settings = ClusterSettings { selection, ..ClusterSettings::new(name, Arc::clone(rules)) };
+        settings.limits.consistency = consistency.unwrap_or(settings.limits.consistency);
         (settings, watchers)
     };
     clusters.into_iter().map(of).collect()

@@ -68,3 +68,17 @@ fn what_cannot_be_meant_is_told_with_its_place() {
         check(&format!("{CLUSTER}{text}"), &[expected], Some(hint));
     }
 }
+
+#[test]
+fn how_often_clusters_are_compared_is_bounded() {
+    let every = |text: &str| read(&format!("{CLUSTER}consistency: {{every: {text}}}"));
+    assert_eq!(read(CLUSTER).unwrap().consistency, None);
+    assert_eq!(every("12h").unwrap().consistency, Some(Duration::from_secs(12 * 3600)));
+    assert_eq!(every("10m").unwrap().consistency, Some(Duration::from_secs(600)));
+    for (text, wrong) in
+        [("9m", "comparing every `9m` is more often"), ("often", "`often` is not a duration")]
+    {
+        let refused = every(text).unwrap_err().to_string();
+        assert!(refused.contains(wrong) && refused.contains("2:22"), "{refused}");
+    }
+}

@@ -77,6 +77,7 @@ fn serve_until(
             tokens: Vec::new(),
             views: Vec::new(),
             retention,
+            consistency: None,
             ignored: Vec::new(),
             preparing: false,
         };
