@@ -20,8 +20,8 @@ pub use exchange::{ExportArgs, ImportArgs, ImportForm};
 pub use filter::{EnvironmentsArgs, FilterArgs, OverviewArgs};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use read::{
-    ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ListArgs, OutputArgs,
-    OutputFormat, ReadCommand, ServerArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
+    AddressArgs, ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ListArgs,
+    OutputArgs, OutputFormat, ReadCommand, ServerArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
 };
 pub use timeline::{OnsetArgs, TimelineArgs};
 
@@ -200,9 +200,9 @@ pub struct RelistArgs {
     /// Only these kinds, such as Deployment or Deployment.apps
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     pub kind: Vec<String>,
-    /// Which server
+    /// Which server.
     #[command(flatten)]
-    pub server: ServerArgs,
+    pub server: AddressArgs,
 }
 
 /// What is gone.
@@ -229,15 +229,9 @@ pub struct ForgetArgs {
     /// End it though it is watched now
     #[arg(long)]
     pub force: bool,
-    /// Address of the server
-    #[arg(long, value_name = "URL", env = "STRANDLINE_SERVER", default_value = "http://127.0.0.1:7979")]
-    pub server: String,
-    /// Token for the server; others on this machine can see it in the list of processes, so rather use --token-file
-    #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
-    pub token: Option<TokenText>,
-    /// File that holds the token; without --token and this, STRANDLINE_TOKEN is sent where it is set
-    #[arg(long, value_name = "FILE")]
-    pub token_file: Option<PathBuf>,
+    /// Which server.
+    #[command(flatten)]
+    pub server: AddressArgs,
 }
 
 /// Whose kinds to list.

@@ -156,7 +156,7 @@ impl Listed for LeftNamespace {
 pub(super) async fn left_behind(args: &LeftBehindArgs) -> Result<(), CliError> {
     let what = format!("reading what environment {} left behind", args.environment);
     let path = format!("/api/v1/environments/{}/left-behind", encode(args.environment.as_str()));
-    let value: Value = Client::of(&args.server)?.get(&what, &path, &parameters(&args.server)).await?;
+    let value: Value = Client::of(&args.server.address)?.get(&what, &path, &parameters(&args.server)).await?;
     if let Some(text) = document(args.output.output, &value) {
         return write(&text?);
     }

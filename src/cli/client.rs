@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::{CliError, Exit};
-use super::{ServerArgs, TokenText};
+use super::{AddressArgs, TokenText};
 use crate::api::request::encode;
 
 /// How long one answer may take.
@@ -75,7 +75,7 @@ pub(super) fn with_query(path: &str, query: &[(&str, String)]) -> String {
 
 impl Client {
     /// A client of the server that the arguments name, with the token that they or the environment give.
-    pub(super) fn of(args: &ServerArgs) -> Result<Self, CliError> {
+    pub(super) fn of(args: &AddressArgs) -> Result<Self, CliError> {
         let token = match (&args.token, &args.token_file) {
             (Some(token), _) => Some(token.clone()),
             (None, Some(path)) => Some(token_of_file(path)?),
@@ -386,7 +386,7 @@ mod tests {
         let (address, _end) = served(mount(WHO, &Guarded(Arc::new(access)), Problem::into_response)).await;
         let ask = async |token: Option<&str>, token_file: Option<PathBuf>| {
             let token = token.map(|token| token.parse().expect("a token"));
-            let args = ServerArgs { server: address.clone(), token, token_file, at: None };
+            let args = AddressArgs { server: address.clone(), token, token_file };
             Client::of(&args)?.get("asking", "/who", &[]).await
         };
         let ci = Ok(serde_json::json!({ "by": "ci" }));

@@ -21,7 +21,7 @@ pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
         .add("cluster", &args.cluster)
         .add("kind", &args.kind)
         .add("state", &args.state);
-    let client = Client::of(&list.server)?;
+    let client = Client::of(&list.server.address)?;
     let value = client.list(what, "/api/v1/coverage", query, list.limit).await?;
     if let Some(text) = document(list.output.output, &value) {
         return write(&text?);

@@ -52,7 +52,7 @@ async fn of_resource(args: &DiffArgs, subject: &Subject) -> Result<bool, CliErro
     // What is compared is looked for at the later moment.
     let server = ServerArgs { at: later(args).cloned(), ..args.server.clone() };
     let (path, cluster) = below(subject, &args.place, &server, "diff").await?;
-    let client = Client::of(&server)?;
+    let client = Client::of(&server.address)?;
     let patch = (args.output == DiffFormat::Patch).then_some("patch");
     let query = asked(args).add("cluster", cluster.as_slice()).add("format", patch.as_slice());
     let value = client.get(&what, &path, &query).await?;
@@ -91,7 +91,7 @@ async fn of_environment(args: &DiffArgs, environment: &EnvironmentId) -> Result<
         .add("map", &args.map)
         .add("children", children.as_slice());
     let path = format!("/api/v1/environments/{}/diff", encode(environment.as_str()));
-    let value = Client::of(&args.server)?.list(&what, &path, query, args.limit).await?;
+    let value = Client::of(&args.server.address)?.list(&what, &path, query, args.limit).await?;
     if let Some(format) = plain(args.output) {
         printed_document(format, &value)?;
         return typed::<EnvironmentDiff>(&what, value).map(|diff| !diff.is_empty());

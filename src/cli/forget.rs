@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::args::{ForgetArgs, ServerArgs};
+use super::args::ForgetArgs;
 use super::client::Client;
 use super::error::CliError;
 use super::output::write;
@@ -14,8 +14,7 @@ const WHAT: &str = "forgetting";
 
 /// Runs the command.
 pub(super) fn run(args: &ForgetArgs) -> Result<(), CliError> {
-    let (server, token, token_file) = (args.server.clone(), args.token.clone(), args.token_file.clone());
-    let client = Client::of(&ServerArgs { server, token, token_file, at: None })?;
+    let client = Client::of(&args.server)?;
     let body = json!({
         "kind": args.kind, "namespace": args.namespace, "name": args.name, "uid": args.uid,
         "dry_run": args.dry_run, "force": args.force,

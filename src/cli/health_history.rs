@@ -25,7 +25,7 @@ async fn told(args: &HealthArgs) -> Result<(), CliError> {
         .add("cluster", cluster.as_slice())
         .add("since", args.since.as_slice())
         .add("limit", args.limit.as_slice());
-    let value = Client::of(&args.server)?.get(&what, &path, &query).await?;
+    let value = Client::of(&args.server.address)?.get(&what, &path, &query).await?;
     if let Some(text) = document(args.output.output, &value) {
         return write(&text?);
     }

@@ -40,12 +40,12 @@ mod why;
 use tokio::runtime::{Builder, Runtime};
 
 pub use args::{
-    AccessCheckArgs, AccessCommand, BackupArgs, Cli, ColorChoice, Command, CoverageArgs, DemoArgs, DiffArgs,
-    DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs, FilterArgs, FindArgs,
-    ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs,
-    LeftBehindArgs, LineFormat, ListArgs, ObjectsArgs, OnsetArgs, OutputArgs, OutputFormat, OverviewArgs,
-    PlaceArgs, ReadCommand, RebuildArgs, RelistArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs,
-    Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
+    AccessCheckArgs, AccessCommand, AddressArgs, BackupArgs, Cli, ColorChoice, Command, CoverageArgs,
+    DemoArgs, DiffArgs, DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs,
+    FilterArgs, FindArgs, ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs,
+    ImportForm, KindsArgs, LeftBehindArgs, LineFormat, ListArgs, ObjectsArgs, OnsetArgs, OutputArgs,
+    OutputFormat, OverviewArgs, PlaceArgs, ReadCommand, RebuildArgs, RelistArgs, ReportFormat, RestoreArgs,
+    ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
 };
 pub use error::{CliError, Exit, Outcome};
 

@@ -24,7 +24,7 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
         .add("group_by", &args.group_by)
         .add("view", args.view.as_slice())
         .add("limit", args.limit.as_slice());
-    let value = Client::of(&args.server)?.get(what, "/api/v1/overview", &query).await?;
+    let value = Client::of(&args.server.address)?.get(what, "/api/v1/overview", &query).await?;
     if let Some(text) = document(args.output.output, &value) {
         return write(&text?);
     }

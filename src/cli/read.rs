@@ -149,7 +149,8 @@ pub(super) async fn below(
     server: &ServerArgs,
     what: &str,
 ) -> Result<(String, Option<String>), CliError> {
-    let Address { uid, cluster } = address::find(&Client::of(server)?, server, subject, place).await?;
+    let Address { uid, cluster } =
+        address::find(&Client::of(&server.address)?, server, subject, place).await?;
     let slash = if what.is_empty() { "" } else { "/" };
     Ok((format!("/api/v1/resources/{}{slash}{what}", encode(uid.as_str())), cluster))
 }
@@ -164,7 +165,7 @@ async fn one(subject: &Subject, place: &PlaceArgs, list: &ListArgs) -> Result<()
 async fn draw(args: &TreeArgs) -> Result<(), CliError> {
     let what = format!("reading environment {}", args.environment);
     let path = format!("/api/v1/environments/{}/graph", encode(args.environment.as_str()));
-    let client = Client::of(&args.server)?;
+    let client = Client::of(&args.server.address)?;
     let under = match &args.under {
         Some(subject) => {
             let within = matches!(subject, Subject::Named { .. }).then(|| args.environment.clone());
@@ -229,7 +230,7 @@ async fn print_at<T: Listed + DeserializeOwned>(
     query: &Parameters,
     list: &ListArgs,
 ) -> Result<(), CliError> {
-    let value = Client::of(&list.server)?.get(what, path, query).await?;
+    let value = Client::of(&list.server.address)?.get(what, path, query).await?;
     if let Some(text) = document(list.output.output, &value) {
         return write(&text?);
     }
@@ -252,7 +253,7 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
     list: &ListArgs,
 ) -> Result<(), CliError> {
     let what = format!("reading {nouns}");
-    let value = Client::of(&list.server)?.list(&what, path, query, list.limit).await?;
+    let value = Client::of(&list.server.address)?.list(&what, path, query, list.limit).await?;
     if let Some(text) = document(list.output.output, &value) {
         return write(&text?);
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::args::{RebuildArgs, ServerArgs};
+use super::args::{AddressArgs, RebuildArgs};
 use super::client::Client;
 use super::error::CliError;
 use super::progress::Progress;
@@ -47,7 +47,7 @@ fn here(args: &RebuildArgs) -> Result<(), CliError> {
 /// Has a server build, and follows it to its end.
 async fn in_server(server: &str, args: &RebuildArgs) -> Result<(), CliError> {
     let (token, token_file) = (args.token.clone(), args.token_file.clone());
-    let client = Client::of(&ServerArgs { server: server.to_owned(), token, token_file, at: None })?;
+    let client = Client::of(&AddressArgs { server: server.to_owned(), token, token_file })?;
     let mut report = client.post(WHAT, "/api/v1/rebuild").await?;
     let mut progress = Progress::new(number(&report, "resumed_at"));
     while report["state"] == "building" {

@@ -235,9 +235,9 @@ impl std::fmt::Debug for TokenText {
     }
 }
 
-/// Where to read from, and for which moment.
+/// Which server to ask, and with which token.
 #[derive(Clone, Debug, Args)]
-pub struct ServerArgs {
+pub struct AddressArgs {
     /// Address of the server
     #[arg(long, value_name = "URL", env = "STRANDLINE_SERVER", default_value = "http://127.0.0.1:7979")]
     pub server: String,
@@ -247,6 +247,14 @@ pub struct ServerArgs {
     /// File that holds the token; without --token and this, STRANDLINE_TOKEN is sent where it is set
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+}
+
+/// Where to read from, and for which moment.
+#[derive(Clone, Debug, Args)]
+pub struct ServerArgs {
+    /// Which server.
+    #[command(flatten)]
+    pub address: AddressArgs,
     /// The moment: a time (2026-11-20T14:05:00Z), a duration ago (2h, 1d12h) or an offset (1234)
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     pub at: Option<String>,
