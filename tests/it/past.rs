@@ -2,6 +2,7 @@
 //!
 //! At each moment the answer is what kubectl saw, or names a gap, or is no older than the delay that it states.
 
+mod kinds;
 mod witness;
 
 use std::io::Write as _;
@@ -11,7 +12,7 @@ use self::witness::Witness;
 use crate::control_plane::harness::{ControlPlane, skip_without_control_plane};
 use crate::server::{Result, Server};
 
-/// These take minutes and are played by `just past`; elsewhere they say that they did not run.
+/// Some take minutes and are played by `just past`; elsewhere they say that they did not run.
 fn is_left_out(test: &str) -> bool {
     if std::env::var_os("STRANDLINE_PAST").is_none() {
         let _ = writeln!(std::io::stderr(), "NOT RUN: {test}: run `just past`");
@@ -97,7 +98,9 @@ async fn a_hundred_moments_are_answered_later_as_kubectl_saw_them() -> Result<()
 
 /// In which order a store is set back to an older copy, and whether it has gone on past where we stood before we notice.
 async fn restored(down: bool, overtaken: bool) -> Result<()> {
-    if is_left_out("a restored store") {
+    // The hardest of them is always played.
+    let left_out = if down && overtaken { skip_without_control_plane } else { is_left_out };
+    if left_out("a restored store") {
         return Ok(());
     }
     let mut scene = Scene::start().await?;
@@ -141,4 +144,20 @@ async fn a_store_set_back_while_we_are_down_is_noticed() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_set_back_while_we_are_down_and_overtaken_is_noticed() -> Result<()> {
     restored(true, true).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kind_that_changes_cannot_be_converted_and_goes_is_told_as_it_was() -> Result<()> {
+    if skip_without_control_plane("kinds that change and go") {
+        return Ok(());
+    }
+    kinds::change_and_go(ControlPlane::start().await?).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_that_are_taken_away_are_a_gap_that_every_moment_of_it_names() -> Result<()> {
+    if skip_without_control_plane("rights that are taken away") {
+        return Ok(());
+    }
+    kinds::lose_rights(ControlPlane::start().await?).await
 }
