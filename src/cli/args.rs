@@ -1,6 +1,7 @@
 //! What the command line understands.
 
 mod access;
+mod address;
 mod backup;
 mod diff;
 mod doctor;
@@ -12,6 +13,7 @@ mod subject;
 mod timeline;
 
 pub use access::{AccessCheckArgs, AccessCommand};
+pub use address::{AddressArgs, TokenText};
 pub use backup::{BackupArgs, RestoreArgs};
 pub use diff::{DiffArgs, DiffFormat};
 pub(super) use doctor::RoleWidth;
@@ -20,8 +22,8 @@ pub use exchange::{ExportArgs, ImportArgs, ImportForm};
 pub use filter::{EnvironmentsArgs, FilterArgs, OverviewArgs};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use read::{
-    AddressArgs, ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ListArgs,
-    OutputArgs, OutputFormat, ReadCommand, ServerArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
+    ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ListArgs, OutputArgs,
+    OutputFormat, ReadCommand, ServerArgs, TreeArgs, VersionArgs, WhyArgs,
 };
 pub use timeline::{OnsetArgs, TimelineArgs};
 
