@@ -64,13 +64,7 @@ struct WrittenMetadata<'a> {
 fn written<T: Serialize>(outcome: &Outcome<T>) -> Result<Response, Problem> {
     let status = if outcome.created { StatusCode::CREATED } else { StatusCode::OK };
     let metadata = WrittenMetadata { offset: outcome.offset, warnings: &outcome.warnings };
-    answer(status, &Written { value: &outcome.value, metadata })
-}
-
-fn answer(status: StatusCode, value: &impl Serialize) -> Result<Response, Problem> {
-    let mut body = serde_json::to_vec(value).map_err(Problem::internal)?;
-    body.push(b'\n');
-    Ok(respond::uncached(status, "application/json", body))
+    respond::uncached_json(status, &Written { value: &outcome.value, metadata })
 }
 
 /// Declares a project.
@@ -163,7 +157,7 @@ pub(super) async fn post_environments(state: ApiState, request: Request) -> Resu
             metadata: WrittenMetadata { offset: outcome.offset, warnings: &outcome.warnings },
         })
         .collect();
-    answer(StatusCode::OK, &serde_json::json!({ "items": items }))
+    respond::uncached_json(StatusCode::OK, &serde_json::json!({ "items": items }))
 }
 
 /// That an input speaks of the project under which it was sent, and of no cluster that is not the caller's to name.
@@ -266,5 +260,5 @@ async fn sees(state: &ApiState, request: &Request, kind: CatalogKind, name: &str
 async fn withdrawn(state: &ApiState, kind: CatalogKind, name: &str) -> Result<Response, Problem> {
     let outcome = state.catalog.withdraw(kind, name).await?;
     let metadata = WrittenMetadata { offset: outcome.offset, warnings: &[] };
-    answer(StatusCode::OK, &serde_json::json!({ "metadata": metadata }))
+    respond::uncached_json(StatusCode::OK, &serde_json::json!({ "metadata": metadata }))
 }

@@ -99,7 +99,5 @@ pub(super) async fn forget(state: ApiState, request: Request) -> Result<Response
         let (ended, gaps) = (forgotten.ended.len(), forgotten.gaps);
         tracing::info!("cluster {cluster}: {by} declared {ended} {} and {gaps} gaps ended", forgotten.kind);
     }
-    let mut body = serde_json::to_vec(&Report::new(forgotten, input.dry_run)).map_err(Problem::internal)?;
-    body.push(b'\n');
-    Ok(respond::uncached(StatusCode::OK, "application/json", body))
+    respond::uncached_json(StatusCode::OK, &Report::new(forgotten, input.dry_run))
 }

@@ -140,9 +140,7 @@ fn report(
         let lines = lines(name, ok, verbose, &checks, &details);
         return Ok(respond::uncached(status, "text/plain; charset=utf-8", lines.into_bytes()));
     }
-    let mut body = serde_json::to_vec(&Report { ok, checks, details }).map_err(Problem::internal)?;
-    body.push(b'\n');
-    Ok(respond::uncached(status, "application/json", body))
+    respond::uncached_json(status, &Report { ok, checks, details })
 }
 
 /// The lines of Kubernetes' own API server, which people and scripts know.

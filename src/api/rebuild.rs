@@ -77,7 +77,5 @@ pub(super) async fn report(state: ApiState, request: Request) -> Result<Response
 }
 
 fn tell(state: &ApiState, status: StatusCode) -> Result<Response, Problem> {
-    let mut body = serde_json::to_vec(&state.rebuilding.report()).map_err(Problem::internal)?;
-    body.push(b'\n');
-    Ok(respond::uncached(status, "application/json", body))
+    respond::uncached_json(status, &state.rebuilding.report())
 }

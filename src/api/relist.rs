@@ -97,7 +97,5 @@ fn filter(request: &Request) -> Result<RelistFilter, Problem> {
 }
 
 fn answer(state: &ApiState, filter: &RelistFilter, status: StatusCode) -> Result<Response, Problem> {
-    let mut body = serde_json::to_vec(&state.relisting.report(filter)).map_err(Problem::internal)?;
-    body.push(b'\n');
-    Ok(respond::uncached(status, "application/json", body))
+    respond::uncached_json(status, &state.relisting.report(filter))
 }

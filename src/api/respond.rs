@@ -80,6 +80,13 @@ pub fn with_next(
     response
 }
 
+/// JSON that no cache keeps.
+pub fn uncached_json(status: StatusCode, value: &impl Serialize) -> Result<Response, Problem> {
+    let mut body = serde_json::to_vec(value).map_err(Problem::internal)?;
+    body.push(b'\n');
+    Ok(uncached(status, "application/json", body))
+}
+
 /// An answer that no cache keeps and that is never "not modified", whatever the caller says to hold.
 pub fn uncached(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response {
     let mut response = Response::new(body.into());

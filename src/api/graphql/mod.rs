@@ -44,7 +44,5 @@ pub(super) async fn ask(state: ApiState, request: Request) -> Result<Response, P
     let asked: Asked = request.json()?;
     let asker = Asker::new(state.queries, auth::scope(&request)?);
     let told = schema::answer(&asked, &asker).await;
-    let mut body = serde_json::to_vec(&told).map_err(Problem::internal)?;
-    body.push(b'\n');
-    Ok(respond::uncached(StatusCode::OK, "application/json", body))
+    respond::uncached_json(StatusCode::OK, &told)
 }
