@@ -84,7 +84,7 @@ impl<S: Sink> Coverage<S> {
 
     /// Whether it is a gap for one of these reasons.
     pub(super) fn is_gap(&self, reasons: &[&str]) -> bool {
-        self.told.flatten().is_some_and(|told| reasons.contains(&told))
+        self.reason().is_some_and(|reason| reasons.contains(&reason))
     }
 
     pub(super) fn is_watched(&self) -> bool {
@@ -136,8 +136,6 @@ impl<S: Sink> Coverage<S> {
         // People read of it in the cluster's lines, which fold what all its watches share.
         if self.watch.is_discovery() {
             tracing::debug!(cluster = self.watch.cluster, reason, message, "not watched");
-        } else if matches!(reason, reason::RESTARTED | reason::LISTING | reason::UNREACHABLE) {
-            tracing::debug!(watch = %self.watch, reason, message, "not watched");
         } else {
             tracing::debug!(watch = %self.watch, reason, message, "not watched");
         }

@@ -118,6 +118,13 @@ impl<S: Sink> ListWatch<S> {
         Ok(None)
     }
 
+    /// The cluster's store was set back, which concerns all its kinds.
+    pub(super) async fn was_set_back(&mut self, message: String) -> Result<State, Stop> {
+        let since = self.set_back_since();
+        self.spread_doubt(since, reason::ROLLED_BACK);
+        self.list_again(since, reason::ROLLED_BACK, message).await
+    }
+
     /// Gives up the cursor: what happened since then may be missing, and a list is to find it.
     pub(super) async fn list_again(
         &mut self,

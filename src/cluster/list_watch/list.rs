@@ -14,7 +14,7 @@ use crate::cluster::Sink;
 use crate::cluster::document::{Page, applied, unreadable};
 use crate::cluster::request::{Failure, get_with_head};
 use crate::log::{AppendError, Phase};
-use crate::model::{ResourceVersion, reason};
+use crate::model::ResourceVersion;
 
 /// Pages that wait for being recorded: enough for fetching never to wait for one slow commit, few enough to hold.
 const PAGES_AHEAD: usize = 4;
@@ -133,9 +133,7 @@ impl<S: Sink> ListWatch<S> {
             }
             let was = reached.map_or("", ResourceVersion::as_str);
             let message = format!("the cluster is at {shown} and was at {was}: its store was set back");
-            let since = self.set_back_since();
-            self.spread_doubt(since, reason::ROLLED_BACK);
-            return Err(Stop::Again(self.list_again(since, reason::ROLLED_BACK, message).await?));
+            return Err(Stop::Again(self.was_set_back(message).await?));
         }
         self.set_back = false;
         Ok(())

@@ -3,7 +3,7 @@
 use super::ListWatch;
 use crate::cluster::Sink;
 use crate::log::{AppendError, Observed};
-use crate::model::{CoverageMark, ResourceVersion, reason};
+use crate::model::{ResourceVersion, reason};
 
 /// What the list under way found that events should have reported.
 #[derive(Debug, Default)]
@@ -40,8 +40,10 @@ impl<S: Sink> ListWatch<S> {
         if found == 0 {
             return self.mark_ended(ended).await;
         }
-        let Some(verified) = self.verified_at else { return Ok(()) };
-        let since = self.doubt.since().map_or(verified, |doubted| doubted.min(verified));
+        if self.verified_at.is_none() {
+            return Ok(());
+        }
+        let since = self.missed_since();
         self.settings.stats.missed(found as u64);
         let (cluster, kind) = (&self.watch.cluster, &self.watch.kind);
         tracing::warn!(
@@ -49,8 +51,7 @@ impl<S: Sink> ListWatch<S> {
             "a list found changes that no event had reported"
         );
         let message = format!("a list found {found} changes that no event had reported");
-        let mark = CoverageMark::gap(self.watch.clone(), since, reason::MISSED, message);
-        self.sink.mark(mark.closed(self.coverage.now())).await?;
+        self.coverage.closed_gap(since, self.coverage.now(), reason::MISSED, &message).await?;
         self.spread_doubt(self.doubt.since().unwrap_or(since), reason::MISSED);
         Ok(())
     }

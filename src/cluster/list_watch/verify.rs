@@ -54,6 +54,13 @@ impl<S: Sink> ListWatch<S> {
         since.unwrap_or_else(|| self.coverage.now())
     }
 
+    /// The earliest time at which a change can have been missed: an event may have been lost at any time since the last
+    /// comparison.
+    pub(super) fn missed_since(&self) -> Timestamp {
+        let since = self.set_back_since();
+        self.verified_at.map_or(since, |verified| verified.min(since))
+    }
+
     /// Does what is due of a check; a state where the watch cannot go on.
     pub(super) async fn verify(&mut self, due: Due) -> Result<Option<State>, Stop> {
         match due {
@@ -75,9 +82,7 @@ impl<S: Sink> ListWatch<S> {
                     listed.version,
                     self.cursor.as_ref().map_or("", |cursor| cursor.as_str())
                 );
-                let since = self.set_back_since();
-                self.spread_doubt(since, reason::ROLLED_BACK);
-                return self.list_again(since, reason::ROLLED_BACK, message).await.map(Some);
+                return self.was_set_back(message).await.map(Some);
             }
             Due::Listed(Ok(listed)) => self.check.listed(listed),
             Due::Listed(Err(failure)) => {
@@ -106,13 +111,13 @@ impl<S: Sink> ListWatch<S> {
             position = page.next;
         }
         let (differences, began) = comparison.finish(|key| self.check.ignores(key));
-        if differences.count() == 0 && self.doubt.is_settled_by(began) {
-            self.sink.agreement(&self.watch, self.epoch, Agreement::Verified(began)).await?;
-            self.verified_by_list(began);
-            return Ok(None);
-        }
         if differences.count() == 0 {
-            self.verify_soon();
+            if self.doubt.is_settled_by(began) {
+                self.sink.agreement(&self.watch, self.epoch, Agreement::Verified(began)).await?;
+                self.verified_by_list(began);
+            } else {
+                self.verify_soon();
+            }
             return Ok(None);
         }
         if !std::mem::replace(&mut self.check.differed, true) {
@@ -128,17 +133,14 @@ impl<S: Sink> ListWatch<S> {
             outdated = differences.outdated, older = differences.older,
             "the record differs from the cluster in ways that no event told; listing the kind again"
         );
-        let doubted = self.set_back_since();
-        let (since, reason, message) = match differences.older {
-            // An event may have been lost at any time since the last comparison.
-            0 => (
-                self.verified_at.map_or(doubted, |verified| verified.min(doubted)),
-                reason::MISSED,
-                format!("no event told of some changes: {differences}"),
-            ),
-            _ => (doubted, reason::ROLLED_BACK, format!("the cluster's store was set back: {differences}")),
-        };
-        self.spread_doubt(doubted, reason);
-        self.list_again(since, reason, message).await.map(Some)
+        if differences.older > 0 {
+            return self
+                .was_set_back(format!("the cluster's store was set back: {differences}"))
+                .await
+                .map(Some);
+        }
+        self.spread_doubt(self.set_back_since(), reason::MISSED);
+        let message = format!("no event told of some changes: {differences}");
+        self.list_again(self.missed_since(), reason::MISSED, message).await.map(Some)
     }
 }
