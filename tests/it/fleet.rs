@@ -12,7 +12,7 @@ use strandline::model::{Kind, Offset};
 use tokio::process::Command;
 
 use crate::random::Random;
-use crate::server::{PROGRAM, Result, Server, assert_nowhere, get, items};
+use crate::server::{PROGRAM, Result, Server, assert_nowhere, get, has_gap, items};
 
 const RESOURCES: &str = "/environments/shop.web.production/resources?limit=500";
 
@@ -150,19 +150,15 @@ async fn a_lost_permission_and_a_vanished_kind_are_gaps_and_no_deletions() -> Re
     // What is open stays open; a server that comes back asks for permission again.
     simulated.stop().await;
     simulated.start_again().await?;
-    let gap = |answer: &Value, kind: &str, reason: &str| {
-        let gaps = answer["metadata"]["coverage"]["gaps"].as_array().cloned().unwrap_or_default();
-        gaps.iter().any(|gap| gap["kind"] == kind && gap["reason"] == reason)
-    };
-    let answer = server.until(RESOURCES, |answer| gap(answer, "Pod", "forbidden")).await?;
+    let answer = server.until(RESOURCES, |answer| has_gap(answer, "Pod", "forbidden")).await?;
     assert_eq!(items(&answer).count(), 2, "nothing was deleted");
     server.until("/environments/shop.web.production", |e| e["health"]["state"] == "Unknown").await?;
     simulated.faults().clear();
     simulated.faults().allow(Some(&Kind::new("", "Pod")));
-    server.until(RESOURCES, |answer| !gap(answer, "Pod", "forbidden")).await?;
+    server.until(RESOURCES, |answer| !has_gap(answer, "Pod", "forbidden")).await?;
 
     simulated.remove_kind("example.dev", "Database");
-    let answer = server.until(RESOURCES, |answer| gap(answer, "Database", "not_served")).await?;
+    let answer = server.until(RESOURCES, |answer| has_gap(answer, "Database", "not_served")).await?;
     assert_eq!(items(&answer).count(), 2, "nothing was deleted");
     server.stop().await
 }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use strandline::clock::{Clock, SystemClock};
 use strandline::demo::api_server::{ApiServer, Fault, builtin_kinds};
 
-use crate::server::{Result, Server, items};
+use crate::server::{Result, Server, get, has_gap, items};
 
 const PODS: &str = "/resources?kind=Pod&namespace=shop";
 
@@ -38,17 +39,16 @@ async fn what_a_server_kept_to_itself_is_found_when_somebody_asks() -> Result<()
 
     simulated.faults().next(Fault::LostDelete, 1);
     simulated.delete("", "Pod", "shop", "b");
-    let moment = chrono::Utc::now().format("%Y-%m-%dT%H:%M:%S%.6fZ");
+    let moment = SystemClock.now();
     let told = server.cli(&["relist", "--cluster", "one", "--kind", "Pod"]).await?;
     assert!(told.starts_with("1 kinds compared: 1 differences found and recorded"), "{told}");
     server.until(PODS, |answer| names(answer) == ["a", "c"]).await?;
     // The time of the deletion lies in the gap that was found only now.
     let then = server.ask(&format!("{PODS}&at={moment}")).await?;
-    let gaps = then["metadata"]["coverage"]["gaps"].as_array().into_iter().flatten();
-    assert!(gaps.map(|gap| &gap["reason"]).any(|reason| reason == "missed"), "{}", then["metadata"]);
+    assert!(has_gap(&then, "Pod", "missed"), "{}", then["metadata"]);
     let coverage = server.ask("/coverage?kind=Pod").await?;
     assert_eq!(items(&coverage).next().map(|item| &item["state"]), Some(&json!("watched")), "{coverage}");
-    let metrics = crate::server::get(&format!("{}/metrics", server.url())).await?.1;
+    let metrics = get(&format!("{}/metrics", server.url())).await?.1;
     assert!(metrics.lines().any(|line| line.contains("missed") && line.ends_with(" 1")), "{metrics}");
 
     let refused = server.cli(&["relist", "--cluster", "two"]).await;

@@ -220,6 +220,16 @@ pub(crate) fn items(answer: &Value) -> impl Iterator<Item = &Value> {
     answer["items"].as_array().into_iter().flatten()
 }
 
+/// The gaps that an answer names in its metadata.
+pub(crate) fn gaps(metadata: &Value) -> impl Iterator<Item = &Value> {
+    metadata["coverage"]["gaps"].as_array().into_iter().flatten()
+}
+
+/// Whether an answer names a gap of a kind with this reason.
+pub(crate) fn has_gap(answer: &Value, kind: &str, reason: &str) -> bool {
+    gaps(&answer["metadata"]).any(|gap| gap["kind"] == kind && gap["reason"] == reason)
+}
+
 /// None of these texts is in any byte of any file below a folder.
 pub(crate) fn assert_nowhere(folder: &Path, canaries: &[&str]) -> Result<()> {
     let mut folders = vec![folder.to_owned()];

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::control_plane::harness::{ControlPlane, skip_without_control_plane};
-use crate::server::{Result, Server, items};
+use crate::server::{Result, Server, gaps, items};
 
 /// Two namespaces with a ConfigMap and a Secret each; one account that sees ConfigMaps everywhere, and one that sees
 /// Secrets and ConfigMaps of `shop`.
@@ -59,8 +59,7 @@ fn told(answer: &Value) -> Vec<String> {
 }
 
 fn has_gap(answer: &Value, kind: &str) -> bool {
-    let mut gaps = answer["metadata"]["coverage"]["gaps"].as_array().into_iter().flatten();
-    gaps.any(|gap| gap["kind"] == kind)
+    gaps(&answer["metadata"]).any(|gap| gap["kind"] == kind)
 }
 
 #[tokio::test(flavor = "multi_thread")]

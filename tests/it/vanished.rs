@@ -1,16 +1,11 @@
 //! Kinds that vanish while nobody watches.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use strandline::demo::api_server::{ApiServer, ServedKind, builtin_kinds};
 
-use crate::server::{Result, Server, items};
+use crate::server::{Result, Server, has_gap, items};
 
 const RESOURCES: &str = "/environments/shop.web.production/resources?limit=500";
-
-fn gap(answer: &Value, kind: &str, reason: &str) -> bool {
-    let mut gaps = answer["metadata"]["coverage"]["gaps"].as_array().into_iter().flatten();
-    gaps.any(|gap| gap["kind"] == kind && gap["reason"] == reason)
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kind_that_vanishes_while_the_server_is_down_is_a_gap() -> Result<()> {
@@ -30,11 +25,11 @@ async fn a_kind_that_vanishes_while_the_server_is_down_is_a_gap() -> Result<()> 
     server.kill().await?;
     simulated.remove_kind("example.dev", "Database");
     server.kill_and_restart().await?;
-    let answer = server.until(RESOURCES, |answer| gap(answer, "Database", "not_served")).await?;
+    let answer = server.until(RESOURCES, |answer| has_gap(answer, "Database", "not_served")).await?;
     assert_eq!(items(&answer).count(), 1, "nothing was deleted yet");
     let id = items(&answer).next().and_then(|item| item["id"].as_str()).unwrap_or_default().to_owned();
     let answer = server.until(RESOURCES, |answer| items(answer).count() == 0).await?;
-    assert!(!gap(&answer, "Database", "not_served"), "the gap is over: {answer:#}");
+    assert!(!has_gap(&answer, "Database", "not_served"), "the gap is over: {answer:#}");
     let versions = server.ask(&format!("/resources/{id}/history")).await?;
     let cause = items(&versions).map(|version| version["cause"].clone()).find(|cause| !cause.is_null());
     assert_eq!(cause.unwrap_or_default()["type"], "kind_removed", "{versions:#}");

@@ -1,9 +1,10 @@
 //! Kinds of a real cluster that change and go, and rights that are taken away: what is answered about before, during and after.
 
 use serde_json::Value;
+use strandline::clock::{Clock, SystemClock};
 
 use crate::control_plane::harness::ControlPlane;
-use crate::server::{Result, Server, items};
+use crate::server::{Result, Server, has_gap, items};
 
 const GADGETS: &str = "/resources?kind=Gadget.past.example";
 
@@ -125,7 +126,7 @@ pub(super) async fn lose_rights(mut plane: ControlPlane) -> Result<()> {
     plane.start_api_server().await?;
     server.until(COVERAGE, |answer| state(answer, "ConfigMap") == ("gap", "forbidden")).await?;
     plane.kubectl(&["delete", "configmap", "one", "-n", "rights"]).await?;
-    let moment = chrono::Utc::now().format("%Y-%m-%dT%H:%M:%S%.6fZ");
+    let moment = SystemClock.now();
     let blind = server.ask(MAPS).await?;
     assert_eq!(items(&blind).count(), 1, "what may not be seen is not gone: {blind}");
     assert_eq!(blind["metadata"]["coverage"]["complete"], false);
@@ -134,9 +135,7 @@ pub(super) async fn lose_rights(mut plane: ControlPlane) -> Result<()> {
     server.until(MAPS, |answer| items(answer).count() == 0).await?;
     server.until(COVERAGE, |answer| state(answer, "ConfigMap").0 == "watched").await?;
     let then = server.ask(&format!("{MAPS}&at={moment}")).await?;
-    let gaps = then["metadata"]["coverage"]["gaps"].as_array().into_iter().flatten();
-    let named = gaps.filter(|gap| gap["kind"] == "ConfigMap").any(|gap| gap["reason"] == "forbidden");
-    assert!(named, "the moment lies in the gap: {}", then["metadata"]);
+    assert!(has_gap(&then, "ConfigMap", "forbidden"), "the moment lies in the gap: {}", then["metadata"]);
     server.stop().await?;
     plane.stop().await
 }

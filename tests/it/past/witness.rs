@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::Value;
+use strandline::clock::{Clock, SystemClock};
 use strandline::model::Timestamp;
 
 use crate::control_plane::harness::ControlPlane;
 use crate::random::Random;
-use crate::server::{Result, Server, items};
+use crate::server::{Result, Server, gaps, items};
 
 /// Objects by name, each with its uid and resourceVersion.
 type State = BTreeMap<String, (String, String)>;
@@ -34,10 +35,6 @@ const KINDS: &str = "configmaps";
 /// Whether a kind is watched, as the answer about coverage says.
 pub(super) fn is_watched(coverage: &Value, kind: &str) -> bool {
     items(coverage).any(|item| item["kind"] == kind && item["state"] == "watched")
-}
-
-fn now() -> Timestamp {
-    Timestamp::from_micros(chrono::Utc::now().timestamp_micros())
 }
 
 impl Witness {
@@ -78,7 +75,7 @@ impl Witness {
             let metadata = &item["metadata"];
             [&metadata["name"], &metadata["uid"], &metadata["resourceVersion"]].map(text)
         });
-        self.seen.push((now(), state));
+        self.seen.push((SystemClock.now(), state));
         Ok(())
     }
 
@@ -107,8 +104,8 @@ impl Witness {
         let (mut outside, mut named) = (0, BTreeSet::new());
         for (index, (time, seen)) in self.seen.iter().enumerate() {
             let (answered, metadata) = recorded(server, &format!("&at={time}")).await?;
-            let gaps = metadata["coverage"]["gaps"].as_array().into_iter().flatten();
-            let within: Vec<String> = gaps.filter(|gap| concerns(gap)).map(Value::to_string).collect();
+            let within: Vec<String> =
+                gaps(&metadata).filter(|gap| concerns(gap)).map(Value::to_string).collect();
             named.extend(within.iter().cloned());
             if !within.is_empty() {
                 continue;
