@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use strandline::access::Membership;
 use strandline::clock::{Clock, SystemClock};
 use strandline::digest::Digest;
 use strandline::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
@@ -191,7 +192,7 @@ fn questions() -> Vec<(&'static str, Scope, OverviewRequest)> {
         group_by: by.to_vec(),
         limit: None,
     };
-    let (everyone, member) = (Scope::everything, Scope::members([], ["group-07".to_owned()]));
+    let (everyone, member) = (Scope::everything, Scope::members(Membership::new([""; 0], ["group-07"])));
     vec![
         ("production by region", everyone(), ask(&production, &[GroupBy::Region])),
         ("the same, of a member of one group", member, ask(&production, &[GroupBy::Region])),

@@ -5,6 +5,7 @@
 //! - [`AgentConfig`]: the file `.gitlab/agents/<name>/config.yaml`, read by [`read_agent_config`].
 //! - [`decide`]: whether a [`Job`] may deploy with an agent, by which rule, and into which namespace.
 //! - [`UserAccess`]: which users an agent lets in.
+//! - [`Membership`]: of which projects and groups somebody is a member.
 //!
 //! What users write is described in `docs/access.md`, with the source of each rule.
 
@@ -14,6 +15,7 @@ mod decision;
 mod expand;
 pub mod expression;
 mod job;
+mod membership;
 mod namespace;
 mod path;
 mod user;
@@ -31,6 +33,7 @@ pub use decide::decide;
 pub use decision::{Decision, EntryKind, EntryRef, Reason};
 pub use expand::{ExpandError, expand};
 pub use job::{Job, JobEnvironment};
+pub use membership::Membership;
 pub use user::{UserAccess, UserAccessAs};
 
 /// CI/CD variables by name.

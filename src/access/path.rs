@@ -7,6 +7,11 @@ pub(super) fn same(one: &str, two: &str) -> bool {
     one.eq_ignore_ascii_case(two)
 }
 
+/// As it is compared: paths that are the same have the same.
+pub(super) fn folded(path: &str) -> String {
+    path.to_ascii_lowercase()
+}
+
 /// Whether a group is this one or stands above it.
 pub(super) fn is_or_holds(group: &str, below: &str) -> bool {
     match (below.get(..group.len()), below.get(group.len()..)) {

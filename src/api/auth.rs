@@ -1,11 +1,12 @@
 //! Who asks, what they may see, and whether they may write.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use super::credentials::{Presented, presented};
 use super::problem::{Code, Problem};
 use super::request::{Context, Request};
+use crate::access::Membership;
 use crate::config::{TokenConfig, TokenHash};
 use crate::query::Scope;
 
@@ -16,11 +17,9 @@ pub struct Caller {
     pub name: String,
     /// Whose token it is.
     pub user: Option<String>,
-    /// Projects whose environments they see, by full path.
-    pub projects: BTreeSet<String>,
-    /// Groups below which they see every project, by full path.
-    pub groups: BTreeSet<String>,
-    /// Whether they see everything, whatever their projects and groups are.
+    /// The projects and groups of which they see what belongs to them.
+    pub member: Membership,
+    /// Whether they see everything, whatever they are a member of.
     pub everything: bool,
     /// Whether they may write, of what they see.
     pub write: bool,
@@ -46,17 +45,15 @@ impl Caller {
         Caller {
             name: name.to_owned(),
             user: None,
-            projects: BTreeSet::new(),
-            groups: BTreeSet::new(),
+            member: Membership::default(),
             everything: false,
             write: false,
         }
     }
 
-    /// Whether a project is theirs: it is named, or lies below one of their groups.
+    /// Whether a project is theirs, by the rule by which they see what belongs to it.
     pub fn has(&self, project: &str) -> bool {
-        let below = |group: &String| project.strip_prefix(group).is_some_and(|rest| rest.starts_with('/'));
-        self.everything || self.projects.contains(project) || self.groups.iter().any(below)
+        self.everything || self.member.holds(project)
     }
 
     /// That they may write of this project.
@@ -103,8 +100,7 @@ impl From<&TokenConfig> for Caller {
         Caller {
             name: token.name.clone(),
             user: token.user.clone(),
-            projects: token.projects.clone(),
-            groups: token.groups.clone(),
+            member: Membership::new(&token.projects, &token.groups),
             everything: token.everything,
             write: token.write,
         }
@@ -197,7 +193,7 @@ fn scope_of(caller: &Caller) -> Scope {
     if caller.everything {
         return Scope::everything();
     }
-    Scope::members(caller.projects.iter().cloned(), caller.groups.iter().cloned())
+    Scope::members(caller.member.clone())
 }
 
 /// The caller of routes that ask nobody who they are.

@@ -4,26 +4,13 @@ use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
+use crate::access::Membership;
+
 /// What a caller may see; every query takes one and puts it into its SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
+    /// Of what the caller is a member; none where nothing is hidden.
     membership: Option<Membership>,
-}
-
-/// Of what a caller is a member.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Membership {
-    projects: BTreeSet<String>,
-    groups: BTreeSet<String>,
-}
-
-impl Membership {
-    /// Whether it holds for a project or group: by itself, or by a group above it. Paths have no case, as in GitLab.
-    fn holds(&self, path: &str) -> bool {
-        let path = path.to_lowercase();
-        let above = path.match_indices('/').map(|(end, _)| &path[..end]);
-        self.projects.contains(&path) || above.chain([path.as_str()]).any(|group| self.groups.contains(group))
-    }
 }
 
 impl Scope {
@@ -32,23 +19,17 @@ impl Scope {
         Scope { membership: None }
     }
 
-    /// What members of these projects and groups see, and nothing else: the environments of the projects, of those below
+    /// What such a member sees, and nothing else: the environments of the projects, of those below
     /// the groups, and those that are shared with one of them or deployed by one of them; of an environment that an agent
     /// serves, resources only where the agent lets its members in. Besides, the clusters and namespaces that such
     /// environments look at; only offsets and the lag count changes of others.
-    pub fn members(
-        projects: impl IntoIterator<Item = String>,
-        groups: impl IntoIterator<Item = String>,
-    ) -> Self {
-        let lower = |paths: &mut dyn Iterator<Item = String>| paths.map(|path| path.to_lowercase()).collect();
-        let membership =
-            Membership { projects: lower(&mut projects.into_iter()), groups: lower(&mut groups.into_iter()) };
+    pub fn members(membership: Membership) -> Self {
         Scope { membership: Some(membership) }
     }
 
     /// What members of these projects see.
     pub fn projects(paths: impl IntoIterator<Item = String>) -> Self {
-        Scope::members(paths, [])
+        Scope::members(Membership::new(paths, [""; 0]))
     }
 
     /// Looks up what this amounts to in a view. Which agents let a caller in is what they say now, whatever the moment

@@ -1,5 +1,6 @@
 //! Who is taken for whom, case by case.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use http::header::AUTHORIZATION;
@@ -95,7 +96,9 @@ fn a_caller_is_what_the_token_says() {
         ("other", false),
         ("shop/web", true),
         ("shop/deep/er", true),
-        ("shop", false),
+        ("shop", true),
+        ("Other/One", true),
+        ("SHOP/Web", true),
         ("shopping/web", false),
         ("", false),
     ] {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use self::steps::a_step;
 
 use super::*;
-use crate::access::read_agent_config;
+use crate::access::{Membership, read_agent_config};
 use crate::log::CatalogChange;
 use crate::query::Access;
 
@@ -294,8 +294,7 @@ async fn agree(queries: &Queries, at: Offset, catalog: &Catalog, now: &Catalog) 
         });
         assert_eq!(told, catalog.expected(&id), "{id} at {at}");
         for (caller, (projects, groups)) in CALLERS.iter().enumerate() {
-            let owned = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
-            let scope = Scope::members(owned(projects), owned(groups));
+            let scope = Scope::members(Membership::new(*projects, *groups));
             let found = queries.environment(&scope, At::Offset(at), &id).await.ok();
             let expected = catalog.access(now, &id, caller);
             assert_eq!(found.map(|answer| answer.value.access), expected, "{id} at {at} for {caller}");

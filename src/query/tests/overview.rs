@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
+use crate::access::Membership;
 use crate::model::{
     AgentSpec, CatalogFact, ClusterSpec, EnvironmentState, GroupBy, HealthCounts, ProjectSpec, TargetSpec,
     attention,
@@ -230,7 +231,7 @@ proptest! {
             for ((request, step), scope) in requests.iter().zip(&steps).zip(&scopes) {
                 let scope = match scope {
                     None => Scope::everything(),
-                    Some(path) => Scope::members([(*path).to_owned()], [(*path).to_owned()]),
+                    Some(path) => Scope::members(Membership::new([path], [path])),
                 };
                 let offset = world.heads[step.index(world.heads.len())];
                 holds(&world, &scope, At::Offset(offset), request).await;
