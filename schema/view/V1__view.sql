@@ -267,6 +267,7 @@ CREATE TABLE environment_deployment (
     project        TEXT NOT NULL,         -- whose job deployed
     agent          TEXT NOT NULL,
     namespace      TEXT NOT NULL,
+    only_labelled  INTEGER NOT NULL,      -- 1: what carries GitLab's two labels; 0: whatever the environment asks for
     PRIMARY KEY (environment_id, deciding)
 ) STRICT, WITHOUT ROWID;
 

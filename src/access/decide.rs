@@ -4,6 +4,9 @@
 //! without any, the agent's own project; then those of the deepest group that has any; then the instance's. What a
 //! nearer entry refuses no farther one allows. Rules are seed 004's.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::decision::{Decision, EntryKind, EntryRef, Reason};
@@ -13,6 +16,9 @@ use super::{
     AgentConfig, Entry, ExpandError, Grant, Job, LongNamespace, NoMatch, Rule, Variables, When, expand, path,
 };
 
+/// The variable that says whether a job's ref is protected.
+const REF_PROTECTED: &str = "CI_COMMIT_REF_PROTECTED";
+
 /// The most bytes that the texts of a rule's roles may have together once they are expanded.
 const MAX_ROLES_BYTES: usize = 256 * 1024;
 
@@ -21,10 +27,11 @@ const MAX_ROLES_BYTES: usize = 256 * 1024;
 /// The same configuration and job always give the same decision; whatever fails on the way is a denial that says so.
 pub fn decide(config: &AgentConfig, owner: &str, job: &Job) -> Decision {
     let variables = job.all_variables();
-    let case = Case { config, job, variables: &variables };
+    let case = Case { config, job, variables: &variables, read: RefCell::default() };
     let mut decision = case.decide(owner);
     decision.unset.sort_unstable();
     decision.unset.dedup();
+    decision.unverified = case.read.into_inner().into_iter().filter(|name| !job.is_known(name)).collect();
     decision
 }
 
@@ -32,6 +39,8 @@ struct Case<'a> {
     config: &'a AgentConfig,
     job: &'a Job,
     variables: &'a Variables,
+    /// The names of the variables on which the decision rests.
+    read: RefCell<BTreeSet<String>>,
 }
 
 /// What the rules of a decision have asked for so far.
@@ -124,8 +133,16 @@ impl<'a> Case<'a> {
                 .map_or("a job without environment".to_owned(), |name| format!("the environment `{name}`"));
             return Some((Reason::EnvironmentNotListed, format!("the entry is not for {whose}")));
         }
+        if grant.protected_branches_only {
+            self.reads([REF_PROTECTED]);
+        }
         let refused = grant.protected_branches_only && !self.job.protected;
         refused.then(|| (Reason::RefNotProtected, "the entry is for protected branches only".to_owned()))
+    }
+
+    /// Notes that the decision rests on these variables.
+    fn reads<'n>(&self, names: impl IntoIterator<Item = &'n str>) {
+        self.read.borrow_mut().extend(names.into_iter().map(str::to_owned));
     }
 
     /// What the first rule that matches says; none when none does.
@@ -160,6 +177,7 @@ impl<'a> Case<'a> {
         let Some(condition) = &rule.condition else { return Ok(true) };
         let expression =
             Expression::parse(condition).map_err(|error| (Reason::BadExpression, error.to_string()))?;
+        self.reads(expression.variables());
         let unset = expression.variables().into_iter().filter(|name| !self.variables.contains_key(*name));
         asked.unset.extend(unset.map(str::to_owned));
         expression.is_true(self.variables, &mut asked.left).map_err(|error| {
@@ -198,6 +216,7 @@ impl<'a> Case<'a> {
                 access_as: grant.access_as.clone(),
                 resource_management: grant.resource_management,
                 unset: Vec::new(),
+                unverified: Vec::new(),
             },
         }
     }
@@ -225,7 +244,8 @@ impl<'a> Case<'a> {
 
     fn settled(&self, written: Option<&str>, setting: LongNamespace) -> Result<Option<Settled>, Unusable> {
         let Some(written) = written else { return Ok(None) };
-        let whole = expand(written, self.variables).map_err(|error| unusable("namespace", &error))?;
+        self.reads(expand::names(written, self.variables));
+        let whole = expand::expand(written, self.variables).map_err(|error| unusable("namespace", &error))?;
         let name = namespace::settle(&whole, setting)?;
         let before = (name != whole).then_some(whole);
         Ok(Some(Settled { name, before }))
@@ -235,7 +255,8 @@ impl<'a> Case<'a> {
     fn expanded_value(&self, value: &Value, left: &mut usize) -> Result<Value, ExpandError> {
         Ok(match value {
             Value::String(text) => {
-                let text = expand(text, self.variables)?;
+                self.reads(expand::names(text, self.variables));
+                let text = expand::expand(text, self.variables)?;
                 *left = left.checked_sub(text.len()).ok_or(ExpandError::TooLong)?;
                 Value::String(text)
             }
@@ -296,6 +317,7 @@ fn denied(
         access_as: None,
         resource_management: false,
         unset: Vec::new(),
+        unverified: Vec::new(),
     }
 }
 

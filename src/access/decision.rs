@@ -30,6 +30,9 @@ pub struct Decision {
     pub resource_management: bool,
     /// Variables that the rules asked for and that are not set.
     pub unset: Vec<String>,
+    /// Variables on which the decision rests and which only whoever asks says: all but those of the project, the
+    /// environment and the default branch.
+    pub unverified: Vec<String>,
 }
 
 /// An entry of `ci_access`.

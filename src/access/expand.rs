@@ -1,6 +1,6 @@
 //! Variables in values: `$VAR`, `${VAR}`, and `$$` for a dollar sign.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::Variables;
 
@@ -39,6 +39,26 @@ pub fn expand(text: &str, variables: &Variables) -> Result<String, ExpandError> 
     let mut out = String::new();
     expander.write(text, &mut out)?;
     Ok(out)
+}
+
+/// The names of all variables that a text asks for, by itself or in the values of others.
+pub(super) fn names<'a>(text: &'a str, variables: &'a Variables) -> BTreeSet<&'a str> {
+    let (mut found, mut unread) = (BTreeSet::new(), vec![text]);
+    while let Some(text) = unread.pop() {
+        let mut rest = text;
+        while let Some((_, after)) = rest.split_once('$') {
+            rest = match reference(after) {
+                Some((name, after)) => {
+                    if found.insert(name) {
+                        unread.extend(variables.get(name).map(String::as_str));
+                    }
+                    after
+                }
+                None => after.strip_prefix('$').unwrap_or(after),
+            };
+        }
+    }
+    found
 }
 
 struct Expander<'a> {

@@ -106,6 +106,16 @@ impl Job {
         all
     }
 
+    /// Whether a variable follows from what is known of the job, be it set or not: from its project, that project's default
+    /// branch, and the environment. Of all others nobody but the job itself tells.
+    pub fn is_known(&self, name: &str) -> bool {
+        let default_branch = name == "CI_DEFAULT_BRANCH" || name == "CI_DEFAULT_BRANCH_SLUG";
+        let known = name.starts_with("CI_PROJECT_")
+            || (name.starts_with("CI_ENVIRONMENT_") && self.environment.is_some())
+            || (default_branch && self.default_branch.is_some());
+        known && !self.variables.contains_key(name)
+    }
+
     /// The groups of its project, the deepest first.
     pub(super) fn all_groups(&self) -> Vec<&str> {
         let named = self

@@ -44,10 +44,26 @@ impl UserAccess {
         projects: &'a [P],
         groups: &'a [G],
     ) -> impl Iterator<Item = &'a str> {
+        let (own_projects, own_groups) = self.lists();
         let by_group = |given: &str| groups.iter().any(|group| path::is_or_holds(group.as_ref(), given));
         let by_project = |given: &str| projects.iter().any(|project| path::same(project.as_ref(), given));
-        let projects = self.projects.iter().filter(move |given| by_project(given) || by_group(given));
-        projects.chain(self.groups.iter().filter(move |given| by_group(given))).map(String::as_str)
+        let projects = own_projects.iter().filter(move |given| by_project(given) || by_group(given));
+        projects.chain(own_groups.iter().filter(move |given| by_group(given))).map(String::as_str)
+    }
+
+    /// Full paths of the projects and groups whose members are let in.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let (projects, groups) = self.lists();
+        projects.iter().chain(groups).map(String::as_str)
+    }
+
+    /// The lists as far as they let anybody in. Where users act as themselves, Kubernetes would show each of them what
+    /// its own rights allow, which are not known here: so nobody is let in.
+    fn lists(&self) -> (&[String], &[String]) {
+        match self.access_as {
+            Some(UserAccessAs::User {}) => (&[], &[]),
+            Some(UserAccessAs::Agent {}) | None => (&self.projects, &self.groups),
+        }
     }
 }
 
@@ -80,6 +96,9 @@ mod tests {
         ] {
             assert_eq!(access.lets_in(projects, groups), expected, "{projects:?} {groups:?}");
         }
+        let themselves = UserAccess { access_as: Some(UserAccessAs::User {}), ..access.clone() };
+        assert!(!themselves.lets_in(&["group-1/project-1"], &["group-2"]));
+        assert_eq!(themselves.paths().count(), 0);
         assert!(!UserAccess::default().lets_in(&["group-1/project-1"], &["group-1"]));
         let by: Vec<_> = access.admitting(&none, &["group-2"]).collect();
         assert_eq!(by, ["group-2/project-2", "group-2"]);

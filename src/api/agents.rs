@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::params::{ENVIRONMENT, GROUP, NAMESPACE, PROJECT_ONE, PROTECTED, REF, Reader, TAG, VAR};
-use super::problem::{ParameterError, Problem};
+use super::problem::{Code, ParameterError, Problem};
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth, catalog};
@@ -42,14 +42,34 @@ pub(super) async fn allowed(state: ApiState, request: Request) -> Result<Respons
     let (at, job) = (read.at(), job(&mut read));
     read.finish()?;
     let (job, id) = (job?, catalog::agent_id(&request)?);
-    // Who sees the agent learns what it decides, and only its own project what is written in its configuration.
-    state.queries.agent(&auth::scope(&request)?, at, &id).await?;
+    // Who sees the agent learns what it decides of their own jobs, and only its own project what is written of others.
+    let seen = state.queries.agent(&auth::scope(&request)?, at, &id).await?;
+    let own = request.caller.has(id.project());
+    if !own {
+        asks_of_own(&request, &job)?;
+    }
     let found = state.queries.agent(&Scope::everything(), at, &id).await?;
     let text = found.value.configuration.unwrap_or_default();
     let configuration = read_agent_config(&text).map_err(Problem::internal)?;
-    let warnings = configuration.warnings.iter().map(ToString::to_string).collect();
+    let warnings = configuration.warnings.iter().filter(|_| own).map(ToString::to_string).collect();
     let value = Allowed { decision: decide(&configuration.config, id.project(), &job), warnings };
-    respond::json(&request, &Answer { value, metadata: found.metadata })
+    respond::json(&request, &Answer { value, metadata: seen.metadata })
+}
+
+/// That the job is one of the caller's projects: what an agent decides of another's is the other's to know. Groups besides
+/// those of its path would lead to entries of others, and nothing proves them.
+fn asks_of_own(request: &Request, job: &Job) -> Result<(), Problem> {
+    let caller = &request.caller;
+    if caller.has(&job.project) && job.groups.is_empty() {
+        return Ok(());
+    }
+    let what =
+        if job.groups.is_empty() { "jobs of its own projects" } else { "no `group` but those of its path" };
+    let detail = format!(
+        "the agent belongs to another project, of which the token `{}` may ask for {what}",
+        caller.name
+    );
+    Err(Problem::new(Code::Forbidden, detail))
 }
 
 fn job(read: &mut Reader<'_>) -> Result<Job, Problem> {

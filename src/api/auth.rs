@@ -7,6 +7,7 @@ use super::credentials::{Presented, presented};
 use super::problem::{Code, Problem};
 use super::request::{Context, Request};
 use crate::access::Membership;
+use crate::catalog::Authority;
 use crate::config::{TokenConfig, TokenHash};
 use crate::query::Scope;
 
@@ -68,20 +69,9 @@ impl Caller {
         Err(Problem::new(Code::Forbidden, detail))
     }
 
-    /// That they may say which cluster is meant. Who could name any cluster would see it all, past every agent that does not
-    /// let them in; through an agent they see what its configuration shares.
-    ///
-    /// # Errors
-    /// `forbidden`.
-    pub fn names_clusters(&self) -> Result<(), Problem> {
-        if self.write && self.everything {
-            return Ok(());
-        }
-        let detail = format!(
-            "the token `{}` does not see everything, so it may name agents and no clusters",
-            self.name
-        );
-        Err(Problem::new(Code::Forbidden, detail))
+    /// How far their word goes in what they may write of.
+    pub fn authority(&self) -> Authority {
+        if self.everything { Authority::Everything } else { Authority::Projects }
     }
 
     /// That they see everything, for what is told of all clusters together.

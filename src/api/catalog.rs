@@ -3,10 +3,10 @@
 use http::StatusCode;
 use serde::Serialize;
 
-use super::problem::{Code, Problem};
+use super::problem::{Code, Place, Problem};
 use super::request::Request;
 use super::respond::{self, Response};
-use super::{ApiState, Caller, auth};
+use super::{ApiState, auth};
 use crate::catalog::{
     AgentInput, CatalogCode, CatalogError, DeploymentInput, EnvironmentInput, Outcome, ProjectInput,
     StatusInput,
@@ -25,7 +25,12 @@ impl From<CatalogError> for Problem {
         };
         let code = match error.code {
             CatalogCode::InvalidValue => return Problem::field(&error.field, detail),
+            CatalogCode::NotGranted => {
+                let place = Place { field: error.field.clone(), ..Place::default() };
+                return Problem::new(Code::NotGranted, format!("{}: {detail}", error.field)).at(place);
+            }
             CatalogCode::Unknown => Code::NotFound,
+            CatalogCode::DuplicateProject => Code::DuplicateProject,
             CatalogCode::UnknownAgent => Code::UnknownAgent,
             CatalogCode::DuplicateEnvironment => Code::DuplicateEnvironment,
             CatalogCode::EnvironmentStopped => Code::EnvironmentStopped,
@@ -71,7 +76,8 @@ fn written<T: Serialize>(outcome: &Outcome<T>) -> Result<Response, Problem> {
 pub(super) async fn put_project(state: ApiState, request: Request) -> Result<Response, Problem> {
     let path = request.argument(0);
     request.caller.writes_of(path)?;
-    written(&state.catalog.put_project(path, request.json::<ProjectInput>()?).await?)
+    let authority = request.caller.authority();
+    written(&state.catalog.put_project(authority, path, request.json::<ProjectInput>()?).await?)
 }
 
 /// Lets go of a project.
@@ -85,10 +91,7 @@ pub(super) async fn put_agent(state: ApiState, request: Request) -> Result<Respo
     let id = agent_id(&request)?;
     request.caller.writes_of(id.project())?;
     let input = request.json::<AgentInput>()?;
-    if input.names_cluster() {
-        request.caller.names_clusters()?;
-    }
-    written(&state.catalog.put_agent(&id, input).await?)
+    written(&state.catalog.put_agent(request.caller.authority(), &id, input).await?)
 }
 
 /// Lets go of an agent.
@@ -110,29 +113,29 @@ pub(super) async fn put_environment(state: ApiState, request: Request) -> Result
     if let Some(project) = input.project() {
         request.caller.writes_of(project)?;
     }
-    if input.names_cluster() {
-        request.caller.names_clusters()?;
-    }
     let owner = state.catalog.owner(CatalogKind::Environment, id.as_str()).await?;
-    if let Some(owner) = &owner
-        && let Err(refusal) = request.caller.writes_of(owner)
-    {
-        let taken = || {
-            Problem::new(Code::DuplicateEnvironment, format!("the id `{id}` is taken; PUT it under another"))
-        };
-        let seen = sees(&state, &request, CatalogKind::Environment, id.as_str()).await?;
-        return Err(if seen { refusal } else { taken() });
-    }
-    written(&state.catalog.put_environment(Some(&id), owner.as_deref(), input).await?)
+    // One that is out of the caller's sight is as if it were not there: what they may call their own never has its id.
+    let owner = match owner {
+        Some(owner) => match request.caller.writes_of(&owner) {
+            Ok(()) => Some(owner),
+            Err(refusal) if sees(&state, &request, CatalogKind::Environment, id.as_str()).await? => {
+                return Err(refusal);
+            }
+            Err(_) => None,
+        },
+        None => None,
+    };
+    let authority = request.caller.authority();
+    written(&state.catalog.put_environment(authority, Some(&id), owner.as_deref(), input).await?)
 }
 
 /// Declares environments of a project: one, or a list as GitLab's `GET /projects/:id/environments` answers.
 pub(super) async fn post_environments(state: ApiState, request: Request) -> Result<Response, Problem> {
-    let project = request.argument(0);
+    let (project, authority) = (request.argument(0), request.caller.authority());
     request.caller.writes_of(project)?;
     if request.body.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| *byte != b'[') {
-        let input = of_project(request.json::<EnvironmentInput>()?, project, &request.caller)?;
-        return written(&state.catalog.put_environment(None, Some(project), input).await?);
+        let input = of_project(request.json::<EnvironmentInput>()?, project)?;
+        return written(&state.catalog.put_environment(authority, None, Some(project), input).await?);
     }
     let inputs = request.json::<Vec<EnvironmentInput>>()?;
     if inputs.len() > ENVIRONMENTS_MAX {
@@ -146,8 +149,8 @@ pub(super) async fn post_environments(state: ApiState, request: Request) -> Resu
             problem.detail = format!("[{index}]: {}; those before it were taken", problem.detail);
             problem
         };
-        let input = of_project(input, project, &request.caller).map_err(told)?;
-        let put = state.catalog.put_environment(None, Some(project), input).await;
+        let input = of_project(input, project).map_err(told)?;
+        let put = state.catalog.put_environment(authority, None, Some(project), input).await;
         items.push(put.map_err(|error| told(error.into()))?);
     }
     let items: Vec<_> = items
@@ -160,11 +163,8 @@ pub(super) async fn post_environments(state: ApiState, request: Request) -> Resu
     respond::uncached_json(StatusCode::OK, &serde_json::json!({ "items": items }))
 }
 
-/// That an input speaks of the project under which it was sent, and of no cluster that is not the caller's to name.
-fn of_project(input: EnvironmentInput, project: &str, caller: &Caller) -> Result<EnvironmentInput, Problem> {
-    if input.names_cluster() {
-        caller.names_clusters()?;
-    }
+/// That an input speaks of the project under which it was sent.
+fn of_project(input: EnvironmentInput, project: &str) -> Result<EnvironmentInput, Problem> {
     match input.project() {
         Some(other) if other != project => {
             Err(Problem::field("project", format!("`{other}` is another project than that of the address")))
@@ -199,7 +199,7 @@ pub(super) async fn post_deployment(state: ApiState, request: Request) -> Result
     if let Some(project) = input.environment_project() {
         request.caller.writes_of(project)?;
     }
-    written(&state.catalog.deploy(input).await?)
+    written(&state.catalog.deploy(request.caller.authority(), input).await?)
 }
 
 /// Records how a deployment stands.

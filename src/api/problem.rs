@@ -50,6 +50,10 @@ pub enum Code {
     BodyTimeout,
     /// The agent that a deployment asks for is not known.
     UnknownAgent,
+    /// The caller may not name, number or look at what the body says.
+    NotGranted,
+    /// Another project has the number.
+    DuplicateProject,
     /// Another environment has the name or the id.
     DuplicateEnvironment,
     /// The environment is stopped.
@@ -88,7 +92,7 @@ pub enum Code {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 32] = [
+    pub const ALL: [Code; 34] = [
         Code::InvalidParameter,
         Code::MalformedRequest,
         Code::InvalidBody,
@@ -104,6 +108,8 @@ impl Code {
         Code::MethodNotAllowed,
         Code::BodyTimeout,
         Code::UnknownAgent,
+        Code::NotGranted,
+        Code::DuplicateProject,
         Code::DuplicateEnvironment,
         Code::EnvironmentStopped,
         Code::DeploymentEnded,
@@ -166,6 +172,10 @@ impl Code {
             Code::BodyTimeout => ("body_timeout", StatusCode::REQUEST_TIMEOUT, "The body did not arrive"),
             Code::UnknownAgent => {
                 ("unknown_agent", StatusCode::UNPROCESSABLE_ENTITY, "The agent is not known")
+            }
+            Code::NotGranted => ("not_granted", StatusCode::FORBIDDEN, "Not granted"),
+            Code::DuplicateProject => {
+                ("duplicate_project", StatusCode::CONFLICT, "Another project has the number")
             }
             Code::DuplicateEnvironment => {
                 ("duplicate_environment", StatusCode::CONFLICT, "The environment is there already")

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::authority::{self, Authority};
 use super::environments::{self, check_name};
 use super::error::{CatalogCode, CatalogError};
 use super::input::{self, AgentRef, JobRef, ProjectRef, Rest, UserRef};
 use super::{Decided, agents};
-use crate::access::{Decision, Job, JobEnvironment, Reason, decide, read_agent_config};
+use crate::access::{Decision, Job, Reason, decide, read_agent_config};
 use crate::log::{Catalog, CatalogChange, LogError, Standing};
 use crate::mistake::closest;
 use crate::model::{
@@ -188,12 +189,16 @@ impl StatusInput {
     }
 }
 
-pub(super) fn put(catalog: &mut Catalog<'_, '_>, checked: &Checked) -> Result<Decided<Deployed>, LogError> {
+pub(super) fn put(
+    catalog: &mut Catalog<'_, '_>,
+    authority: Authority,
+    checked: &Checked,
+) -> Result<Decided<Deployed>, LogError> {
     let (environment, created) = match environment(catalog, checked)? {
         Ok(found) => found,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let (agent, authorization) = match authorization(catalog, checked, &environment)? {
+    let (agent, authorization) = match authorization(catalog, authority, checked, &environment)? {
         Ok(told) => told,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -264,6 +269,7 @@ type Authorized = (Option<AgentDeployment>, Option<Authorization>);
 /// Whether the job may use the agent that it asks for; agent and namespace are recorded only if it may (seed 002).
 fn authorization(
     catalog: &mut Catalog<'_, '_>,
+    authority: Authority,
     checked: &Checked,
     environment: &EnvironmentSpec,
 ) -> Result<Result<Authorized, CatalogError>, LogError> {
@@ -271,16 +277,26 @@ fn authorization(
     let Some(agent) = agents::find(catalog, id)? else {
         return Ok(Err(unknown_agent(id, near(catalog, id, checked, environment)?)));
     };
-    let decision = match decision(catalog, &agent, checked, environment)? {
+    let wanted = Some(&checked.namespace).filter(|namespace| !namespace.is_empty());
+    let mut decision = match decision(catalog, &agent, checked, environment, wanted)? {
         Ok(decision) => decision,
         Err(refusal) => return Ok(Err(refusal)),
     };
     let settings = &environment.settings.kubernetes_namespace;
-    let namespace = decision.namespace.clone().or_else(|| (!settings.is_empty()).then(|| settings.clone()));
-    let recorded = namespace
-        .clone()
-        .filter(|_| decision.allowed)
-        .map(|kubernetes_namespace| AgentDeployment { agent: id.clone(), kubernetes_namespace });
+    if decision.allowed && decision.namespace.is_none() && !settings.is_empty() {
+        // What nobody else names is the settings' to name, as if the job had asked for it.
+        decision = match self::decision(catalog, &agent, checked, environment, Some(settings))? {
+            Ok(decision) => decision,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+    }
+    let namespace = decision.namespace.clone();
+    let mut recorded = None;
+    if let Some(namespace) = namespace.as_ref().filter(|_| decision.allowed) {
+        let only_labelled = authority.only_labelled(catalog, environment, id, namespace)?;
+        let (agent, kubernetes_namespace) = (id.clone(), namespace.clone());
+        recorded = Some(AgentDeployment { agent, kubernetes_namespace, only_labelled });
+    }
     let mut message = decision.message;
     if decision.allowed && recorded.is_none() {
         message.push_str("; nobody names a namespace, so where it deploys to is not recorded");
@@ -297,6 +313,7 @@ fn authorization(
         roles: decision.roles,
         reason: decision.reason.as_str().to_owned(),
         message,
+        unverified: decision.unverified,
     };
     Ok(Ok((recorded, Some(authorization))))
 }
@@ -307,11 +324,8 @@ fn decision(
     agent: &AgentSpec,
     checked: &Checked,
     environment: &EnvironmentSpec,
+    namespace: Option<&String>,
 ) -> Result<Result<Decision, CatalogError>, LogError> {
-    let default_branch = match catalog.get(CatalogKind::Project, &checked.project)? {
-        Some(Standing { fact: CatalogFact::Project(project), .. }) => Some(project.default_branch),
-        _ => None,
-    };
     let config = match read_agent_config(&agent.configuration) {
         Ok(read) => read.config,
         Err(error) => {
@@ -321,19 +335,11 @@ fn decision(
     };
     let input = &checked.input;
     let mut job = Job {
-        project: checked.project.clone(),
-        groups: Vec::new(),
-        environment: Some(JobEnvironment {
-            name: environment.name.clone(),
-            slug: environment.slug.clone(),
-            tier: environment.tier.as_str().to_owned(),
-        }),
         ref_name: input.reference.clone(),
         tag: input.tag,
         protected: input.ref_protected,
-        default_branch: default_branch.filter(|branch| !branch.is_empty()),
-        variables: BTreeMap::new(),
-        namespace: (!checked.namespace.is_empty()).then(|| checked.namespace.clone()),
+        namespace: namespace.cloned(),
+        ..authority::job(catalog, &checked.project, environment)?
     };
     // What is known of the job goes before what its variables say, which users can set.
     let known = job.all_variables();
@@ -356,7 +362,7 @@ fn near(
         return Ok(None);
     };
     let Some(agent) = agents::find(catalog, &near)? else { return Ok(None) };
-    let decided = decision(catalog, &agent, checked, environment)?;
+    let decided = decision(catalog, &agent, checked, environment, None)?;
     Ok(decided.is_ok_and(|decision| decision.reason != Reason::NotListed).then_some(near))
 }
 

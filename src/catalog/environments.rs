@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::authority::Authority;
 use super::error::{CatalogCode, CatalogError};
 use super::given::Given;
 use super::input::{self, AgentRef, ProjectRef, Rest};
@@ -110,11 +111,6 @@ impl EnvironmentInput {
         let mut warnings = input::unread(&self.rest, &KNOWN, &PASSED);
         warnings.extend(targets::warnings(self.targets.value().map_or(&[], Vec::as_slice)));
         warnings
-    }
-
-    /// Whether it names a cluster by itself, and not through an agent.
-    pub fn names_cluster(&self) -> bool {
-        self.targets.value().is_some_and(|targets| targets.iter().any(TargetInput::names_cluster))
     }
 
     /// The project that it names, if it does.
@@ -242,9 +238,10 @@ pub(super) fn create(
 
 pub(super) fn put(
     catalog: &mut Catalog<'_, '_>,
+    authority: Authority,
     checked: &Checked,
 ) -> Result<Decided<EnvironmentSpec>, LogError> {
-    let (held, created) = match held(catalog, checked)? {
+    let (held, created) = match held(catalog, authority, checked)? {
         Ok(Some((standing, spec))) => match of_api(&standing, CatalogKind::Environment, spec.id.as_str()) {
             Ok(()) => (spec, false),
             Err(refusal) => return Ok(Err(refusal)),
@@ -255,6 +252,9 @@ pub(super) fn put(
                 let message = format!("a new environment needs a `{field}`");
                 return Ok(Err(CatalogError::invalid(field, message)));
             };
+            if let Some(Err(refusal)) = checked.id.as_ref().map(|id| authority.names(id, project)) {
+                return Ok(Err(refusal));
+            }
             match create(catalog, checked.id.as_ref(), project, name)? {
                 Ok(spec) => (spec, true),
                 Err(refusal) => return Ok(Err(refusal)),
@@ -262,19 +262,44 @@ pub(super) fn put(
         }
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let spec = merged(held, checked);
+    let before = held.settings.target();
+    let mut spec = merged(held, checked);
+    if checked.targets.value().is_some() {
+        for (index, place) in std::mem::take(&mut spec.targets).into_iter().enumerate() {
+            let (mut place, field) = (place, format!("targets[{index}]"));
+            if let Err(refusal) = authority.settle(catalog, &spec, &field, &mut place)? {
+                return Ok(Err(refusal));
+            }
+            spec.targets.push(place);
+        }
+    }
+    let after = spec.settings.target();
+    if after != before
+        && let Some(mut place) = after
+    {
+        if let Err(refusal) = authority.settle(catalog, &spec, "kubernetes_namespace", &mut place)? {
+            return Ok(Err(refusal));
+        }
+        spec.settings.only_labelled = place.only_labelled;
+    }
     Ok(Ok((vec![CatalogChange::Declare(CatalogFact::from(spec.clone()))], spec, created)))
 }
 
 /// What is declared already under the id, or else under project and name; both have to mean the same.
 fn held(
     catalog: &mut Catalog<'_, '_>,
+    authority: Authority,
     checked: &Checked,
 ) -> Result<Result<Option<(Standing, EnvironmentSpec)>, CatalogError>, LogError> {
     let by_id = match &checked.id {
         Some(id) => find(catalog, id)?,
         None => None,
     };
+    // Another project's is as if it were not there.
+    let theirs = |spec: &EnvironmentSpec| {
+        authority == Authority::Everything || checked.project.as_ref() == Some(&spec.project)
+    };
+    let by_id = by_id.filter(|(_, spec)| theirs(spec));
     if let Some((_, spec)) = &by_id {
         let other = |given: &Option<String>, held: &str| given.as_deref().is_some_and(|given| given != held);
         let differs =

@@ -19,6 +19,10 @@ pub enum CatalogCode {
     EnvironmentStopped,
     /// The deployment has ended, or belongs to another environment.
     DeploymentEnded,
+    /// The caller may not name, number or look at what the body says.
+    NotGranted,
+    /// The number is that of another project.
+    DuplicateProject,
     /// Somebody else declared it, who alone may change it.
     DeclaredElsewhere,
     /// The log is damaged and takes nothing.
@@ -37,6 +41,8 @@ impl CatalogCode {
             CatalogCode::DuplicateEnvironment => "duplicate_environment",
             CatalogCode::EnvironmentStopped => "environment_stopped",
             CatalogCode::DeploymentEnded => "deployment_ended",
+            CatalogCode::NotGranted => "not_granted",
+            CatalogCode::DuplicateProject => "duplicate_project",
             CatalogCode::DeclaredElsewhere => "declared_elsewhere",
             CatalogCode::ReadOnly => "log_read_only",
             CatalogCode::Failed => "storage",

@@ -7,6 +7,7 @@
 //! Every decision runs within the transaction of the log that writes it, so nothing comes between the two.
 
 mod agents;
+mod authority;
 mod deployments;
 mod environments;
 mod error;
@@ -21,6 +22,7 @@ mod targets;
 mod tests;
 
 pub use agents::AgentInput;
+pub use authority::Authority;
 pub use deployments::{Deployed, DeploymentInput, StatusInput};
 pub use environments::EnvironmentInput;
 pub use error::{CatalogCode, CatalogError};
@@ -100,12 +102,13 @@ impl CatalogWriter {
     /// Why nothing was changed.
     pub async fn put_project(
         &self,
+        authority: Authority,
         path: &str,
         input: ProjectInput,
     ) -> Result<Outcome<ProjectSpec>, CatalogError> {
         let path = input::project_path("path", path)?;
         let warnings = input.warnings();
-        self.decide(warnings, move |catalog| projects::put(catalog, &path, &input)).await
+        self.decide(warnings, move |catalog| projects::put(catalog, authority, &path, &input)).await
     }
 
     /// Declares an agent, or changes what is declared of it.
@@ -114,9 +117,13 @@ impl CatalogWriter {
     /// Why nothing was changed.
     pub async fn put_agent(
         &self,
+        authority: Authority,
         id: &AgentId,
         input: AgentInput,
     ) -> Result<Outcome<AgentSpec>, CatalogError> {
+        if input.names_cluster() {
+            authority.names_cluster("cluster")?;
+        }
         let (id, mut warnings) = (id.clone(), input.warnings());
         warnings.extend(input.check()?);
         self.decide(warnings, move |catalog| agents::put(catalog, &id, &input)).await
@@ -129,6 +136,7 @@ impl CatalogWriter {
     /// Why nothing was changed.
     pub async fn put_environment(
         &self,
+        authority: Authority,
         id: Option<&EnvironmentId>,
         project: Option<&str>,
         input: EnvironmentInput,
@@ -136,7 +144,7 @@ impl CatalogWriter {
         let (id, project) = (id.cloned(), project.map(str::to_owned));
         let warnings = input.warnings();
         let checked = input.check(id.as_ref(), project.as_deref())?;
-        self.decide(warnings, move |catalog| environments::put(catalog, &checked)).await
+        self.decide(warnings, move |catalog| environments::put(catalog, authority, &checked)).await
     }
 
     /// Stops an environment: its resource group is closed, what it held stays known.
@@ -155,10 +163,14 @@ impl CatalogWriter {
     ///
     /// # Errors
     /// Why nothing was recorded.
-    pub async fn deploy(&self, input: DeploymentInput) -> Result<Outcome<Deployed>, CatalogError> {
+    pub async fn deploy(
+        &self,
+        authority: Authority,
+        input: DeploymentInput,
+    ) -> Result<Outcome<Deployed>, CatalogError> {
         let warnings = input.warnings();
         let checked = input.check()?;
-        self.decide(warnings, move |catalog| deployments::put(catalog, &checked)).await
+        self.decide(warnings, move |catalog| deployments::put(catalog, authority, &checked)).await
     }
 
     /// Records how a deployment stands now.

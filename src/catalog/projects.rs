@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::error::CatalogError;
+use super::authority::Authority;
+use super::error::{CatalogCode, CatalogError};
 use super::given::Given;
 use super::input::{self, Rest};
 use super::{Decided, of_api};
@@ -41,6 +42,7 @@ impl ProjectInput {
 
 pub(super) fn put(
     catalog: &mut Catalog<'_, '_>,
+    authority: Authority,
     path: &str,
     input: &ProjectInput,
 ) -> Result<Decided<ProjectSpec>, LogError> {
@@ -64,8 +66,31 @@ pub(super) fn put(
     {
         return Ok(Err::<_, CatalogError>(refusal));
     }
+    let held = spec.number;
     input.id.put_option(&mut spec.number);
+    if let Err(refusal) = authority.numbers(held, spec.number) {
+        return Ok(Err(refusal));
+    }
+    if held != spec.number
+        && let Some(number) = spec.number
+        && let Some(other) = numbered(catalog, number)?
+    {
+        let message = format!("`{number}` is the number of the project `{other}`");
+        let error = CatalogError::new(CatalogCode::DuplicateProject, message);
+        return Ok(Err(error.hint("two projects with one number could not be told apart in a namespace")));
+    }
     input.default_branch.put(&mut spec.default_branch, String::new);
     input.labels.put(&mut spec.labels, Labels::new);
     Ok(Ok((vec![CatalogChange::Declare(CatalogFact::Project(spec.clone()))], spec, created)))
+}
+
+/// The project that has a number.
+fn numbered(catalog: &mut Catalog<'_, '_>, number: u64) -> Result<Option<String>, LogError> {
+    // A project stands under nothing. Only who sees everything sets numbers, so this is read for nobody else.
+    let projects = catalog.under(CatalogKind::Project, "")?;
+    let mut paths = projects.into_iter().filter_map(|standing| match standing.fact {
+        CatalogFact::Project(project) if project.number == Some(number) => Some(project.path),
+        _ => None,
+    });
+    Ok(paths.next())
 }

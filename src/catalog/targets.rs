@@ -26,13 +26,6 @@ pub(super) struct TargetInput {
     rest: Rest,
 }
 
-impl TargetInput {
-    /// Whether it names a cluster by itself.
-    pub(super) fn names_cluster(&self) -> bool {
-        self.cluster.as_ref().is_some_and(|cluster| !cluster.is_empty())
-    }
-}
-
 const KNOWN: [&str; 5] = ["cluster", "agent", "namespace", "labels", "inventory"];
 
 /// What is odd about targets.
@@ -71,5 +64,5 @@ fn one(field: &str, target: &TargetInput, project: &str) -> Result<TargetSpec, C
     let agent =
         target.agent.as_ref().map(|agent| agent.id(&format!("{field}.agent"), project)).transpose()?;
     let (labels, inventory) = (target.labels.clone(), target.inventory.clone());
-    Ok(TargetSpec { cluster, agent, namespace, labels, inventory })
+    Ok(TargetSpec { cluster, agent, namespace, labels, inventory, only_labelled: false })
 }

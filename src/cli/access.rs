@@ -142,6 +142,8 @@ fn text(decision: &Decision, config: &Path, warnings: &[Mistake]) -> String {
     say("roles", roles.map(Value::to_string));
     let unset = Some(decision.unset.join(", ")).filter(|unset| !unset.is_empty());
     say("not set", unset);
+    let unverified = Some(decision.unverified.join(", ")).filter(|names| !names.is_empty());
+    say("unverified", unverified.map(|names| format!("{names}: only the job itself says so")));
     for warning in warnings {
         let hint = warning.hint.as_deref().map(|hint| format!("; hint: {hint}")).unwrap_or_default();
         say("warning", Some(format!("{}:{warning}{hint}", config.display())));
@@ -194,6 +196,7 @@ mod tests {
              entry      project a/b (entry 2 of it)\n\
              roles      [\"edit\"]\n\
              not set    NO, STOP\n\
+             unverified NO, STOP: only the job itself says so\n\
              warning    c.yaml:7:11: the project `a/b` stands in line 3 already; \
              hint: its entries are tried in the order in which they stand; put their rules into one\n"
         );

@@ -213,8 +213,11 @@ mod tests {
 
     #[test]
     fn deployments_tell_where_they_went_and_why_they_did_not() {
-        let deployed =
-            AgentDeployment { agent: agent("ops/agents:prod"), kubernetes_namespace: "shop".into() };
+        let deployed = AgentDeployment {
+            agent: agent("ops/agents:prod"),
+            kubernetes_namespace: "shop".into(),
+            only_labelled: false,
+        };
         let spec = DeploymentSpec {
             id: DeploymentId(512),
             environment: EnvironmentId::new("shop.web.production"),
@@ -231,6 +234,7 @@ mod tests {
             authorization: None,
         };
         let refused = Authorization {
+            unverified: Vec::new(),
             agent: agent("ops/agents:prod"),
             allowed: false,
             rule: Some(2),

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use serde_saphyr::Spanned;
 
 use super::check::Check;
-use super::file::{Agents, File};
+use super::file::{self, Agents, File};
 use super::{AgentFolderConfig, ClusterConfig};
-use crate::model::{AgentId, AgentSpec, ProjectSpec, is_dns_label, is_project_path};
+use crate::model::{AgentId, AgentSpec, Glob, NamespaceGrant, ProjectSpec, is_dns_label, is_project_path};
 
 impl Check {
-    pub(super) fn projects(&mut self, file: &File) -> Vec<ProjectSpec> {
+    pub(super) fn projects(&mut self, file: &File, clusters: &[ClusterConfig]) -> Vec<ProjectSpec> {
         let mut lines: HashMap<&str, u64> = HashMap::new();
         let mut numbers: HashMap<u64, &str> = HashMap::new();
         let mut specs = Vec::new();
@@ -32,9 +32,46 @@ impl Check {
                 number: project.id,
                 default_branch: project.default_branch.clone(),
                 labels: project.labels.clone(),
+                namespaces: project
+                    .namespaces
+                    .iter()
+                    .filter_map(|grant| self.grant(grant, clusters))
+                    .collect(),
             });
         }
         specs
+    }
+
+    /// Where the project's own tokens may point its environments.
+    fn grant(
+        &mut self,
+        written: &file::NamespaceGrant,
+        clusters: &[ClusterConfig],
+    ) -> Option<NamespaceGrant> {
+        let (mut cluster, mut agent) = (String::new(), None);
+        match (&written.cluster, &written.agent) {
+            (Some(named), None) => {
+                self.known_cluster(named, clusters);
+                cluster.clone_from(&named.value);
+            }
+            (None, Some(named)) => match named.value.parse() {
+                Ok(id) => agent = Some(id),
+                Err(message) => _ = self.say(named.referenced, "bad_agent", String::clone(&message)),
+            },
+            _ => {
+                let message = "what is granted to a project has either a `cluster` or an `agent`";
+                self.say(written.namespace.referenced, "conflict", message);
+            }
+        }
+        let namespace = match written.namespace.value.parse::<Glob>() {
+            Ok(namespace) => namespace,
+            Err(error) => {
+                self.say(written.namespace.referenced, "bad_pattern", error.to_string()).hint =
+                    Some("write a namespace, or a pattern such as web-*".to_owned());
+                return None;
+            }
+        };
+        Some(NamespaceGrant { cluster, agent, namespace, whole: written.whole })
     }
 
     /// The agents that the file names itself, and the folders in which the files of others stand.

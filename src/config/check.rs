@@ -20,7 +20,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let listen = check.listen(file.listen.as_ref());
     let clusters = check.clusters(&file);
     let (agents, agent_folders) = check.agents(&file, &clusters);
-    let projects = check.projects(&file);
+    let projects = check.projects(&file, &clusters);
     let environments = check.environments(&file, &clusters);
     let rules = check.rules(&file);
     let views = check.views(&file);

@@ -226,6 +226,19 @@ pub(super) struct Project {
     pub(super) default_branch: String,
     #[serde(default)]
     pub(super) labels: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) namespaces: Vec<NamespaceGrant>,
+}
+
+/// An entry of a project's `namespaces`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NamespaceGrant {
+    pub(super) cluster: Option<Spanned<String>>,
+    pub(super) agent: Option<Spanned<String>>,
+    pub(super) namespace: Spanned<String>,
+    #[serde(default)]
+    pub(super) whole: bool,
 }
 
 /// An entry of `agents`: those of one project.

@@ -85,6 +85,7 @@ impl Check {
                 .unwrap_or_default(),
             labels: written.labels.clone(),
             inventory,
+            only_labelled: false,
         }
     }
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::deployment::DeploymentSpec;
-use super::{AgentId, EnvironmentSpec, Kind};
+use super::{AgentId, EnvironmentSpec, Glob, Kind};
 
 /// A fact of the catalog, declared as a whole under its name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -197,6 +197,25 @@ pub struct ProjectSpec {
     /// Labels, which its environments have too unless they say otherwise.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: Labels,
+    /// Where those may point its environments who write of it and do not see everything, besides what agents grant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<NamespaceGrant>,
+}
+
+/// Namespaces of one cluster that the configuration grants to a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamespaceGrant {
+    /// Name of the cluster; empty where an agent is granted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cluster: String,
+    /// The agent through which the cluster is reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    /// Which namespaces.
+    pub namespace: Glob,
+    /// Whether everything in them is granted, and not only what carries GitLab's two labels of an environment.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
 }
 
 /// An agent: the connection to a cluster that a project owns and shares.

@@ -152,6 +152,8 @@ pub struct AgentDeployment {
     pub agent: AgentId,
     /// The namespace, of at most 255 characters.
     pub kubernetes_namespace: String,
+    /// Whether of this namespace only what carries GitLab's two labels of the environment counts.
+    pub only_labelled: bool,
 }
 
 /// The same as it is written: with the parts of the agent's name, as clients of GitLab ask for them.
@@ -163,19 +165,22 @@ struct AgentDeploymentText {
     #[serde(default)]
     project: String,
     kubernetes_namespace: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    only_labelled: bool,
 }
 
 impl From<AgentDeployment> for AgentDeploymentText {
     fn from(deployment: AgentDeployment) -> Self {
-        let AgentDeployment { agent, kubernetes_namespace } = deployment;
+        let AgentDeployment { agent, kubernetes_namespace, only_labelled } = deployment;
         let (name, project) = (agent.name().to_owned(), agent.project().to_owned());
-        AgentDeploymentText { id: agent, name, project, kubernetes_namespace }
+        AgentDeploymentText { id: agent, name, project, kubernetes_namespace, only_labelled }
     }
 }
 
 impl From<AgentDeploymentText> for AgentDeployment {
     fn from(text: AgentDeploymentText) -> Self {
-        AgentDeployment { agent: text.id, kubernetes_namespace: text.kubernetes_namespace }
+        let AgentDeploymentText { id: agent, kubernetes_namespace, only_labelled, .. } = text;
+        AgentDeployment { agent, kubernetes_namespace, only_labelled }
     }
 }
 
@@ -207,4 +212,7 @@ pub struct Authorization {
     pub reason: String,
     /// Sentence for people.
     pub message: String,
+    /// Variables on which the decision rests and of which nobody but the caller knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unverified: Vec<String>,
 }

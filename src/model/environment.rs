@@ -143,6 +143,21 @@ pub struct EnvironmentSettings {
     /// The Flux resource that its settings name; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub flux_resource_path: String,
+    /// Whether of what its settings name only what carries GitLab's two labels counts; see [`TargetSpec::only_labelled`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_labelled: bool,
+}
+
+impl EnvironmentSettings {
+    /// Where its settings say that its resources are; none where they do not say it.
+    pub fn target(&self) -> Option<TargetSpec> {
+        let (agent, namespace) = (self.cluster_agent.clone()?, self.kubernetes_namespace.clone());
+        let within = Some(namespace.as_str()).filter(|namespace| !namespace.is_empty());
+        let inventory = Inventory::from_flux_path(&self.flux_resource_path, within).ok();
+        let (somewhere, only_labelled) = (inventory.is_some() || within.is_some(), self.only_labelled);
+        let agent = Some(agent);
+        somewhere.then(|| TargetSpec { agent, namespace, inventory, only_labelled, ..TargetSpec::default() })
+    }
 }
 
 /// An environment as it is declared and, one to one, the parameters of its resource group.
@@ -214,6 +229,10 @@ pub struct TargetSpec {
     /// The inventory whose mark a resource must carry; then labels have to be said, and the namespace need not be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<Inventory>,
+    /// Whether a resource must carry GitLab's two labels of this environment besides: so wherever somebody declared it who
+    /// does not see everything, and was not granted whole namespaces.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_labelled: bool,
 }
 
 /// A place in which an environment's resources are found: what matches all that it says.

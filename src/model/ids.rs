@@ -100,14 +100,37 @@ impl EnvironmentId {
     /// The name that a project's environment gets unless it is given another: slashes become dots, and what
     /// cannot stand in an address becomes a dash.
     pub fn of(project: &str, name: &str) -> Self {
-        let plain = |c: char| match c {
-            '/' => '.',
-            '.' | '_' | '-' => c,
-            _ if c.is_ascii_alphanumeric() => c,
-            _ => '-',
-        };
-        let joined = project.chars().chain(std::iter::once('.')).chain(name.chars());
-        EnvironmentId(joined.map(plain).collect())
+        let mut id = Self::prefix(project);
+        for c in name.chars() {
+            match c {
+                // A second dot after that of the prefix would be another project's.
+                '/' | '.' if id.ends_with('.') => id.push('-'),
+                '/' => id.push('.'),
+                _ => id.push(plain(c)),
+            }
+        }
+        EnvironmentId(id)
+    }
+
+    /// How the names of a project's own environments begin. A dot of its path is written twice, so that those of
+    /// `shop/web` never look like those of `shop/web.api`.
+    pub fn prefix(project: &str) -> String {
+        let mut prefix = String::with_capacity(project.len() + 1);
+        for c in project.chars() {
+            match c {
+                '/' => prefix.push('.'),
+                '.' => prefix.push_str(".."),
+                _ => prefix.push(plain(c)),
+            }
+        }
+        prefix.push('.');
+        prefix
+    }
+
+    /// Whether the name begins as those of a project's own environments do.
+    pub fn is_of(&self, project: &str) -> bool {
+        let rest = self.0.strip_prefix(&Self::prefix(project));
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('.'))
     }
 
     /// Whether the text is one that could stand in an address as it is.
@@ -115,6 +138,11 @@ impl EnvironmentId {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
         (1..=255).contains(&self.0.len()) && self.0.bytes().all(plain)
     }
+}
+
+/// A letter as it stands in an address.
+fn plain(c: char) -> char {
+    if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' }
 }
 
 /// An agent, as `environment:kubernetes:agent` names it: `path/to/config/project:agent-name`.
@@ -199,6 +227,24 @@ impl ResourceVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_of_one_project_are_never_those_of_another() {
+        let of = |project: &str, name: &str| EnvironmentId::of(project, name).to_string();
+        assert_eq!(of("shop/web", "production/us-region"), "shop.web.production.us-region");
+        assert_eq!(of("shop/web.api", "production"), "shop.web..api.production");
+        let projects = ["shop/web", "shop/web.api", "shop/web-api", "shop/we", "shop/web.", "shop/web_api"];
+        let names = ["production", ".api.production", "/api.production", "api.production", "..", "a b", "é"];
+        for own in projects {
+            for id in names.map(|name| EnvironmentId::of(own, name)) {
+                let owners: Vec<_> = projects.into_iter().filter(|project| id.is_of(project)).collect();
+                assert_eq!(owners, [own], "{id}");
+            }
+        }
+        for id in ["shop.web.", "shop.web", "shop.webx.a", "payments.api.x", "shop.web..api.x"] {
+            assert!(!EnvironmentId::new(id).is_of("shop/web"), "{id}");
+        }
+    }
 
     #[test]
     fn resource_versions_compare_as_numbers_of_any_length() {

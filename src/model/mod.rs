@@ -26,7 +26,8 @@ mod slug;
 mod time;
 
 pub use catalog::{
-    AgentSpec, CatalogFact, CatalogKind, ClusterSpec, Labels, ProjectSpec, Source, label_pairs,
+    AgentSpec, CatalogFact, CatalogKind, ClusterSpec, Labels, NamespaceGrant, ProjectSpec, Source,
+    label_pairs,
 };
 pub use change::{Change, ChangedBy, CoverageMark, CoverageState, DeletionCause, LATE_BOUND, Record};
 pub use clock_mark::{ClockEvent, ClockMark, InexactTimes};

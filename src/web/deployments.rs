@@ -130,7 +130,11 @@ mod tests {
             user: "alice".into(),
             created_at: None,
             finished_at: None,
-            agent: Some(AgentDeployment { agent: agent.clone(), kubernetes_namespace: "shop".into() }),
+            agent: Some(AgentDeployment {
+                agent: agent.clone(),
+                kubernetes_namespace: "shop".into(),
+                only_labelled: false,
+            }),
             authorization: None,
         };
         let told = |spec: &DeploymentSpec, project: &str| {
@@ -144,6 +148,7 @@ mod tests {
         assert_eq!(line.place, "shop through ops/deploy:production");
         assert_eq!(told(&spec, "ops/deploy").who, "deploy by alice");
         let refusal = Authorization {
+            unverified: Vec::new(),
             agent,
             allowed: false,
             rule: Some(2),

@@ -170,7 +170,7 @@ fn a_decision_is_written_for_answers() {
         "message": "rule 2 matched and says `when: never`",
         "entry": {"kind": "project", "id": "a/b", "block": 1},
         "namespace_before": null, "roles": null, "access_as": null, "resource_management": false,
-        "unset": ["MAIN"],
+        "unset": ["MAIN"], "unverified": ["CI_COMMIT_BRANCH", "MAIN"],
     });
     assert_eq!(serde_json::to_value(&decision).unwrap(), expected);
     assert_eq!(json!(decision.reason), json!(decision.reason.as_str()));

@@ -2,6 +2,7 @@
 
 mod flow;
 mod gitlab;
+mod grants;
 mod refusals;
 mod viewers;
 
@@ -152,6 +153,12 @@ impl Town {
     async fn agent(&self, id: &str, cluster: &str, configuration: &str) -> Value {
         let content = json!({ "cluster": cluster, "configuration": configuration });
         self.write("PUT", &format!("agents/{}", encode(id)), content).await
+    }
+
+    /// What a source of this server's own says.
+    async fn declare(&self, source: Source, facts: Vec<CatalogFact>) {
+        self.appender.declare(source, facts).await.expect("the log takes it");
+        self.pass();
     }
 
     /// Writes what has to be refused, and see that nothing was written.

@@ -102,6 +102,7 @@ pub(super) fn projects() -> Vec<ProjectSpec> {
         number: Some(u64::from(project.id)),
         default_branch: "main".to_owned(),
         labels: [("team".to_owned(), team(project).to_owned())].into(),
+        namespaces: Vec::new(),
     };
     PROJECTS.iter().map(project).collect()
 }

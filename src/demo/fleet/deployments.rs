@@ -34,10 +34,12 @@ impl World {
             created_at: Some(self.now),
             finished_at: Some(self.now),
             agent: Some(AgentDeployment {
+                only_labelled: false,
                 agent: agent.clone(),
                 kubernetes_namespace: place.namespace.clone(),
             }),
             authorization: Some(Authorization {
+                unverified: Vec::new(),
                 agent,
                 allowed: true,
                 rule: None,

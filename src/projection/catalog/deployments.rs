@@ -23,6 +23,7 @@ pub(super) struct Deployed {
     pub(super) project: String,
     pub(super) agent: String,
     pub(super) namespace: String,
+    pub(super) only_labelled: bool,
 }
 
 /// Takes over how a deployment stands; where it ended well, it may decide from here on.
@@ -81,18 +82,20 @@ fn ended_well(
     deciding: i64,
 ) -> rusqlite::Result<()> {
     let finished_at = spec.finished_at.unwrap_or(at.observed_at).min(at.observed_at);
-    let (agent, namespace) = match &spec.agent {
-        Some(agent) => (agent.agent.to_string(), agent.kubernetes_namespace.as_str()),
-        None => (String::new(), ""),
+    let (agent, namespace, only_labelled) = match &spec.agent {
+        Some(agent) => (agent.agent.to_string(), agent.kubernetes_namespace.as_str(), agent.only_labelled),
+        None => (String::new(), "", false),
     };
     let sql = "INSERT INTO environment_deployment
-            (environment_id, deciding, deployment_id, finished_at, project, agent, namespace)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            (environment_id, deciding, deployment_id, finished_at, project, agent, namespace, only_labelled)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         ON CONFLICT DO UPDATE SET deployment_id = excluded.deployment_id, finished_at = excluded.finished_at,
-            project = excluded.project, agent = excluded.agent, namespace = excluded.namespace
+            project = excluded.project, agent = excluded.agent, namespace = excluded.namespace,
+            only_labelled = excluded.only_labelled
             WHERE excluded.finished_at >= finished_at";
     let id = spec.id.0.cast_signed();
-    let row = params![environment, deciding, id, finished_at.as_micros(), spec.project, agent, namespace];
+    let finished_at = finished_at.as_micros();
+    let row = params![environment, deciding, id, finished_at, spec.project, agent, namespace, only_labelled];
     at.connection.prepare_cached(sql)?.execute(row)?;
     Ok(())
 }
@@ -106,7 +109,8 @@ pub(super) fn withdrawn(at: &mut Apply<'_>, name: &str) -> rusqlite::Result<()> 
 
 /// The last deployment to an environment that ended well, and the last of those that an agent let.
 pub(super) fn of_environment(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Vec<Deployed>> {
-    let sql = "SELECT deployment_id, deciding, project, agent, namespace FROM environment_deployment
+    let sql =
+        "SELECT deployment_id, deciding, project, agent, namespace, only_labelled FROM environment_deployment
         WHERE environment_id = ?1 ORDER BY deciding";
     let mut statement = at.connection.prepare_cached(sql)?;
     let rows = statement.query_map([environment], |row| {
@@ -116,6 +120,7 @@ pub(super) fn of_environment(at: &Apply<'_>, environment: i64) -> rusqlite::Resu
             project: row.get(2)?,
             agent: row.get(3)?,
             namespace: row.get(4)?,
+            only_labelled: row.get(5)?,
         })
     })?;
     rows.collect()

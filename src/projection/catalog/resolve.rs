@@ -6,9 +6,7 @@ use super::super::context::Apply;
 use super::declarations::Declaration;
 use super::deployments::Deployed;
 use super::{agents, clusters};
-use crate::model::{
-    DeclaredBy, EnvironmentSpec, EnvironmentState, Inventory, Labels, Source, Target, TargetSpec,
-};
+use crate::model::{DeclaredBy, EnvironmentSpec, EnvironmentState, Labels, Source, Target, TargetSpec};
 
 /// A label by which an environment tells its region.
 const REGION_LABELS: [&str; 2] = ["region", "topology.kubernetes.io/region"];
@@ -45,7 +43,9 @@ pub(super) struct Resolved {
 /// went or, before any did, where its settings say; and besides, where resources of clusters declare it.
 pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Resolved> {
     let places = places(&facts);
-    let default = default_labels(facts.project_number, &facts.spec.slug);
+    let own = own_labels(facts.project_number, &facts.spec.slug);
+    // Without a number the whole namespace is meant where whoever declared it may see that.
+    let default = facts.project_number.map_or_else(Labels::new, |_| own.clone());
     let through = places.iter().filter_map(|place| place.agent.as_ref());
     let mut grounds: BTreeSet<_> = through.map(|agent| ("agent", agent.to_string())).collect();
     grounds.insert(("project", facts.spec.project.clone()));
@@ -58,7 +58,11 @@ pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Reso
         if !cluster.is_empty() {
             // The mark says whose a resource is; what a GitOps tool deploys need not carry GitLab's labels.
             let marked = place.inventory.is_some();
-            let labels = place.labels.unwrap_or_else(|| if marked { Labels::new() } else { default.clone() });
+            let mut labels =
+                place.labels.unwrap_or_else(|| if marked { Labels::new() } else { default.clone() });
+            if place.only_labelled {
+                labels.extend(own.clone());
+            }
             let TargetSpec { agent, namespace, inventory, .. } = place;
             targets.push(Target { cluster, namespace, labels, inventory, agent });
         }
@@ -94,20 +98,14 @@ pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Reso
 fn places(facts: &Facts) -> Vec<TargetSpec> {
     let Facts { spec, deployed, declarations, .. } = facts;
     let deployed = || {
-        let Deployed { agent, namespace, .. } = deployed.iter().find(|deployed| deployed.deciding)?;
-        let agent = Some(agent.parse().ok()?);
-        Some(TargetSpec { agent, namespace: namespace.clone(), ..TargetSpec::default() })
-    };
-    let settings = &spec.settings;
-    let set = || {
-        let (agent, namespace) = (settings.cluster_agent.clone()?, settings.kubernetes_namespace.clone());
-        let within = Some(namespace.as_str()).filter(|namespace| !namespace.is_empty());
-        let inventory = Inventory::from_flux_path(&settings.flux_resource_path, within).ok();
-        let somewhere = inventory.is_some() || within.is_some();
-        somewhere.then(|| TargetSpec { agent: Some(agent), namespace, inventory, ..TargetSpec::default() })
+        let Deployed { agent, namespace, only_labelled, .. } =
+            deployed.iter().find(|deployed| deployed.deciding)?;
+        let (agent, namespace, only_labelled) =
+            (Some(agent.parse().ok()?), namespace.clone(), *only_labelled);
+        Some(TargetSpec { agent, namespace, only_labelled, ..TargetSpec::default() })
     };
     let mut places = match spec.targets.as_slice() {
-        [] => deployed().or_else(set).into_iter().collect(),
+        [] => deployed().or_else(|| spec.settings.target()).into_iter().collect(),
         targets => targets.to_vec(),
     };
     // What a cluster declares is a namespace that it reserves, whole.
@@ -120,13 +118,14 @@ fn places(facts: &Facts) -> Vec<TargetSpec> {
     places
 }
 
-/// GitLab's two labels where the project's number is known, else none: the whole namespace.
-fn default_labels(project: Option<i64>, slug: &str) -> Labels {
-    let Some(number) = project else { return Labels::new() };
-    let labels = [
-        ("app.gitlab.com/project_id", number.to_string()),
-        ("app.gitlab.com/environment_slug", slug.to_owned()),
-    ];
+/// What stands for the number of a project that has none: no resource carries it, since no label may have this value.
+const NO_NUMBER: &str = "?";
+
+/// GitLab's two labels.
+fn own_labels(project: Option<i64>, slug: &str) -> Labels {
+    let number = project.map_or_else(|| NO_NUMBER.to_owned(), |number| number.to_string());
+    let labels =
+        [("app.gitlab.com/project_id", number), ("app.gitlab.com/environment_slug", slug.to_owned())];
     labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 

@@ -21,8 +21,8 @@ pub(super) fn of_agent(at: &Apply<'_>, id: &str, configuration: &str) -> rusqlit
     let access = read.config.user_access.unwrap_or_default();
     let sql = "INSERT OR IGNORE INTO agent_viewer (path, agent) VALUES (?1, ?2)";
     let mut insert = at.connection.prepare_cached(sql)?;
-    for path in access.projects.iter().chain(&access.groups) {
-        insert.execute([path.as_str(), id])?;
+    for path in access.paths() {
+        insert.execute([path, id])?;
     }
     Ok(())
 }

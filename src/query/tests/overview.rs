@@ -28,6 +28,7 @@ fn spec((project, name, team, state, targets): Declared) -> EnvironmentSpec {
         namespace: ["shop", "tools"][cluster / 2 % 2].into(),
         labels: Some(BTreeMap::new()),
         inventory: None,
+        only_labelled: false,
     };
     let labels = [("team", ["pay", "ops", ""][team % 3]), ("pci", "yes")];
     let kept = labels.into_iter().take(team % 3).map(|(name, value)| (name.to_owned(), value.to_owned()));

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::asker::Asker;
 use super::{Asked, schema};
-use crate::catalog::CatalogWriter;
+use crate::catalog::{Authority, CatalogWriter};
 use crate::model::{AgentId, DeploymentId, Offset};
 use crate::projection::Projector;
 use crate::query::testing::{ManualClock, block_on, queries, record};
@@ -85,13 +85,16 @@ impl Recorded {
         clock.set("2026-11-20T12:00:00Z".parse().unwrap());
         let (early, late) = record(directory.path(), clock.clone(), |appender| async move {
             let catalog = CatalogWriter::new(&appender);
-            catalog.put_project("group/project", input(json!({ "id": 7 }))).await.unwrap();
+            catalog
+                .put_project(Authority::Everything, "group/project", input(json!({ "id": 7 })))
+                .await
+                .unwrap();
             for (id, number, users) in
                 [("group/agents:open", Some(3), true), ("group/agents:closed", None, false)]
             {
                 let agent: AgentId = id.parse().unwrap();
                 let given = json!({ "id": number, "cluster": "east", "configuration": configuration(users) });
-                catalog.put_agent(&agent, input(given)).await.unwrap();
+                catalog.put_agent(Authority::Everything, &agent, input(given)).await.unwrap();
             }
             for name in
                 ["production", "production/EU-region", "<environment-name>", "review/one", "review/two"]
@@ -101,10 +104,18 @@ impl Recorded {
                 } else {
                     json!({ "name": name })
                 };
-                catalog.put_environment(None, Some("group/project"), input(given)).await.unwrap();
+                catalog
+                    .put_environment(Authority::Everything, None, Some("group/project"), input(given))
+                    .await
+                    .unwrap();
             }
             catalog
-                .put_environment(None, Some("undeclared/web"), input(json!({ "name": "staging" })))
+                .put_environment(
+                    Authority::Everything,
+                    None,
+                    Some("undeclared/web"),
+                    input(json!({ "name": "staging" })),
+                )
                 .await
                 .unwrap();
             let steps = [
@@ -115,10 +126,10 @@ impl Recorded {
             ];
             let mut early = Offset::ZERO;
             for step in steps {
-                early = catalog.deploy(input(step)).await.unwrap().offset;
+                early = catalog.deploy(Authority::Everything, input(step)).await.unwrap().offset;
             }
             let last = deployment("production", "success", Some("group/agents:closed"), "e5");
-            (early, catalog.deploy(input(last)).await.unwrap().offset)
+            (early, catalog.deploy(Authority::Everything, input(last)).await.unwrap().offset)
         });
         let mut projector = Projector::open(directory.path(), RuleSet::default()).unwrap();
         while projector.step().unwrap().is_some() {}

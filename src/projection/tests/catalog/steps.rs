@@ -77,6 +77,7 @@ fn a_deployment() -> impl Strategy<Value = Step> {
             // A deployment keeps its environment: two of them for each.
             let (of, name) = (id / 2 % PROJECTS.len(), id / 2 / PROJECTS.len());
             let agent = through.map(|(n, namespace)| AgentDeployment {
+                only_labelled: false,
                 agent: agent(n),
                 kubernetes_namespace: NAMESPACES[namespace].to_owned(),
             });

@@ -89,6 +89,7 @@ fn deployment(dice: &mut Dice, now: Timestamp, number: u64) -> DeploymentSpec {
     let (of, name) = (dice.below(PROJECTS.len()), dice.below(NAMES.len()));
     let status = dice.pick(&[DeploymentStatus::Success, DeploymentStatus::Success, DeploymentStatus::Failed]);
     let through = dice.chance(70).then(|| AgentDeployment {
+        only_labelled: false,
         agent: agent(dice),
         kubernetes_namespace: dice.pick(&NAMESPACES).to_owned(),
     });
