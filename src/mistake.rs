@@ -44,13 +44,28 @@ impl fmt::Display for Mistake {
 }
 
 /// The mistake for which a file could not be read as YAML, or not as what it should be.
+///
+/// It says what was expected and never what is written there, save for a key that is nearly one of ours: the path may lead
+/// to a file that is not meant for us, and the message to somebody who may not read that.
 pub fn of_syntax(error: &YamlError) -> Mistake {
     let error = error.without_snippet();
     let location = error.location().unwrap_or(Location::UNKNOWN);
     match error {
         YamlError::SerdeUnknownField { field, expected, .. } => {
-            let mistake = Mistake::at(location, "unknown_key", format!("unknown key `{field}`"));
-            mistake.hint(instead(field, expected, "keys"))
+            // What is unlike any key of ours may come from a file that is not ours, such as one with passwords.
+            let message = match closest(field, expected) {
+                Some(_) => format!("unknown key `{field}`"),
+                None => "unknown key".to_owned(),
+            };
+            Mistake::at(location, "unknown_key", message).hint(instead(field, expected, "keys"))
+        }
+        YamlError::SerdeInvalidType { unexpected, expected, .. }
+        | YamlError::SerdeInvalidValue { unexpected, expected, .. } => {
+            let message = format!("found {}, expected {expected}", kind_of(unexpected));
+            Mistake::at(location, "syntax", message)
+        }
+        YamlError::DuplicateMappingKey { .. } => {
+            Mistake::at(location, "syntax", "a key stands here that stands before already")
         }
         YamlError::SerdeUnknownVariant { variant, expected, .. } => {
             let mistake = Mistake::at(location, "unknown_word", format!("unknown word `{variant}`"));
@@ -61,6 +76,11 @@ pub fn of_syntax(error: &YamlError) -> Mistake {
         }
         other => Mistake::at(location, "syntax", without_place(&other.to_string())),
     }
+}
+
+/// What something is, of a text such as ``string "…"`` or ``integer `7` `` that also says its value.
+fn kind_of(unexpected: &str) -> &str {
+    unexpected.split(['"', '`', '\'']).next().unwrap_or_default().trim()
 }
 
 /// The first line of a message, without the place at its end, which is told otherwise.

@@ -73,7 +73,7 @@ fn keys_that_are_wrong_or_missing_are_named() {
     );
     check(
         "clusters:\n  - name: one\n    entirely_else: eu\n",
-        &["3:5: unknown key `entirely_else`"],
+        &["3:5: unknown key"],
         Some(
             "the keys here are name, region, context, kubeconfig, in_cluster, url, namespaces, allow_exec_plugins, \
              watchers, include, exclude, exclude_namespaces, labels",
@@ -82,6 +82,26 @@ fn keys_that_are_wrong_or_missing_are_named() {
     let error = read("clusters:\n  - region: eu\n").unwrap_err().to_string();
     assert!(error.contains("the key `name` is missing"), "{error}");
     assert!(read("clusters: 7\n").is_err() && read("{").is_err() && read("listen: [1]").is_err());
+}
+
+#[test]
+fn what_stands_in_a_file_that_is_not_ours_is_not_repeated() {
+    for (text, expected) in [
+        ("root:$6$CANARY:19000:0:99999:7:::\ndaemon:*:19000::::::\n", "c.yaml:1:1: unknown key"),
+        ("CANARY_hunter2: x\n", "unknown key"),
+        ("- CANARY\n", "expected"),
+        ("CANARY: 1\nCANARY: 2\n", "c.yaml:"),
+        ("{CANARY", "c.yaml:"),
+        ("\"CANARY\n", "c.yaml:"),
+        ("&CANARY x: *CANARY2\n", "c.yaml:"),
+        ("!CANARY x\n", "c.yaml:"),
+        ("clusters: CANARY\n", "expected"),
+        ("clusters: [{name: {CANARY: 1}}]\n", "expected"),
+    ] {
+        let error = parse(text, Path::new("c.yaml")).unwrap_err();
+        let told = format!("{error} {:?} {error:?}", error.hint());
+        assert!(told.contains(expected) && !told.contains("CANARY"), "{text}: {told}");
+    }
 }
 
 #[test]
@@ -266,7 +286,7 @@ fn rules_that_are_none_are_told_with_their_place() {
         ("health: {ignore: [{}]}", "1:19: an entry of `ignore` has neither `kind` nor `labels`"),
         ("health: {ignore: [{kind: pods}]}", "`pods` is not a kind"),
         ("health: {ignore: [{labels: 'a b'}]}", "`b` is not one of"),
-        ("health: {grace: 1m}", "unknown key `grace`"),
+        ("health: {grace: 1m}", "1:10: unknown key"),
         ("relations: none.yaml", "none.yaml cannot be read"),
         ("relations: bad.yaml", "bad.yaml:2:"),
     ];
