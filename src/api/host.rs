@@ -4,7 +4,7 @@
 //! machine serves (DNS rebinding). The browser still sends the stranger's name as Host, so a server that
 //! only this machine can reach answers only to this machine's names.
 
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 
 use http::header::HOST;
 use http::{HeaderMap, Uri};
@@ -26,7 +26,7 @@ impl Hosts {
     /// elsewhere the configured ones, and any when none is configured.
     pub fn for_listener(address: SocketAddr, configured: &[String]) -> Self {
         let loopback = LOOPBACK.iter().map(|name| (*name).to_owned());
-        let configured = configured.iter().map(|name| name.to_ascii_lowercase());
+        let configured = configured.iter().map(|name| name_of(name).unwrap_or_else(|| name.clone()));
         match address.ip().is_loopback() {
             true => Hosts::Only(loopback.chain(configured).collect()),
             false if configured.len() == 0 => Hosts::Any,
@@ -37,7 +37,7 @@ impl Hosts {
     /// Whether a request is for us; each name it gives, in the address and as Host, must be.
     pub fn allow(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let Hosts::Only(names) = self else { return true };
-        let ours = |host: &str| names.iter().any(|name| *name == name_of(host));
+        let ours = |host: &str| name_of(host).is_some_and(|host| names.contains(&host));
         let mut given = headers.get_all(HOST).iter().map(|value| value.to_str().ok()).peekable();
         let named = given.peek().is_some() || uri.authority().is_some();
         named
@@ -46,13 +46,22 @@ impl Hosts {
     }
 }
 
-/// A host without its port, in lower case.
-fn name_of(host: &str) -> String {
-    let end = match host.rfind(']') {
-        Some(bracket) => bracket + 1,
-        None => host.find(':').unwrap_or(host.len()),
+/// The name in `name`, `name:port`, `[address]` or `[address]:port`, as it is compared: in lower case, without the dot that
+/// may end a full name, an IPv6 address in its shortest form. None where it is none of these.
+fn name_of(authority: &str) -> Option<String> {
+    let (name, rest) = match authority.strip_prefix('[') {
+        Some(inner) => {
+            let (address, rest) = inner.split_once(']')?;
+            (format!("[{}]", address.parse::<Ipv6Addr>().ok()?), rest)
+        }
+        None => {
+            let (name, rest) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
+            (name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase(), rest)
+        }
     };
-    host[..end].to_ascii_lowercase()
+    let port = |port: &str| port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    let whole = rest.is_empty() || rest.strip_prefix(':').is_some_and(port);
+    (whole && !name.is_empty()).then_some(name)
 }
 
 #[cfg(test)]
@@ -69,11 +78,49 @@ mod tests {
     fn a_loopback_server_answers_only_to_its_own_names() {
         let local: SocketAddr = ([127, 0, 0, 1], 7979).into();
         let hosts = Hosts::for_listener(local, &["Strand.test".into()]);
-        for host in ["localhost", "LOCALHOST:80", "127.0.0.1:7979", "[::1]:7979", "[::1]", "strand.test:1"] {
-            assert!(allowed(&hosts, Some(host)), "{host}");
-        }
-        for host in ["evil.test", "localhost.evil.test", "127.0.0.1.evil.test:7979", "", "[::2]", "]"] {
-            assert!(!allowed(&hosts, Some(host)), "{host}");
+        for (host, ours) in [
+            ("localhost", true),
+            ("LOCALHOST:80", true),
+            ("localhost.", true),
+            ("localhost.:7979", true),
+            ("127.0.0.1:7979", true),
+            ("[::1]", true),
+            ("[::1]:7979", true),
+            ("[0:0::0:1]:7979", true),
+            ("strand.test:1", true),
+            ("STRAND.test.", true),
+            ("evil.test", false),
+            ("localhost.evil.test", false),
+            ("localhost..", false),
+            (".localhost", false),
+            ("127.0.0.1.evil.test:7979", false),
+            ("[::1].evil.test", false),
+            ("[::1].evil.test:7979", false),
+            ("[::1]evil.test", false),
+            ("[::1]]", false),
+            ("[::1", false),
+            ("::1", false),
+            ("[::ffff:127.0.0.1]", false),
+            ("[::1%25eth0]", false),
+            ("[::2]", false),
+            ("[localhost]", false),
+            ("[]", false),
+            ("]", false),
+            ("", false),
+            (".", false),
+            (":7979", false),
+            ("localhost:", false),
+            ("localhost:http", false),
+            ("localhost:+80", false),
+            ("localhost:65536", false),
+            ("localhost:80:evil.test", false),
+            ("localhost:80.evil.test", false),
+            ("me@localhost", false),
+            ("localhost@evil.test", false),
+            ("localhost/evil.test", false),
+            (" localhost", false),
+        ] {
+            assert_eq!(allowed(&hosts, Some(host)), ours, "{host}");
         }
         assert!(!allowed(&hosts, None), "a request that names nobody");
     }
