@@ -76,7 +76,7 @@ use rusqlite::Connection;
 
 use self::freshness::Live;
 use self::moment::Moment;
-use self::page::Start;
+use self::page::{PageKey, Start};
 use self::reader::Reader;
 use self::scope::Sight;
 use crate::clock::Clock;
@@ -108,6 +108,7 @@ pub struct Queries {
     /// How long a question may read.
     longest: Duration,
     freshness: Option<Arc<dyn Freshness>>,
+    pages: PageKey,
 }
 
 impl std::fmt::Debug for Queries {
@@ -139,12 +140,18 @@ impl Queries {
             }
         };
         let pool = Pool::new(readers, open);
-        Queries { pool, status, clock, held: None, longest: reader::LONGEST, freshness: None }
+        let (longest, pages) = (reader::LONGEST, PageKey::passing());
+        Queries { pool, status, clock, held: None, longest, freshness: None, pages }
     }
 
     /// The same, whose answers by time state up to when they are confirmed.
     pub fn with_freshness(self, freshness: Arc<dyn Freshness>) -> Self {
         Queries { freshness: Some(freshness), ..self }
+    }
+
+    /// The same, whose lists can be gone on with after a restart: their tokens are marked with what follows from this key.
+    pub fn with_key(self, key: &[u8; 32]) -> Self {
+        Queries { pages: PageKey::derived(key), ..self }
     }
 
     fn live(&self) -> Live {
@@ -184,7 +191,7 @@ impl Queries {
         page: &PageRequest,
         answer: impl FnOnce(Question<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let start = Start::read(list, scope, filter, page)?;
+        let start = Start::read(&self.pages, list, scope, filter, page)?;
         let (scope, now, held, live) = (scope.clone(), self.clock.now(), self.held.clone(), self.live());
         self.read(move |view, log| {
             let moment = match held {

@@ -1,6 +1,7 @@
 //! Pages of a list that agree with each other: a token pins them to one offset and tells where to go on.
 
 use std::fmt::Debug;
+use std::hash::{BuildHasher, RandomState};
 
 use super::moment::{AskedTime, Moment};
 use super::scope::Scope;
@@ -46,14 +47,58 @@ impl Pinned {
     }
 }
 
+/// With what tokens of pages are marked as ours, so that nobody else makes one.
+#[derive(Clone)]
+pub(super) struct PageKey([u8; 32]);
+
+impl PageKey {
+    /// Of a key that is there for something else: who knows one of the two does not know the other.
+    pub(super) fn derived(key: &[u8; 32]) -> Self {
+        PageKey(blake3::derive_key("strandline 2026-11-23 tokens of pages", key))
+    }
+
+    /// One that ends with this process, from the keys that std draws for its hash maps.
+    pub(super) fn passing() -> Self {
+        let mut drawn = [0; 32];
+        for (part, number) in drawn.chunks_exact_mut(8).zip(0_u64..) {
+            part.copy_from_slice(&RandomState::new().hash_one(number).to_le_bytes());
+        }
+        PageKey::derived(&drawn)
+    }
+}
+
+/// What a token is good for: one list with these filters, for callers who see the same.
+#[derive(Clone)]
+struct Seal(blake3::Hasher);
+
+impl Seal {
+    fn new(key: &PageKey, list: &str, scope: &Scope, filter: &impl Debug) -> Self {
+        let mut hasher = blake3::Hasher::new_keyed(&key.0);
+        hasher.update(format!("{list} {scope:?} {filter:?}\0").as_bytes());
+        Seal(hasher)
+    }
+
+    /// The mark that goes with this place in the list.
+    fn mark(&self, place: &str) -> String {
+        self.0.clone().update(place.as_bytes()).finalize().to_hex()[..32].to_owned()
+    }
+
+    /// Whether a mark is the one that goes with this place; takes as long for one that is nearly right.
+    fn holds(&self, place: &str, mark: &str) -> bool {
+        let right = self.mark(place);
+        let differing = right.bytes().zip(mark.bytes()).fold(0, |all, (one, other)| all | (one ^ other));
+        right.len() == mark.len() && differing == 0
+    }
+}
+
 /// Where a page begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub(super) struct Start {
     /// The moment of the first page; none on the first page itself.
     pub(super) pinned: Option<Pinned>,
     /// The sort key of the last item before this page; empty on the first.
     pub(super) after: Vec<String>,
-    fingerprint: String,
+    seal: Seal,
     limit: usize,
     /// The time asked for, for the tokens of later pages.
     by_time: Option<AskedTime>,
@@ -61,30 +106,31 @@ pub(super) struct Start {
 
 impl Start {
     /// Reads the token of a request. `list` and `filter` say what is being listed: a token of another list is
-    /// refused, for its position would mean nothing there.
-    pub(super) fn read(list: &str, scope: &Scope, filter: &impl Debug, page: &PageRequest) -> Result<Self> {
-        let said = format!("{list} {scope:?} {filter:?}");
-        let fingerprint = blake3::hash(said.as_bytes()).to_hex()[..16].to_owned();
+    /// refused, for its position would mean nothing there; so is one that was made for somebody who sees something else.
+    pub(super) fn read(
+        key: &PageKey,
+        list: &str,
+        scope: &Scope,
+        filter: &impl Debug,
+        page: &PageRequest,
+    ) -> Result<Self> {
+        let seal = Seal::new(key, list, scope, filter);
         let limit = page.limit.clamp(1, PageRequest::MAX);
         let Some(token) = &page.after else {
-            return Ok(Start { pinned: None, after: Vec::new(), fingerprint, limit, by_time: None });
+            return Ok(Start { pinned: None, after: Vec::new(), seal, limit, by_time: None });
         };
-        let mut parts = token.split('.');
-        let (Some(offset), Some(of), Some(key), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next())
-        else {
-            return Err(QueryError::BadToken("it is not a token of this server"));
+        let sealed = token.rsplit_once('.').filter(|(place, mark)| seal.holds(place, mark));
+        let read = |place: &str| {
+            let (pinned, key) = place.split_once('.')?;
+            let after = serde_json::from_slice(&from_hex(key)?).ok()?;
+            Some((Pinned::from_token(pinned)?, after))
         };
-        if of != fingerprint {
-            return Err(QueryError::BadToken("it belongs to a list with other filters"));
-        }
-        let after = from_hex(key).and_then(|key| serde_json::from_slice(&key).ok());
-        match (Pinned::from_token(offset), after) {
-            (Some(pinned), Some(after)) => {
-                Ok(Start { pinned: Some(pinned), after, fingerprint, limit, by_time: None })
-            }
-            _ => Err(QueryError::BadToken("it is damaged")),
-        }
+        let Some((pinned, after)) = sealed.and_then(|(place, _)| read(place)) else {
+            return Err(QueryError::BadToken(
+                "it was not given out here, or for a list with other filters or to somebody who sees something else",
+            ));
+        };
+        Ok(Start { pinned: Some(pinned), after, seal, limit, by_time: None })
     }
 
     /// The same of a question that is asked at this moment.
@@ -130,7 +176,9 @@ impl Start {
     pub(super) fn token(&self, offset: Offset, place: &[String]) -> String {
         let place = serde_json::json!(place).to_string();
         let pinned = Pinned { offset, by_time: self.by_time };
-        format!("{}.{}.{}", pinned.to_token(), self.fingerprint, to_hex(place.as_bytes()))
+        let place = format!("{}.{}", pinned.to_token(), to_hex(place.as_bytes()));
+        let mark = self.seal.mark(&place);
+        format!("{place}.{mark}")
     }
 }
 
@@ -156,9 +204,19 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn read(token: Option<&str>, filter: &str) -> Result<Start> {
+    const KEY: PageKey = PageKey([7; 32]);
+
+    fn read_as(scope: &Scope, token: Option<&str>, filter: &str) -> Result<Start> {
         let page = PageRequest { limit: 2, after: token.map(str::to_owned) };
-        Start::read("things", &Scope::everything(), &filter, &page)
+        Start::read(&KEY, "things", scope, &filter, &page)
+    }
+
+    fn read(token: Option<&str>, filter: &str) -> Result<Start> {
+        read_as(&Scope::everything(), token, filter)
+    }
+
+    fn refused(read: Result<Start>) -> bool {
+        matches!(read, Err(QueryError::BadToken(_)))
     }
 
     #[test]
@@ -173,7 +231,39 @@ mod tests {
             (Some(Pinned { offset: Offset::new(77), by_time: None }), "y · z")
         );
         assert_eq!(second.finish(Offset::new(77), &mut vec!["w"], |item| vec![(*item).to_owned()]), None);
-        assert!(matches!(read(Some(&token), "b"), Err(QueryError::BadToken(_))));
+        assert!(refused(read(Some(&token), "b")));
+        let page = PageRequest { limit: 2, after: Some(token) };
+        let of = |key: &PageKey, list: &str, scope: &Scope| Start::read(key, list, scope, &"a", &page);
+        assert!(of(&KEY, "things", &Scope::everything()).is_ok());
+        assert!(refused(of(&KEY, "others", &Scope::everything())));
+        assert!(refused(of(&PageKey([8; 32]), "things", &Scope::everything())), "another server's");
+    }
+
+    #[test]
+    fn a_token_serves_only_who_sees_the_same() {
+        let (web, db) = (Scope::projects(["shop/web".to_owned()]), Scope::projects(["shop/db".to_owned()]));
+        let token = read_as(&web, None, "a").unwrap().token(Offset::new(77), &["x".to_owned()]);
+        assert!(read_as(&web, Some(&token), "a").is_ok());
+        assert!(refused(read_as(&db, Some(&token), "a")));
+        assert!(refused(read_as(&Scope::everything(), Some(&token), "a")));
+    }
+
+    #[test]
+    fn no_letter_of_a_token_can_be_changed() {
+        let token = read(None, "a").unwrap().token(Offset::new(0x4d), &["x".to_owned()]);
+        assert!(read(Some(&token), "a").is_ok());
+        for at in 0..token.len() {
+            for other in ["0", "1", "f", "F", "-", ".", ""] {
+                let (before, after) = (&token[..at], &token[at + 1..]);
+                if token[at..=at] != *other {
+                    assert!(
+                        refused(read(Some(&format!("{before}{other}{after}")), "a")),
+                        "{before}{other}{after}"
+                    );
+                }
+            }
+        }
+        assert!(PageKey::passing().0 != PageKey::passing().0);
     }
 
     #[test]
@@ -191,22 +281,28 @@ mod tests {
 
     #[test]
     fn garbage_is_no_token() {
-        let fingerprint = read(None, "a").unwrap().fingerprint;
-        let almost = [
-            format!("zz.{fingerprint}.5b5d"),
-            format!("ffffffffffffffff.{fingerprint}.5b5d"),
-            format!("1.{fingerprint}.5b5"),
-            format!("1.{fingerprint}.éé"),
-            format!("1.{fingerprint}.7b7d"),
-            format!("1.{fingerprint}.5b5d.1"),
-            format!("1-.{fingerprint}.5b5d"),
-            format!("1-5.{fingerprint}.5b5d"),
-            format!("1-nx.{fingerprint}.5b5d"),
-            format!("1-té.{fingerprint}.5b5d"),
-            format!("1-t5-t5.{fingerprint}.5b5d"),
-        ];
-        for token in almost.iter().map(String::as_str).chain(["", ".", "..", "1", "🎈.🎈.🎈"]) {
-            assert!(matches!(read(Some(token), "a"), Err(QueryError::BadToken(_))), "{token}");
+        // Also where the mark is right, as after a change of what tokens hold.
+        let sealed = |place: &str| format!("{place}.{}", read(None, "a").unwrap().seal.mark(place));
+        for place in [
+            "zz.5b5d",
+            "ffffffffffffffff.5b5d",
+            "1.5b5",
+            "1.éé",
+            "1.7b7d",
+            "1.5b5d.1",
+            "1-.5b5d",
+            "1-5.5b5d",
+            "1-nx.5b5d",
+            "1-té.5b5d",
+            "1-t5-t5.5b5d",
+            "1",
+            "",
+        ] {
+            assert!(refused(read(Some(&sealed(place)), "a")), "{place}");
+        }
+        assert!(read(Some(&sealed("1.5b5d")), "a").is_ok());
+        for token in ["", ".", "..", "1", "1.5b5d", "1.5b5d.", "🎈.🎈.🎈"] {
+            assert!(refused(read(Some(token), "a")), "{token}");
         }
     }
 }

@@ -191,6 +191,7 @@ impl Service {
         let clusters: Vec<_> = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
         let relisting = Arc::new(relist::Relist::new(&clusters, Arc::clone(&clock)));
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock))
+            .with_key(&key)
             .with_freshness(Arc::new(ClustersFreshness::new(&clusters)));
         let recording = writer.is_some();
         let of_writer = queries.clone();
