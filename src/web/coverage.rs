@@ -68,7 +68,7 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     let at = read.at();
     read.finish()?;
     let found = find(&state, &auth::scope(&request)?, at).await?;
-    html(&request, StatusCode::OK, &view(&request, &found, state.clock.now()))
+    html(StatusCode::OK, &view(&request, &found, state.clock.now()))
 }
 
 async fn find(state: &ApiState, scope: &Scope, at: At) -> Result<Found, Problem> {

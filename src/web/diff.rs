@@ -84,7 +84,7 @@ pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
     let found = question.ask(&state, &scope, &id, &page).await?;
-    html(&request, StatusCode::OK, &environment_view(&request, &found, state.clock.now()))
+    html(StatusCode::OK, &environment_view(&request, &found, state.clock.now()))
 }
 
 /// The page of a resource.
@@ -95,7 +95,7 @@ pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Res
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
     let cluster = request.query.one(CLUSTER);
     let found = state.queries.resource_diff(&scope, &uid, cluster, &wanted).await?;
-    html(&request, StatusCode::OK, &resource_view(&request, &found, state.clock.now()))
+    html(StatusCode::OK, &resource_view(&request, &found, state.clock.now()))
 }
 
 fn rows(lines: &[Line]) -> Vec<Row> {

@@ -128,7 +128,7 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
         _ => None,
     };
     let found = Found { graph, why, onset, timeline, events, left, deployments };
-    html(&request, StatusCode::OK, &view(&request, &filter, &found, state.clock.now()))
+    html(StatusCode::OK, &view(&request, &filter, &found, state.clock.now()))
 }
 
 /// An onset, if it is known.

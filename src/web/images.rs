@@ -65,7 +65,7 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     let page = PageRequest { after: read.text(CONTINUE), ..PageRequest::default() };
     read.finish()?;
     let found = state.queries.images(&auth::scope(&request)?, at, &filter, &page).await?;
-    html(&request, StatusCode::OK, &view(&request, &found, state.clock.now()))
+    html(StatusCode::OK, &view(&request, &found, state.clock.now()))
 }
 
 fn view(request: &Request, found: &Page<ImageUse>, now: Timestamp) -> ImagesPage {

@@ -32,8 +32,8 @@ use crate::api::params::{
     WITH,
 };
 use crate::api::problem::Problem;
-use crate::api::request::{Context, Request};
-use crate::api::respond::{Response, tagged};
+use crate::api::request::Context;
+use crate::api::respond::{Response, uncached};
 use crate::api::router::{Route, Router, mount, nothing_here};
 use shell::Shell;
 
@@ -133,12 +133,10 @@ fn failure(problem: Problem, context: &Context) -> Response {
 }
 
 /// A rendered page.
-fn html(request: &Request, status: StatusCode, page: &impl Template) -> Result<Response, Problem> {
+fn html(status: StatusCode, page: &impl Template) -> Result<Response, Problem> {
     let body = page.render().map_err(Problem::internal)?;
-    let mut response = tagged(&request.context, HTML, body.into_bytes());
-    if response.status() == StatusCode::OK {
-        *response.status_mut() = status;
-    }
+    // A page shows what its reader may see; nothing of it stays in a browser that somebody else opens next.
+    let mut response = uncached(status, HTML, body.into_bytes());
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     Ok(response)
 }

@@ -76,7 +76,7 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     let scope = auth::scope(&request)?;
     let found = find(&state, &scope, &selection).await?;
     let page = view(&request, &selection, &found, &state.views, state.clock.now());
-    html(&request, StatusCode::OK, &page)
+    html(StatusCode::OK, &page)
 }
 
 /// What was found.

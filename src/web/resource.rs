@@ -124,7 +124,7 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
     let found = find(&state, &scope, at, uid, request.query.one(CLUSTER)).await?;
     let status = if found.detail.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
-    html(&request, status, &view(&request, found, state.clock.now()))
+    html(status, &view(&request, found, state.clock.now()))
 }
 
 async fn find(

@@ -299,6 +299,7 @@ async fn pages_and_the_api_stand_side_by_side() {
         assert_eq!((got, headers["content-type"].to_str().unwrap_or_default()), (status, kind), "{path}");
         if kind.starts_with("text/html") {
             sound(&body);
+            assert_eq!(headers["cache-control"], "no-store", "nothing of it stays in a browser");
             assert!(
                 headers["content-security-policy"].to_str().is_ok_and(|policy| policy.contains("'self'"))
             );
