@@ -1,15 +1,26 @@
 //! Who asks, what they may see, and whether they may write.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+mod known;
+mod report;
+#[cfg(test)]
+mod tests;
+mod wrong;
+
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use super::credentials::{Presented, presented};
 use super::problem::{Code, Problem};
 use super::request::{Context, Request};
 use crate::access::Membership;
 use crate::catalog::Authority;
-use crate::config::{TokenConfig, TokenHash};
+use crate::clock::Clock;
+use crate::config::{AccessConfig, TokenConfig, TokenHash};
+use crate::model::Timestamp;
 use crate::query::Scope;
+use known::Known;
+use wrong::{Verdict, WrongTokens};
+
+pub use report::{TokenReport, TokensReport};
 
 /// Whoever asks, as far as a token or its absence tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +40,12 @@ pub struct Caller {
 impl Caller {
     /// Somebody on this machine: sees and writes everything.
     pub fn local() -> Self {
-        Caller { everything: true, write: true, ..Caller::nobody("(local)") }
+        Caller { write: true, ..Caller::local_reader() }
+    }
+
+    /// Somebody on this machine who only reads: sees everything.
+    pub fn local_reader() -> Self {
+        Caller { everything: true, ..Caller::nobody("(local)") }
     }
 
     /// Anybody, where no token is configured: sees everything and writes nothing.
@@ -55,6 +71,27 @@ impl Caller {
     /// Whether a project is theirs, by the rule by which they see what belongs to it.
     pub fn has(&self, project: &str) -> bool {
         self.everything || self.member.holds(project)
+    }
+
+    /// Whether they presented a token.
+    pub fn has_token(&self) -> bool {
+        !self.name.starts_with('(')
+    }
+
+    /// That they may write of what they see.
+    ///
+    /// # Errors
+    /// `forbidden`; without a token `writing_needs_token`.
+    pub fn may_write(&self) -> Result<(), Problem> {
+        if self.write {
+            return Ok(());
+        }
+        Err(if self.has_token() {
+            Problem::new(Code::Forbidden, format!("the token `{}` may only read", self.name))
+        } else {
+            let detail = "who asks without a token may only read here, so writing needs one";
+            Problem::new(Code::WritingNeedsToken, detail)
+        })
     }
 
     /// That they may write of this project.
@@ -99,77 +136,149 @@ impl From<&TokenConfig> for Caller {
 
 /// Tells who asks; the router asks it before anything of a request is read.
 pub trait Gate {
-    /// The caller.
+    /// Who asks.
     ///
     /// # Errors
-    /// When they may not ask, or not write where `writes` says that they are about to.
-    fn admit(&self, context: &Context, writes: bool) -> Result<Arc<Caller>, Problem>;
+    /// When they may not ask.
+    fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem>;
+
+    /// Whether the log tells who read what.
+    fn audits_reads(&self) -> bool {
+        false
+    }
 }
 
 /// The tokens that are known, and whether only this machine can reach the server.
-#[derive(Debug)]
 pub struct Access {
-    /// Found by the hash of what was presented. How long a look-up takes tells something of the hash, and nothing of
-    /// a token: who could choose tokens by their hashes would have broken SHA-256.
-    callers: HashMap<TokenHash, Arc<Caller>>,
     loopback: bool,
-    without: Arc<Caller>,
+    clock: Arc<dyn Clock>,
+    since: Timestamp,
+    known: RwLock<Arc<Known>>,
+    wrong: WrongTokens,
+    problem: Mutex<Option<&'static str>>,
+}
+
+impl std::fmt::Debug for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Access").field("loopback", &self.loopback).finish_non_exhaustive()
+    }
 }
 
 impl Access {
-    /// Of these tokens; `loopback` says that the server listens on a loopback address.
-    pub fn new(tokens: &[TokenConfig], loopback: bool) -> Self {
-        let without = if loopback { Caller::local() } else { Caller::anyone() };
-        let callers = tokens.iter().map(|token| (token.hash, Arc::new(Caller::from(token)))).collect();
-        Access { callers, loopback, without: Arc::new(without) }
+    /// By this configuration; `loopback` says that the server listens on a loopback address.
+    pub fn new(config: AccessConfig, loopback: bool, clock: Arc<dyn Clock>) -> Self {
+        let (since, known) = (clock.now(), RwLock::new(Arc::new(Known::new(config, loopback, None))));
+        Access { loopback, clock, since, known, wrong: WrongTokens::default(), problem: Mutex::default() }
     }
 
-    /// Who asks: the one place that decides it.
-    ///
-    /// Without configured tokens it is somebody on this machine where only that can reach the server, else anyone. With
-    /// tokens, who presents one is who it says; who presents none is somebody on this machine, or is refused.
-    ///
-    /// # Errors
-    /// `unauthorized` without a token where one is needed, and with one that is not known.
-    fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
-        if self.callers.is_empty() {
-            return Ok(Arc::clone(&self.without));
-        }
-        let token = match presented(&context.headers) {
-            Presented::Nothing if self.loopback => return Ok(Arc::clone(&self.without)),
-            Presented::Nothing => {
-                let detail =
-                    "this needs a token; send it as `Authorization: Bearer`, or as the password of Basic";
-                return Err(Problem::new(Code::Unauthorized, detail));
+    /// From now on by this configuration. Tokens that stay go on with how they were used; where there were tokens,
+    /// everybody goes on needing one, should there be none left.
+    pub fn replace(&self, config: AccessConfig) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        *known = Arc::new(Known::new(config, self.loopback, Some(&**known)));
+        drop(known);
+        self.report_problem(None);
+    }
+
+    /// What it goes by.
+    pub fn config(&self) -> AccessConfig {
+        self.known().config.clone()
+    }
+
+    /// Why the configuration could not be read again, or that it could; what was known before goes on.
+    pub fn report_problem(&self, problem: Option<&'static str>) {
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+    }
+
+    /// Why the configuration could not be read again.
+    pub fn problem(&self) -> Option<&'static str> {
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many wrong tokens were refused, and how many were asked to wait.
+    pub fn wrong_tokens(&self) -> (u64, u64) {
+        self.wrong.counts()
+    }
+
+    /// The tokens and how they were used.
+    pub fn report(&self) -> TokensReport {
+        let (known, now) = (self.known(), self.clock.now());
+        let items = known.config.tokens.iter().filter_map(|config| {
+            let token = known.find(config.hash)?;
+            Some(TokenReport::new(config, token.used(), token.has_expired(now)))
+        });
+        TokensReport { items: items.collect(), since: self.since, problem: self.problem() }
+    }
+
+    fn known(&self) -> Arc<Known> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Refuses a token that nobody knows.
+    fn refuse(&self, context: &Context, now: Timestamp) -> Problem {
+        let peer = context.peer.map(|peer| peer.to_string());
+        let trace_id = context.trace.as_str();
+        match self.wrong.count(context.peer.map(|peer| peer.ip()), now) {
+            Verdict::Refuse => {
+                tracing::warn!(peer, trace_id, "a token that is not known was presented");
+                Problem::new(Code::Unauthorized, "the token that was sent is not one that this server knows")
             }
-            Presented::Token(token) => Some(token),
-            Presented::Unreadable => None,
-        };
-        let known = token.and_then(|token| self.callers.get(&TokenHash::of(&token)));
-        known.cloned().ok_or_else(|| {
-            let peer = context.peer.map(|peer| peer.to_string());
-            tracing::warn!(
-                peer,
-                trace_id = context.trace.as_str(),
-                "a token that is not known was presented"
-            );
-            Problem::new(Code::Unauthorized, "the token that was sent is not one that this server knows")
-        })
+            Verdict::Wait { wait, first } => {
+                // One line says it: whoever sends thousands must not fill the log.
+                if first {
+                    let seconds = wait.as_secs();
+                    tracing::warn!(
+                        peer,
+                        trace_id,
+                        seconds,
+                        "too many tokens that are not known; more are not told"
+                    );
+                }
+                let detail = format!(
+                    "too many wrong tokens came from this address; ask again in {} s, with one that this server knows",
+                    wait.as_secs()
+                );
+                Problem::new(Code::TooManyWrongTokens, detail).retry_after(wait)
+            }
+        }
     }
 }
 
 impl Gate for Access {
-    fn admit(&self, context: &Context, writes: bool) -> Result<Arc<Caller>, Problem> {
-        let caller = self.caller(context)?;
-        if !writes || caller.write {
-            return Ok(caller);
+    /// The one place that decides who asks.
+    ///
+    /// Without configured tokens it is somebody on this machine where only that can reach the server. Once there are tokens,
+    /// who presents one is who it says, and who presents none is refused, unless the configuration lets this machine in.
+    ///
+    /// # Errors
+    /// `unauthorized` without a token where one is needed, and with one that is not known; `token_expired`;
+    /// `too_many_wrong_tokens`.
+    fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
+        let known = self.known();
+        let token = match presented(&context.headers) {
+            Presented::Token(token) if known.guarded => Some(token),
+            Presented::Unreadable if known.guarded => None,
+            _ => {
+                let detail =
+                    "this needs a token; send it as `Authorization: Bearer`, or as the password of Basic";
+                return known.without.clone().ok_or_else(|| Problem::new(Code::Unauthorized, detail));
+            }
+        };
+        let (now, found) = (self.clock.now(), token.and_then(|token| known.find(TokenHash::of(&token))));
+        let Some(token) = found else { return Err(self.refuse(context, now)) };
+        let name = token.caller.name.as_str();
+        if let Some(expires) = token.expires.filter(|_| token.has_expired(now)) {
+            let peer = context.peer.map(|peer| peer.to_string());
+            tracing::warn!(peer, trace_id = context.trace.as_str(), token = name, "a token has expired");
+            let detail = format!("the token `{name}` expired at {expires}; ask for another one");
+            return Err(Problem::new(Code::TokenExpired, detail));
         }
-        Err(if self.callers.is_empty() {
-            let detail = "others than this machine can reach this server, so writing needs a token, and none is configured";
-            Problem::new(Code::WritingNeedsToken, detail)
-        } else {
-            Problem::new(Code::Forbidden, format!("the token `{}` may only read", caller.name))
-        })
+        token.use_it(now, context.peer.map(|peer| peer.ip()));
+        Ok(Arc::clone(&token.caller))
+    }
+
+    fn audits_reads(&self) -> bool {
+        self.known().config.audit_reads
     }
 }
 
@@ -191,6 +300,3 @@ pub(super) fn unasked() -> Arc<Caller> {
     static UNASKED: LazyLock<Arc<Caller>> = LazyLock::new(|| Arc::new(Caller::unasked()));
     Arc::clone(&UNASKED)
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,6 +7,7 @@
 //! [`server`].
 
 mod agents;
+mod audit;
 pub mod auth;
 pub mod body;
 mod catalog;
@@ -46,6 +47,7 @@ pub mod server;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timeline;
+mod tokens;
 
 use std::sync::Arc;
 
@@ -94,8 +96,12 @@ pub struct ApiState {
 }
 
 impl Gate for ApiState {
-    fn admit(&self, context: &Context, writes: bool) -> Result<Arc<Caller>, Problem> {
-        self.access.admit(context, writes)
+    fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
+        self.access.caller(context)
+    }
+
+    fn audits_reads(&self) -> bool {
+        self.access.audits_reads()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Errors as RFC 9457 problem details: the one place where a failure becomes an answer.
 
+use std::time::Duration;
+
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
@@ -12,7 +14,7 @@ use crate::model::{Offset, ResourceKey, Timestamp};
 use crate::query::{Gone, QueryError};
 
 /// Seconds after which it is worth asking again while the view is being built.
-const RETRY_AFTER_SECONDS: u16 = 5;
+const RETRY_AFTER_SECONDS: u64 = 5;
 
 /// How a token may be presented; Basic stands first, because browsers ask for what it needs.
 const CHALLENGE: &str = "Basic realm=\"Strandline\", Bearer";
@@ -32,6 +34,10 @@ pub enum Code {
     BadPageToken,
     /// A token is needed, or the one that was sent is not known.
     Unauthorized,
+    /// The token was good until some time ago.
+    TokenExpired,
+    /// Too many wrong tokens came from there.
+    TooManyWrongTokens,
     /// The token does not allow this.
     Forbidden,
     /// A page of another site wants to change something.
@@ -92,13 +98,15 @@ pub enum Code {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 34] = [
+    pub const ALL: [Code; 36] = [
         Code::InvalidParameter,
         Code::MalformedRequest,
         Code::InvalidBody,
         Code::FutureMoment,
         Code::BadPageToken,
         Code::Unauthorized,
+        Code::TokenExpired,
+        Code::TooManyWrongTokens,
         Code::Forbidden,
         Code::CrossSite,
         Code::WritingNeedsToken,
@@ -156,6 +164,10 @@ impl Code {
             Code::FutureMoment => ("future_moment", StatusCode::BAD_REQUEST, "The moment lies in the future"),
             Code::BadPageToken => ("bad_page_token", StatusCode::BAD_REQUEST, "The page token is not valid"),
             Code::Unauthorized => ("unauthorized", StatusCode::UNAUTHORIZED, "A token is needed"),
+            Code::TokenExpired => ("token_expired", StatusCode::UNAUTHORIZED, "The token has expired"),
+            Code::TooManyWrongTokens => {
+                ("too_many_wrong_tokens", StatusCode::TOO_MANY_REQUESTS, "Too many wrong tokens")
+            }
             Code::Forbidden => ("forbidden", StatusCode::FORBIDDEN, "Not allowed for this token"),
             Code::CrossSite => ("cross_site", StatusCode::FORBIDDEN, "Asked by a page of another site"),
             Code::WritingNeedsToken => {
@@ -253,6 +265,8 @@ pub struct Problem {
     pub gone: Option<Box<Gone>>,
     /// Methods that would be allowed.
     allow: Option<Box<str>>,
+    /// Seconds after which it is worth asking again.
+    retry_after: Option<u64>,
 }
 
 /// The earliest moment that can be asked for.
@@ -301,7 +315,13 @@ impl Problem {
             place: None,
             gone: None,
             allow: None,
+            retry_after: (code == Code::ViewBuilding).then_some(RETRY_AFTER_SECONDS),
         }
+    }
+
+    /// With after which time it is worth asking again.
+    pub fn retry_after(self, wait: Duration) -> Self {
+        Problem { retry_after: Some(wait.as_secs().max(1)), ..self }
     }
 
     /// With the place at which the body is wrong.
@@ -346,9 +366,8 @@ impl Problem {
 
     /// Headers that belong to it in whatever form it is shown.
     pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
-        let retry =
-            (self.code == Code::ViewBuilding).then(|| (RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS)));
-        let challenge = (self.code == Code::Unauthorized)
+        let retry = self.retry_after.map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds)));
+        let challenge = (self.code.status() == StatusCode::UNAUTHORIZED)
             .then(|| (WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE)));
         let allow = self.allow.as_deref().and_then(|allow| HeaderValue::from_str(allow).ok());
         retry.into_iter().chain(challenge).chain(allow.map(|allow| (ALLOW, allow)))

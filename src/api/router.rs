@@ -1,5 +1,7 @@
 //! A router built from a table of routes: warp matches and extracts, and nothing is ever rejected to it.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{ALLOW, HeaderValue};
@@ -8,13 +10,13 @@ use warp::Filter;
 use warp::filters::BoxedFilter;
 use warp::filters::path::FullPath;
 
-use super::auth::{self, Gate};
+use super::auth::{self, Caller, Gate};
 use super::params::{Parameter, Query};
 use super::problem::Problem;
 use super::request::{Context, Request, decode};
 use super::requests::MatchedRoute;
 use super::respond::Response;
-use super::{body, origin};
+use super::{audit, body, origin};
 
 /// Answers every request, or those under its paths.
 pub type Router = BoxedFilter<(Response,)>;
@@ -225,23 +227,36 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
     if !gets {
         origin::check(context)?;
     }
-    let writes = !operation.reads;
-    let caller = if route.open && gets { auth::unasked() } else { state.admit(context, writes)? };
+    let open = route.open && gets;
+    let caller = if open { auth::unasked() } else { state.caller(context)? };
+    let audited = !open && (!operation.reads || state.audits_reads());
+    let audit = audited.then(|| (Arc::clone(&caller), asked.query));
+    let answer = carry_out(operation, state, caller, asked).await;
+    if let Some((caller, query)) = audit {
+        audit::tell(&caller, route.path, context, query, operation.reads, &answer);
+    }
+    answer
+}
+
+/// Answers a request of whom we know.
+async fn carry_out<S>(
+    operation: &Operation<S>,
+    state: S,
+    caller: Arc<Caller>,
+    asked: Asked<'_>,
+) -> Result<Response, Problem> {
+    let context = asked.context;
+    if !operation.reads {
+        caller.may_write()?;
+    }
     let arguments = asked.arguments.iter().map(|argument| decode(argument)).collect::<Result<_, _>>()?;
     let query = Query::parse(asked.query, operation.parameters)?;
-    let body = match *method {
+    let body = match context.method {
         Method::PUT | Method::POST => body::read(context, asked.body).await?,
         _ => Bytes::new(),
     };
-    let name = caller.name.clone();
     let request = Request { caller, body, ..Request::new(context.clone(), arguments, query) };
-    let answer = (operation.handler)(state, request).await;
-    if writes {
-        let status = answer.as_ref().map_or_else(|problem| problem.code.status(), Response::status).as_u16();
-        let trace_id = context.trace.as_str();
-        tracing::info!(caller = name, %method, path = context.path, status, trace_id, "asked to write");
-    }
-    answer
+    (operation.handler)(state, request).await
 }
 
 /// What OPTIONS is answered with; no site but ours is allowed anything, so there is no more to it.

@@ -12,7 +12,7 @@ use super::router::{Route, Router, mount, nothing_here};
 use super::{
     agents, catalog, clusters, coverage, deployments, diffs, document, environments, events, fields, forget,
     graphql, images, metrics, onset, overview, probes, projects, rebuild, relist, resources, search,
-    timeline,
+    timeline, tokens,
 };
 use warp::Filter;
 
@@ -35,6 +35,7 @@ pub const ROUTES: &[Route<ApiState>] = &[
     Route::at("/api/v1/relist")
         .get(&[CLUSTERS, KIND], |state, request| Box::pin(relist::report(state, request)))
         .post(&[CLUSTERS, KIND], |state, request| Box::pin(relist::begin(state, request))),
+    Route::at("/api/v1/tokens").get(&[], |state, request| Box::pin(tokens::list(state, request))),
     Route::at("/api/v1/clusters/{cluster}/forget")
         .post(&[], |state, request| Box::pin(forget::forget(state, request))),
     Route::at("/api/v1/views").get(&[], |state, request| Box::pin(overview::views(state, request))),

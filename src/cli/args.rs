@@ -157,6 +157,9 @@ pub struct ServeArgs {
     /// Keep the log on a network or FUSE filesystem, though locks may not hold there
     #[arg(long)]
     pub allow_network_filesystem: bool,
+    /// Let everybody read everything where others than this machine can reach the address and no token is configured
+    #[arg(long)]
+    pub allow_anonymous_read: bool,
 }
 
 /// What to simulate.
@@ -259,6 +262,9 @@ pub struct TokenArgs {
     /// Whose it is
     #[arg(long)]
     pub user: Option<String>,
+    /// How long it is good for, such as 90d, or until when, such as 2027-01-31
+    #[arg(long, value_name = "DURATION|TIME")]
+    pub expires: Option<String>,
     /// Full paths of projects whose environments it sees
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     pub project: Vec<String>,

@@ -286,6 +286,7 @@ mod tests {
     use crate::api::router::{Route, Router, mount};
     use crate::api::{Access, Caller, Hosts, ServerOptions, serve};
     use crate::cli::runtime;
+    use crate::clock::SystemClock;
     use crate::config::TokenHash;
     use std::path::PathBuf;
     use std::sync::Arc;
@@ -363,8 +364,8 @@ mod tests {
     struct Guarded(Arc<Access>);
 
     impl Gate for Guarded {
-        fn admit(&self, context: &Context, writes: bool) -> Result<Arc<Caller>, Problem> {
-            self.0.admit(context, writes)
+        fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
+            self.0.caller(context)
         }
     }
 
@@ -382,7 +383,8 @@ mod tests {
         };
         let entry = "access: {tokens: [{name: ci, everything: true, hash: ";
         let config = crate::config::parse(&format!("{entry}{}}}]}}", TokenHash::of("sl_ci")), Path::new("c"));
-        let access = Access::new(&config.expect("a configuration").tokens, false);
+        let access = config.expect("a configuration").access;
+        let access = Access::new(access, false, Arc::new(SystemClock));
         let (address, _end) = served(mount(WHO, &Guarded(Arc::new(access)), Problem::into_response)).await;
         let ask = async |token: Option<&str>, token_file: Option<PathBuf>| {
             let token = token.map(|token| token.parse().expect("a token"));

@@ -7,7 +7,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::{CliError, DemoArgs, Exit, ServeArgs};
 use crate::config::Config;
-use crate::service::{self, DemoOptions, ServiceError};
+use crate::service::{self, DemoOptions, Overrides, ServiceError};
 
 /// `strandline serve`.
 pub(super) fn serve(args: &ServeArgs) -> Result<(), CliError> {
@@ -17,7 +17,12 @@ pub(super) fn serve(args: &ServeArgs) -> Result<(), CliError> {
         let data = args.data.as_deref().unwrap_or(&config.data);
         service::check_filesystem(data).map_err(failure("serving"))?;
     }
-    service::serve(&config, args.listen, args.data.as_deref()).map_err(failure("serving"))
+    let overrides = Overrides {
+        listen: args.listen,
+        data: args.data.clone(),
+        allow_anonymous_read: args.allow_anonymous_read,
+    };
+    service::serve(&config, &args.config, overrides).map_err(failure("serving"))
 }
 
 /// `strandline demo`.
@@ -36,7 +41,10 @@ pub(super) fn load(path: &Path) -> Result<Config, CliError> {
 pub(super) fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
     move |error| {
         let hint = error.hint();
-        let wrong = matches!(error, ServiceError::Config(_) | ServiceError::Connect { .. });
+        let wrong = matches!(
+            error,
+            ServiceError::Config(_) | ServiceError::Connect { .. } | ServiceError::OpenToOthers { .. }
+        );
         let error = CliError::new(what, error).exit(if wrong { Exit::Usage } else { Exit::Failure });
         match hint {
             Some(hint) => error.hint(hint),

@@ -4,8 +4,10 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::{CliError, TokenArgs};
+use super::{CliError, Exit, TokenArgs};
+use crate::clock::{Clock, SystemClock};
 use crate::config::{TOKEN_PREFIX, TokenHash};
+use crate::model::{Timestamp, parse_duration};
 
 /// How many random bytes a token holds: too many to guess, so that its plain hash may stand in a configuration.
 const RANDOM_BYTES: usize = 32;
@@ -27,6 +29,8 @@ struct Entry<'a> {
     hash: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     projects: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -40,7 +44,7 @@ struct Entry<'a> {
 /// Makes a token and prints it, then its entry.
 pub(super) fn run(args: &TokenArgs) -> Result<(), CliError> {
     let token = random().map_err(|error| CliError::new("making a token", error))?;
-    println!("{token}\n\n{}", entry(args, &token)?);
+    println!("{token}\n\n{}", entry(args, &token, SystemClock.now())?);
     Ok(())
 }
 
@@ -55,12 +59,27 @@ fn random() -> Result<String, getrandom::Error> {
     Ok(token)
 }
 
+/// Until when a token is good, of what was asked for: whole seconds, as people read it.
+fn expiry(text: &str, now: Timestamp) -> Result<String, CliError> {
+    if let Some(duration) = parse_duration(text) {
+        let seconds = now.plus(duration).as_micros() / 1_000_000;
+        return Ok(Timestamp::from_micros(seconds * 1_000_000).to_string());
+    }
+    match text.parse().or_else(|_| format!("{text}T00:00:00Z").parse::<Timestamp>()) {
+        Ok(time) => Ok(time.to_string()),
+        Err(_) => Err(CliError::new("making a token", format!("`{text}` is neither a duration nor a time"))
+            .hint("write --expires 90d, --expires 2027-01-31 or --expires 2027-01-31T14:05:00Z")
+            .exit(Exit::Usage)),
+    }
+}
+
 /// The entry as YAML, under a comment that says what to do with it.
-fn entry(args: &TokenArgs, token: &str) -> Result<String, CliError> {
+fn entry(args: &TokenArgs, token: &str, now: Timestamp) -> Result<String, CliError> {
     let entry = Entry {
         name: &args.name,
         hash: TokenHash::of(token).to_string(),
         user: args.user.as_deref(),
+        expires: args.expires.as_deref().map(|text| expiry(text, now)).transpose()?,
         projects: &args.project,
         groups: &args.group,
         write: args.write,
@@ -83,10 +102,27 @@ mod tests {
     use crate::config::parse;
     use std::path::Path;
 
+    const NOW: Timestamp = Timestamp::from_micros(1_795_176_000_000_000);
+
+    #[test]
+    fn a_token_expires_after_a_duration_or_at_a_time() {
+        let of = |text: &str| expiry(text, NOW).map_err(|error| error.exit);
+        assert_eq!(
+            of("90d").as_deref(),
+            Ok(NOW.plus(std::time::Duration::from_secs(90 * 24 * 3600)).to_string().as_str())
+        );
+        assert_eq!(of("2027-01-31").as_deref(), Ok("2027-01-31T00:00:00Z"));
+        assert_eq!(of("2027-01-31T14:05:00+02:00").as_deref(), Ok("2027-01-31T12:05:00Z"));
+        for text in ["", "soon", "2027-13-01", "90"] {
+            assert_eq!(of(text), Err(Exit::Usage), "{text}");
+        }
+    }
+
     fn args() -> TokenArgs {
         TokenArgs {
             name: "ci".into(),
             user: Some("yes: no #1".into()),
+            expires: Some("90d".into()),
             project: vec!["shop/web".into(), "shop/db".into()],
             group: vec!["other".into()],
             write: true,
@@ -99,23 +135,24 @@ mod tests {
         let token = random().expect("random bytes");
         assert!(token.starts_with("sl_") && token.len() == 3 + 2 * RANDOM_BYTES, "{token}");
         assert_ne!(Ok(token.clone()), random(), "each is another");
-        let text = entry(&args(), &token).expect("an entry");
+        let text = entry(&args(), &token, NOW).expect("an entry");
         assert!(!text.contains(&token), "{text}");
         let config = parse(&text, Path::new("c.yaml")).expect("a configuration");
-        let [read] = config.tokens.as_slice() else { panic!("{text}") };
+        let [read] = config.access.tokens.as_slice() else { panic!("{text}") };
         assert_eq!((read.name.as_str(), read.hash), ("ci", TokenHash::of(&token)));
         assert_eq!(read.user.as_deref(), Some("yes: no #1"));
+        assert_eq!(read.expires.map(|expires| expires.since(NOW).as_secs()), Some(90 * 24 * 3600));
         assert_eq!((read.projects.len(), read.groups.len(), read.write), (2, 1, true));
     }
 
     #[test]
     fn an_entry_that_sees_nothing_says_what_is_missing() {
         let blind = TokenArgs { project: vec![], group: vec![], ..args() };
-        let text = entry(&blind, "sl_1").expect("an entry");
+        let text = entry(&blind, "sl_1", NOW).expect("an entry");
         assert!(text.contains("everything: true"), "{text}");
         let error = parse(&text, Path::new("c.yaml")).expect_err("nothing to see").to_string();
         assert!(error.contains("would see nothing"), "{error}");
         let all = TokenArgs { everything: true, ..blind };
-        assert!(parse(&entry(&all, "sl_1").expect("an entry"), Path::new("c.yaml")).is_ok());
+        assert!(parse(&entry(&all, "sl_1", NOW).expect("an entry"), Path::new("c.yaml")).is_ok());
     }
 }

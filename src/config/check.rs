@@ -6,17 +6,13 @@ use std::path::{Path, PathBuf};
 use serde_saphyr::{Location, Spanned};
 
 use super::file::{Environment, File};
-use super::{ClusterConfig, Config, DATA, LISTEN};
+use super::{AccessConfig, ClusterConfig, Config, DATA, LISTEN};
 use crate::mistake::Mistake;
 use crate::model::{EnvironmentId, EnvironmentSettings, EnvironmentSpec, Tier, is_dns_label};
 
 /// Checks the whole file; every mistake is told, not only the first.
 pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
-    let mut check = Check {
-        base: origin.parent().unwrap_or(Path::new(".")).to_owned(),
-        has_agents: !file.agents.is_empty(),
-        mistakes: Vec::new(),
-    };
+    let mut check = Check::new(&file, origin);
     let listen = check.listen(file.listen.as_ref());
     let clusters = check.clusters(&file);
     let (agents, agent_folders) = check.agents(&file, &clusters);
@@ -25,31 +21,33 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let rules = check.rules(&file);
     let views = check.views(&file);
     let ignored = check.diff(&file);
-    let tokens = check.tokens(&file.access.tokens);
+    let access = check.who_may_ask(&file.access);
     let retention = check.retention(&file.retention);
     let consistency = check.consistency(&file.consistency);
-    if check.mistakes.is_empty() {
-        let data = check.path(file.data.as_deref().unwrap_or(DATA));
-        Ok(Config {
-            listen,
-            hosts: file.hosts,
-            data,
-            clusters,
-            projects,
-            agents,
-            agent_folders,
-            environments,
-            rules,
-            tokens,
-            views,
-            retention,
-            consistency,
-            ignored,
-        })
-    } else {
-        check.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
-        Err(check.mistakes)
-    }
+    let data = check.path(file.data.as_deref().unwrap_or(DATA));
+    check.done().map(|()| Config {
+        listen,
+        hosts: file.hosts,
+        data,
+        clusters,
+        projects,
+        agents,
+        agent_folders,
+        environments,
+        rules,
+        access,
+        views,
+        retention,
+        consistency,
+        ignored,
+    })
+}
+
+/// Checks who may ask, and nothing else.
+pub(super) fn check_access(file: &File, origin: &Path) -> Result<AccessConfig, Vec<Mistake>> {
+    let mut check = Check::new(file, origin);
+    let access = check.who_may_ask(&file.access);
+    check.done().map(|()| access)
 }
 
 pub(super) struct Check {
@@ -61,6 +59,20 @@ pub(super) struct Check {
 }
 
 impl Check {
+    fn new(file: &File, origin: &Path) -> Self {
+        Check {
+            base: origin.parent().unwrap_or(Path::new(".")).to_owned(),
+            has_agents: !file.agents.is_empty(),
+            mistakes: Vec::new(),
+        }
+    }
+
+    /// That there was no mistake; else all of them, in the order of the file.
+    fn done(mut self) -> Result<(), Vec<Mistake>> {
+        self.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
+        if self.mistakes.is_empty() { Ok(()) } else { Err(self.mistakes) }
+    }
+
     pub(super) fn say(
         &mut self,
         location: Location,

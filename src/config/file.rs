@@ -70,6 +70,11 @@ pub(super) struct Diff {
 pub(super) struct Access {
     #[serde(default)]
     pub(super) tokens: Vec<Token>,
+    pub(super) local: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) allow_anonymous_read: bool,
+    #[serde(default)]
+    pub(super) audit_reads: bool,
 }
 
 /// An entry of `tokens`.
@@ -79,6 +84,7 @@ pub(super) struct Token {
     pub(super) name: Spanned<String>,
     pub(super) hash: Spanned<String>,
     pub(super) user: Option<Spanned<String>>,
+    pub(super) expires: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) projects: Vec<Spanned<String>>,
     #[serde(default)]

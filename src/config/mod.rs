@@ -29,11 +29,11 @@ use std::time::Duration;
 pub use error::ConfigError;
 pub use retention::RetentionConfig;
 pub use scripts::{ReadScriptsError, read_all_scripts, read_customizations, read_scripts};
-pub use tokens::{TOKEN_PREFIX, TokenConfig, TokenHash};
+pub use tokens::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
 
 use crate::diff::PathRule;
 use crate::edges::{MAX_RELATIONS_BYTES, RelationError, Relations};
-use crate::mistake::of_syntax;
+use crate::mistake::{Mistake, of_syntax};
 use crate::model::{
     AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector, ProjectSpec, SavedView,
 };
@@ -66,8 +66,8 @@ pub struct Config {
     pub environments: Vec<EnvironmentSpec>,
     /// How objects are judged and counted.
     pub rules: RuleSet,
-    /// Who may ask; where there is none, no token is asked for.
-    pub tokens: Vec<TokenConfig>,
+    /// Who may ask.
+    pub access: AccessConfig,
     /// Overviews by name.
     pub views: Vec<SavedView>,
     /// What is kept for how long.
@@ -168,12 +168,19 @@ impl Config {
 /// # Errors
 /// When the file cannot be read, or with every mistake found in it.
 pub fn load(path: &Path) -> Result<Config, ConfigError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+    parse(&text_of(path)?, path)
+}
+
+/// The text of a configuration file.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn text_of(path: &Path) -> Result<String, ConfigError> {
+    std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
         path: path.to_owned(),
         option: "--config",
         source,
-    })?;
-    parse(&text, path)
+    })
 }
 
 /// Reads a file of relations that users define.
@@ -197,7 +204,23 @@ pub fn read_relations(path: &Path) -> Result<Relations, ConfigError> {
 /// # Errors
 /// With every mistake found.
 pub fn parse(text: &str, origin: &Path) -> Result<Config, ConfigError> {
+    read(text, origin, check::check)
+}
+
+/// Reads of a configuration who may ask, and checks no more of it than that.
+///
+/// # Errors
+/// With every mistake found there, or with why the whole cannot be read.
+pub fn parse_access(text: &str, origin: &Path) -> Result<AccessConfig, ConfigError> {
+    read(text, origin, |file, origin| check::check_access(&file, origin))
+}
+
+fn read<T>(
+    text: &str,
+    origin: &Path,
+    check: impl FnOnce(file::File, &Path) -> Result<T, Vec<Mistake>>,
+) -> Result<T, ConfigError> {
     let mistaken = |mistakes| ConfigError::Mistakes { path: origin.to_owned(), mistakes };
-    let file: file::File = serde_saphyr::from_str(text).map_err(|error| mistaken(vec![of_syntax(&error)]))?;
-    check::check(file, origin).map_err(mistaken)
+    let file = serde_saphyr::from_str(text).map_err(|error| mistaken(vec![of_syntax(&error)]))?;
+    check(file, origin).map_err(mistaken)
 }

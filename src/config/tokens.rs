@@ -3,19 +3,45 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde_saphyr::Spanned;
 use sha2::{Digest, Sha256};
 
 use super::check::Check;
-use super::file::Token;
-use crate::model::EnvironmentId;
+use super::file::{Access, Token};
+use crate::model::{EnvironmentId, Timestamp};
 
 /// What the tokens that we make begin with, so that scanners for leaked credentials can tell them.
 pub const TOKEN_PREFIX: &str = "sl_";
 
+/// How long before its end a token is spoken of.
+pub const EXPIRY_NOTICE: Duration = Duration::from_secs(14 * 24 * 3600);
+
 /// The algorithm that a written hash names.
 const ALGORITHM: &str = "sha256:";
+
+/// Who may ask: the `access` of a configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessConfig {
+    /// The tokens; where there is one, everybody needs one.
+    pub tokens: Vec<TokenConfig>,
+    /// What whoever can reach a server on a loopback address may do without one; none for nothing, once there are tokens.
+    pub local: Option<LocalAccess>,
+    /// Whether a server without tokens may listen where others than this machine can reach it, and let everybody read.
+    pub allow_anonymous_read: bool,
+    /// Whether the log tells who read what, too.
+    pub audit_reads: bool,
+}
+
+/// What this machine may do without a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalAccess {
+    /// See everything.
+    Read,
+    /// See and write everything.
+    Write,
+}
 
 /// A token, with what it may see and write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +52,8 @@ pub struct TokenConfig {
     pub hash: TokenHash,
     /// Whose it is.
     pub user: Option<String>,
+    /// From when on it is refused.
+    pub expires: Option<Timestamp>,
     /// Projects whose environments it sees, by full path.
     pub projects: BTreeSet<String>,
     /// Groups below which it sees every project, by full path.
@@ -75,7 +103,29 @@ impl FromStr for TokenHash {
 }
 
 impl Check {
-    pub(super) fn tokens(&mut self, written: &[Token]) -> Vec<TokenConfig> {
+    pub(super) fn who_may_ask(&mut self, written: &Access) -> AccessConfig {
+        AccessConfig {
+            tokens: self.tokens(&written.tokens),
+            local: written.local.as_ref().and_then(|local| self.local(local)),
+            allow_anonymous_read: written.allow_anonymous_read,
+            audit_reads: written.audit_reads,
+        }
+    }
+
+    fn local(&mut self, written: &Spanned<String>) -> Option<LocalAccess> {
+        match written.value.as_str() {
+            "read" => Some(LocalAccess::Read),
+            "write" => Some(LocalAccess::Write),
+            other => {
+                let message = format!("`{other}` is nothing that this machine may do without a token");
+                self.say(written.referenced, "bad_word", message).hint =
+                    Some("write `read` or `write`, or leave it out: then everybody needs a token".to_owned());
+                None
+            }
+        }
+    }
+
+    fn tokens(&mut self, written: &[Token]) -> Vec<TokenConfig> {
         let (mut names, mut hashes) = (HashMap::new(), HashMap::new());
         let mut tokens = Vec::new();
         for token in written {
@@ -87,6 +137,7 @@ impl Check {
             }
             let hash = self.token_hash(token, &mut hashes);
             let user = self.token_user(token);
+            let expires = token.expires.as_ref().and_then(|expires| self.expiry(expires));
             let projects = self.full_paths("project", &token.projects);
             let groups = self.full_paths("group", &token.groups);
             let (name, write, everything) = (token.name.value.clone(), token.write, token.everything);
@@ -94,6 +145,7 @@ impl Check {
                 name,
                 hash,
                 user,
+                expires,
                 projects,
                 groups,
                 write,
@@ -136,6 +188,19 @@ impl Check {
             self.say(user.referenced, "bad_name", message);
         }
         Some(user.value.clone())
+    }
+
+    /// A time, or a date, which stands for its first moment in UTC.
+    fn expiry(&mut self, written: &Spanned<String>) -> Option<Timestamp> {
+        let text = written.value.as_str();
+        let read = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse());
+        if read.is_err() {
+            let message = "the `expires` of a token is no time";
+            self.say(written.referenced, "bad_time", message).hint = Some(
+                "write it as 2027-01-31, its first moment in UTC, or as 2027-01-31T14:05:00Z".to_owned(),
+            );
+        }
+        read.ok()
     }
 
     fn full_paths(&mut self, what: &str, written: &[Spanned<String>]) -> BTreeSet<String> {

@@ -5,6 +5,7 @@
 //! Nothing is changed, neither on this machine nor in the clusters. Each file judges one thing; what clusters
 //! answered comes from [`crate::cluster::examine`].
 
+mod access;
 mod clusters;
 mod damage;
 mod directory;
@@ -137,6 +138,7 @@ fn with_hint(check: Check, hint: Option<String>) -> Check {
 pub async fn check(config: &Config, data: &Path, clusters: &[&ClusterConfig], clock: &dyn Clock) -> Report {
     let mut report = Report::default();
     report.checks.push(configuration(config));
+    report.checks.extend(access::check(config, clock.now()));
     report.checks.extend(directory::check(data));
     report.checks.extend(files::check(data));
     // Each cluster has its own time, so one that does not answer keeps nobody waiting but the reader.

@@ -12,10 +12,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use super::readiness::Checks;
-use super::{Options, Service, ServiceError, Watched, asked_to_end, runtime};
+use super::setup::asked_to_end;
+use super::{Options, Service, ServiceError, Watched, runtime};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, Access, ConnectSettings, Selection, Watcher};
-use crate::config::RetentionConfig;
+use crate::config::{AccessConfig, RetentionConfig};
 use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::log::{Appender, CatalogChange, LogReader};
 use crate::model::{CatalogFact, EnvironmentFilter, GroupBy, Kind, SavedView, Source, Tier, Timestamp};
@@ -120,7 +121,9 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
             hosts: Vec::new(),
             clusters: clusters(&fleet).await?,
             rules: RuleSet::default(),
-            tokens: Vec::new(),
+            // What is made up is nobody's secret.
+            access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },
+            access_file: None,
             views: views(),
             retention: RetentionConfig::default(),
             consistency: None,

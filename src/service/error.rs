@@ -35,6 +35,14 @@ pub enum ServiceError {
         /// The system's reason.
         source: io::Error,
     },
+    /// Others than this machine could read everything.
+    #[error(
+        "others than this machine can reach {address}, and no token is configured: they could read everything"
+    )]
+    OpenToOthers {
+        /// The address.
+        address: SocketAddr,
+    },
     /// The data directory cannot be used.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -83,6 +91,10 @@ impl ServiceError {
                 "another program listens there; choose another address with --listen"
             }
             ServiceError::Listen { .. } => "choose an address of this machine with --listen",
+            ServiceError::OpenToOthers { .. } => {
+                "make a token with `strandline token` and add it to the configuration, listen on 127.0.0.1, or let \
+                 everybody read with --allow-anonymous-read"
+            }
             ServiceError::Lock(LockError::Held { .. }) => {
                 "stop that process first, or choose another directory with --data"
             }

@@ -1,5 +1,6 @@
 //! What `/metrics` tells, in the text of OpenMetrics: numbers that are there already, read when they are asked for.
 
+mod access;
 mod clock;
 mod coverage;
 mod requests;
@@ -20,7 +21,7 @@ use prometheus_client::registry::Registry;
 use super::disk::Disk;
 use super::rebuild::Rebuild;
 use super::retention;
-use crate::api::{Metrics, RebuildState, Rebuilding, RequestStats};
+use crate::api::{Access, Metrics, RebuildState, Rebuilding, RequestStats};
 use crate::clock::{Clock, SteadyClock};
 use crate::cluster::{ClusterCounts, ClusterStats};
 use crate::log::{WeakAppender, WriterHealth};
@@ -50,6 +51,8 @@ pub(super) struct Sources {
     pub(super) clock: Arc<dyn Clock>,
     /// The same, where it is compared with the machine's.
     pub(super) steady: Option<Arc<SteadyClock>>,
+    /// Who may ask.
+    pub(super) access: Arc<Access>,
 }
 
 impl fmt::Debug for Sources {
@@ -101,6 +104,7 @@ impl Collector for Sources {
             clock::encode(&mut tell, &steady.status())?;
         }
         coverage::encode(&mut tell, &self.clusters, self.clock.now())?;
+        access::encode(&mut tell, &self.access)?;
         requests::encode(&mut tell, &self.requests)
     }
 }

@@ -4,6 +4,7 @@
 //! supervisor per cluster and the server. Whichever of them ends first ends all: first the watchers, then the
 //! writer once it has committed what they handed over, then the server and the projector.
 
+mod access;
 mod agent_folders;
 mod clock;
 mod demo;
@@ -18,12 +19,14 @@ mod rebuild;
 mod recording;
 mod relist;
 mod retention;
+mod serve;
 mod setup;
 
 pub use clock::follow as follow_clock;
 pub use demo::{DemoOptions, demo};
 pub use error::ServiceError;
 pub use mend::{accept_loss, check_filesystem, mend_clock, salvage};
+pub use serve::{Overrides, serve};
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -37,9 +40,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::api::{self, ApiState, Hosts, RequestStats, ServerOptions};
 use crate::catalog::{CatalogWriter, FolderReader};
-use crate::clock::{Clock, SteadyClock, SystemClock};
-use crate::cluster::{self, ClusterConnection, Selection, Watcher};
-use crate::config::{AgentFolderConfig, ClusterConfig, Config, RetentionConfig, TokenConfig, WatcherConfig};
+use crate::clock::{Clock, SteadyClock};
+use crate::cluster::{self, Selection, Watcher};
+use crate::config::{AccessConfig, AgentFolderConfig, RetentionConfig};
 use crate::diff::PathRule;
 use crate::digest::Noise;
 use crate::log::{Appender, LogError, LogReader, WriterProblem};
@@ -58,7 +61,7 @@ use self::readiness::Checks;
 use self::rebuild::Rebuild;
 use self::recording::Recording;
 use self::retention::{Retention, RetentionClock};
-use self::setup::{access, asked_to_end, listen, settings};
+use self::setup::{listen, settings};
 
 /// Questions answered at a time; each holds one reader of the view and one of the log.
 const READERS: usize = 8;
@@ -95,7 +98,9 @@ pub struct Options {
     /// How objects are judged and counted.
     pub rules: RuleSet,
     /// Who may ask.
-    pub tokens: Vec<TokenConfig>,
+    pub access: AccessConfig,
+    /// The file in which that stands, to be read again whenever it changes.
+    pub access_file: Option<PathBuf>,
     /// Overviews by name.
     pub views: Vec<SavedView>,
     /// What is kept for how long.
@@ -173,7 +178,7 @@ impl Service {
         // All that tells the time here is this one clock.
         let steady = Arc::new(SteadyClock::new(clock));
         let clock: Arc<dyn Clock> = Arc::clone(&steady) as Arc<dyn Clock>;
-        let access = Arc::new(access(address, &options.tokens));
+        let access = Arc::new(setup::access(address, options.access, Arc::clone(&clock))?);
         let lock = DirectoryLock::acquire(&options.data)?;
         let (key, new_key) = key(&options.data).map_err(ServiceError::Key)?;
         let rules = Arc::new(Rules { key, noise: Noise::default() });
@@ -186,7 +191,7 @@ impl Service {
         let rebuild = Rebuild::new(data, rules_of_user, status.clone(), Arc::clone(&clock), stopping.clone());
         let checks =
             Checks::new(status.clone(), health.clone(), &rebuild, options.preparing, watching.clone());
-        let checks = checks.with_clock(Arc::clone(&steady));
+        let checks = checks.with_clock(Arc::clone(&steady)).with_access(Arc::clone(&access));
         let settings = settings(options.clusters, &rules, options.consistency);
         let clusters: Vec<_> = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
         let relisting = Arc::new(relist::Relist::new(&clusters, Arc::clone(&clock)));
@@ -229,12 +234,16 @@ impl Service {
             requests: RequestStats::default(),
             clock: Arc::clone(&clock),
             steady: Some(Arc::clone(&steady)),
+            access: Arc::clone(&access),
         };
         let (disk, requests) = (sources.disk.clone(), sources.requests.clone());
         let metrics = Arc::new(Exposition::new(sources));
         let catalog = CatalogWriter::new(&appender);
         let (views, clock_of, rebuilding) = (options.views.into(), Arc::clone(&clock), Arc::new(rebuild));
         let ignored = options.ignored.into();
+        let tokens =
+            access::follow(options.access_file, Arc::clone(&access), Arc::clone(&clock), watching.clone());
+        watchers.spawn(tokens);
         let state = ApiState {
             queries,
             readiness,
@@ -362,48 +371,6 @@ async fn ended(writer: &mut Option<Ended<LogError>>) {
             let _ = (&mut writer.ended).await;
         }
         None => std::future::pending().await,
-    }
-}
-
-/// Serves what a configuration says, until the process is asked to end; `data` goes before what it says.
-///
-/// # Errors
-/// When the configuration cannot be carried out or a part fails.
-pub fn serve(config: &Config, listen: Option<SocketAddr>, data: Option<&Path>) -> Result<(), ServiceError> {
-    runtime()?.block_on(async {
-        let clusters = config.clusters.iter().map(watched).collect();
-        let options = Options {
-            data: data.unwrap_or(&config.data).to_owned(),
-            listen: listen.unwrap_or(config.listen),
-            catalog: config.catalog(),
-            agent_folders: config.agent_folders.clone(),
-            hosts: config.hosts.clone(),
-            clusters,
-            rules: config.rules.clone(),
-            tokens: config.tokens.clone(),
-            views: config.views.clone(),
-            retention: config.retention.clone(),
-            consistency: config.consistency,
-            ignored: config.ignored.clone(),
-            preparing: false,
-        };
-        tracing::info!(data = %options.data.display(), "recording");
-        let service = Service::start(options, Arc::new(SystemClock)).await?;
-        tracing::info!("listening on http://{}", service.address);
-        service.run_until(asked_to_end()).await
-    })
-}
-
-/// The ways into a cluster; the credentials are read by its own task.
-fn watched(cluster: &ClusterConfig) -> Watched {
-    let way = |watcher: &WatcherConfig| Watcher {
-        connection: ClusterConnection::deferred(watcher.into()),
-        namespaces: watcher.namespaces.clone(),
-    };
-    Watched {
-        name: cluster.name.clone(),
-        watchers: cluster.watchers.iter().map(way).collect(),
-        selection: Selection::from(cluster),
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio_util::sync::CancellationToken;
 
 use super::rebuild::Rebuild;
-use crate::api::{Check, ClusterLists, Readiness, RebuildState, Rebuilding};
+use crate::api::{Access, Check, ClusterLists, Readiness, RebuildState, Rebuilding};
 use crate::clock::SteadyClock;
 use crate::cluster::ClusterStats;
 use crate::log::WriterHealth;
@@ -28,6 +28,7 @@ pub(super) struct Checks {
     stopping: CancellationToken,
     clusters: Arc<[(String, Arc<ClusterStats>)]>,
     clock: Option<Arc<SteadyClock>>,
+    access: Option<Arc<Access>>,
 }
 
 impl Checks {
@@ -39,7 +40,8 @@ impl Checks {
         stopping: CancellationToken,
     ) -> Self {
         let (rebuild, preparing) = (rebuild.clone(), Arc::new(AtomicBool::new(preparing)));
-        Checks { status, writer, rebuild, preparing, stopping, clusters: Arc::default(), clock: None }
+        let clusters = Arc::default();
+        Checks { status, writer, rebuild, preparing, stopping, clusters, clock: None, access: None }
     }
 
     /// With what the watches of these clusters do.
@@ -50,6 +52,17 @@ impl Checks {
     /// With a check of the machine's clock.
     pub(super) fn with_clock(self, clock: Arc<SteadyClock>) -> Self {
         Checks { clock: Some(clock), ..self }
+    }
+
+    /// With whether who may ask could be read again.
+    pub(super) fn with_access(self, access: Arc<Access>) -> Self {
+        Checks { access: Some(access), ..self }
+    }
+
+    /// Questions are answered all the same, so it counts as ready.
+    fn access(&self) -> Option<Check> {
+        let problem = self.access.as_ref()?.problem();
+        Some(Check { name: "access".into(), ok: true, detail: problem.unwrap_or_default().to_owned() })
     }
 
     /// Recorded time goes on through a jump; what lasts is for somebody to set right.
@@ -98,7 +111,8 @@ impl Readiness for Checks {
         let stopping = self.stopping.is_cancelled();
         let detail = if stopping { "it was asked to end".into() } else { String::new() };
         let staying = Check { name: "staying".into(), ok: !stopping, detail };
-        [self.log(), self.view(), prepared, staying].into_iter().chain(self.clock()).collect()
+        let always = [self.log(), self.view(), prepared, staying];
+        always.into_iter().chain(self.clock()).chain(self.access()).collect()
     }
 
     fn clusters(&self) -> Vec<ClusterLists> {

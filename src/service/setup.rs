@@ -8,8 +8,9 @@ use tokio::net::TcpListener;
 
 use super::{ServiceError, Watched};
 use crate::api::Access;
+use crate::clock::Clock;
 use crate::cluster::{ClusterSettings, Watcher};
-use crate::config::TokenConfig;
+use crate::config::AccessConfig;
 use crate::redact::Rules;
 
 /// Listens at an address, and tells which one it is: of port 0 the system makes one that is free.
@@ -21,14 +22,29 @@ pub(super) async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAd
 }
 
 /// Who may ask at this address; says what that means where others than this machine can reach it.
-pub(super) fn access(address: SocketAddr, tokens: &[TokenConfig]) -> Access {
-    let loopback = address.ip().is_loopback();
-    if !loopback && tokens.is_empty() {
+///
+/// # Errors
+/// When others could read everything without a token and nobody said that they may.
+pub(super) fn access(
+    address: SocketAddr,
+    config: AccessConfig,
+    clock: Arc<dyn Clock>,
+) -> Result<Access, ServiceError> {
+    let (loopback, guarded) = (address.ip().is_loopback(), !config.tokens.is_empty());
+    if !loopback && !guarded {
+        if !config.allow_anonymous_read {
+            return Err(ServiceError::OpenToOthers { address });
+        }
         tracing::warn!(%address, "whoever reaches this address can read everything: no token is configured");
     } else if !loopback {
         tracing::info!(%address, "tokens arrive here unencrypted, unless something in front of this ends TLS");
     }
-    Access::new(tokens, loopback)
+    if !loopback && config.local.is_some() {
+        tracing::warn!(%address, "`access.local` lets nobody in: others than this machine can reach this address");
+    } else if guarded && config.local.is_some() {
+        tracing::warn!(%address, "whoever reaches this address, also by a proxy, needs no token: `access.local`");
+    }
+    Ok(Access::new(config, loopback, clock))
 }
 
 /// How each cluster is followed, with the ways into it.

@@ -3,6 +3,7 @@
 use strandline::demo::api_server::{ApiServer, builtin_kinds};
 use tokio::process::Command;
 
+use crate::bad_input::refused;
 use crate::server::{PROGRAM, Result, Server, assert_nowhere, get};
 
 /// A token and its entry for the configuration.
@@ -62,15 +63,89 @@ async fn a_token_that_was_made_opens_what_it_says_and_nothing_else() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn this_machine_needs_no_token_but_a_wrong_one_is_wrong() -> Result<()> {
+async fn once_there_are_tokens_this_machine_needs_one_too() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let cluster = ApiServer::start("one", builtin_kinds()).await?;
     let (token, entry) = made(&["--name", "ci", "--project", "other/web"]).await?;
-    let server = Server::start(folder.path(), &configuration(&cluster, &entry)).await?;
+    let open = entry.replacen("access:", "access:\n  local: read", 1);
+    let server = Server::start(folder.path(), &configuration(&cluster, &open)).await?;
     let seen = server.cli(&LIST).await?;
     assert!(seen.contains("shop.web.production") && seen.contains("other.web.production"), "{seen}");
     let seen = server.cli_as(&LIST, &token).await?;
     assert!(!seen.contains("shop.web.production") && seen.contains("other.web.production"), "{seen}");
-    assert!(server.cli_as(&LIST, "sl_other").await.is_err());
+    assert!(server.cli_as(&LIST, "sl_other").await.is_err(), "a wrong token is wrong all the same");
+    server.stop().await?;
+    let server = Server::start(folder.path(), &configuration(&cluster, &entry)).await?;
+    let refused = server.cli(&LIST).await.err().ok_or("no token was needed")?.to_string();
+    assert!(refused.contains("this needs a token"), "{refused}");
+    assert!(server.cli_as(&LIST, &token).await?.contains("other.web.production"));
     server.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn others_are_let_in_without_a_token_only_where_somebody_said_so() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (code, printed) = refused(folder.path(), "{}\n", "0.0.0.0:0").await?;
+    assert_eq!(code, 2, "{printed}");
+    assert!(
+        printed.contains("no token is configured") && printed.contains("--allow-anonymous-read"),
+        "{printed}"
+    );
+    assert!(!folder.path().join("data").exists(), "nothing was begun");
+    let server = Server::start_public(folder.path(), "access: {allow_anonymous_read: true}\n").await?;
+    server.ask("/environments").await?;
+    let output = server.output();
+    assert!(output.contains("whoever reaches this address can read everything"), "{output}");
+    server.stop().await
+}
+
+/// Asks with a token until the status is this one.
+async fn until_answered(server: &Server, token: &str, wanted: bool) -> Result<()> {
+    let begun = std::time::Instant::now();
+    while server.cli_as(&LIST, token).await.is_ok() != wanted {
+        if begun.elapsed() > std::time::Duration::from_secs(60) {
+            return Err(format!("never {wanted}: {}", server.output()).into());
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_taken_out_of_the_configuration_ends_without_a_restart() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let cluster = ApiServer::start("one", builtin_kinds()).await?;
+    let (one, entry) = made(&["--name", "one", "--project", "shop/web", "--expires", "90d"]).await?;
+    let (two, other) = made(&["--name", "two", "--everything"]).await?;
+    let other = other.split_once("tokens:\n").ok_or("an entry")?.1;
+    let both = configuration(&cluster, &format!("{entry}\n{other}\n"));
+    let server = Server::start(folder.path(), &both).await?;
+    let write = |text: &str| std::fs::write(folder.path().join("config.yaml"), text);
+    until_answered(&server, &one, true).await?;
+    until_answered(&server, &two, true).await?;
+    write(&configuration(&cluster, &format!("access:\n  tokens:\n{other}\n")))?;
+    until_answered(&server, &one, false).await?;
+    until_answered(&server, &two, true).await?;
+    // A file that cannot be used changes nothing, and it is said.
+    write("access: {tokens: [{name: two\n")?;
+    let said = "the configuration cannot be read again";
+    let begun = std::time::Instant::now();
+    while !get(&format!("{}/readyz?verbose", server.url())).await?.1.contains(said) {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "never said: {}", server.output());
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    until_answered(&server, &two, true).await?;
+    write(&both)?;
+    until_answered(&server, &one, true).await?;
+    let (_, ready) = get(&format!("{}/readyz?verbose", server.url())).await?;
+    assert!(!ready.contains(said), "{ready}");
+    assert!(server.output().contains(said), "{}", server.output());
+    // The last ones that go open nothing.
+    write(&configuration(&cluster, "access: {tokens: []}\n"))?;
+    until_answered(&server, &two, false).await?;
+    assert!(server.cli(&LIST).await.is_err(), "nobody without a token either");
+    let output = server.output();
+    server.stop().await?;
+    assert!(!output.contains(&one) && !output.contains(&two), "{output}");
+    Ok(())
 }

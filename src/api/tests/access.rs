@@ -15,7 +15,8 @@ use crate::api::problem::Problem;
 use crate::api::respond;
 use crate::api::router::{Route, Router, mount};
 use crate::api::{ApiState, routes};
-use crate::config::{TokenConfig, TokenHash};
+use crate::clock::SystemClock;
+use crate::config::{AccessConfig, TokenConfig, TokenHash};
 
 /// What every token here holds, so that it is found wherever it should not be.
 const CANARY: &str = "CANARY";
@@ -58,6 +59,7 @@ fn token(name: &str, write: bool, everything: bool) -> TokenConfig {
         name: name.to_owned(),
         hash: TokenHash::of(&format!("sl_{CANARY}_{name}")),
         user: None,
+        expires: None,
         projects: BTreeSet::from(["shop".to_owned()]),
         groups: BTreeSet::new(),
         write,
@@ -66,7 +68,7 @@ fn token(name: &str, write: bool, everything: bool) -> TokenConfig {
 }
 
 fn router(tokens: &[TokenConfig], loopback: bool) -> Router {
-    let state = ApiState { access: Arc::new(Access::new(tokens, loopback)), ..state(true) };
+    let state = ApiState { access: super::access(tokens, loopback), ..state(true) };
     mount(THINGS, &state, Problem::into_response).or(routes(&state)).unify().boxed()
 }
 
@@ -251,7 +253,7 @@ async fn tokens_are_asked_for_where_others_can_reach_the_server() {
 #[tokio::test]
 async fn browsers_are_asked_and_answered_by_basic() {
     let tokens = [TokenConfig { hash: TokenHash::of("sl_CANARY_é:1"), ..token("browser", true, false) }];
-    let state = ApiState { access: Arc::new(Access::new(&tokens, false)), ..state(true) };
+    let state = ApiState { access: super::access(&tokens, false), ..state(true) };
     let server = server(crate::web::site(&state), |_| {}).await;
     let page =
         "accept: text/html,application/xhtml+xml\r\nsec-fetch-site: none\r\nsec-fetch-mode: navigate\r\n";
@@ -304,6 +306,92 @@ impl Write for Kept {
     }
 }
 
+/// A server whose log tells who reads, too.
+async fn audited() -> Server {
+    let tokens =
+        vec![token("reader", false, false), token("writer", true, false), token("admin", false, true)];
+    let config = AccessConfig { tokens, audit_reads: true, ..AccessConfig::default() };
+    let access = Arc::new(Access::new(config, false, Arc::new(SystemClock)));
+    let state = ApiState { access, ..state(true) };
+    server(mount(THINGS, &state, Problem::into_response).or(routes(&state)).unify().boxed(), |_| {}).await
+}
+
+#[tokio::test]
+async fn who_wrote_is_told_always_and_who_read_by_choice() {
+    let kept = Kept::default();
+    let writer = kept.clone();
+    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+    let _logging = tracing::subscriber::set_default(subscriber);
+    let (silent, told) = (guarded().await, audited().await);
+    let put = async |server: &Server, name: &str, content: &str| {
+        let trace = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n";
+        send(server, "PUT", "/things/shop", &format!("{JSON}{}{trace}", bearer(name)), content).await
+    };
+    // As above: what another test logged first is asked for again.
+    put(&silent, "writer", "{}").await;
+    told.ask("GET", "/things/shop", &bearer("reader")).await;
+    tracing::callsite::rebuild_interest_cache();
+    let logged = || {
+        let mut kept = kept.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&kept).into_owned();
+        kept.clear();
+        text.lines().filter(|line| line.contains(" audit: ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    logged();
+    put(&silent, "writer", r#"{"name": "CONTENT"}"#).await;
+    put(&silent, "reader", r#"{"name": "a"}"#).await;
+    put(&silent, "writer", "{").await;
+    let lines = logged();
+    let expected = [("writer", "200"), ("reader", "403"), ("writer", "400")];
+    assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+    for (line, (name, status)) in lines.iter().zip(expected) {
+        let parts = [
+            "asked to write",
+            &format!("caller=\"{name}\""),
+            "peer=\"127.0.0.1:",
+            "method=\"PUT\"",
+            "route=\"/things/{project}\"",
+            "path=\"/things/shop\"",
+            &format!("status={status}"),
+            "trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\"",
+        ];
+        for part in parts {
+            assert!(line.contains(part), "{part} in {line}");
+        }
+        assert!(!line.contains("CONTENT"), "{line}");
+    }
+    assert!(lines[1].contains("code=\"forbidden\""), "{}", lines[1]);
+    silent.ask("GET", "/things/shop", &bearer("reader")).await;
+    silent.ask("GET", "/things/shop", "").await;
+    assert_eq!(logged(), Vec::<String>::new(), "reading is told by choice");
+    told.ask("GET", "/api/v1/environments?tier=production", &bearer("reader")).await;
+    told.ask("GET", "/livez", "").await;
+    let lines = logged();
+    assert_eq!(lines.len(), 1, "{lines:#?}");
+    for part in ["asked to read", "caller=\"reader\"", "query=\"tier=production\"", "status=200"] {
+        assert!(lines[0].contains(part), "{part} in {}", lines[0]);
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_listed_with_their_last_use_to_who_sees_everything() {
+    let server = guarded().await;
+    is(&server.ask("GET", "/api/v1/tokens", &bearer("writer")).await, "403", "forbidden");
+    server.ask("GET", "/things/shop", &bearer("reader")).await;
+    let answer = server.ask("GET", "/api/v1/tokens", &bearer("admin")).await;
+    assert_eq!((status(&answer), header(&answer, "cache-control")), ("200", Some("no-store")));
+    let told: Value = serde_json::from_str(body(&answer)).unwrap_or_default();
+    let document = crate::api::document::JSON.as_ref().unwrap_or_else(|error| panic!("{error}"));
+    let schema = json!({ "$ref": "#/components/schemas/Tokens" });
+    let found = super::schema::violations(document, &schema, &told);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    let items: Vec<_> = told["items"].as_array().into_iter().flatten().collect();
+    let names: Vec<_> = items.iter().map(|item| (item["name"].as_str(), item["requests"].as_u64())).collect();
+    assert_eq!(names, [(Some("reader"), Some(1)), (Some("writer"), Some(1)), (Some("admin"), Some(1))]);
+    assert_eq!(items[0]["last_peer"], "127.0.0.1");
+    assert!(items[0]["last_used"].is_string() && !answer.contains("sha256"), "{answer}");
+}
+
 #[tokio::test]
 async fn no_token_is_logged_or_answered() {
     let kept = Kept::default();
@@ -339,5 +427,5 @@ async fn no_token_is_logged_or_answered() {
         assert!(!answers.contains(canary), "{answers}");
     }
     assert!(logged.contains("a token that is not known was presented peer=\"127.0.0.1:"), "{logged}");
-    assert!(logged.contains("caller=\"writer\""), "who wrote is told: {logged}");
+    assert!(logged.contains("audit: asked to write caller=\"writer\""), "who wrote is told: {logged}");
 }

@@ -17,7 +17,7 @@ use super::{Access, ApiState};
 use crate::api::request::encode;
 use crate::api::routes;
 use crate::catalog::CatalogWriter;
-use crate::config::{TokenConfig, TokenHash};
+use crate::config::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
 use crate::log::{Appender, Batch, Begin, Observed, Phase};
 use crate::model::{AgentSpec, CatalogFact, ClusterSpec, Kind, Source, WatchKey};
 use crate::query::testing::{World, judged_fields, observation};
@@ -42,6 +42,7 @@ fn token(name: &str, projects: &[&str]) -> TokenConfig {
         name: name.into(),
         hash: TokenHash::of(&format!("sl_{name}")),
         user: None,
+        expires: None,
         projects: projects.iter().map(|path| (*path).to_owned()).collect(),
         groups: BTreeSet::new(),
         write: true,
@@ -67,10 +68,12 @@ impl Town {
             token("both", &["ops/deploy", "dev/frontend"]),
             token("third", &["dev/backend"]),
         ];
+        let local = Some(LocalAccess::Write);
+        let access = AccessConfig { tokens: tokens.into(), local, ..AccessConfig::default() };
         let state = ApiState {
             queries: world.queries.clone(),
             clock: world.clock.clone(),
-            access: Arc::new(Access::new(&tokens, true)),
+            access: Arc::new(Access::new(access, true, world.clock.clone())),
             catalog: CatalogWriter::new(&appender),
             ..super::state(true)
         };

@@ -10,7 +10,7 @@ use super::schema::{resolve, violations};
 use super::server::{Server, body, header, server, status};
 use super::{Ready, Uncounted};
 use crate::api::document::JSON;
-use crate::api::{Access, ApiState, routes};
+use crate::api::{ApiState, routes};
 use crate::clock::SystemClock;
 use crate::config::{TokenConfig, TokenHash};
 use crate::projection::ViewStatus;
@@ -28,12 +28,13 @@ async fn guarded(world: &World, queries: Queries) -> Server {
         name: "reader".into(),
         hash: TokenHash::of("sl_reader"),
         user: None,
+        expires: None,
         projects: BTreeSet::from(["shop/db".to_owned()]),
         groups: BTreeSet::new(),
         write: false,
         everything: false,
     };
-    let access = Arc::new(Access::new(&[reader], false));
+    let access = super::access(&[reader], false);
     let (readiness, metrics) = (Arc::new(Ready(true)), Arc::new(Uncounted));
     let state =
         ApiState { queries, readiness, metrics, access, clock: world.clock.clone(), ..super::state(true) };

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::catalog::CatalogWriter;
 use crate::clock::SystemClock;
+use crate::config::{AccessConfig, TokenConfig};
 use crate::log::LogWriter;
 use crate::model::Timestamp;
 use crate::projection::{Projector, ViewStatus};
@@ -74,12 +75,19 @@ impl Relisting for Alone {
 
 /// Nobody has a token, and only this machine can ask.
 pub(crate) fn local() -> Arc<Access> {
-    Arc::new(Access::new(&[], true))
+    access(&[], true)
+}
+
+/// By these tokens, of a server that only this machine can reach or others, too; without tokens these may read.
+pub(crate) fn access(tokens: &[TokenConfig], loopback: bool) -> Arc<Access> {
+    let config =
+        AccessConfig { tokens: tokens.to_vec(), allow_anonymous_read: true, ..AccessConfig::default() };
+    Arc::new(Access::new(config, loopback, Arc::new(SystemClock)))
 }
 
 /// A state that tells nothing of who asks.
 impl Gate for () {
-    fn admit(&self, _: &Context, _: bool) -> Result<Arc<Caller>, Problem> {
+    fn caller(&self, _: &Context) -> Result<Arc<Caller>, Problem> {
         Ok(Arc::new(Caller::local()))
     }
 }

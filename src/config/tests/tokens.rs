@@ -20,7 +20,7 @@ access:
 ",
         TokenHash::of("other")
     );
-    let tokens = read(&text).unwrap().tokens;
+    let tokens = read(&text).unwrap().access.tokens;
     let ci = &tokens[0];
     assert_eq!((ci.name.as_str(), ci.user.as_deref()), ("ci-of-shop", Some("alice")));
     assert_eq!(ci.hash, TokenHash::of("foo"), "SHA-256 of the token's text");
@@ -29,8 +29,8 @@ access:
     assert_eq!(ci.groups.iter().collect::<Vec<_>>(), ["shop"]);
     assert!(ci.write && !ci.everything && tokens[1].everything && !tokens[1].write);
     assert_eq!(tokens[1].hash, TokenHash::of("other"));
-    assert!(read("access: {tokens: []}\n").unwrap().tokens.is_empty());
-    assert!(read("{}\n").unwrap().tokens.is_empty());
+    assert!(read("access: {tokens: []}\n").unwrap().access.tokens.is_empty());
+    assert!(read("{}\n").unwrap().access.tokens.is_empty());
 }
 
 #[test]
@@ -106,4 +106,53 @@ fn a_token_written_where_its_hash_belongs_is_not_repeated() {
     );
     let error = read(&text).unwrap_err();
     assert!(!format!("{error}{error:?}").contains(token), "{error}");
+}
+
+#[test]
+fn a_token_expires_at_a_time_or_at_the_beginning_of_a_day() {
+    let of = |expires: &str| {
+        let entry = format!(
+            "access: {{tokens: [{{name: a, hash: '{HASH}', everything: true, expires: {expires}}}]}}"
+        );
+        read(&entry).map(|config| config.access.tokens[0].expires.map(|time| time.to_string()))
+    };
+    for (written, expected) in [
+        ("2027-01-31", "2027-01-31T00:00:00Z"),
+        ("2027-01-31T14:05:00Z", "2027-01-31T14:05:00Z"),
+        ("'2027-01-31T14:05:00+02:00'", "2027-01-31T12:05:00Z"),
+    ] {
+        assert_eq!(of(written).unwrap().as_deref(), Some(expected), "{written}");
+    }
+    for written in ["soon", "90d", "2027-02-30", "''", "1"] {
+        let error = of(written).unwrap_err().to_string();
+        assert!(error.contains("the `expires` of a token is no time"), "{written}: {error}");
+    }
+}
+
+#[test]
+fn who_may_ask_without_a_token_is_said_in_words() {
+    let access = |text: &str| read(&format!("access: {{{text}}}\n")).unwrap().access;
+    assert_eq!(access(""), AccessConfig::default());
+    assert_eq!(access("local: read").local, Some(LocalAccess::Read));
+    assert_eq!(access("local: write").local, Some(LocalAccess::Write));
+    assert!(
+        access("allow_anonymous_read: true").allow_anonymous_read && access("audit_reads: true").audit_reads
+    );
+    check(
+        "access: {local: yes}\n",
+        &["1:17: `yes` is nothing that this machine may do without a token"],
+        Some("write `read` or `write`, or leave it out: then everybody needs a token"),
+    );
+}
+
+#[test]
+fn who_may_ask_is_read_without_the_rest() {
+    let text = format!(
+        "clusters: [{{name: a, url: 'ftp://x'}}]\naccess: {{tokens: [{{name: a, hash: '{HASH}', everything: true}}]}}\n"
+    );
+    assert!(read(&text).is_err(), "the cluster cannot be reached");
+    let access = parse_access(&text, Path::new("c.yaml")).unwrap();
+    assert_eq!(access.tokens.len(), 1);
+    let error = parse_access("access: {tokens: [{name: a, hash: x, everything: true}]}", Path::new("c.yaml"));
+    assert_eq!(error.unwrap_err().to_string(), "c.yaml:1:35: this is not `sha256:` and 64 hex digits");
 }

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::cluster::WatchStatus;
+use crate::config::{AccessConfig, TokenConfig, TokenHash};
 use crate::log::{Appender, LogWriter};
 use crate::model::{CatalogFact, CoverageState, Kind, Offset, ProjectSpec, Source, WatchKey, reason};
 use crate::ruleset::RuleSet;
@@ -49,6 +50,7 @@ fn sources(clusters: Vec<(String, Arc<ClusterStats>)>, appender: &Appender) -> S
         disk: Disk::default(),
         requests: RequestStats::default(),
         steady: Some(Arc::new(SteadyClock::new(clock.clone()))),
+        access: Arc::new(Access::new(AccessConfig::default(), true, clock.clone())),
         clock,
     }
 }
@@ -168,6 +170,33 @@ fn a_log_that_takes_nothing_says_for_how_long_and_why() {
     let text = Exposition::new(told).text().unwrap();
     let lines = [r#"strandline_log_not_writable_seconds{reason="lost"} 61"#, "strandline_log_writable 0"];
     assert_lines(&text, &lines);
+}
+
+#[test]
+fn who_may_ask_is_told_as_far_as_it_needs_somebody() {
+    let tokens = vec![TokenConfig {
+        name: "ci".into(),
+        hash: TokenHash::of("sl_ci"),
+        user: None,
+        expires: Some(Timestamp::from_micros(1_800_000_000_000_000)),
+        projects: BTreeSet::new(),
+        groups: BTreeSet::new(),
+        write: false,
+        everything: true,
+    }];
+    let config = AccessConfig { tokens, ..AccessConfig::default() };
+    let access = Arc::new(Access::new(config, true, Arc::new(Fixed(NOW))));
+    let told = Sources { access: Arc::clone(&access), ..sources(Vec::new(), &Appender::refusing("no")) };
+    let told = Exposition::new(told);
+    let lines = [
+        "strandline_access_configuration_current 1",
+        r#"strandline_token_expiry_timestamp_seconds{token="ci"} 1800000000"#,
+        r#"strandline_wrong_tokens_total{answer="refused"} 0"#,
+        r#"strandline_wrong_tokens_total{answer="asked_to_wait"} 0"#,
+    ];
+    assert_lines(&told.text().unwrap(), &lines);
+    access.report_problem(Some("it cannot be read"));
+    assert_lines(&told.text().unwrap(), &["strandline_access_configuration_current 0"]);
 }
 
 /// The rules of `promtool check metrics`, as far as they concern names.

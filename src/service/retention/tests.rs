@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::clock::SystemClock;
+use crate::config::AccessConfig;
 use crate::log::{Catalog, CatalogChange, LogReader, LogWriter};
 use crate::model::{CatalogFact, CatalogKind, ProjectSpec, Source, Timestamp};
 use crate::query::testing::{observation, observe, record};
@@ -74,7 +75,8 @@ fn serve_until(
             hosts: Vec::new(),
             clusters: Vec::new(),
             rules: RuleSet::default(),
-            tokens: Vec::new(),
+            access: AccessConfig::default(),
+            access_file: None,
             views: Vec::new(),
             retention,
             consistency: None,

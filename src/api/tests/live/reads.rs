@@ -248,7 +248,7 @@ pub(super) async fn provoke(servers: &Servers, path: &str, expected: &str) -> Ve
                 ["sl_other", "sl_shop"].map(|token| format!("authorization: Bearer {token}\r\n"));
             match expected {
                 "401" => vec![(with(""), "unauthorized"), (with(&unknown), "unauthorized")],
-                _ if ["/metrics", "/api/v1/rebuild", "/api/v1/relist"].contains(&path) => {
+                _ if ["/metrics", "/api/v1/rebuild", "/api/v1/relist", "/api/v1/tokens"].contains(&path) => {
                     vec![(with(&shop), "forbidden")]
                 }
                 // An environment of the token's project, served by an agent that does not let it in.

@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::super::server::{Server, server};
-use super::super::{Access, ApiState, Check, Readiness, Ready, Uncounted};
+use super::super::{Access, ApiState, Check, Readiness, Ready, Uncounted, access};
 use crate::api::{ClusterLists, routes};
 use crate::catalog::CatalogWriter;
-use crate::clock::SystemClock;
-use crate::config::{TokenConfig, TokenHash};
+use crate::clock::{Clock, SystemClock};
+use crate::config::{AccessConfig, TokenConfig, TokenHash};
 use crate::log::Appender;
 use crate::model::{
     AgentSpec, CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus, EnvironmentSpec,
-    EnvironmentState, Offset, ProjectSpec, SavedView, Source, TargetSpec,
+    EnvironmentState, Offset, ProjectSpec, SavedView, Source, TargetSpec, Timestamp,
 };
 use crate::projection::ViewStatus;
 use crate::query::Queries;
@@ -29,6 +30,16 @@ impl Readiness for Breaking {
 
     fn clusters(&self) -> Vec<ClusterLists> {
         panic!("on purpose")
+    }
+}
+
+/// A clock by which a minute passes whenever it is looked at, so that no two wrong tokens come within one.
+#[derive(Debug, Default)]
+struct Hasty(AtomicI64);
+
+impl Clock for Hasty {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.fetch_add(60_000_000, Ordering::Relaxed))
     }
 }
 
@@ -57,6 +68,7 @@ fn token(name: &str, write: bool) -> TokenConfig {
         name: name.into(),
         hash: TokenHash::of(&format!("sl_{name}")),
         user: None,
+        expires: None,
         projects: BTreeSet::from(["shop/db".to_owned()]),
         groups: BTreeSet::new(),
         write,
@@ -95,14 +107,16 @@ impl Servers {
         let broken = queries(nowhere, Arc::new(SystemClock));
         let compacted = World::new(small_history());
         compacted.write().compact(Offset::new(30)).await.expect("the log takes it");
-        let tokens = [token("shop", false), token("writer", true)];
+        let tokens = vec![token("shop", false), token("writer", true)];
+        let guarded = AccessConfig { tokens, ..AccessConfig::default() };
+        let guarded = Arc::new(Access::new(guarded, false, Arc::new(Hasty::default())));
         // The state of tests without a world has a log that is closed.
         let closed = super::super::state(true).catalog;
         let refusing = Appender::refusing("the log is damaged at offset 7");
         let states = [
             (Whom::ReadOnly, ApiState { catalog: CatalogWriter::new(&refusing), ..whole() }),
-            (Whom::Guarded, ApiState { access: Arc::new(Access::new(&tokens, false)), ..whole() }),
-            (Whom::Open, ApiState { access: Arc::new(Access::new(&[], false)), ..whole() }),
+            (Whom::Guarded, ApiState { access: guarded, ..whole() }),
+            (Whom::Open, ApiState { access: access(&[], false), ..whole() }),
             (Whom::Whole, whole()),
             (Whom::Compacted, state(compacted.queries.clone(), Arc::new(Ready(true)))),
             (Whom::Building, state(building, Arc::new(Ready(false)))),

@@ -1,0 +1,36 @@
+//! Tells the log who did what: writing always, reading where the configuration says so. Lines have the target `audit`.
+
+use super::auth::Caller;
+use super::problem::Problem;
+use super::request::Context;
+use super::respond::Response;
+
+/// Tells who asked for what, and what came of it. Bodies are not told, nor tokens: a token stands in no address.
+pub(super) fn tell(
+    caller: &Caller,
+    route: &str,
+    context: &Context,
+    query: &str,
+    reads: bool,
+    answer: &Result<Response, Problem>,
+) {
+    let (status, code) = match answer {
+        Ok(response) => (response.status(), None),
+        Err(problem) => (problem.code.status(), Some(problem.code.as_str())),
+    };
+    tracing::info!(
+        target: "audit",
+        caller = caller.name,
+        user = caller.user.as_deref(),
+        peer = context.peer.map(|peer| peer.to_string()),
+        method = context.method.as_str(),
+        route,
+        path = context.path,
+        query = (!query.is_empty()).then_some(query),
+        status = status.as_u16(),
+        code,
+        trace_id = context.trace.as_str(),
+        "{}",
+        if reads { "asked to read" } else { "asked to write" }
+    );
+}

@@ -1,0 +1,68 @@
+//! Runs a service by a configuration.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::setup::asked_to_end;
+use super::{Options, Service, ServiceError, Watched, runtime};
+use crate::clock::SystemClock;
+use crate::cluster::{ClusterConnection, Selection, Watcher};
+use crate::config::{AccessConfig, ClusterConfig, Config, WatcherConfig};
+
+/// What goes before what a configuration says.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// Where to listen.
+    pub listen: Option<SocketAddr>,
+    /// Where log and view are kept.
+    pub data: Option<PathBuf>,
+    /// Whether everybody may read where others than this machine can reach the server and no token is configured.
+    pub allow_anonymous_read: bool,
+}
+
+/// Serves what the configuration in this file says, until the process is asked to end.
+///
+/// # Errors
+/// When the configuration cannot be carried out or a part fails.
+pub fn serve(config: &Config, file: &Path, overrides: Overrides) -> Result<(), ServiceError> {
+    runtime()?.block_on(async {
+        let clusters = config.clusters.iter().map(watched).collect();
+        let options = Options {
+            data: overrides.data.unwrap_or_else(|| config.data.clone()),
+            listen: overrides.listen.unwrap_or(config.listen),
+            catalog: config.catalog(),
+            agent_folders: config.agent_folders.clone(),
+            hosts: config.hosts.clone(),
+            clusters,
+            rules: config.rules.clone(),
+            access: AccessConfig {
+                allow_anonymous_read: config.access.allow_anonymous_read || overrides.allow_anonymous_read,
+                ..config.access.clone()
+            },
+            access_file: Some(file.to_owned()),
+            views: config.views.clone(),
+            retention: config.retention.clone(),
+            consistency: config.consistency,
+            ignored: config.ignored.clone(),
+            preparing: false,
+        };
+        tracing::info!(data = %options.data.display(), "recording");
+        let service = Service::start(options, Arc::new(SystemClock)).await?;
+        tracing::info!("listening on http://{}", service.address);
+        service.run_until(asked_to_end()).await
+    })
+}
+
+/// The ways into a cluster; the credentials are read by its own task.
+fn watched(cluster: &ClusterConfig) -> Watched {
+    let way = |watcher: &WatcherConfig| Watcher {
+        connection: ClusterConnection::deferred(watcher.into()),
+        namespaces: watcher.namespaces.clone(),
+    };
+    Watched {
+        name: cluster.name.clone(),
+        watchers: cluster.watchers.iter().map(way).collect(),
+        selection: Selection::from(cluster),
+    }
+}
