@@ -15,7 +15,7 @@
 //! 2. SQL is spoken only in `store`, `log`, `projection` and `query`; Kubernetes only in `cluster`.
 //! 3. Pure modules, projection and model read no clock: time comes from the change, so that a replay gives
 //!    the same view.
-//! 4. A change, once in the log, is never altered.
+//! 4. A change, once in the log, is never altered, save that values can be erased from it, which the log tells.
 //! 5. Async ends at `store`: scans, diffs and writes run on threads of their own.
 //! 6. Every query takes a [`query::Scope`] and puts it into its SQL.
 
@@ -58,6 +58,8 @@ pub mod catalog;
 pub mod cluster;
 
 pub mod projection;
+
+pub mod erasure;
 
 pub mod exchange;
 

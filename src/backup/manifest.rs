@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::{FILES, KEY, io};
 use super::{BackupError, Result};
-use crate::log::Whole;
+use crate::log::{LogError, LogReader, Whole};
 use crate::model::{Offset, Timestamp};
 
 /// The manifest's file; it is written last, so that a directory without it is no backup.
@@ -88,17 +88,21 @@ impl Manifest {
         self.files.iter().any(|file| file.name == KEY)
     }
 
+    /// Whether a log goes on from the one that was backed up.
+    pub(super) fn is_continued_by(&self, log: &LogReader) -> std::result::Result<bool, LogError> {
+        Ok(hex(&log.hash_at(self.head)?) == self.head_hash)
+    }
+
     /// Whether this log is the one that was backed up.
     pub(super) fn holds(&self, whole: &Whole) -> bool {
         self.head == whole.head && self.head_hash == hex(&whole.hash)
     }
 
-    pub(super) fn write(&self, directory: &Path) -> Result<()> {
-        let path = directory.join(MANIFEST);
-        let mut text = serde_json::to_string_pretty(self).map_err(|error| io(&path)(error.into()))?;
+    pub(super) fn write(&self, path: &Path) -> Result<()> {
+        let mut text = serde_json::to_string_pretty(self).map_err(|error| io(path)(error.into()))?;
         text.push('\n');
-        let mut file = File::create_new(&path).map_err(io(&path))?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(io(&path))
+        let mut file = File::create_new(path).map_err(io(path))?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(io(path))
     }
 
     /// The manifest of a backup.

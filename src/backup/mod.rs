@@ -7,6 +7,7 @@
 mod error;
 mod files;
 mod manifest;
+mod renew;
 mod restore;
 
 #[cfg(test)]
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::BackupError;
 pub use manifest::Manifest;
+pub use renew::{check, is_backup, renew};
 pub use restore::{Restored, restore};
 
 use self::files::{KEY, LOG, io, place};
@@ -49,7 +51,7 @@ pub fn backup(data: &Path, to: &Path, now: Timestamp) -> Result<Manifest> {
         files::copy(&key, &beside.join(KEY))?;
     }
     let manifest = Manifest::of(&beside, &whole, now)?;
-    manifest.write(&beside)?;
+    manifest.write(&beside.join(manifest::MANIFEST))?;
     drop(lock);
     files::remove(&beside.join("lock"))?;
     files::sync_directory(&beside)?;

@@ -9,6 +9,7 @@ mod exchange;
 mod filter;
 mod objects;
 mod read;
+mod redact;
 mod subject;
 mod timeline;
 
@@ -25,6 +26,7 @@ pub use read::{
     ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ListArgs, OutputArgs,
     OutputFormat, ReadCommand, ServerArgs, TreeArgs, VersionArgs, WhyArgs,
 };
+pub use redact::RedactArgs;
 pub use timeline::{OnsetArgs, TimelineArgs};
 
 pub use subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
@@ -81,6 +83,15 @@ there after all comes back as the same one with its next event or list. The toke
   strandline restore --from backups/2026-11-22 --data data
   strandline restore --from backups/2026-11-22 --data data --force")]
     Restore(RestoreArgs),
+    /// Erase values that were let in, such as a credential, from what was recorded; no server may be running
+    #[command(after_help = "\
+Examples:\n  strandline redact --data data --value-file leaked.txt --dry-run      where it stands\n  \
+strandline redact --data data --value-file - --reason 'token in an annotation' --backups backups < leaked.txt\n  \
+strandline redact --data backups/2026-11-22 --value-file leaked.txt   a backup\n\n\
+The values are found plain, escaped, in URLs and in Base64, and replaced by the digest that hides secrets. Versions,\n\
+times and the chain of hashes stay; a mark in the record says who erased something, when and why. Change the credential\n\
+first: what was read before it was erased is not taken back.")]
+    Redact(RedactArgs),
     /// Write the log, or a part of it, as packed lines of JSON, while a server writes
     #[command(after_help = "Examples:
   strandline export --data data -o log.ndjson.zst

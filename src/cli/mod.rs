@@ -28,6 +28,7 @@ mod overview;
 mod progress;
 mod read;
 mod rebuild;
+mod redact;
 mod relist;
 mod serve;
 mod table;
@@ -44,8 +45,9 @@ pub use args::{
     DemoArgs, DiffArgs, DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs,
     FilterArgs, FindArgs, ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs,
     ImportForm, KindsArgs, LeftBehindArgs, LineFormat, ListArgs, ObjectsArgs, OnsetArgs, OutputArgs,
-    OutputFormat, OverviewArgs, PlaceArgs, ReadCommand, RebuildArgs, RelistArgs, ReportFormat, RestoreArgs,
-    ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WhyArgs,
+    OutputFormat, OverviewArgs, PlaceArgs, ReadCommand, RebuildArgs, RedactArgs, RelistArgs, ReportFormat,
+    RestoreArgs, ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs,
+    WhyArgs,
 };
 pub use error::{CliError, Exit, Outcome};
 
@@ -69,6 +71,7 @@ pub fn run(cli: &Cli) -> Result<Outcome, CliError> {
         Command::Forget(args) => forget::run(args),
         Command::Backup(args) => backup::backup(args),
         Command::Restore(args) => backup::restore(args),
+        Command::Redact(args) => redact::run(args),
         Command::Export(args) => exchange::export(args),
         Command::Import(args) => exchange::import(args),
         Command::Kinds(args) => kinds::run(args),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Check, with_hint};
 use crate::log::{self, Examination, Harm};
+use crate::model::Erasure;
 use crate::projection;
 use crate::service::ServiceError;
 
@@ -25,10 +26,17 @@ pub(super) fn check(directory: &Path, progress: &mut dyn FnMut(u64, u64)) -> Vec
 }
 
 fn judge(examination: &Examination) -> Vec<Check> {
-    let Examination { head, changes, findings } = examination;
+    let Examination { head, changes, findings, erasures } = examination;
+    let erased = erasures.iter().map(|(time, erasure)| {
+        let Erasure { by, reason, bodies, .. } = erasure;
+        let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        let count = bodies.len();
+        Check::ok(LOG, format!("{by} erased values from {count} recorded bodies at {time}{reason}"))
+    });
     if findings.is_empty() {
-        let message = format!("all {changes} changes up to offset {head} are as they were recorded");
-        return vec![Check::ok(LOG, message)];
+        let but = if erasures.is_empty() { "" } else { ", but for what was erased" };
+        let message = format!("all {changes} changes up to offset {head} are as they were recorded{but}");
+        return std::iter::once(Check::ok(LOG, message)).chain(erased).collect();
     }
     let hint = |harm: Harm| match harm {
         Harm::End => {
@@ -39,7 +47,7 @@ fn judge(examination: &Examination) -> Vec<Check> {
         }
     };
     let check = |finding: &log::Finding| Check::problem(LOG, finding.to_string()).hint(hint(finding.harm));
-    findings.iter().map(check).collect()
+    findings.iter().map(check).chain(erased).collect()
 }
 
 fn view(damage: Vec<String>) -> Check {

@@ -236,6 +236,8 @@ impl<'a> Filter<'a> {
             ChangeType::Declared | ChangeType::Withdrawn => self.wants_fact(entry),
             // Without them recorded times cannot be understood.
             ChangeType::Clock => true,
+            // It names nothing but digests.
+            ChangeType::Erased => true,
         }
     }
 

@@ -69,6 +69,9 @@ pub(super) struct Line<'a> {
     /// … and as text where it is not, so that every byte of it is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    /// The digest of the body that was recorded, which the chain covers, where something was erased from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recorded_digest: Option<String>,
 }
 
 impl<'a> Line<'a> {
@@ -92,6 +95,7 @@ impl<'a> Line<'a> {
             changed_by: entry.changed_by.clone(),
             body,
             text,
+            recorded_digest: entry.recorded.as_ref().map(hex),
         }
     }
 
@@ -110,6 +114,7 @@ impl<'a> Line<'a> {
             uid: self.uid,
             resource_version: self.resource_version,
             changed_by: self.changed_by,
+            recorded: self.recorded_digest.as_deref().and_then(unhex),
             body: self.text.or_else(|| self.body.map(|body| body.get().to_owned())).unwrap_or_default(),
         }
     }

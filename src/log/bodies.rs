@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::chain::{self, Hash};
+use super::erasures::Erasures;
 use super::error::LogError;
 use super::keyframes::Keyframes;
 use super::learning::{Learning, Measure};
@@ -47,6 +48,7 @@ pub(super) struct Bodies {
     dictionaries: usize,
     learning: Learning,
     measure: Measure,
+    erasures: Erasures,
 }
 
 impl Bodies {
@@ -66,6 +68,7 @@ impl Bodies {
             dictionaries: usize::try_from(count).unwrap_or(usize::MAX),
             learning: Learning::new(measure),
             measure,
+            erasures: Erasures::default(),
         })
     }
 
@@ -144,7 +147,11 @@ impl Bodies {
         };
         let read = self.codec.read_keyframe(&frame, dictionary.as_deref());
         // A damaged keyframe is for whoever reads the log to tell; nothing more is built on it.
-        let Some(text) = read.ok().filter(|text| chain::body_hash(text) == hash) else { return Ok(None) };
+        let Ok(text) = read else { return Ok(None) };
+        let digest = chain::body_hash(&text);
+        if digest != hash && !self.erasures.allow(connection, offset, &hash, &digest)? {
+            return Ok(None);
+        }
         let text: Arc<str> = Arc::from(text);
         self.keyframes.put(offset, Arc::clone(&text));
         Ok(Some(text))

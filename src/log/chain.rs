@@ -50,6 +50,16 @@ impl Link<'_> {
     }
 }
 
+/// A hash as it is written.
+pub(super) fn hex(hash: &Hash) -> String {
+    use std::fmt::Write;
+    hash.iter().fold(String::with_capacity(32), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
 fn shorten(hash: &blake3::Hash) -> Hash {
     let mut short = [0; 16];
     short.copy_from_slice(&hash.as_bytes()[..16]);
@@ -118,14 +128,7 @@ impl HeadFile {
     }
 
     fn line(offset: Offset, hash: &Hash) -> String {
-        use std::fmt::Write;
-        let mut line = format!("{:020} ", offset.get());
-        for byte in hash {
-            // Writing to a String cannot fail.
-            let _ = write!(line, "{byte:02x}");
-        }
-        line.push('\n');
-        line
+        format!("{:020} {}\n", offset.get(), hex(hash))
     }
 }
 

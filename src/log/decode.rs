@@ -39,10 +39,17 @@ impl LogReader {
             }
         };
         let text = text.map_err(|error| row.damaged(error.to_string()))?;
-        if chain::body_hash(&text) != row.body_hash {
+        if !self.is_as_recorded(row, &text)? {
             return Err(row.damaged("its body is not the one that was recorded"));
         }
         Ok(text)
+    }
+
+    /// Whether this is the body that a row is to have: the one that was recorded, or what an erasure left of it.
+    fn is_as_recorded(&mut self, row: &RawRow, text: &str) -> Result<bool, LogError> {
+        let digest = chain::body_hash(text);
+        Ok(digest == row.body_hash
+            || self.erasures.allow(&self.connection, row.offset, &row.body_hash, &digest)?)
     }
 
     /// What it means that a change has no body: its kind goes before the rest, or the body was taken away.
@@ -73,9 +80,10 @@ impl LogReader {
                 unpacked
             }
         };
-        let body = solid::body_at(&unpacked, at).filter(|body| chain::body_hash(body) == row.body_hash);
-        body.map(str::to_owned)
-            .ok_or_else(|| row.damaged("its body in a solid frame is not the one that was recorded"))
+        match solid::body_at(&unpacked, at) {
+            Some(body) if self.is_as_recorded(row, body)? => Ok(body.to_owned()),
+            _ => Err(row.damaged("its body in a solid frame is not the one that was recorded")),
+        }
     }
 
     fn unpack(&mut self, frame: i64, row: &RawRow) -> Result<Vec<u8>, LogError> {
@@ -88,7 +96,7 @@ impl LogReader {
         self.codec.unpack(&bytes, dictionary.as_deref()).map_err(|error| row.damaged(error.to_string()))
     }
 
-    fn keyframe(&mut self, offset: Offset) -> Result<Arc<str>, LogError> {
+    pub(super) fn keyframe(&mut self, offset: Offset) -> Result<Arc<str>, LogError> {
         if let Some(text) = self.keyframes.get(offset) {
             return Ok(text);
         }
@@ -101,7 +109,7 @@ impl LogReader {
         Ok(text)
     }
 
-    fn dictionary(&mut self, id: i64) -> Result<Arc<Dictionary>, LogError> {
+    pub(super) fn dictionary(&mut self, id: i64) -> Result<Arc<Dictionary>, LogError> {
         if let Some(dictionary) = self.dictionaries.get(&id) {
             return Ok(Arc::clone(dictionary));
         }
@@ -156,6 +164,7 @@ impl LogReader {
                 }
                 ChangeType::Coverage => Change::Coverage(serde_json::from_str(&text).map_err(unreadable)?),
                 ChangeType::Clock => Change::Clock(serde_json::from_str(&text).map_err(unreadable)?),
+                ChangeType::Erased => Change::Erased(serde_json::from_str(&text).map_err(unreadable)?),
                 ChangeType::Declared => {
                     let Declared { source, fact } = serde_json::from_str(&text).map_err(unreadable)?;
                     Change::Declared { id, source, fact }
@@ -172,7 +181,9 @@ impl LogReader {
     pub(super) fn entry(&mut self, row: RawRow) -> Result<Entry, LogError> {
         let body = self.text(&row)?;
         let r#type = ChangeType::from_i64(row.r#type).ok_or_else(|| row.damaged("its type is unknown"))?;
+        let recorded = (chain::body_hash(&body) != row.body_hash).then_some(row.body_hash);
         Ok(Entry {
+            recorded,
             offset: row.offset,
             observed_at: Timestamp::from_micros(row.observed_at),
             r#type,

@@ -5,7 +5,7 @@ use super::chain::{self, Link};
 use super::types::ChangeType;
 use crate::json::Members;
 use crate::model::{
-    CatalogKind, ChangedBy, ClockMark, CoverageMark, DeletionCause, Offset, ResourceId, ResourceKey,
+    CatalogKind, ChangedBy, ClockMark, CoverageMark, DeletionCause, Erasure, Offset, ResourceId, ResourceKey,
     Timestamp,
 };
 
@@ -30,6 +30,8 @@ pub struct Entry {
     pub changed_by: Option<ChangedBy>,
     /// The object, the cause of a deletion, the mark, or the fact as JSON; empty where nothing more is to be said.
     pub body: String,
+    /// The digest of the body that was recorded, where something was erased from it.
+    pub recorded: Option<[u8; 16]>,
 }
 
 impl Entry {
@@ -45,7 +47,7 @@ impl Entry {
             resource_version: &self.resource_version,
             manager: by.map_or(["", "", ""], |by| [&by.manager, &by.operation, &by.subresource]),
             managed_at: by.and_then(|by| by.time).map(Timestamp::as_micros),
-            body_hash: chain::body_hash(&self.body),
+            body_hash: self.recorded.unwrap_or_else(|| chain::body_hash(&self.body)),
         };
         link.hash(previous)
     }
@@ -85,6 +87,10 @@ impl Entry {
             ChangeType::Clock => {
                 serde_json::from_str::<ClockMark>(body).map_err(readable)?;
                 if key.cluster.is_empty() { Ok(()) } else { Err("the clock is of no cluster".to_owned()) }
+            }
+            ChangeType::Erased => {
+                serde_json::from_str::<Erasure>(body).map_err(readable)?;
+                if key.cluster.is_empty() { Ok(()) } else { Err("an erasure is of no cluster".to_owned()) }
             }
             ChangeType::Declared => {
                 let declared: Declared = serde_json::from_str(body).map_err(readable)?;

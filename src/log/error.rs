@@ -76,6 +76,12 @@ pub enum LogError {
     /// What is to be imported does not make sense to the log.
     #[error("it cannot be imported: {0}")]
     Import(String),
+    /// Another process reads the log, so that what is no longer in it cannot be taken off the disk.
+    #[error("{} is being read", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
     /// SQLite failed.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
@@ -100,6 +106,7 @@ impl LogError {
             | LogError::Compacted { .. }
             | LogError::Taken { .. }
             | LogError::Import(_)
+            | LogError::Busy { .. }
             | LogError::Body(_) => false,
         }
     }

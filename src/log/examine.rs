@@ -18,7 +18,8 @@ use super::file;
 use super::open;
 use super::reader::LogReader;
 use super::row::{self, RawRow};
-use crate::model::{Offset, Timestamp};
+use super::types::ChangeType;
+use crate::model::{Erasure, Offset, Timestamp};
 
 use findings::Findings;
 pub use findings::{Finding, Harm};
@@ -36,6 +37,8 @@ pub struct Examination {
     pub changes: u64,
     /// Everything that is not as it was written, what lies deepest first.
     pub findings: Vec<Finding>,
+    /// When values were erased from what was recorded, and what is said of it.
+    pub erasures: Vec<(Timestamp, Erasure)>,
 }
 
 /// Reads the whole log of a data directory, and changes nothing; `progress` is told how many changes of how many were
@@ -64,8 +67,8 @@ pub fn examine(
     walk.all(progress);
     walk.head(acknowledged);
     references::check(walk.reader.connection(), &mut walk.findings);
-    let Walk { last, changes, findings, .. } = walk;
-    Ok(Some(Examination { head: last, changes, findings: findings.into_list() }))
+    let Walk { last, changes, findings, erasures, .. } = walk;
+    Ok(Some(Examination { head: last, changes, findings: findings.into_list(), erasures }))
 }
 
 /// What the link of the next change has to follow from.
@@ -85,12 +88,13 @@ struct Walk {
     changes: u64,
     /// None after a change that could not be read.
     before: Option<Before>,
+    erasures: Vec<(Timestamp, Erasure)>,
 }
 
 impl Walk {
     fn new(reader: LogReader, findings: Findings) -> Self {
         let start = Before { stored: Hash::default(), follows: Hash::default() };
-        Walk { reader, findings, last: Offset::ZERO, changes: 0, before: Some(start) }
+        Walk { reader, findings, last: Offset::ZERO, changes: 0, before: Some(start), erasures: Vec::new() }
     }
 
     fn all(&mut self, progress: &mut dyn FnMut(u64, u64)) {
@@ -187,6 +191,12 @@ impl Walk {
         let sound = self.link(row) & self.body(row);
         let observed_at = Timestamp::from_micros(row.observed_at);
         if sound {
+            if row.r#type == ChangeType::Erased as i64
+                && let Some(erasure) =
+                    self.reader.text(row).ok().and_then(|text| serde_json::from_str(&text).ok())
+            {
+                self.erasures.push((observed_at, erasure));
+            }
             self.findings.sound(observed_at);
         }
     }

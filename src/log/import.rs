@@ -178,6 +178,10 @@ impl Write<'_> {
                 let mark = serde_json::from_str(&entry.body).map_err(|error| unreadable(&error))?;
                 self.clock_mark(&mark)?;
             }
+            ChangeType::Erased => {
+                // What is left of the bodies is what is recorded here.
+                self.erasure(&entry.body)?;
+            }
             ChangeType::Declared => {
                 let declared: Declared =
                     serde_json::from_str(&entry.body).map_err(|error| unreadable(&error))?;

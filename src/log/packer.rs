@@ -132,7 +132,7 @@ impl Packer {
                 continue;
             };
             match self.reader.text(&row) {
-                Ok(text) => read.push((offset, row.body_hash, text)),
+                Ok(text) => read.push((offset, chain::body_hash(&text), text)),
                 // It stays where it is, for whoever reads the log to tell.
                 Err(LogError::Damaged { offset, what }) => {
                     tracing::error!(%offset, what, "a damaged body is not packed");

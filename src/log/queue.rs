@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::appender::{Appender, Queued};
 use super::chain::HeadFile;
+use super::erase;
 use super::error::LogError;
 use super::file;
 use super::health::WriterHealth;
@@ -95,6 +96,7 @@ impl OpenLog {
     /// When the log cannot be opened, is newer than this program, or misses what was acknowledged.
     pub fn open(directory: &Path) -> Result<Self, LogError> {
         let head_file = HeadFile::new(directory);
+        erase::resume(directory)?;
         open::look(directory, &head_file)?;
         let connection = open::open_writer(directory)?;
         let state = WriterState::load(&connection, directory)?;

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::compaction::{Compacted, Compaction};
 use super::entry::Entry;
+use super::erasures::Erasures;
 use super::error::LogError;
 use super::file;
 use super::keyframes::Keyframes;
@@ -31,6 +32,7 @@ pub struct LogReader {
     pub(super) dictionaries: HashMap<i64, Arc<Dictionary>>,
     pub(super) keyframes: Keyframes,
     pub(super) unpacked: Unpacked,
+    pub(super) erasures: Erasures,
 }
 
 /// A log in one unchanging state.
@@ -98,6 +100,7 @@ impl LogReader {
             dictionaries: HashMap::new(),
             keyframes: Keyframes::new(KEYFRAME_BYTES),
             unpacked: Unpacked::default(),
+            erasures: Erasures::default(),
         }
     }
 

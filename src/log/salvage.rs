@@ -248,6 +248,7 @@ impl Write<'_> {
                 let mark = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
                 self.clock_mark(&offsets.moved(&mark, row.offset, self.state.head.next()))
             }
+            ChangeType::Erased => self.erasure(text).map(|_| ()),
             ChangeType::Declared => {
                 let Declared { source, fact } =
                     serde_json::from_str(text).map_err(|error| unreadable(&error))?;

@@ -21,6 +21,7 @@ use crate::model::{
 mod clock;
 mod damage;
 mod displaced;
+mod erase;
 mod frames;
 mod late;
 mod order;
@@ -89,6 +90,7 @@ fn told(directory: &Path) -> Vec<String> {
         Change::Forgotten { key, .. } => format!("?{}", key.name),
         Change::Coverage(mark) => format!("{:?}", mark.state),
         Change::Clock(mark) => format!("clock {:?}", mark.event),
+        Change::Erased(_) => "erased".to_owned(),
         Change::Declared { fact, .. } => format!("declared {}", fact.name()),
         Change::Withdrawn { name, .. } => format!("withdrawn {name}"),
     };
@@ -322,7 +324,12 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     assert!(written.is_ok());
     assert_eq!(
         inspect(dir.path()).unwrap(),
-        Some(LogState { schema: 9, head: Offset::ZERO, compacted: Compacted::default(), floors: Vec::new() })
+        Some(LogState {
+            schema: 10,
+            head: Offset::ZERO,
+            compacted: Compacted::default(),
+            floors: Vec::new()
+        })
     );
     running.stop();
     filled(dir.path()).await;
@@ -330,7 +337,7 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     assert_eq!(
         inspect(dir.path()).unwrap(),
         Some(LogState {
-            schema: 9,
+            schema: 10,
             head: Offset::new(40),
             compacted: Compacted::default(),
             floors: Vec::new()
@@ -360,7 +367,7 @@ async fn a_newer_or_untrustworthy_schema_is_refused() {
     let damages = [
         (
             "UPDATE refinery_schema_history SET version = 99 WHERE version = 2",
-            "has schema 99, this program knows 9",
+            "has schema 99, this program knows 10",
         ),
         ("UPDATE refinery_schema_history SET applied_on = 'yesterday'", "schema history is damaged"),
         ("UPDATE refinery_schema_history SET checksum = 'x'", "schema history is damaged"),

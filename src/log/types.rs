@@ -20,12 +20,16 @@ pub enum ChangeType {
     Withdrawn = 5,
     /// The machine's clock jumped, or recorded time follows it anew.
     Clock = 6,
+    /// Values were erased from earlier changes.
+    Erased = 7,
 }
 
 impl ChangeType {
     pub(super) fn from_i64(value: i64) -> Option<Self> {
-        use ChangeType::{Applied, Clock, Coverage, Declared, Deleted, Withdrawn};
-        [Applied, Deleted, Coverage, Declared, Withdrawn, Clock].into_iter().find(|t| *t as i64 == value)
+        use ChangeType::{Applied, Clock, Coverage, Declared, Deleted, Erased, Withdrawn};
+        [Applied, Deleted, Coverage, Declared, Withdrawn, Clock, Erased]
+            .into_iter()
+            .find(|t| *t as i64 == value)
     }
 }
 

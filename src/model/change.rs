@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CatalogFact, CatalogKind, ClockMark, Offset, ResourceId, ResourceKey, ResourceVersion, Source, Timestamp,
-    Uid, WatchKey,
+    CatalogFact, CatalogKind, ClockMark, Erasure, Offset, ResourceId, ResourceKey, ResourceVersion, Source,
+    Timestamp, Uid, WatchKey,
 };
 
 /// One change as it stands in the log.
@@ -82,6 +82,8 @@ pub enum Change {
     },
     /// The machine's clock jumped, or recorded time follows it anew.
     Clock(ClockMark),
+    /// Values were erased from earlier changes.
+    Erased(Erasure),
 }
 
 impl Change {

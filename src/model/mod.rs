@@ -9,6 +9,7 @@ mod change;
 mod clock_mark;
 mod deployment;
 mod environment;
+mod erasure;
 mod glob;
 mod happening;
 mod health;
@@ -37,6 +38,7 @@ pub use deployment::{
 pub use environment::{
     DeclaredBy, EnvironmentSettings, EnvironmentSpec, EnvironmentState, Target, TargetSpec, Tier,
 };
+pub use erasure::Erasure;
 pub use glob::Glob;
 pub use happening::{Happening, Hour, Lane};
 pub use health::{Health, HealthCounts, Verdict, attention, more_urgent};

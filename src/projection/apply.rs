@@ -76,6 +76,8 @@ pub(super) fn apply(
         }
         // What held later was told of by a later change.
         (Change::Forgotten { .. }, _) => {}
+        // The view is built from what is left of what was recorded.
+        (Change::Erased(_), _) => {}
         (Change::Coverage(mark), _) => coverage::mark(&mut at, mark)?,
         (Change::Clock(mark), _) => coverage::clock(&at, mark)?,
         (Change::Declared { source, fact, .. }, _) => catalog::declared(&mut at, *source, fact)?,

@@ -104,6 +104,15 @@ pub fn build(directory: &Path, rules: RuleSet, progress: &Watermark) -> Result<O
     build.swap()
 }
 
+/// Removes the view of a data directory that nobody writes, and what was being built of another: it is built anew.
+///
+/// # Errors
+/// When a file cannot be removed.
+pub fn remove_views(directory: &Path) -> io::Result<()> {
+    remove(&file::path(directory))?;
+    remove(&beside(directory))
+}
+
 /// Removes a database with the files SQLite keeps beside it.
 fn remove(path: &Path) -> io::Result<()> {
     for suffix in ["-wal", "-shm", ""] {

@@ -38,7 +38,7 @@ mod stretch;
 #[cfg(test)]
 mod tests;
 
-pub use build::{Build, build};
+pub use build::{Build, build, remove_views};
 pub use context::Touched;
 pub use examine::examine;
 pub use file::{ViewState, inspect, inspect_at_rest, is_current, open_at_rest, open_reader, path};

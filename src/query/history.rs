@@ -99,6 +99,7 @@ fn complete(log: &mut LogReader, version: &mut Version, bodies: bool) -> Result<
         Change::Forgotten { .. }
         | Change::Coverage(_)
         | Change::Clock(_)
+        | Change::Erased(_)
         | Change::Declared { .. }
         | Change::Withdrawn { .. } => {}
     }

@@ -15,10 +15,12 @@
 //! found; names of Secrets and of their keys; labels.
 
 mod credential;
+mod forms;
 mod lines;
 mod mask;
 mod object;
 mod secret;
+mod values;
 
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,7 @@ use crate::digest::{Digest, Noise};
 use crate::model::{ChangedBy, ResourceVersion, Uid};
 
 pub use object::{Identity, clean, identify};
+pub use values::{Erased, ValueError, Values};
 
 /// Kind and version of an object, for objects of a list, which do not say so themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

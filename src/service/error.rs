@@ -164,6 +164,7 @@ fn log_hint(error: &LogError) -> Option<&'static str> {
         ),
         LogError::Open(_) | LogError::Schema { .. } | LogError::Damaged { .. } => Some(DAMAGED),
         LogError::Displaced(_) => Some(Displaced::ADVICE),
+        LogError::Busy { .. } => Some("wait for the export or the backup that reads it, and ask again"),
         LogError::Taken { .. } => Some("choose a directory without a log"),
         LogError::Sqlite(_) if error.is_damage() => Some(DAMAGED),
         LogError::Copy { .. }

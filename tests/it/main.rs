@@ -19,6 +19,7 @@ mod hostile;
 mod past;
 mod random;
 mod rebuild;
+mod redact;
 mod relist;
 mod rules;
 mod secrets;

@@ -7,7 +7,7 @@ use crate::log::learning::Measure;
 use crate::model::Record;
 
 /// A log that packs as soon as anything is closed, and learns from little.
-fn packing(directory: &Path) -> Running {
+pub(super) fn packing(directory: &Path) -> Running {
     let (writer, appender) = LogWriter::open(directory, Arc::new(SystemClock)).unwrap();
     let writer = writer.eager(Measure {
         sample_bytes: 128 * 1024,
@@ -28,7 +28,7 @@ fn waiting(directory: &Path) -> i64 {
 }
 
 /// Waits until nothing is left to pack.
-fn settled(directory: &Path) {
+pub(super) fn settled(directory: &Path) {
     for _ in 0..12_000 {
         if waiting(directory) == 0 {
             return;
@@ -39,7 +39,7 @@ fn settled(directory: &Path) {
 }
 
 /// Some object of a shape, in a version: what its shape says, what it says itself, and what this version says.
-fn shaped(shape: &str, object: u64, version: u64) -> String {
+pub(super) fn shaped(shape: &str, object: u64, version: u64) -> String {
     let says = |n: u64| blake3::hash(format!("{shape} {n}").as_bytes()).to_hex();
     let fields: Vec<String> =
         (0..40).map(|n| format!("\"field-{n}\":\"{} {:x}\"", &says(n)[..24], (object + n) % 251)).collect();
@@ -211,7 +211,7 @@ async fn a_log_from_before_there_were_frames_is_looked_at_and_brought_up() {
     let dir = tempfile::tempdir().unwrap();
     filled(dir.path()).await;
     let connection = rusqlite::Connection::open(dir.path().join("log.db")).unwrap();
-    let back = "DROP TRIGGER change_goes; DROP TRIGGER body_goes; DROP TABLE frame; DROP TABLE closed_group;
+    let back = "DROP TRIGGER erased_goes; DROP TABLE erased; DROP TRIGGER change_goes; DROP TRIGGER body_goes; DROP TABLE frame; DROP TABLE closed_group;
         ALTER TABLE change DROP COLUMN frame_id; ALTER TABLE change DROP COLUMN frame_at;
         ALTER TABLE live DROP COLUMN deltas_at; DROP TABLE thinning; DROP TABLE held; DROP TABLE clock_mark;
         ALTER TABLE cursor DROP COLUMN verified_at;

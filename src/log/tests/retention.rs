@@ -36,7 +36,7 @@ pub(super) fn rows(directory: &Path, sql: &str) -> i64 {
     log.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-async fn sweep_all(appender: &Appender, limit: usize) -> Swept {
+pub(super) async fn sweep_all(appender: &Appender, limit: usize) -> Swept {
     let mut sum = Swept::default();
     while !sum.done {
         let swept = appender.sweep(limit).await.unwrap();
@@ -56,6 +56,7 @@ fn holding(records: &[Record], at: Offset) -> BTreeSet<u64> {
             Change::Declared { id, .. } | Change::Withdrawn { id, .. } => format!("{id:?}"),
             Change::Coverage(mark) => format!("{:?} {}", mark.watch, mark.until.is_some()),
             Change::Clock(_) => "clock".into(),
+            Change::Erased(_) => format!("erased {}", record.offset),
         };
         match &record.change {
             Change::Deleted { .. } | Change::Withdrawn { .. } => last.remove(&subject),
@@ -352,6 +353,7 @@ fn words(record: &Record) -> String {
         Change::Clock(mark) => format!("{mark:?}"),
         Change::Declared { fact, .. } => format!("{fact:?}"),
         Change::Withdrawn { kind, name, .. } => format!("{kind:?} {name}"),
+        Change::Erased(_) => "erased".to_owned(),
     };
     format!("{} {change}", record.offset)
 }

@@ -10,7 +10,7 @@ fn pattern(text: &str) -> KindPattern {
     text.parse().unwrap()
 }
 
-async fn thin_all(appender: &Appender, limit: usize) -> Thinned {
+pub(super) async fn thin_all(appender: &Appender, limit: usize) -> Thinned {
     let mut sum = Thinned::default();
     while !sum.done {
         let thinned = appender.thin(limit).await.unwrap();

@@ -131,7 +131,7 @@ impl Catalog {
                 self.objects.insert(*id, (key.clone(), serde_json::from_str(body).unwrap()));
             }
             Change::Deleted { id, .. } => _ = self.objects.remove(id),
-            Change::Clock(_) | Change::Forgotten { .. } | Change::Coverage(_) => {}
+            Change::Clock(_) | Change::Erased(_) | Change::Forgotten { .. } | Change::Coverage(_) => {}
         }
     }
 

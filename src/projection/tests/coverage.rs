@@ -38,6 +38,7 @@ pub(super) fn fold(records: &[Record]) -> Vec<WatchCoverage> {
                 _ = clusters.remove(name)
             }
             Change::Clock(_)
+            | Change::Erased(_)
             | Change::Forgotten { .. }
             | Change::Declared { .. }
             | Change::Withdrawn { .. } => {}

@@ -37,6 +37,7 @@ impl World {
             }
             Change::Coverage(mark) => _ = self.gaps.remove(&mark.watch.kind),
             Change::Clock(_)
+            | Change::Erased(_)
             | Change::Forgotten { .. }
             | Change::Declared { .. }
             | Change::Withdrawn { .. } => {}

@@ -141,6 +141,7 @@ fn complete(
         Change::Forgotten { .. }
         | Change::Coverage(_)
         | Change::Clock(_)
+        | Change::Erased(_)
         | Change::Declared { .. }
         | Change::Withdrawn { .. } => {}
     }

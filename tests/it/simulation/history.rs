@@ -69,6 +69,7 @@ impl History {
                 Change::Clock(_)
                 | Change::Forgotten { .. }
                 | Change::Declared { .. }
+                | Change::Erased(_)
                 | Change::Withdrawn { .. } => {}
             }
         }

@@ -74,6 +74,7 @@ impl Record {
             Change::Clock(_)
             | Change::Forgotten { .. }
             | Change::Declared { .. }
+            | Change::Erased(_)
             | Change::Withdrawn { .. } => {}
         }
     }

@@ -114,7 +114,7 @@ impl Present {
                 self.histories.entry(*id).or_default().push(told);
                 self.things.remove(id);
             }
-            Change::Clock(_) | Change::Forgotten { .. } => {}
+            Change::Clock(_) | Change::Erased(_) | Change::Forgotten { .. } => {}
             Change::Coverage(mark) => {
                 self.missed.take(mark, record.observed_at);
                 if mark.until.is_none() {

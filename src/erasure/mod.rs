@@ -1,0 +1,111 @@
+//! Erases what was let in: from the log of a data directory or of a backup, and with it the view, which is built anew.
+
+mod elsewhere;
+mod error;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use crate::backup;
+use crate::clock::Clock;
+use crate::log::{self, EraseStep, Erasing, Found};
+use crate::model::Uid;
+use crate::projection;
+use crate::redact::Values;
+use crate::store::{self, DirectoryLock, KEY_FILE};
+
+pub use elsewhere::Elsewhere;
+pub use error::ErasureError;
+
+type Result<T> = std::result::Result<T, ErasureError>;
+
+/// What is to be erased.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The values.
+    pub values: Vec<String>,
+    /// Only from the versions of this resource.
+    pub uid: Option<Uid>,
+    /// Who asks for it.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+    /// Backups to be looked at, or directories of backups.
+    pub backups: Vec<PathBuf>,
+}
+
+/// Where values stood, and where they stand still.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// In the log.
+    pub found: Found,
+    /// In other files that were looked at.
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// Tells where values stand, and changes nothing.
+///
+/// # Errors
+/// When there is no log, or it cannot be read.
+pub fn look(data: &Path, request: &Request, watch: &mut dyn FnMut(EraseStep)) -> Result<Report> {
+    let values = values(data, request, store::new_key)?;
+    let found = log::find(data, &values, request.uid.as_ref(), watch)?;
+    let found = found.ok_or_else(|| ErasureError::NoLog { data: data.to_owned() })?;
+    let elsewhere = elsewhere::look(data, &values, &request.backups);
+    Ok(Report { found, elsewhere })
+}
+
+/// Erases values from a data directory that no server uses, or from a backup; tells where they stood, and where they
+/// stand still. The view goes and is built anew at the next start.
+///
+/// # Errors
+/// When there is no log, another process holds the directory, or the log is damaged or cannot be written. The record is
+/// then as it was, or is brought to its end by whoever opens it next.
+pub fn erase(
+    data: &Path,
+    request: &Request,
+    clock: &dyn Clock,
+    watch: &mut dyn FnMut(EraseStep),
+) -> Result<Report> {
+    if !data.join("log.db").exists() {
+        return Err(ErasureError::NoLog { data: data.to_owned() });
+    }
+    let lock = DirectoryLock::acquire(data)?;
+    let values = values(data, request, || store::redaction_key(data))?;
+    if values.are_in(request.reason.as_bytes()) || values.are_in(request.by.as_bytes()) {
+        return Err(ErasureError::Quoted);
+    }
+    let is_backup = backup::is_backup(data);
+    if is_backup {
+        backup::check(data)?;
+    }
+    // Before the log, so that no view is left that holds what the log no longer holds.
+    projection::remove_views(data)
+        .map_err(|source| ErasureError::Io { path: projection::path(data), source })?;
+    let uid = request.uid.as_ref();
+    let erasing = Erasing { values: &values, uid, by: &request.by, reason: &request.reason };
+    let found = log::erase(data, &erasing, clock, watch)?;
+    if is_backup {
+        backup::renew(data)?;
+    }
+    drop(lock);
+    if is_backup {
+        let path = data.join("lock");
+        std::fs::remove_file(&path).map_err(|source| ErasureError::Io { path, source })?;
+    }
+    Ok(Report { found, elsewhere: elsewhere::look(data, &values, &request.backups) })
+}
+
+/// The values, with the key of the directory or, where it has none, with another one.
+fn values(
+    data: &Path,
+    request: &Request,
+    otherwise: impl FnOnce() -> std::io::Result<[u8; 32]>,
+) -> Result<Values> {
+    let path = data.join(KEY_FILE);
+    let key = if path.exists() { store::redaction_key(data) } else { otherwise() };
+    let key = key.map_err(|source| ErasureError::Io { path, source })?;
+    Ok(Values::new(&request.values, &key)?)
+}

@@ -1,0 +1,93 @@
+//! What may stand in place of a body that was recorded, because something was erased from it.
+//!
+//! The link of a change covers the digest of the body that was recorded, for ever. Another body is accepted only where a
+//! mark further on in the chain names both digests; the table `erased` does no more than tell where that mark stands.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use lru::LruCache;
+use rusqlite::{Connection, OptionalExtension};
+
+use super::chain::{self, Hash, hex};
+use super::compaction::prepare_if_there;
+use super::draft::Draft;
+use super::error::LogError;
+use super::ids;
+use super::types::ChangeType;
+use super::write::Write;
+use crate::delta::Codec;
+use crate::model::{Erasure, Kind, Offset, ResourceKey};
+
+type Result<T> = std::result::Result<T, LogError>;
+
+/// Marks kept unpacked; each names a thousand bodies at most.
+const MARKS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(15);
+
+/// The marks that were looked at last.
+pub(super) struct Erasures {
+    marks: LruCache<i64, Arc<Erasure>>,
+}
+
+impl Default for Erasures {
+    fn default() -> Self {
+        Erasures { marks: LruCache::new(MARKS) }
+    }
+}
+
+impl Erasures {
+    /// Whether a mark says that the change at `offset` has a body of this digest instead of the recorded one.
+    pub(super) fn allow(
+        &mut self,
+        connection: &Connection,
+        offset: Offset,
+        recorded: &Hash,
+        left: &Hash,
+    ) -> Result<bool> {
+        let sql = r#"SELECT mark FROM erased WHERE "offset" = ?1"#;
+        let Some(mut statement) = prepare_if_there(connection, sql)? else { return Ok(false) };
+        let mark: Option<i64> = statement.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
+        let Some(mark) = mark.filter(|mark| *mark > offset.as_i64()) else { return Ok(false) };
+        let Some(erasure) = self.mark(connection, mark)? else { return Ok(false) };
+        Ok(erasure.bodies.get(&hex(recorded)).is_some_and(|named| *named == hex(left)))
+    }
+
+    /// The mark at an offset; none where none stands there as it was recorded.
+    fn mark(&mut self, connection: &Connection, offset: i64) -> Result<Option<Arc<Erasure>>> {
+        if let Some(known) = self.marks.get(&offset) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let sql =
+            r#"SELECT body, body_hash FROM change WHERE "offset" = ?1 AND type = ?2 AND body IS NOT NULL"#;
+        let mut statement = connection.prepare_cached(sql)?;
+        let row = statement
+            .query_row([offset, ChangeType::Erased as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let Some((frame, recorded)): Option<(Vec<u8>, Hash)> = row else { return Ok(None) };
+        let text = Codec::default().read_keyframe(&frame, None).ok();
+        let text = text.filter(|text| chain::body_hash(text) == recorded);
+        let erasure = text.and_then(|text| serde_json::from_str(&text).ok()).map(Arc::new);
+        if let Some(erasure) = &erasure {
+            self.marks.put(offset, Arc::clone(erasure));
+        }
+        Ok(erasure)
+    }
+}
+
+impl Write<'_> {
+    /// Writes a mark. Each is a subject of its own, so that retention keeps it for as long as there is a log.
+    pub(super) fn erasure(&mut self, body: &str) -> Result<Offset> {
+        let (cluster, namespace, name) = (String::new(), String::new(), String::new());
+        let key = ResourceKey { cluster, kind: Kind::new("", "Erasure"), namespace, name };
+        let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
+        let uid = hex(&chain::body_hash(body));
+        let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, &uid)?;
+        let packed = self.state.bodies.fact(body)?;
+        let bare = Draft::bare(ChangeType::Erased, subject, &key);
+        let offset = self.write(Draft { uid: &uid, body, packed: Some(packed), ..bare })?;
+        let sql = "INSERT OR IGNORE INTO live (subject_id, resource_version, digest, deltas, seen_epoch)
+            VALUES (?1, '', zeroblob(16), 0, 0)";
+        self.connection.prepare_cached(sql)?.execute([subject])?;
+        Ok(offset)
+    }
+}
