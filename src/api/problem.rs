@@ -1,5 +1,6 @@
 //! Errors as RFC 9457 problem details: the one place where a failure becomes an answer.
 
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 use http::header::{
@@ -14,7 +15,7 @@ use crate::model::{Offset, ResourceKey, Timestamp};
 use crate::query::{Gone, QueryError};
 
 /// Seconds after which it is worth asking again while the view is being built.
-const RETRY_AFTER_SECONDS: u64 = 5;
+const RETRY_AFTER_SECONDS: u16 = 5;
 
 /// How a token may be presented; Basic stands first, because browsers ask for what it needs.
 const CHALLENGE: &str = "Basic realm=\"Strandline\", Bearer";
@@ -266,7 +267,7 @@ pub struct Problem {
     /// Methods that would be allowed.
     allow: Option<Box<str>>,
     /// Seconds after which it is worth asking again.
-    retry_after: Option<u64>,
+    retry_after: Option<NonZeroU16>,
 }
 
 /// The earliest moment that can be asked for.
@@ -315,13 +316,14 @@ impl Problem {
             place: None,
             gone: None,
             allow: None,
-            retry_after: (code == Code::ViewBuilding).then_some(RETRY_AFTER_SECONDS),
+            retry_after: NonZeroU16::new(RETRY_AFTER_SECONDS).filter(|_| code == Code::ViewBuilding),
         }
     }
 
     /// With after which time it is worth asking again.
     pub fn retry_after(self, wait: Duration) -> Self {
-        Problem { retry_after: Some(wait.as_secs().max(1)), ..self }
+        let seconds = u16::try_from(wait.as_secs()).unwrap_or(u16::MAX);
+        Problem { retry_after: NonZeroU16::new(seconds).or(Some(NonZeroU16::MIN)), ..self }
     }
 
     /// With the place at which the body is wrong.
@@ -366,7 +368,7 @@ impl Problem {
 
     /// Headers that belong to it in whatever form it is shown.
     pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
-        let retry = self.retry_after.map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds)));
+        let retry = self.retry_after.map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds.get())));
         let challenge = (self.code.status() == StatusCode::UNAUTHORIZED)
             .then(|| (WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE)));
         let allow = self.allow.as_deref().and_then(|allow| HeaderValue::from_str(allow).ok());

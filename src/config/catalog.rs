@@ -66,7 +66,7 @@ impl Check {
         let namespace = match written.namespace.value.parse::<Glob>() {
             Ok(namespace) => namespace,
             Err(error) => {
-                self.say(written.namespace.referenced, "bad_pattern", error.to_string()).hint =
+                self.say(written.namespace.referenced, "bad_pattern", error).hint =
                     Some("write a namespace, or a pattern such as web-*".to_owned());
                 return None;
             }

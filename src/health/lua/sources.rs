@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::glob::{Glob, is_glob};
 use super::scripts::{Script, Scripts, ScriptsError};
+use crate::mistake::of_syntax;
 
 /// The file of a script.
 const FILE: &str = "health.lua";
@@ -96,8 +97,7 @@ impl Script {
 }
 
 fn told(origin: &str, error: &serde_saphyr::Error, hint: &'static str) -> ScriptsError {
-    let message = error.without_snippet().to_string();
-    ScriptsError::one(origin, message.lines().next().unwrap_or_default(), hint)
+    ScriptsError::one(origin, of_syntax(error), hint)
 }
 
 /// The scripts of the one key that holds many.

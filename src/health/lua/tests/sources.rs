@@ -176,6 +176,17 @@ fn every_mistake_is_told_with_its_place() {
         assert_eq!(told(Scripts::from_customizations(yaml)), error, "{yaml}");
     }
     assert!(told(Scripts::from_customizations("data: [")).starts_with("argocd-cm: "));
+    for another in [
+        "CANARY",
+        "- CANARY",
+        "data: CANARY",
+        "data: [CANARY]",
+        "data: {a: 1, CANARY: 2, CANARY: 3}",
+        "kind: [CANARY]",
+    ] {
+        let error = told(Scripts::from_customizations(another));
+        assert!(error.starts_with("argocd-cm: ") && !error.contains("CANARY"), "{another}: {error}");
+    }
     assert!(
         told(Scripts::from_customizations("data: {resource.customizations: '['}"))
             .starts_with("argocd-cm resource.customizations: ")
