@@ -190,7 +190,8 @@ pub(super) fn plain<T: Serialize>(answer: Result<T>) -> std::result::Result<Valu
                 let counts = |name: &str| matches!(name, "offset" | "time" | "lag_changes");
                 members.retain(|name, _| !counts(name) && (name != "id" || !version));
                 if let Some(Value::String(token)) = members.get_mut("continue") {
-                    *token = token.rsplit('.').next().unwrap().to_owned();
+                    // The place within the list; the moment and the mark differ between two worlds.
+                    *token = token.split('.').nth(1).unwrap().to_owned();
                 }
                 members.values_mut().for_each(strip);
             }
