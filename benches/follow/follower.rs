@@ -11,7 +11,6 @@ use strandline::cluster::{
     Access, ClusterSettings, ClusterStats, ConnectSettings, Watcher, connect, supervise,
 };
 use strandline::config;
-use strandline::digest::Noise;
 use strandline::log::{LogError, LogWriter};
 use strandline::model::{CatalogFact, Source};
 use strandline::projection::{Projector, ProjectorError, Pruning};
@@ -53,7 +52,7 @@ impl Follower {
         let writer = std::thread::spawn(move || writer.run());
         let stopping = Arc::new(AtomicBool::new(false));
         let projector = project(directory.to_owned(), &head, &checkpoint, &stopping);
-        let rules = Arc::new(Rules { key: [7; 32], noise: Noise::default() });
+        let rules = Arc::new(Rules::new([7; 32]));
         let (settings, watching) = (ClusterSettings::new("bench", rules), CancellationToken::new());
         let stats = Arc::clone(&settings.stats);
         runtime.block_on(appender.declare(Source::Config, catalog(url)?))?;

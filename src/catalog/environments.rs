@@ -13,6 +13,7 @@ use crate::model::{
     AgentId, CatalogFact, CatalogKind, EnvironmentId, EnvironmentSpec, EnvironmentState, Labels, TargetSpec,
     Tier, Timestamp, is_dns_label, slug,
 };
+use crate::redact::has_login;
 
 /// The longest name of an environment, in characters, as GitLab limits it.
 const NAME_MAX: usize = 255;
@@ -144,6 +145,11 @@ impl EnvironmentInput {
         ];
         for (field, text) in texts {
             text.value().map_or(Ok(()), |text| input::bounded(field, text))?;
+        }
+        if self.external_url.value().is_some_and(|url| has_login(url)) {
+            let message = "`external_url` has a login in it, which everybody would see";
+            return Err(CatalogError::invalid("external_url", message)
+                .hint("write it without what stands before the @"));
         }
         self.kubernetes_namespace
             .value()

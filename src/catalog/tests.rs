@@ -131,3 +131,16 @@ fn an_agent_is_named_in_three_ways() {
         assert_eq!(id.as_deref(), expected, "{given}");
     }
 }
+
+#[test]
+fn an_external_url_with_a_login_is_refused() {
+    let check = |url: &str| {
+        let input: EnvironmentInput =
+            serde_json::from_value(json!({"external_url": url})).expect("it is one");
+        input.check(None, Some("shop/web"))
+    };
+    assert!(check("https://shop.example.com/@me").is_ok());
+    let error = check("https://me:tulip@shop.example.com").expect_err("it has a login");
+    assert_eq!((error.code, error.field.as_str()), (CatalogCode::InvalidValue, "external_url"));
+    assert!(!format!("{error:?} {error}").contains("tulip"));
+}

@@ -9,7 +9,6 @@ use super::args::{ExportArgs, ImportArgs, ImportForm, OutputFormat, ReportFormat
 use super::error::{CliError, Exit};
 use super::output::{document, write};
 use crate::clock::{Clock, SystemClock};
-use crate::digest::Noise;
 use crate::exchange::{self, Content, Dump, ExchangeError, Exported, Imported, Selection};
 use crate::present::{clock_time, grouped, in_bytes, visible};
 use crate::redact::Rules;
@@ -55,12 +54,12 @@ pub(super) fn import(args: &ImportArgs) -> Result<(), CliError> {
         Content::Objects => {
             let (cluster, dumps) = (cluster(args)?, dumps(args)?);
             let complete = args.complete;
-            exchange::import_objects(&dumps, cluster, complete, &args.data, &rules(&args.data)?)
+            exchange::import_objects(&dumps, cluster, complete, &args.data, &rules(args)?)
                 .map_err(failure(IMPORTING))?
         }
         Content::Audit => {
             let cluster = cluster(args)?;
-            exchange::import_audit(&args.files, cluster, &args.data, &rules(&args.data)?)
+            exchange::import_audit(&args.files, cluster, &args.data, &rules(args)?)
                 .map_err(failure(IMPORTING))?
         }
     };
@@ -118,10 +117,12 @@ fn dumps(args: &ImportArgs) -> Result<Vec<Dump>, CliError> {
 }
 
 /// What is hidden, with the key of the directory, so that a value that did not change does not look changed later.
-fn rules(data: &Path) -> Result<Rules, CliError> {
+fn rules(args: &ImportArgs) -> Result<Rules, CliError> {
+    let config = args.config.as_deref().map(super::serve::load).transpose()?;
+    let data = &args.data;
     let key = std::fs::create_dir_all(data).and_then(|()| redaction_key(data));
     let key = key.map_err(|error| CliError::new(format!("using {}", data.display()), error))?;
-    Ok(Rules { key, noise: Noise::default() })
+    Ok(Rules::new(key).with(config.map(|config| config.redact).unwrap_or_default()))
 }
 
 fn summary(imported: &Imported) -> String {

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::request::chain;
 use crate::config::{ClusterAccess, WatcherConfig};
+use crate::redact::without_logins;
 
 /// How a cluster is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl fmt::Display for Access {
                 f.write_str("kubeconfig of $KUBECONFIG or ~/.kube/config")
             }
             Access::InCluster => f.write_str("service account of the Pod"),
-            Access::Url(url) => f.write_str(url),
+            Access::Url(url) => f.write_str(&without_logins(url)),
         }
     }
 }
@@ -249,7 +250,7 @@ fn list(names: &[String]) -> String {
 /// When there is no such way, it is not allowed, or TLS or credentials cannot be set up.
 pub async fn connect(settings: &ConnectSettings) -> Result<ClusterConnection, ConnectError> {
     let config = config(settings).await?;
-    let url = config.cluster_url.to_string();
+    let url = without_logins(&config.cluster_url.to_string());
     let unverified = Arc::new(AtomicBool::new(config.accept_invalid_certs));
     Ok(ClusterConnection {
         settings: Some(settings.clone()),
@@ -311,7 +312,7 @@ async fn config(settings: &ConnectSettings) -> Result<kube::Config, ConnectError
 }
 
 fn from_url(url: &str) -> Result<kube::Config, ConnectError> {
-    let problem = |reason: String| ConnectError::Url { url: url.to_owned(), reason };
+    let problem = |reason: String| ConnectError::Url { url: without_logins(url), reason };
     let uri: http::Uri = url.parse().map_err(|error| problem(chain(&error)))?;
     match uri.scheme_str() {
         Some("http" | "https") if uri.host().is_some() => Ok(kube::Config::new(uri)),
@@ -392,6 +393,23 @@ contexts:
             let refused = try_context(Some(context)).await.unwrap_err();
             assert!(refused.contains(command) && refused.contains("allow_exec_plugins"), "{refused}");
         }
+    }
+
+    #[tokio::test]
+    async fn no_message_shows_a_login() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config");
+        let proxy = "https://127.0.0.1:1', proxy-url: 'socks5://me:tulip@127.0.0.1:2";
+        for server in ["https://me:tulip@127.0.0.1:1", proxy] {
+            let text = KUBECONFIG.replace("\"https://127.0.0.1:6443\"", &format!("'{server}'"));
+            std::fs::write(&path, text).unwrap();
+            let access = Access::Kubeconfig { path: Some(path.clone()), context: None };
+            let shown = format!("{:?}", connect(&ConnectSettings::new(access)).await);
+            assert!(!shown.contains("tulip"), "{shown}");
+        }
+        let access = Access::Url("ftp://me:tulip@127.0.0.1".to_owned());
+        let shown = format!("{access} {:?}", connect(&ConnectSettings::new(access.clone())).await.err());
+        assert!(!shown.contains("tulip"), "{shown}");
     }
 
     #[tokio::test]

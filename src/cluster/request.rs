@@ -13,6 +13,7 @@ use kube::client::Body;
 
 use super::Limits;
 use super::connect::NoCredentials;
+use crate::redact::without_logins;
 
 /// Why a request or a stream failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +88,8 @@ pub(super) fn chain(error: &dyn Error) -> String {
         }
         cause = error.source();
     }
-    text
+    // Some quote the address of a server or a proxy as the kubeconfig has it.
+    without_logins(&text)
 }
 
 /// Answers are read in pieces.

@@ -9,6 +9,7 @@ use super::file::{Environment, File};
 use super::{AccessConfig, ClusterConfig, Config, DATA, LISTEN};
 use crate::mistake::Mistake;
 use crate::model::{EnvironmentId, EnvironmentSettings, EnvironmentSpec, Tier, is_dns_label};
+use crate::redact::has_login;
 
 /// Checks the whole file; every mistake is told, not only the first.
 pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
@@ -24,6 +25,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let access = check.who_may_ask(&file.access);
     let retention = check.retention(&file.retention);
     let consistency = check.consistency(&file.consistency);
+    let redact = check.redact(&file);
     let data = check.path(file.data.as_deref().unwrap_or(DATA));
     check.done().map(|()| Config {
         listen,
@@ -40,6 +42,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
         retention,
         consistency,
         ignored,
+        redact,
     })
 }
 
@@ -139,6 +142,12 @@ impl Check {
                     format!("the `{what}` of an environment is not empty"),
                 );
             }
+        }
+        if has_login(&environment.external_url) {
+            let message =
+                format!("the `external_url` of `{name}` has a login in it, which everybody would see");
+            self.say(environment.name.referenced, "bad_address", message).hint =
+                Some("write it without what stands before the @".to_owned());
         }
         let tier = self.tier(environment);
         EnvironmentSpec {

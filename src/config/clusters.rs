@@ -11,6 +11,7 @@ use super::file::{Cluster, File, Watcher};
 use super::{ClusterAccess, ClusterConfig, WatcherConfig};
 use crate::mistake::Mistake;
 use crate::model::{EnvironmentId, KindPattern, LabelSelector};
+use crate::redact::{has_login, without_logins};
 
 impl Check {
     pub(super) fn clusters(&mut self, file: &File) -> Vec<ClusterConfig> {
@@ -107,8 +108,15 @@ impl Check {
         }
         if let Some(url) = &watcher.url {
             if !["http://", "https://"].iter().any(|scheme| url.value.starts_with(scheme)) {
-                let message = format!("`{}` is not an http or https address", url.value);
+                let message = format!("`{}` is not an http or https address", without_logins(&url.value));
                 self.say(url.referenced, "bad_address", message);
+            } else if has_login(&url.value) {
+                let message = format!(
+                    "`{}` is given with a login, which would stand in logs",
+                    without_logins(&url.value)
+                );
+                self.say(url.referenced, "bad_address", message).hint =
+                    Some("write the address alone, and put credentials into a kubeconfig".to_owned());
             }
             return ClusterAccess::Url(url.value.clone());
         }

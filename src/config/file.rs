@@ -35,6 +35,31 @@ pub(super) struct File {
     pub(super) consistency: Consistency,
     #[serde(default)]
     pub(super) diff: Diff,
+    #[serde(default)]
+    pub(super) redact: Redact,
+}
+
+/// What is hidden before it is recorded.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Redact {
+    #[serde(default)]
+    pub(super) names: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) keep: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) leave_out: Vec<LeaveOut>,
+}
+
+/// An entry of `leave_out`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LeaveOut {
+    pub(super) kind: Spanned<String>,
+    #[serde(default)]
+    pub(super) namespaces: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) names: Vec<Spanned<String>>,
 }
 
 /// How what is recorded is compared with what clusters have.

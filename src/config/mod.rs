@@ -10,6 +10,7 @@ mod consistency;
 mod diff;
 mod error;
 mod file;
+mod redact;
 mod retention;
 mod rules;
 mod scripts;
@@ -37,6 +38,7 @@ use crate::mistake::{Mistake, of_syntax};
 use crate::model::{
     AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector, ProjectSpec, SavedView,
 };
+use crate::redact::Choices;
 use crate::ruleset::RuleSet;
 
 /// The address listened on when none is given: this machine only.
@@ -76,6 +78,8 @@ pub struct Config {
     pub consistency: Option<Duration>,
     /// What differences do not tell.
     pub ignored: Vec<PathRule>,
+    /// What is hidden before it is recorded, besides what the program hides by itself.
+    pub redact: Choices,
 }
 
 /// A cluster to watch.

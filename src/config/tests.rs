@@ -4,6 +4,7 @@
 
 mod catalog;
 mod diff;
+mod redact;
 mod retention;
 mod tokens;
 

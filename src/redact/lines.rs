@@ -1,41 +1,282 @@
-//! Configuration files inside of a text, such as a kubeconfig or a `.env` in a ConfigMap.
+//! Files within a text, read line by line: YAML with its blocks, INI, properties, `.env`, `.netrc`, `.pgpass` and what
+//! has `name value` on a line.
 
 use std::ops::Range;
 
-use super::credential::{is_credential_member, is_harmless_value};
+use super::names::{Meaning, Names, Style, is_harmless_name, is_naming, is_plural, is_value_name};
+use super::shapes::{Shape, hides, is_reference, shape};
+use super::text::Setting;
 
-/// Where in a text of several lines values are given to names of credentials: `password: x`, `api_key=x`.
-///
-/// A single line is a sentence as often as it is a setting, so only what has several is read this way.
-pub(super) fn settings(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    if !text.contains('\n') {
-        return found;
-    }
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        found.extend(setting(line).map(|value| start + value.start..start + value.end));
-        start += line.len();
-    }
-    found
+/// What the lines below a name hold.
+#[derive(Clone, Copy)]
+struct Block {
+    /// How far its name is indented.
+    indent: usize,
+    meaning: Meaning,
+    /// A text that goes over several lines, as after `|`.
+    is_text: bool,
+    /// Whether all members are credentials, as those of `tokens:` and of a Secret's `data:`.
+    all: bool,
 }
 
-/// The value in a line, if its name is that of a credential.
-fn setting(line: &str) -> Option<Range<usize>> {
-    let separator = line.find([':', '='])?;
-    let name = line[..separator].trim_start_matches([' ', '\t', '-', '"', '\'']);
-    let name = name.strip_prefix("export ").unwrap_or(name).trim_end_matches([' ', '\t', '"', '\'']);
-    let is_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
-    if name.is_empty() || !name.bytes().all(is_name) || !is_credential_member(name) {
-        return None;
+struct Lines<'a> {
+    text: &'a str,
+    setting: Setting,
+    names: &'a Names,
+    /// Whether there is more than one line.
+    several: bool,
+    /// Whether somewhere a Secret is written.
+    has_secret: bool,
+    block: Option<Block>,
+    /// The meaning that `name:` gave to the `value:` beside it, and how far that is indented.
+    named: Option<(usize, Meaning)>,
+}
+
+/// Where in a text lines give values to names of credentials.
+pub(super) fn settings(text: &str, setting: Setting, names: &Names, found: &mut Vec<Range<usize>>) {
+    let has_secret = text.contains("kind: Secret") || text.contains("kind: \"Secret\"");
+    let several = text.contains('\n');
+    let mut lines = Lines { text, setting, names, several, has_secret, block: None, named: None };
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        lines.line(start, line.trim_end_matches(['\n', '\r']), found);
+        start += line.len();
     }
-    let rest = &line[separator + 1..];
-    let start = separator + 1 + rest.len() - rest.trim_start().len();
-    let value = inner(rest.trim());
-    let text = rest.trim().get(value.clone())?;
-    // What begins a block or a map has its value elsewhere.
-    let elsewhere = text.starts_with(['|', '>', '{', '[', '&', '*', '!']) || matches!(text, "null" | "~");
-    (!elsewhere && !is_harmless_value(text)).then_some(start + value.start..start + value.end)
+}
+
+impl Lines<'_> {
+    fn line(&mut self, start: usize, line: &str, found: &mut Vec<Range<usize>>) {
+        let trimmed = line.trim_start();
+        if trimmed.is_empty() {
+            return;
+        }
+        let indent = line.len() - trimmed.len();
+        let dash = trimmed.starts_with("- ");
+        if let Some(block) = self.block {
+            if indent > block.indent || (indent == block.indent && dash && !block.is_text) {
+                if self.in_block(block, start + indent, trimmed, found) {
+                    return;
+                }
+            } else {
+                self.block = None;
+            }
+        }
+        let dashes = trimmed.len() - trimmed.trim_start_matches(['-', ' ']).len();
+        let (indent, content) = if dash { (indent + dashes, &trimmed[dashes..]) } else { (indent, trimmed) };
+        let at = start + line.len() - content.len();
+        if dash {
+            self.named = None;
+        }
+        if let Some(value) = self.setting_in(at, indent, content) {
+            found.push(value);
+        } else if let Some(value) = self.words(content) {
+            found.push(at + value.start..at + value.end);
+        }
+    }
+
+    /// A line below a credential's name; false where it has to be read like any other.
+    fn in_block(&mut self, block: Block, at: usize, line: &str, found: &mut Vec<Range<usize>>) -> bool {
+        if block.is_text {
+            if !is_reference(line) {
+                found.push(at..at + line.trim_end().len());
+            }
+            return true;
+        }
+        let content = line.strip_prefix("- ").unwrap_or(line);
+        let at = at + line.len() - content.len();
+        let split = content.split_once(": ").or_else(|| content.strip_suffix(':').map(|name| (name, "")));
+        let Some((name, value)) = split.filter(|(name, _)| !name.contains(' ')) else {
+            let item = inner(content);
+            // A word below a name is an item, or a text that goes on.
+            if hides(block.meaning, &content[item.clone()]) && (line.len() > content.len() || block.all) {
+                found.push(at + item.start..at + item.end);
+            }
+            return true;
+        };
+        let name = name.trim_matches(['"', '\'']);
+        let is_own = self.names.meaning(name, Style::Member) > Meaning::Nothing;
+        if is_own || value.is_empty() || !(is_value_name(name) || (block.all && !is_harmless_name(name))) {
+            return false;
+        }
+        let start = at + content.len() - value.len();
+        let value_range = inner(value);
+        if hides(block.meaning, &value[value_range.clone()]) {
+            found.push(start + value_range.start..start + value_range.end);
+        }
+        if matches!(value.trim(), "|" | ">" | "|-" | ">-") {
+            let indent = at - (self.text[..at].rfind('\n').map_or(0, |end| end + 1));
+            self.block = Some(Block { indent, is_text: true, ..block });
+        }
+        true
+    }
+
+    /// `name: value`, `name = value`, `export NAME=value`.
+    fn setting_in(&mut self, at: usize, indent: usize, line: &str) -> Option<Range<usize>> {
+        let separator = line.bytes().take(160).position(|b| matches!(b, b':' | b'='))?;
+        let (before, rest) = (&line[..separator], line.get(separator + 1..)?);
+        if rest.starts_with(['/', '=', ':']) {
+            return None;
+        }
+        let commented = before.trim_start_matches(['#', ';', '/', ' ']);
+        let name = commented.trim_matches(['"', '\'', ' ', '\t']);
+        let name = [
+            "export ",
+            "set ",
+            "setenv ",
+            "env ",
+            "ENV ",
+            "ARG ",
+            "SET ",
+            "local ",
+            "readonly ",
+            "declare -x ",
+            "const ",
+            "let ",
+            "var ",
+        ]
+        .iter()
+        .find_map(|word| name.strip_prefix(word))
+        .unwrap_or(name)
+        .trim_start();
+        if name.is_empty()
+            || name.len() > 96
+            || !name.bytes().all(|b| {
+                b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/' | b'$' | b'[' | b']')
+            })
+        {
+            return None;
+        }
+        let yaml = line.as_bytes()[separator] == b':';
+        let start = at + separator + 1 + rest.len() - rest.trim_start().len();
+        let range = inner(rest.trim());
+        let value = rest.trim().get(range.clone())?;
+        if yaml && self.several {
+            if let Some((of, meaning)) = self.named
+                && of == indent
+                && is_value_name(name)
+            {
+                self.named = None;
+                if matches!(value, "|" | ">" | "|-" | ">-") {
+                    self.block = Some(Block { indent, meaning, is_text: true, all: true });
+                    return None;
+                }
+                return hides(meaning, value).then_some(start + range.start..start + range.end);
+            }
+            if is_naming(name) {
+                let meaning = self.names.meaning(value, Style::Member);
+                self.named = (meaning > Meaning::Nothing).then_some((indent, meaning));
+                return None;
+            }
+            if matches!(name, "data" | "stringData")
+                && value.is_empty()
+                && (self.has_secret || name == "stringData")
+            {
+                self.block = Some(Block { indent, meaning: Meaning::Certain, is_text: false, all: true });
+                return None;
+            }
+        }
+        let meaning = self.names.meaning(name, if yaml { Style::Member } else { Style::Variable });
+        if meaning == Meaning::Nothing {
+            return None;
+        }
+        if yaml && self.several && before.len() == commented.len() {
+            let is_text = matches!(value.as_bytes().first(), Some(b'|' | b'>')) && value.len() <= 4;
+            if is_text || value.is_empty() || value.starts_with(['&', '!']) {
+                self.block = Some(Block { indent, meaning, is_text, all: is_plural(name) });
+                return None;
+            }
+        }
+        let whole = start + range.start..start + range.end;
+        if value.starts_with(['[', '{']) {
+            let inside = value
+                .split([',', '[', ']', '{', '}'])
+                .map(|item| item.rsplit(": ").next().unwrap_or(item).trim());
+            let mut inside = inside.map(|item| item.trim_matches(['"', '\'']));
+            return (meaning >= Meaning::Probable && inside.any(|item| shape(item) > Shape::Ordinary))
+                .then_some(whole);
+        }
+        // A sentence is no setting.
+        let unsure = self.setting == Setting::Prose || !self.several || before.len() != commented.len();
+        let hidden = if unsure && range.start == 0 {
+            meaning >= Meaning::Probable && shape(value) > Shape::Ordinary || shape(value) == Shape::Random
+        } else {
+            hides(meaning, value)
+        };
+        hidden.then_some(whole)
+    }
+
+    /// Words without a separator: `requirepass x`, `machine h login u password x`, `user u on >x`, `host:5432:db:u:x`.
+    fn words(&self, line: &str) -> Option<Range<usize>> {
+        if !line.contains(' ') {
+            return pgpass(line);
+        }
+        if self.setting == Setting::Prose {
+            return None;
+        }
+        let line_of_netrc = line.find("machine ").filter(|_| line.contains(" password "));
+        let mut words = line[line_of_netrc.unwrap_or(0)..].split([' ', '\t']).filter(|word| !word.is_empty());
+        let first = words.next()?;
+        let place = |word: &str| {
+            let start = word.as_ptr() as usize - line.as_ptr() as usize;
+            let inside = inner(word);
+            start + inside.start..start + inside.end
+        };
+        match first {
+            "machine" | "default" => {
+                let password = words.skip_while(|word| *word != "password").nth(1)?;
+                return (!is_reference(password)).then(|| place(password));
+            }
+            "user" => {
+                let secret = words.find(|word| word.starts_with('>') && word.len() > 3)?;
+                let range = place(secret);
+                return (!is_reference(&line[range.start + 1..range.end]))
+                    .then_some(range.start + 1..range.end);
+            }
+            _ => {}
+        }
+        let (second, third) = (words.next()?, words.next());
+        let (name, value) = match third {
+            None => (first, second),
+            // `proxy_set_header X-Api-Key x;`, `set password x`
+            Some(third)
+                if words.next().is_none()
+                    && (first.contains("header") || matches!(first, "set" | "config")) =>
+            {
+                (second, third)
+            }
+            Some(_) => return None,
+        };
+        if !name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+            || name.starts_with('-')
+        {
+            return None;
+        }
+        let meaning = self.names.meaning(name, Style::Variable);
+        let range = place(value);
+        let text = &line[range.clone()];
+        let sure = self.several || name.contains("pass") || self.setting == Setting::Command;
+        let hidden = if sure && meaning == Meaning::Certain {
+            !is_reference(text)
+        } else {
+            meaning >= Meaning::Probable && shape(text) > Shape::Ordinary
+        };
+        hidden.then_some(range)
+    }
+}
+
+/// The password in a line of `.pgpass`.
+fn pgpass(line: &str) -> Option<Range<usize>> {
+    let mut fields = line.split(':');
+    let (host, port, database) = (fields.next()?, fields.next()?, fields.next()?);
+    let (user, password) = (fields.next()?, fields.next()?);
+    let is_one = fields.next().is_none()
+        && (port == "*" || (!port.is_empty() && port.len() <= 5 && port.bytes().all(|b| b.is_ascii_digit())))
+        && !host.is_empty()
+        && !database.is_empty()
+        && !user.is_empty()
+        && !host.bytes().all(|b| b.is_ascii_digit())
+        && !is_reference(password);
+    is_one.then(|| line.len() - password.len()..line.len())
 }
 
 /// A value without what surrounds it: quotes, a comment, or what ends a statement.

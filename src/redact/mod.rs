@@ -5,21 +5,25 @@
 //! keyed digest. Equal values have equal digests, so that a change of a secret is visible and the secret is
 //! not. Cleaning what is clean changes nothing.
 //!
-//! What looks like a credential: values given to names of credentials (in members, lists of variables,
-//! commands, JSON and configuration files inside of strings), texts that their issuers mark as tokens, private
-//! keys, passwords in URLs, and whatever is packed with gzip, which cannot be searched.
-//!
-//! What is kept, as hiding it would hide what people look for: free text such as an Event's message or a
-//! condition's, a ConfigMap's values, a password given by position (`mysql -phunter2`, `curl -u me:hunter2`),
-//! and text in Base64 other than the above, in all of which only marked tokens, keys and passwords in URLs are
-//! found; names of Secrets and of their keys; labels.
+//! What looks like a credential: values given to names of credentials (in members, lists of variables, commands, files
+//! inside of strings), texts that their issuers mark as tokens, private keys, hashes of passwords, logins in addresses,
+//! and whatever is packed with gzip, which cannot be searched. `docs/security.md` lists what is kept and why.
 
-mod credential;
+mod assign;
+mod base64;
 mod forms;
+mod frame;
+mod left_out;
 mod lines;
+mod marks;
 mod mask;
+mod names;
 mod object;
 mod secret;
+mod shapes;
+mod shell;
+mod text;
+mod urls;
 mod values;
 
 #[cfg(test)]
@@ -30,8 +34,12 @@ use thiserror::Error;
 use crate::digest::{Digest, Noise};
 use crate::model::{ChangedBy, ResourceVersion, Uid};
 
+pub use left_out::LeftOut;
 pub use object::{Identity, clean, identify};
+pub use urls::{has_login, without_logins};
 pub use values::{Erased, ValueError, Values};
+
+use names::Names;
 
 /// Kind and version of an object, for objects of a list, which do not say so themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +57,35 @@ pub struct Rules {
     pub key: [u8; 32],
     /// What is no change.
     pub noise: Noise,
+    /// What the operators know better.
+    pub choices: Choices,
+}
+
+impl Rules {
+    /// The program's own rules with this key.
+    pub fn new(key: [u8; 32]) -> Self {
+        Rules { key, noise: Noise::default(), choices: Choices::default() }
+    }
+
+    /// With what the operators chose.
+    pub fn with(self, choices: Choices) -> Self {
+        Rules { choices, ..self }
+    }
+}
+
+/// What operators add to the rules and take away from them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    names: Names,
+    left_out: Vec<LeftOut>,
+}
+
+impl Choices {
+    /// Values under names that end with the words of one of `hide` are hidden, those of `keep` are not judged by their
+    /// name; of what is left out, all is hidden that is not its identity.
+    pub fn new(hide: &[String], keep: &[String], left_out: Vec<LeftOut>) -> Self {
+        Choices { names: Names::new(hide, keep), left_out }
+    }
 }
 
 impl std::fmt::Debug for Rules {
@@ -116,17 +153,29 @@ impl CleanError {
 
 /// Computes what stands in place of hidden values.
 #[derive(Clone, Copy)]
-struct Mask<'a>(&'a [u8; 32]);
+struct Mask<'a> {
+    key: &'a [u8; 32],
+    names: &'a Names,
+}
+
+impl<'a> Mask<'a> {
+    /// Hides what it is given, and knows no names of operators.
+    fn of_key(key: &'a [u8; 32]) -> Self {
+        static NONE: Names = Names::NONE;
+        Mask { key, names: &NONE }
+    }
+}
 
 impl Mask<'_> {
     const PREFIX: &'static str = "redacted:";
     const DIGITS: usize = 16;
+    const LENGTH: usize = Self::PREFIX.len() + Self::DIGITS;
 
     fn hide(self, value: &str) -> String {
         if Self::is_hidden(value) {
             return value.to_owned();
         }
-        let digest = blake3::keyed_hash(self.0, value.as_bytes()).to_hex();
+        let digest = blake3::keyed_hash(self.key, value.as_bytes()).to_hex();
         format!("{}{}", Self::PREFIX, &digest.as_str()[..Self::DIGITS])
     }
 

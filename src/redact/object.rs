@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{CleanError, Mask, Observation, Rules, TypeMeta, mask, secret};
 use crate::digest::digest;
 use crate::json::{Members, deeper_than, quote};
-use crate::model::{ChangedBy, ResourceVersion, Timestamp, Uid};
+use crate::model::{ChangedBy, Kind, ResourceVersion, Timestamp, Uid};
 
 /// As deep as Kubernetes' own JSON decoder goes.
 const MAX_DEPTH: usize = 10_000;
@@ -36,12 +36,27 @@ pub fn clean(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observa
     if raw.len() > 2 * MAX_DEPTH && deeper_than(raw, MAX_DEPTH) {
         return Err(CleanError::TooDeep);
     }
-    let mask = Mask(&rules.key);
+    let mask = Mask { key: &rules.key, names: &rules.choices.names };
     let api_version = top.text("apiVersion").filter(|text| !text.is_empty());
     let kind = top.text("kind").filter(|text| !text.is_empty());
     // Either one saying so is enough: rather hide too much than trust an odd server.
-    let secret = (defaults.api_version == "v1" && defaults.kind == "Secret")
-        || (api_version.as_deref() == Some("v1") && kind.as_deref() == Some("Secret"));
+    let secret = secret::is_secret(defaults.api_version, defaults.kind)
+        || secret::is_secret(
+            api_version.as_deref().unwrap_or(if kind.is_some() { "" } else { defaults.api_version }),
+            kind.as_deref().unwrap_or(defaults.kind),
+        );
+    let left_out = || {
+        let kind = Kind::from_api_version(
+            api_version.as_deref().unwrap_or(defaults.api_version),
+            kind.as_deref().unwrap_or(defaults.kind),
+        );
+        rules
+            .choices
+            .left_out
+            .iter()
+            .any(|left_out| left_out.matches(&kind, &identity.namespace, &identity.name))
+    };
+    let secret = secret || (!rules.choices.left_out.is_empty() && left_out());
 
     let mut body = String::with_capacity(raw.len() + 64);
     body.push_str("{\"apiVersion\":");

@@ -7,13 +7,16 @@ use super::*;
 use crate::model::Timestamp;
 
 mod canaries;
+mod choices;
+mod corpus;
+mod real;
 
 const POD: TypeMeta<'_> = TypeMeta { api_version: "v1", kind: "Pod" };
 const SECRET: TypeMeta<'_> = TypeMeta { api_version: "v1", kind: "Secret" };
 const CUSTOM: TypeMeta<'_> = TypeMeta { api_version: "acme.example/v1", kind: "Widget" };
 
 fn rules() -> Rules {
-    Rules { key: [7; 32], noise: Noise::default() }
+    Rules::new([7; 32])
 }
 
 fn object(members: Value) -> Value {
@@ -120,9 +123,9 @@ fn credentials_are_found_by_name() {
         ["AUTHOR", "HOME", "SECRET_NAME", "TOKEN_TTL", "PASSWORD_FILE", "COMPASS", "LOG_LEVEL", "TOKEN_URL"];
     for (names, hidden) in [(&masked[..], true), (&kept[..], false)] {
         for name in names {
-            let spec = json!({"spec": {"deep": [{"env": [{"value": "plain-value", "name": name}]}]}});
+            let spec = json!({"spec": {"deep": [{"env": [{"value": "hunter2", "name": name}]}]}});
             let value = body(spec, CUSTOM)["spec"]["deep"][0]["env"][0]["value"].clone();
-            assert_eq!(value != "plain-value", hidden, "{name}");
+            assert_eq!(value != "hunter2", hidden, "{name}");
         }
     }
 }
@@ -146,7 +149,7 @@ fn references_and_switches_are_no_credentials() {
 fn credentials_are_found_by_what_they_are() {
     let cases = [
         ("postgres://app:hunter2@db/shop", "postgres://", "@db/shop"),
-        ("token ghp_0123456789abcdefghij!", "token ", "!"),
+        ("by ghp_0123456789abcdefghij!", "by ", "!"),
         ("glpat-0123456789abcdefghij", "", ""),
         ("xoxb-0123456789-abc", "", ""),
         ("id AKIA0123456789ABCDEF.", "id ", "."),

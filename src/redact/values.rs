@@ -77,7 +77,7 @@ impl Values {
     /// # Errors
     /// When a value is too short to be told from other text, or there are too many.
     pub fn new(values: &[String], key: &[u8; 32]) -> Result<Self, ValueError> {
-        let mask = Mask(key);
+        let mask = Mask::of_key(key);
         if values.is_empty() {
             return Err(ValueError::None);
         }

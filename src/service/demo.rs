@@ -21,6 +21,7 @@ use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::log::{Appender, CatalogChange, LogReader};
 use crate::model::{CatalogFact, EnvironmentFilter, GroupBy, Kind, SavedView, Source, Tier, Timestamp};
 use crate::projection::ViewStatus;
+use crate::redact::Choices;
 use crate::ruleset::RuleSet;
 
 /// How far back the history begins.
@@ -128,6 +129,7 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
             retention: RetentionConfig::default(),
             consistency: None,
             ignored: Vec::new(),
+            redact: Choices::default(),
             preparing: recorded == 0,
         },
         Arc::clone(&clock) as Arc<dyn Clock>,

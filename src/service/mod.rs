@@ -44,12 +44,11 @@ use crate::clock::{Clock, SteadyClock};
 use crate::cluster::{self, Selection, Watcher};
 use crate::config::{AccessConfig, AgentFolderConfig, RetentionConfig};
 use crate::diff::PathRule;
-use crate::digest::Noise;
 use crate::log::{Appender, LogError, LogReader, WriterProblem};
 use crate::model::{CatalogFact, Offset, SavedView, Source, reason};
 use crate::projection::{Build, ProjectorError, ViewStatus};
 use crate::query::Queries;
-use crate::redact::Rules;
+use crate::redact::{Choices, Rules};
 use crate::ruleset::RuleSet;
 use crate::store::{self, DirectoryLock, redaction_key};
 use crate::web;
@@ -109,6 +108,8 @@ pub struct Options {
     pub consistency: Option<Duration>,
     /// What differences do not tell.
     pub ignored: Vec<PathRule>,
+    /// What is hidden before it is recorded, besides what the program hides by itself.
+    pub redact: Choices,
     /// Whether `/readyz` is to wait for a word that all is prepared.
     pub preparing: bool,
 }
@@ -181,7 +182,7 @@ impl Service {
         let access = Arc::new(setup::access(address, options.access, Arc::clone(&clock))?);
         let lock = DirectoryLock::acquire(&options.data)?;
         let (key, new_key) = key(&options.data).map_err(ServiceError::Key)?;
-        let rules = Arc::new(Rules { key, noise: Noise::default() });
+        let rules = Arc::new(Rules::new(key).with(options.redact));
         let Recording { appender, head, health, writer, opened } =
             Recording::open(&options.data, new_key, Arc::clone(&clock))?;
         let status = ViewStatus::new(head).with_writer(health.clone());

@@ -45,6 +45,7 @@ pub fn serve(config: &Config, file: &Path, overrides: Overrides) -> Result<(), S
             retention: config.retention.clone(),
             consistency: config.consistency,
             ignored: config.ignored.clone(),
+            redact: config.redact.clone(),
             preparing: false,
         };
         tracing::info!(data = %options.data.display(), "recording");

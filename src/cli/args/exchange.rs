@@ -40,6 +40,9 @@ pub struct ImportArgs {
     /// The data directory: empty, or with a log whose changes are all older; no server may be using it
     #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
     pub data: PathBuf,
+    /// The configuration whose `redact` says what is hidden; without it the program's own rules do
+    #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG")]
+    pub config: Option<PathBuf>,
     /// What the files hold; without it their beginning tells
     #[arg(long, value_enum)]
     pub form: Option<ImportForm>,

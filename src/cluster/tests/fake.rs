@@ -18,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::cluster::{Access, ClusterConnection, ClusterSettings, ConnectSettings, Limits, Sink, connect};
-use crate::digest::Noise;
 use crate::log::{
     Agreement, AppendError, Appended, Batch, Begin, Epoch, Identified, LiveObject, LivePage, LivePosition,
     Observed, Phase, Session,
@@ -395,7 +394,7 @@ pub(super) fn settings() -> ClusterSettings {
         rediscover: milli(20),
         // Most scripts here know pages only.
         streaming_lists: false,
-        ..ClusterSettings::new("c", Arc::new(Rules { key: [1; 32], noise: Noise::default() }))
+        ..ClusterSettings::new("c", Arc::new(Rules::new([1; 32])))
     }
 }
 

@@ -20,7 +20,6 @@ use tracing_subscriber::EnvFilter;
 use super::fake::{Recorder, Reply, Server, page, settings};
 use super::supervise::{cluster, discovery, end, group, start, start_through};
 use crate::cluster::{ClusterConnection, ClusterSettings, LIBRARIES_OFF, Watcher};
-use crate::digest::Noise;
 use crate::redact::Rules;
 
 /// A cluster without a network, so that its time may be a virtual one.
@@ -139,7 +138,7 @@ impl Lines {
 }
 
 fn us_east() -> ClusterSettings {
-    let rules = Arc::new(Rules { key: [1; 32], noise: Noise::default() });
+    let rules = Arc::new(Rules::new([1; 32]));
     ClusterSettings { streaming_lists: false, ..ClusterSettings::new("us-east", rules) }
 }
 

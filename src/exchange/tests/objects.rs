@@ -3,7 +3,6 @@
 use std::fs;
 
 use super::*;
-use crate::digest::Noise;
 use crate::log::ChangeType;
 use crate::model::DeletionCause;
 use crate::redact::Rules;
@@ -11,7 +10,7 @@ use crate::redact::Rules;
 const CANARY: &str = "canary-5f4dcc3b5aa765d61d8327deb882cf99";
 
 pub(super) fn rules() -> Rules {
-    Rules { key: [7; 32], noise: Noise::default() }
+    Rules::new([7; 32])
 }
 
 pub(super) fn time(text: &str) -> Timestamp {
@@ -138,5 +137,24 @@ fn secrets_stay_outside_and_what_is_no_object_is_counted() {
     for file in fs::read_dir(&data).unwrap() {
         let bytes = fs::read(file.unwrap().path()).unwrap();
         assert!(!bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes()));
+    }
+}
+
+#[test]
+fn a_secret_of_an_odd_kind_stays_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let secret = |api_version: &str, kind: &str, name: &str| {
+        serde_json::json!({"apiVersion": api_version, "kind": kind, "data": {"x": "dHVsaXA="}, "stringData": {"y": "tulip"},
+            "metadata": {"name": name, "namespace": "shop", "uid": name, "resourceVersion": "1",
+                "annotations": {"note": "tulip"}}})
+    };
+    let odd =
+        [secret("v1", "secret", "a"), secret("core/v1", "Secret", "b"), secret("v1beta1", "SECRET", "c")];
+    let dumps = [dump(&folder, "one-2026-11-20T10-00-00Z.json", &list(&odd))];
+    let imported = import_objects(&dumps, "one", false, &data, &rules()).unwrap();
+    assert_eq!(imported.read, 3);
+    for entry in entries(&data) {
+        assert!(!entry.body.contains("tulip") && !entry.body.contains("dHVsaXA"), "{}", entry.body);
     }
 }

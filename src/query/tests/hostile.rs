@@ -11,7 +11,6 @@ use tempfile::TempDir;
 use super::super::testing::{ManualClock, queries, record};
 use super::*;
 use crate::api::ApiState;
-use crate::digest::Noise;
 use crate::log::{Appender, Batch, Observed, Phase};
 use crate::model::{CatalogFact, Health, Kind, Offset, ResourceVersion, Source, Uid, WatchKey};
 use crate::present::{Step, Tree};
@@ -66,7 +65,7 @@ impl Hostile {
     /// Lets objects of one kind be told by the watch of a cluster, each in a newer version.
     fn tell(&mut self, cluster: &str, kind: &str, told: Vec<Told>) {
         let watch = WatchKey { cluster: cluster.into(), kind: Kind::new("", kind), namespace: String::new() };
-        let rules = Rules { key: [7; 32], noise: Noise::default() };
+        let rules = Rules::new([7; 32]);
         let mut observed = Vec::new();
         for told in told {
             self.version += 1;

@@ -13,6 +13,7 @@ use crate::config::AccessConfig;
 use crate::log::{Catalog, CatalogChange, LogReader, LogWriter};
 use crate::model::{CatalogFact, CatalogKind, ProjectSpec, Source, Timestamp};
 use crate::query::testing::{observation, observe, record};
+use crate::redact::Choices;
 use crate::ruleset::RuleSet;
 use crate::service::{Options, Service};
 
@@ -81,6 +82,7 @@ fn serve_until(
             retention,
             consistency: None,
             ignored: Vec::new(),
+            redact: Choices::default(),
             preparing: false,
         };
         let service = Service::start(options, Arc::new(SystemClock)).await.unwrap();

@@ -6,7 +6,6 @@ use std::time::Duration;
 use strandline::clock::SystemClock;
 use strandline::cluster::{ClusterConnection, ClusterSettings, Watcher, supervise};
 use strandline::demo::api_server::{ApiServer, builtin_kinds};
-use strandline::digest::Noise;
 use strandline::log::{LogReader, LogWriter};
 use strandline::model::{Change, CoverageState, Offset};
 use strandline::redact::Rules;
@@ -58,7 +57,7 @@ async fn follow(folder: &std::path::Path) -> Result<(usize, Vec<ApiServer>)> {
             server.faults().refuse(Some(kind.kind), 429);
         }
         server.set_away(index % 10 == 0);
-        let rules = Arc::new(Rules { key: [7; 32], noise: Noise::default() });
+        let rules = Arc::new(Rules::new([7; 32]));
         let settings = ClusterSettings { seed: index as u64, ..ClusterSettings::new(server.name(), rules) };
         let connection = ClusterConnection::through(server.in_process(), "http://simulated");
         let ways = vec![Watcher { connection, namespaces: Vec::new() }];
@@ -74,7 +73,7 @@ async fn follow(folder: &std::path::Path) -> Result<(usize, Vec<ApiServer>)> {
     }
     drop(appender);
     writer.await??;
-    let settings = ClusterSettings::new("", Arc::new(Rules { key: [7; 32], noise: Noise::default() }));
+    let settings = ClusterSettings::new("", Arc::new(Rules::new([7; 32])));
     let followed = builtin_kinds().into_iter().filter(|served| settings.selection.follows(&served.kind));
     Ok((followed.count(), servers))
 }

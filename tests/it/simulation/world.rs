@@ -10,7 +10,6 @@ use std::time::Duration;
 use strandline::clock::{Clock, SteadyClock};
 use strandline::cluster::{ClusterConnection, ClusterSettings, Limits, Watcher, supervise};
 use strandline::demo::api_server::{ApiServer, Fault, ServedKind};
-use strandline::digest::Noise;
 use strandline::log::{Appender, LogError, LogReader, LogWriter};
 use strandline::model::{CatalogFact, ClusterSpec, Kind, Offset, Source, Timestamp};
 use strandline::projection::Projector;
@@ -200,7 +199,7 @@ impl World {
         let cancel = CancellationToken::new();
         let (mut supervisors, mut times) = (Vec::new(), Vec::new());
         for server in &self.servers {
-            let rules = Arc::new(Rules { key: [7; 32], noise: Noise::default() });
+            let rules = Arc::new(Rules::new([7; 32]));
             let settings = ClusterSettings {
                 seed: self.scenario.seed,
                 streaming_lists: !self.scenario.seed.is_multiple_of(3),

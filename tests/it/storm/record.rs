@@ -40,7 +40,7 @@ impl Record {
             live: BTreeMap::new(),
             marks: BTreeMap::new(),
             ever: BTreeSet::new(),
-            rules: Rules { key, noise: Noise::default() },
+            rules: Rules::new(key),
         })
     }
 

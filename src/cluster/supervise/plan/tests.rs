@@ -3,7 +3,6 @@
 use super::*;
 use crate::cluster::discovery::Unfollowed;
 use crate::cluster::{Access, ConnectSettings, Selection, connect};
-use crate::digest::Noise;
 use crate::model::CoverageState;
 use crate::redact::Rules;
 
@@ -35,7 +34,7 @@ fn discovered() -> Discovered {
 }
 
 fn settings(exclude_namespaces: &[&str]) -> ClusterSettings {
-    let rules = Rules { key: [0; 32], noise: Noise::default() };
+    let rules = Rules::new([0; 32]);
     let exclude_namespaces = exclude_namespaces.iter().map(|&name| name.to_owned()).collect();
     ClusterSettings {
         selection: Selection { exclude_namespaces, ..Selection::default() },
