@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::decision::{Decision, EntryKind, EntryRef, Reason};
-use super::expression::{Expression, MAX_MATCHED_BYTES};
+use super::expression::Effort;
 use super::namespace::{self, Unusable};
 use super::{
     AgentConfig, Entry, ExpandError, Grant, Job, LongNamespace, NoMatch, Rule, Variables, When, expand, path,
@@ -47,8 +47,8 @@ struct Case<'a> {
 struct Asked {
     /// Variables that are not set.
     unset: Vec<String>,
-    /// How many bytes may still be matched with regular expressions.
-    left: usize,
+    /// What expressions may still cost.
+    effort: Effort,
 }
 
 /// A part of the configuration that is for the job.
@@ -93,7 +93,7 @@ impl<'a> Case<'a> {
     fn among(&self, blocks: &[Block<'a>]) -> Decision {
         let mut refused = None;
         let mut unmatched = None;
-        let mut asked = Asked { unset: Vec::new(), left: MAX_MATCHED_BYTES };
+        let mut asked = Asked { unset: Vec::new(), effort: Effort::default() };
         for Block { entry, grant } in blocks {
             if let Some((reason, message)) = self.refusal(grant) {
                 refused.get_or_insert_with(|| denied(Some(entry), None, reason, message));
@@ -174,13 +174,11 @@ impl<'a> Case<'a> {
     }
 
     fn matches(&self, rule: &Rule, asked: &mut Asked) -> Result<bool, (Reason, String)> {
-        let Some(condition) = &rule.condition else { return Ok(true) };
-        let expression =
-            Expression::parse(condition).map_err(|error| (Reason::BadExpression, error.to_string()))?;
+        let Some(expression) = &rule.condition else { return Ok(true) };
         self.reads(expression.variables());
         let unset = expression.variables().into_iter().filter(|name| !self.variables.contains_key(*name));
         asked.unset.extend(unset.map(str::to_owned));
-        expression.is_true(self.variables, &mut asked.left).map_err(|error| {
+        expression.is_true(self.variables, &mut asked.effort).map_err(|error| {
             let reason = if error.code == "bad_regex" { Reason::BadRegex } else { Reason::ValueTooLong };
             (reason, error.message)
         })

@@ -94,8 +94,6 @@ pub enum Reason {
     NoRuleMatched,
     /// The rule that matched says `when: never`.
     RuleNever,
-    /// A rule's `if` is no expression.
-    BadExpression,
     /// A variable is used as a regular expression and is none.
     BadRegex,
     /// A variable is too long to be matched.
@@ -125,7 +123,6 @@ impl Reason {
             Reason::RefNotProtected => "ref_not_protected",
             Reason::NoRuleMatched => "no_rule_matched",
             Reason::RuleNever => "rule_never",
-            Reason::BadExpression => "bad_expression",
             Reason::BadRegex => "bad_regex",
             Reason::ValueTooLong => "value_too_long",
             Reason::VariableCycle => "variable_cycle",

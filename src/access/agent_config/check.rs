@@ -7,19 +7,23 @@ use serde_saphyr::{Location, Spanned};
 use super::super::expression::Expression;
 use super::super::{UserAccess, path};
 use super::place::place;
-use super::{AgentConfig, CiAccess, Entry, Grant, LongNamespace, NoMatch, ReadAgentConfig, Rule, When, file};
+use super::{AgentConfig, CiAccess, Entry, Grant, LongNamespace, NoMatch, Rule, When, file};
 use crate::mistake::{Mistake, instead};
 use crate::model::is_dns_label;
 
 /// The most projects and groups of each list that are heeded: GitLab's `AUTHORIZED_ENTITY_LIMIT`.
 const MAX_ENTRIES: usize = 500;
 
-/// The most rules of a file: each is read anew for every job.
+/// The most rules of a file: a job may have to be held against each.
 const MAX_RULES: usize = 1000;
 
-/// Checks the whole file; every mistake is told, not only the first.
-pub(super) fn check(file: file::File, source: &str) -> Result<ReadAgentConfig, Vec<Mistake>> {
-    let mut check = Check { source, mistakes: Vec::new(), warnings: Vec::new(), rules: 0 };
+/// Checks the whole file; every mistake is told, not only the first. `room` says what may be compiled.
+pub(super) fn check(
+    file: file::File,
+    source: &str,
+    room: &mut usize,
+) -> Result<(AgentConfig, Vec<Mistake>), Vec<Mistake>> {
+    let mut check = Check { source, mistakes: Vec::new(), warnings: Vec::new(), rules: 0, room };
     let ci_access = check.ci_access(file.ci_access.unwrap_or_default());
     let user_access = file.user_access.map(|written| check.user_access(written));
     let Check { mut mistakes, mut warnings, .. } = check;
@@ -27,7 +31,7 @@ pub(super) fn check(file: file::File, source: &str) -> Result<ReadAgentConfig, V
     mistakes.sort_by_key(by_place);
     warnings.sort_by_key(by_place);
     match mistakes.is_empty() {
-        true => Ok(ReadAgentConfig { config: AgentConfig { ci_access, user_access }, warnings }),
+        true => Ok((AgentConfig { ci_access, user_access }, warnings)),
         false => Err(mistakes),
     }
 }
@@ -38,6 +42,8 @@ struct Check<'a> {
     warnings: Vec<Mistake>,
     /// How many rules were read.
     rules: usize,
+    /// How many bytes may still be compiled.
+    room: &'a mut usize,
 }
 
 impl Check<'_> {
@@ -180,13 +186,11 @@ impl Check<'_> {
     }
 
     fn rule(&mut self, written: &file::Rule, long_namespace: LongNamespace) -> Rule {
-        if let Some(condition) = &written.condition {
-            self.condition(condition);
-        }
+        let condition = written.condition.as_ref().and_then(|written| self.condition(written));
         // What the file says goes for all rules that say nothing themselves.
         let own = written.on_long_namespace.as_ref().map(|word| self.long_namespace(Some(word)));
         Rule {
-            condition: written.condition.as_ref().map(|written| written.value.clone()),
+            condition,
             namespace: self.namespace(written.namespace.as_ref(), own.unwrap_or(long_namespace)),
             roles: written.roles.clone().unwrap_or_default(),
             when: self.when(written.when.as_ref()),
@@ -212,18 +216,27 @@ impl Check<'_> {
     }
 
     /// Reads an expression, and tells what is wrong with it where it stands.
-    fn condition(&mut self, written: &Spanned<String>) {
-        match Expression::parse(&written.value) {
+    fn condition(&mut self, written: &Spanned<String>) -> Option<Expression> {
+        if *self.room == 0 {
+            // Which is a mistake already.
+            return None;
+        }
+        match Expression::parse(&written.value, self.room) {
             Ok(expression) => {
                 for remark in expression.remarks() {
                     let warning =
                         self.in_expression(written, remark.column, "odd_expression", &remark.message);
                     self.warnings.push(warning);
                 }
+                Some(expression)
             }
             Err(error) => {
-                let mistake = self.in_expression(written, error.column, error.code, &error.message);
+                let mut mistake = self.in_expression(written, error.column, error.code, &error.message);
+                if error.code == "too_large" {
+                    mistake.hint = Some("repeat less, or say it with several agents".to_owned());
+                }
                 self.mistakes.push(mistake);
+                None
             }
         }
     }

@@ -18,6 +18,7 @@ pub use types::{
     When,
 };
 
+use super::expression::MAX_COMPILED_BYTES;
 use crate::mistake::{Mistake, of_syntax};
 
 /// The longest configuration of an agent that is read, in bytes.
@@ -30,6 +31,8 @@ pub struct ReadAgentConfig {
     pub config: AgentConfig,
     /// What may not be meant as it is written, in the order of the file.
     pub warnings: Vec<Mistake>,
+    /// How many bytes its regular expressions take.
+    pub compiled_bytes: usize,
 }
 
 /// Why a configuration cannot be used: every mistake in it, in the order of the file.
@@ -60,5 +63,7 @@ pub fn read_agent_config(yaml: &str) -> Result<ReadAgentConfig, AgentConfigError
     }
     let file: Option<file::File> =
         serde_saphyr::from_str(yaml).map_err(|error| failed(vec![of_syntax(&error)]))?;
-    check::check(file.unwrap_or_default(), yaml).map_err(failed)
+    let mut room = MAX_COMPILED_BYTES;
+    let (config, warnings) = check::check(file.unwrap_or_default(), yaml, &mut room).map_err(failed)?;
+    Ok(ReadAgentConfig { config, warnings, compiled_bytes: MAX_COMPILED_BYTES - room })
 }

@@ -4,6 +4,7 @@
 
 use serde_json::json;
 
+use super::super::expression::{Expression, MAX_COMPILED_BYTES};
 use super::super::{UserAccess, UserAccessAs};
 use super::{
     AccessAs, AgentConfig, Entry, ExtraKeyVal, Grant, Impersonate, LongNamespace, MAX_CONFIG_BYTES, NoMatch,
@@ -108,7 +109,7 @@ ci_access:
     assert_eq!(config.ci_access.no_match, NoMatch::Allow);
     assert_eq!(config.ci_access.long_namespace, LongNamespace::Truncate);
     let first = Rule {
-        condition: Some("$CI_COMMIT_TAG".into()),
+        condition: Expression::parse("$CI_COMMIT_TAG", &mut 0).ok(),
         namespace: Some("$CI_ENVIRONMENT_SLUG".into()),
         roles: json!(["edit", {"name": "view", "kind": "ClusterRole"}]),
         when: When::Always,
@@ -121,25 +122,30 @@ ci_access:
 }
 
 #[test]
-fn a_configuration_comes_back_from_the_log() {
-    for yaml in [
-        GITLAB,
-        "",
-        "ci_access:\n  projects:\n",
-        "ci_access: {projects: [{id: a/b, rules: [{if: $A, roles: [x], when: never}]}]}",
-    ] {
-        let config = read(yaml);
-        let text = serde_json::to_string(&config).unwrap();
-        assert_eq!(serde_json::from_str::<AgentConfig>(&text).unwrap(), config, "{text}");
-    }
-    let text =
-        serde_json::to_value(read("ci_access: {projects: [{id: a/b, rules: [{if: $A, namespace: n}]}]}"))
-            .unwrap();
-    let rule = json!({"if": "$A", "namespace": "n", "when": "always"});
-    let expected = json!({"ci_access": {"no_match": "deny", "long_namespace": "abort",
-        "projects": [{"id": "a/b", "rules": [rule]}]}});
-    assert_eq!(text, expected);
-    assert_eq!(serde_json::from_str::<AgentConfig>("{}").unwrap(), AgentConfig::default());
+fn a_file_of_too_many_large_regular_expressions_is_refused_once_at_its_line() {
+    let rules = |n: usize| {
+        let rules =
+            (0..n).map(|n| format!("        - if: $CI_COMMIT_BRANCH =~ /^{n}([a-z]{{60}}){{20}}$/\n"));
+        format!("ci_access:\n  projects:\n    - id: a/b\n      rules:\n{}", rules.collect::<String>())
+    };
+    let few = read_agent_config(&rules(10)).unwrap();
+    assert_eq!(few.config.ci_access.projects[0].grant.rules.len(), 10);
+    let each = few.compiled_bytes / 10;
+    assert!(each > 16 * 1024, "it is large: {each}");
+    let told = mistakes(&rules(990));
+    let line = 5 + MAX_COMPILED_BYTES / each;
+    assert_eq!(told.len(), 1, "the first that is too much is told: {told:?}");
+    let place: usize = told[0].split(':').next().unwrap().parse().unwrap();
+    assert!(
+        place.abs_diff(line) <= 2 && told[0].contains("too_large: in `if`, column 22:"),
+        "{line}: {told:?}"
+    );
+    // As many small ones are within the bounds.
+    let small =
+        (0..990).map(|n| format!("{{if: '$CI_COMMIT_BRANCH =~ /^v{n}\\.\\d+$/'}}")).collect::<Vec<_>>();
+    let read =
+        read_agent_config(&format!("ci_access: {{projects: [{{id: a/b, rules: [{}]}}]}}", small.join(", ")));
+    assert!(read.unwrap().compiled_bytes < MAX_COMPILED_BYTES);
 }
 
 #[test]

@@ -1,43 +1,37 @@
-//! An agent's configuration, as it is kept in the log and asked by the rules.
+//! An agent's configuration, as rules are asked of it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::UserAccess;
+use super::super::expression::Expression;
 
 /// The configuration of an agent, as far as it is about access.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentConfig {
     /// Which jobs may deploy.
     pub ci_access: CiAccess,
     /// Which users may see; none are let in without it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_access: Option<UserAccess>,
 }
 
 /// The `ci_access` of an agent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CiAccess {
     /// What happens to a job that matches none of an entry's rules: seed 004's options A and B.
     pub no_match: NoMatch,
     /// What happens to a namespace that Kubernetes would not take, where the rule does not say.
     pub long_namespace: LongNamespace,
     /// Entries for projects, in the order of the file.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub projects: Vec<Entry>,
     /// Entries for groups, in the order of the file.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Entry>,
     /// For all projects.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<Grant>,
 }
 
 /// What happens to a job that matches none of an entry's rules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NoMatch {
     /// Denied: option A of seed 004.
     #[default]
@@ -47,8 +41,7 @@ pub enum NoMatch {
 }
 
 /// What happens to a namespace that is longer than 63 characters or not a DNS label.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LongNamespace {
     /// The job is denied.
     #[default]
@@ -58,41 +51,29 @@ pub enum LongNamespace {
 }
 
 /// An entry of `projects` or `groups`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Full path of the project or group.
     pub id: String,
     /// What is granted to it.
-    #[serde(flatten)]
     pub grant: Grant,
 }
 
 /// What an entry grants, and to which jobs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grant {
     /// The namespace of jobs that name none and whose rule names none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub default_namespace: Option<String>,
     /// As whom jobs act in the cluster; none for the agent itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub access_as: Option<AccessAs>,
     /// The only environments, by name or with `*`; empty for any, and for jobs without one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub environments: Vec<String>,
     /// Whether only jobs of protected refs may deploy.
-    #[serde(skip_serializing_if = "is_false")]
     pub protected_branches_only: bool,
     /// Whether GitLab manages resources for the environment.
-    #[serde(skip_serializing_if = "is_false")]
     pub resource_management: bool,
     /// Rules, in order; the first that matches decides. Empty for no restriction.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// As whom a job acts in the cluster.
@@ -137,28 +118,22 @@ pub struct ExtraKeyVal {
 }
 
 /// A rule of an entry.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     /// An expression of GitLab's language; without it every job matches.
-    #[serde(rename = "if", skip_serializing_if = "Option::is_none")]
-    pub condition: Option<String>,
+    pub condition: Option<Expression>,
     /// The namespace of jobs that match, with variables.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// RBAC to apply, carried as it is written: seed 004 leaves its form open.
-    #[serde(skip_serializing_if = "Value::is_null")]
     pub roles: Value,
     /// Whether jobs that match are allowed.
     pub when: When,
     /// What happens to a namespace that Kubernetes would not take; none for what the whole file says.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub on_long_namespace: Option<LongNamespace>,
 }
 
 /// Whether jobs that match a rule are allowed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum When {
     /// They are.
     #[default]

@@ -1,13 +1,73 @@
 //! What an expression gives for the variables of a job.
 
+use std::collections::HashMap;
+
 use super::super::Variables;
 use super::MAX_MATCHED_BYTES;
 use super::lexer::Comparison;
 use super::parser::Node;
-use super::pattern::{self, Pattern};
+use super::pattern::{self, Pattern, PatternError};
 
 /// The longest text that is matched with a regular expression, in bytes.
 const MAX_SUBJECT: usize = 64 * 1024;
+
+/// What the regular expressions in the values of variables may take together once they are compiled, in bytes.
+const MAX_GIVEN_BYTES: usize = 1024 * 1024;
+
+/// A byte that is matched counts once for each that many bytes of the program: so much of it may be looked at for a byte.
+const PROGRAM_STEP: usize = 4096;
+
+/// What beginning to match costs, in bytes that are matched.
+const BEGIN_BYTES: usize = 16;
+
+/// What the expressions of one question may still cost.
+#[derive(Clone, Debug)]
+pub struct Effort {
+    /// Bytes that may still be matched.
+    left: usize,
+    /// Bytes that regular expressions in values may still take.
+    room: usize,
+    /// Those that were compiled, by the value.
+    given: HashMap<String, Pattern>,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Effort { left: MAX_MATCHED_BYTES, room: MAX_GIVEN_BYTES, given: HashMap::new() }
+    }
+}
+
+impl Effort {
+    /// Where only so many bytes may be matched.
+    #[cfg(test)]
+    pub(super) fn of(left: usize) -> Self {
+        Effort { left, ..Effort::default() }
+    }
+
+    fn search(&mut self, pattern: &Pattern, subject: &str) -> Result<bool, EvaluationError> {
+        let cost = (subject.len() + BEGIN_BYTES) * pattern.size().div_ceil(PROGRAM_STEP).max(1);
+        let left = self.left.checked_sub(cost).filter(|_| subject.len() <= MAX_SUBJECT);
+        let Some(left) = left else {
+            let message = format!(
+                "too much is matched with regular expressions: {MAX_SUBJECT} bytes at once and {MAX_MATCHED_BYTES} \
+                 together are allowed, where each counts once for every {PROGRAM_STEP} bytes of the compiled expression"
+            );
+            return Err(EvaluationError { code: "value_too_long", message });
+        };
+        self.left = left;
+        Ok(pattern.is_match(subject))
+    }
+
+    /// The regular expression that a value holds.
+    fn given(&mut self, value: &str, body: &str, flags: &str) -> Result<Pattern, PatternError> {
+        if let Some(known) = self.given.get(value) {
+            return Ok(known.clone());
+        }
+        let pattern = Pattern::new(body, flags, &mut self.room)?;
+        self.given.insert(value.to_owned(), pattern.clone());
+        Ok(pattern)
+    }
+}
 
 /// What a part of an expression gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +106,10 @@ pub struct EvaluationError {
     pub message: String,
 }
 
-/// One evaluation: what it may read, and how much it may still match.
-pub(super) struct Evaluation<'v, 'l> {
+/// One evaluation: what it may read, and what it may cost.
+pub(super) struct Evaluation<'v, 'e> {
     pub(super) variables: &'v Variables,
-    pub(super) left: &'l mut usize,
+    pub(super) effort: &'e mut Effort,
 }
 
 impl<'v> Evaluation<'v, '_> {
@@ -97,7 +157,7 @@ impl<'v> Evaluation<'v, '_> {
             Value::Text(text) => text,
         };
         if let Node::Pattern(pattern) = right {
-            return self.search(pattern, subject);
+            return self.effort.search(pattern, subject);
         }
         match self.of(right)? {
             Value::Null | Value::Bool(false) => Ok(false),
@@ -105,31 +165,31 @@ impl<'v> Evaluation<'v, '_> {
             Value::Text(text) => match pattern::split(text) {
                 None => Ok(text.contains(subject)),
                 Some((body, flags)) => {
-                    let pattern = Pattern::new(body, flags).map_err(|error| bad_regex(right, &error))?;
-                    self.search(&pattern, subject)
+                    let given = self.effort.given(text, body, flags);
+                    let pattern = given.map_err(|error| refused(right, error))?;
+                    self.effort.search(&pattern, subject)
                 }
             },
         }
     }
-
-    fn search(&mut self, pattern: &Pattern, subject: &str) -> Result<bool, EvaluationError> {
-        let left = self.left.checked_sub(subject.len()).filter(|_| subject.len() <= MAX_SUBJECT);
-        let Some(left) = left else {
-            let message = format!(
-                "too much is matched with regular expressions: {MAX_SUBJECT} bytes at once and {MAX_MATCHED_BYTES} \
-                 together are allowed"
-            );
-            return Err(EvaluationError { code: "value_too_long", message });
-        };
-        *self.left = left;
-        Ok(pattern.is_match(subject))
-    }
 }
 
-fn bad_regex(right: &Node, error: &str) -> EvaluationError {
+fn refused(right: &Node, error: PatternError) -> EvaluationError {
     let whose = match right {
         Node::Variable(name) => format!("the value of ${name}"),
         _ => "what stands to the right of `=~` or `!~`".to_owned(),
     };
-    EvaluationError { code: "bad_regex", message: format!("{whose} is not a regular expression: {error}") }
+    match error {
+        PatternError::Bad(error) => {
+            let message = format!("{whose} is not a regular expression: {error}");
+            EvaluationError { code: "bad_regex", message }
+        }
+        PatternError::NoRoom => {
+            let message = format!(
+                "{whose} is too large a regular expression: those in values may take {MAX_GIVEN_BYTES} bytes together \
+                 once they are compiled"
+            );
+            EvaluationError { code: "value_too_long", message }
+        }
+    }
 }

@@ -17,7 +17,7 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
-pub use evaluate::{EvaluationError, Value};
+pub use evaluate::{Effort, EvaluationError, Value};
 pub use parser::Remark;
 
 use self::evaluate::Evaluation;
@@ -30,7 +30,11 @@ pub const MAX_BYTES: usize = 16 * 1024;
 /// The most tokens of an expression. GitLab allows 99.
 pub const MAX_TOKENS: usize = 1000;
 
-/// How many bytes the expressions of one question may match with regular expressions.
+/// What the regular expressions of one file may take together once they are compiled, in bytes.
+pub const MAX_COMPILED_BYTES: usize = 4 * 1024 * 1024;
+
+/// How many bytes the expressions of one question may match with regular expressions; those of a larger program count
+/// several times (see [`Effort`]).
 pub const MAX_MATCHED_BYTES: usize = 1024 * 1024;
 
 /// How deep parentheses and `!` may be nested.
@@ -39,9 +43,19 @@ pub const MAX_DEPTH: usize = 50;
 /// An expression that was found to be sound.
 #[derive(Clone, Debug)]
 pub struct Expression {
+    text: String,
     root: Node,
     remarks: Vec<Remark>,
 }
+
+/// What it says follows from its text.
+impl PartialEq for Expression {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Expression {}
 
 /// Why a text is no expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,21 +63,22 @@ pub struct Expression {
 pub struct ExpressionError {
     /// Where, in characters from 1.
     pub column: usize,
-    /// Stable word for it: `bad_expression`, `bad_regex`, or `too_long`.
+    /// Stable word for it: `bad_expression`, `bad_regex`, `too_long`, or `too_large`.
     pub code: &'static str,
     /// What is wrong and what was expected.
     pub message: String,
 }
 
 impl Expression {
-    /// Reads an expression.
+    /// Reads an expression. `room` says how many bytes its regular expressions may take once they are compiled, and is
+    /// lowered by what they took: [`MAX_COMPILED_BYTES`] for all expressions of one file.
     ///
     /// # Errors
-    /// With the first thing that does not belong where it stands.
-    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+    /// With the first thing that does not belong where it stands, or is too large.
+    pub fn parse(text: &str, room: &mut usize) -> Result<Self, ExpressionError> {
         let tokens = lexer::tokens(text)?;
-        let (root, remarks) = parser::parse(&tokens, text.trim_end().chars().count() + 1)?;
-        Ok(Expression { root, remarks })
+        let (root, remarks) = parser::parse(&tokens, text.trim_end().chars().count() + 1, room)?;
+        Ok(Expression { text: text.to_owned(), root, remarks })
     }
 
     /// What is odd about it without being wrong.
@@ -82,24 +97,23 @@ impl Expression {
 
     /// What it gives; variables that are not set are null.
     ///
-    /// `left` says how many bytes may still be matched with regular expressions, and is lowered by those that were:
-    /// [`MAX_MATCHED_BYTES`] for all expressions that one question asks.
+    /// `effort` is what all expressions of one question may still cost.
     ///
     /// # Errors
     /// When a variable's value looks like a regular expression and is none, or too much would be matched.
     pub fn evaluate<'a>(
         &'a self,
         variables: &'a Variables,
-        left: &mut usize,
+        effort: &mut Effort,
     ) -> Result<Value<'a>, EvaluationError> {
-        Evaluation { variables, left }.of(&self.root)
+        Evaluation { variables, effort }.of(&self.root)
     }
 
     /// Whether it gives something else than null, false and a blank text.
     ///
     /// # Errors
     /// Those of [`Expression::evaluate`].
-    pub fn is_true(&self, variables: &Variables, left: &mut usize) -> Result<bool, EvaluationError> {
-        Ok(self.evaluate(variables, left)?.is_present())
+    pub fn is_true(&self, variables: &Variables, effort: &mut Effort) -> Result<bool, EvaluationError> {
+        Ok(self.evaluate(variables, effort)?.is_present())
     }
 }

@@ -1,8 +1,8 @@
 //! Tokens as a tree, by recursive descent of bounded depth.
 
 use super::lexer::{Comparison, Kind, Token};
-use super::pattern::{self, Pattern};
-use super::{ExpressionError, MAX_DEPTH};
+use super::pattern::{self, Pattern, PatternError};
+use super::{ExpressionError, MAX_COMPILED_BYTES, MAX_DEPTH};
 
 /// What is odd about an expression without being wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +42,13 @@ impl Node {
     }
 }
 
-/// Reads all tokens as one expression; `end` is the column after the last.
-pub(super) fn parse(tokens: &[Token<'_>], end: usize) -> Result<(Node, Vec<Remark>), ExpressionError> {
-    let mut parser = Parser { tokens, next: 0, end, depth: 0, remarks: Vec::new() };
+/// Reads all tokens as one expression; `end` is the column after the last, `room` what may be compiled.
+pub(super) fn parse(
+    tokens: &[Token<'_>],
+    end: usize,
+    room: &mut usize,
+) -> Result<(Node, Vec<Remark>), ExpressionError> {
+    let mut parser = Parser { tokens, next: 0, end, depth: 0, remarks: Vec::new(), room };
     let root = parser.any()?;
     match parser.peek() {
         None => Ok((root, parser.remarks)),
@@ -59,6 +63,7 @@ struct Parser<'a> {
     end: usize,
     depth: usize,
     remarks: Vec<Remark>,
+    room: &'a mut usize,
 }
 
 impl<'a> Parser<'a> {
@@ -120,7 +125,7 @@ impl<'a> Parser<'a> {
             }
             Some(Kind::Pattern { body, flags }) => {
                 self.next += 1;
-                Pattern::new(body, flags).map(Node::Pattern).map_err(|error| bad_regex(column, &error))
+                self.pattern(body, flags, column)
             }
             Some(Kind::Name(name)) => {
                 self.next += 1;
@@ -142,9 +147,7 @@ impl<'a> Parser<'a> {
     /// A text in the place of a regular expression is one when it looks like one.
     fn text_as_pattern(&mut self, text: &str, column: usize) -> Result<Node, ExpressionError> {
         match pattern::split(text) {
-            Some((body, flags)) => {
-                Pattern::new(body, flags).map(Node::Pattern).map_err(|error| bad_regex(column, &error))
-            }
+            Some((body, flags)) => self.pattern(body, flags, column),
             None => {
                 let message = format!(
                     "\"{text}\" is no regular expression, so this asks whether it contains the left side, as GitLab \
@@ -154,6 +157,22 @@ impl<'a> Parser<'a> {
                 Ok(Node::Text(text.to_owned()))
             }
         }
+    }
+
+    fn pattern(&mut self, body: &str, flags: &str, column: usize) -> Result<Node, ExpressionError> {
+        Pattern::new(body, flags, self.room).map(Node::Pattern).map_err(|error| {
+            let (code, message) = match error {
+                PatternError::Bad(error) => ("bad_regex", format!("not a regular expression: {error}")),
+                PatternError::NoRoom => (
+                    "too_large",
+                    format!(
+                        "with this one the regular expressions of the file take more than {MAX_COMPILED_BYTES} bytes \
+                         once they are compiled"
+                    ),
+                ),
+            };
+            ExpressionError { column, code, message }
+        })
     }
 
     fn operand(&mut self) -> Result<Node, ExpressionError> {
@@ -210,8 +229,4 @@ impl<'a> Parser<'a> {
     fn not(&mut self) -> Result<Node, ExpressionError> {
         Ok(Node::Not(Box::new(self.operand()?)))
     }
-}
-
-fn bad_regex(column: usize, error: &str) -> ExpressionError {
-    ExpressionError { column, code: "bad_regex", message: format!("not a regular expression: {error}") }
 }

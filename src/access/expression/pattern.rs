@@ -6,7 +6,9 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use regex::{Regex, RegexBuilder};
+use regex_automata::meta::{BuildError, Config, Regex};
+use regex_automata::util::syntax;
+use regex_automata::{Input, MatchKind};
 
 /// The flags that GitLab knows: case-insensitive, `.` takes line ends, `^` and `$` at lines, ungreedy.
 pub(super) const FLAGS: &str = "ismU";
@@ -17,6 +19,9 @@ const MAX_BYTES: usize = 8 * 1024;
 /// The largest compiled program, in bytes: what is repeated too often is refused.
 const MAX_PROGRAM: usize = 256 * 1024;
 
+/// What a class such as `\pL` counts beside what it compiles to: it is a table of hundreds of ranges before.
+const CLASS_BYTES: usize = 1024;
+
 /// How deep groups may be nested.
 const MAX_NESTING: u32 = 100;
 
@@ -24,37 +29,81 @@ const MAX_NESTING: u32 = 100;
 #[derive(Clone, Debug)]
 pub(super) struct Pattern(Regex);
 
+/// Why a text was not compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PatternError {
+    /// It is no regular expression, or too large a one.
+    Bad(String),
+    /// With what was compiled before it, it takes more than all may take together.
+    NoRoom,
+}
+
 impl Pattern {
-    /// Compiles what stands between slashes.
-    pub(super) fn new(body: &str, flags: &str) -> Result<Self, String> {
+    /// Compiles what stands between slashes, and takes from `room`, which is in bytes, what it cost.
+    pub(super) fn new(body: &str, flags: &str, room: &mut usize) -> Result<Self, PatternError> {
+        let bad = |what: String| PatternError::Bad(what);
         if body.len() > MAX_BYTES {
-            return Err(format!("it is longer than {MAX_BYTES} bytes"));
+            return Err(bad(format!("it is longer than {MAX_BYTES} bytes")));
         }
+        let classes = body.matches("\\p").count() + body.matches("\\P").count();
+        take(room, body.len() + classes * CLASS_BYTES)?;
+        let limit = MAX_PROGRAM.min(*room);
         let translated = translate(&body.replace("\\/", "/"));
         let has = |flag| flags.contains(flag);
-        let built = RegexBuilder::new(&translated)
+        let read = syntax::Config::new()
             .case_insensitive(has('i'))
             .dot_matches_new_line(has('s'))
             .multi_line(has('m'))
             .swap_greed(has('U'))
-            .size_limit(MAX_PROGRAM)
-            .nest_limit(MAX_NESTING)
-            .build();
-        built.map(Pattern).map_err(|error| told(&error))
+            .nest_limit(MAX_NESTING);
+        // As the `regex` crate has it, without what is only made to be faster on long texts.
+        let program = Config::new()
+            .match_kind(MatchKind::LeftmostFirst)
+            .utf8_empty(true)
+            .nfa_size_limit(Some(limit))
+            .dfa(false)
+            .onepass(false);
+        match Regex::builder().configure(program).syntax(read).build(&translated) {
+            Ok(built) => {
+                let pattern = Pattern(built);
+                take(room, pattern.size())?;
+                Ok(pattern)
+            }
+            Err(error) if error.size_limit().is_some() => {
+                // What was compiled before it was given up has cost as much.
+                take(room, limit)?;
+                if limit < MAX_PROGRAM {
+                    return Err(PatternError::NoRoom);
+                }
+                Err(bad("it is too large once compiled; repeat less".to_owned()))
+            }
+            Err(error) => Err(bad(told(&error))),
+        }
+    }
+
+    /// How many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        self.0.memory_usage()
     }
 
     /// Whether it matches anywhere.
     pub(super) fn is_match(&self, text: &str) -> bool {
-        self.0.is_match(text)
+        // With room of its own, which ends with the search: kept, it would grow to many times the program.
+        let mut cache = self.0.create_cache();
+        self.0.search_half_with(&mut cache, &Input::new(text).earliest(true)).is_some()
     }
 }
 
+/// Takes bytes from what there is; what there is not leaves none.
+fn take(room: &mut usize, bytes: usize) -> Result<(), PatternError> {
+    let left = room.checked_sub(bytes);
+    *room = left.unwrap_or_default();
+    left.map(|_| ()).ok_or(PatternError::NoRoom)
+}
+
 /// The reason in one line: the crate draws the text and an arrow before it.
-fn told(error: &regex::Error) -> String {
-    let text = match error {
-        regex::Error::CompiledTooBig(_) => "it is too large once compiled; repeat less".to_owned(),
-        other => other.to_string(),
-    };
+fn told(error: &BuildError) -> String {
+    let text = error.syntax_error().map_or_else(|| error.to_string(), ToString::to_string);
     let last = text.lines().last().unwrap_or_default();
     last.strip_prefix("error: ").unwrap_or(last).to_owned()
 }

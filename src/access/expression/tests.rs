@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 
 use super::super::Variables;
-use super::{Expression, MAX_DEPTH, MAX_MATCHED_BYTES, Value};
+use super::{Effort, Expression, ExpressionError, MAX_COMPILED_BYTES, MAX_DEPTH, Value};
 
 fn variables() -> Variables {
     let pairs = [
@@ -29,11 +29,15 @@ fn variables() -> Variables {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
+fn parse(text: &str) -> Result<Expression, ExpressionError> {
+    Expression::parse(text, &mut { MAX_COMPILED_BYTES })
+}
+
 fn gives(text: &str) -> String {
     let variables = variables();
-    match Expression::parse(text) {
+    match parse(text) {
         Err(error) => format!("{}@{}", error.code, error.column),
-        Ok(expression) => match expression.evaluate(&variables, &mut { MAX_MATCHED_BYTES }) {
+        Ok(expression) => match expression.evaluate(&variables, &mut Effort::default()) {
             Err(error) => error.code.to_owned(),
             Ok(Value::Null) => "null".to_owned(),
             Ok(Value::Bool(value)) => value.to_string(),
@@ -192,8 +196,8 @@ fn the_whole_is_true_when_it_gives_something() {
         ("'x'", true),
         ("\n  $PRESENT\n", true),
     ] {
-        let expression = Expression::parse(text).unwrap();
-        assert_eq!(expression.is_true(&variables(), &mut { MAX_MATCHED_BYTES }), Ok(expected), "{text}");
+        let expression = parse(text).unwrap();
+        assert_eq!(expression.is_true(&variables(), &mut Effort::default()), Ok(expected), "{text}");
     }
 }
 
@@ -228,20 +232,20 @@ fn mistakes_have_a_column() {
         ("$A; $B", "bad_expression@3"),
         ("$A == 1", "bad_expression@7"),
     ]);
-    let error = Expression::parse("$A =~ /(x/").unwrap_err();
+    let error = parse("$A =~ /(x/").unwrap_err();
     assert_eq!(error.to_string(), "not a regular expression: unclosed group (column 7)");
 }
 
 #[test]
 fn what_is_odd_is_remarked() {
     let remarks = |text: &str| {
-        let expression = Expression::parse(text).unwrap();
+        let expression = parse(text).unwrap();
         expression.remarks().iter().map(|remark| remark.column).collect::<Vec<_>>()
     };
     assert!(remarks("$A == CI_DEFAULT_BRANCH").is_empty());
     assert_eq!(remarks("$A == production"), [7]);
     assert_eq!(remarks("$A =~ 'x' || $B !~ '/x/'"), [7]);
-    let expression = Expression::parse("$B == A || $B").unwrap();
+    let expression = parse("$B == A || $B").unwrap();
     assert_eq!(expression.variables(), ["A", "B"]);
 }
 
@@ -261,7 +265,7 @@ fn hostile_texts_are_refused_or_answered() {
     known.insert("LONG".into(), format!("{}!", "a".repeat(60_000)));
     known.insert("HUGE".into(), "a".repeat(70_000));
     known.insert("EVIL".into(), "/^(a+)+$/".into());
-    let is_true = |text: &str| Expression::parse(text).unwrap().is_true(&known, &mut { MAX_MATCHED_BYTES });
+    let is_true = |text: &str| parse(text).unwrap().is_true(&known, &mut Effort::default());
     assert_eq!(is_true("$LONG =~ /^(a+)+$/"), Ok(false));
     assert_eq!(is_true("$LONG =~ $EVIL"), Ok(false));
     assert_eq!(is_true("$HUGE =~ /a/").map_err(|error| error.code), Err("value_too_long"));
@@ -270,10 +274,54 @@ fn hostile_texts_are_refused_or_answered() {
 #[test]
 fn what_is_matched_adds_up() {
     let known: Variables = [("A".to_owned(), "a".repeat(30))].into();
-    let expression = Expression::parse("$A =~ /b/ || $A =~ /a/").unwrap();
-    let mut left = 100;
-    assert_eq!((expression.is_true(&known, &mut left), left), (Ok(true), 40));
-    assert_eq!(expression.is_true(&known, &mut left).map_err(|error| error.code), Err("value_too_long"));
+    let expression = parse("$A =~ /b/ || $A =~ /a/").unwrap();
+    let mut effort = Effort::of(2 * (30 + 16) + 1);
+    assert_eq!(expression.is_true(&known, &mut effort), Ok(true));
+    assert_eq!(expression.is_true(&known, &mut effort).map_err(|error| error.code), Err("value_too_long"));
+}
+
+#[test]
+fn a_large_program_counts_for_more() {
+    let known: Variables = [("A".to_owned(), "a".repeat(1000))].into();
+    let mut room = MAX_COMPILED_BYTES;
+    let expression = Expression::parse("$A =~ /x([a-z]{60}){40}y/", &mut room).unwrap();
+    assert!(MAX_COMPILED_BYTES - room > 20 * 4096, "{room}");
+    let asked = |left| expression.is_true(&known, &mut Effort::of(left)).map_err(|error| error.code);
+    assert_eq!((asked(20 * 1016), asked(1024 * 1024)), (Err("value_too_long"), Ok(false)));
+}
+
+#[test]
+fn what_values_hold_is_compiled_once_and_within_bounds() {
+    let large = |n: usize| format!("/{n}([a-z]{{40}}){{40}}/");
+    let asks = |n: usize| {
+        let names = (0..n).map(|n| format!("$A =~ $P{n}")).collect::<Vec<_>>();
+        parse(&names.join(" || ")).unwrap()
+    };
+    let value = |of: fn(usize) -> usize| {
+        let given = (0..40).map(|n| (format!("P{n}"), large(of(n))));
+        given.chain([("A".to_owned(), "a".to_owned())]).collect::<Variables>()
+    };
+    assert_eq!(asks(40).is_true(&value(|_| 1), &mut Effort::default()), Ok(false));
+    let error = asks(40).is_true(&value(|n| n), &mut Effort::default()).unwrap_err();
+    assert!(error.code == "value_too_long" && error.message.contains("together"), "{error:?}");
+}
+
+#[test]
+fn what_is_compiled_takes_from_the_room_that_there_is_even_where_it_fails() {
+    let mut room = MAX_COMPILED_BYTES;
+    Expression::parse("$A =~ /a/", &mut room).unwrap();
+    let small = MAX_COMPILED_BYTES - room;
+    assert!((1..8192).contains(&small), "{small}");
+    // Each of these is too large by itself, and costs as much until that is found.
+    let codes: Vec<_> = (0..20)
+        .map(|_| Expression::parse("$A =~ /((a{1000}){1000}){1000}/", &mut room).unwrap_err().code)
+        .collect();
+    assert_eq!((codes[0], codes[19], room), ("bad_regex", "too_large", 0), "{codes:?}");
+    // A table of a class is not free, though little is compiled of it.
+    let classes = format!("$A =~ /[{}]/", "\\pL".repeat(2000));
+    let mut room = MAX_COMPILED_BYTES;
+    let codes: Vec<_> = (0..3).map(|_| Expression::parse(&classes, &mut room).map(|_| ())).collect();
+    assert!(codes[0].is_ok() && codes[2].is_err() && room == 0, "{codes:?}");
 }
 
 proptest! {
@@ -287,7 +335,7 @@ proptest! {
         prop::sample::select(vec!["$A", "$PRESENT", "'x'", "null", "/a+/i", "\"/\"", "==", "=~", "!~", "!", "&&", "||", "(", ")", " ", "B", "é", "\\", "[", "/", "$BROKEN"]), 0..14,
     )) {
         let text = parts.concat();
-        if let Err(error) = Expression::parse(&text) {
+        if let Err(error) = parse(&text) {
             prop_assert!(error.column >= 1 && error.column <= text.chars().count() + 1, "{}", error);
         }
         gives(&text);
@@ -296,6 +344,6 @@ proptest! {
     #[test]
     fn any_regular_expression_is_taken_or_refused(body in "[ab\\[\\]\\\\(){}|*+?^$.&~wWdDsSbBQEpL0-9-]{1,20}", text in "\\PC{0,20}") {
         let known: Variables = [("P".to_owned(), format!("/{body}/")), ("T".to_owned(), text)].into();
-        let _ = Expression::parse("$T =~ $P").unwrap().is_true(&known, &mut { MAX_MATCHED_BYTES });
+        let _ = parse("$T =~ $P").unwrap().is_true(&known, &mut Effort::default());
     }
 }
