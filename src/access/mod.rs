@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 
 pub use agent_config::{
     AccessAs, AgentConfig, AgentConfigError, CiAccess, Entry, ExtraKeyVal, Grant, Impersonate, LongNamespace,
-    MAX_CONFIG_BYTES, NoMatch, ReadAgentConfig, Rule, When, read_agent_config,
+    MAX_CONFIG_BYTES, NoMatch, ReadAgentConfig, Rule, When, known_agent_config, read_agent_config,
 };
 pub use decide::decide;
 pub use decision::{Decision, EntryKind, EntryRef, Reason};

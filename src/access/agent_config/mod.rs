@@ -5,6 +5,7 @@
 
 mod check;
 mod file;
+mod known;
 mod place;
 mod types;
 
@@ -13,6 +14,7 @@ mod tests;
 
 use std::fmt;
 
+pub use known::known_agent_config;
 pub use types::{
     AccessAs, AgentConfig, CiAccess, Entry, ExtraKeyVal, Grant, Impersonate, LongNamespace, NoMatch, Rule,
     When,
