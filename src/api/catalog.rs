@@ -37,6 +37,7 @@ impl From<CatalogError> for Problem {
             CatalogCode::DeploymentEnded => Code::DeploymentEnded,
             CatalogCode::DeclaredElsewhere => Code::DeclaredElsewhere,
             CatalogCode::ReadOnly => Code::LogReadOnly,
+            CatalogCode::Busy => Code::WriteBusy,
             CatalogCode::Failed => {
                 tracing::error!(cause = error.message, "the log could not be written");
                 let detail =

@@ -14,7 +14,7 @@ use super::respond::Response;
 use crate::model::{Offset, ResourceKey, Timestamp};
 use crate::query::{Gone, QueryError};
 
-/// Seconds after which it is worth asking again while the view is being built.
+/// Seconds after which it is worth asking again while the view is being built, or much is written.
 const RETRY_AFTER_SECONDS: u16 = 5;
 
 /// How a token may be presented; Basic stands first, because browsers ask for what it needs.
@@ -95,11 +95,13 @@ pub enum Code {
     ViewBuilding,
     /// The log is damaged, so that nothing can be written.
     LogReadOnly,
+    /// More is to be written than is taken at once.
+    WriteBusy,
 }
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 36] = [
+    pub const ALL: [Code; 37] = [
         Code::InvalidParameter,
         Code::MalformedRequest,
         Code::InvalidBody,
@@ -136,6 +138,7 @@ impl Code {
         Code::QuestionTooLong,
         Code::ViewBuilding,
         Code::LogReadOnly,
+        Code::WriteBusy,
     ];
 
     /// The stable word.
@@ -220,6 +223,9 @@ impl Code {
             }
             Code::LogReadOnly => {
                 ("log_read_only", StatusCode::SERVICE_UNAVAILABLE, "The log is damaged and takes nothing")
+            }
+            Code::WriteBusy => {
+                ("write_busy", StatusCode::SERVICE_UNAVAILABLE, "Too much is to be written at once")
             }
         }
     }

@@ -6,7 +6,7 @@ use super::error::CatalogError;
 use super::given::Given;
 use super::input::{self, ProjectRef, Rest};
 use super::{Decided, of_api};
-use crate::access::read_agent_config;
+use crate::access::known_agent_config;
 use crate::log::{Catalog, CatalogChange, LogError, Standing};
 use crate::mistake::Mistake;
 use crate::model::{AgentId, AgentSpec, CatalogFact, CatalogKind};
@@ -51,7 +51,7 @@ impl AgentInput {
             input::bounded("cluster", cluster)?;
         }
         let Some(configuration) = self.configuration.value() else { return Ok(Vec::new()) };
-        match read_agent_config(configuration) {
+        match known_agent_config(configuration) {
             Ok(read) => Ok(read.warnings.iter().map(|warning| format!("configuration:{warning}")).collect()),
             Err(error) => Err(CatalogError::invalid("configuration", told(&error.mistakes))),
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::agents;
 use super::error::{CatalogCode, CatalogError};
-use crate::access::{Job, JobEnvironment, decide, read_agent_config};
+use crate::access::{Job, JobEnvironment, decide, known_agent_config};
 use crate::log::{Catalog, LogError, Standing};
 use crate::model::{
     AgentId, CatalogFact, CatalogKind, EnvironmentId, EnvironmentSpec, NamespaceGrant, TargetSpec,
@@ -128,7 +128,7 @@ fn granted(
     let Some(agent) = &place.agent else { return Ok(None) };
     // Whether there is no such agent, or one that knows nothing of the project, is not the project's to know.
     let Some(agent) = agents::find(catalog, agent)? else { return Ok(None) };
-    let Ok(read) = read_agent_config(&agent.configuration) else { return Ok(None) };
+    let Ok(read) = known_agent_config(&agent.configuration) else { return Ok(None) };
     let namespace = Some(place.namespace.clone());
     let job = Job { namespace, ..job(catalog, &environment.project, environment)? };
     let decision = decide(&read.config, agent.id.project(), &job);

@@ -9,7 +9,7 @@ use super::environments::{self, check_name};
 use super::error::{CatalogCode, CatalogError};
 use super::input::{self, AgentRef, JobRef, ProjectRef, Rest, UserRef};
 use super::{Decided, agents};
-use crate::access::{Decision, Job, Reason, decide, read_agent_config};
+use crate::access::{Decision, Job, Reason, decide, known_agent_config};
 use crate::log::{Catalog, CatalogChange, LogError, Standing};
 use crate::mistake::closest;
 use crate::model::{
@@ -326,8 +326,8 @@ fn decision(
     environment: &EnvironmentSpec,
     namespace: Option<&String>,
 ) -> Result<Result<Decision, CatalogError>, LogError> {
-    let config = match read_agent_config(&agent.configuration) {
-        Ok(read) => read.config,
+    let read = match known_agent_config(&agent.configuration) {
+        Ok(read) => read,
         Err(error) => {
             let message = format!("the configuration of the agent `{}` cannot be read: {error}", agent.id);
             return Ok(Err(CatalogError::invalid("kubernetes.agent", message)));
@@ -345,7 +345,7 @@ fn decision(
     let known = job.all_variables();
     job.variables = input.variables.clone();
     job.variables.retain(|name, _| !known.contains_key(name));
-    Ok(Ok(decide(&config, agent.id.project(), &job)))
+    Ok(Ok(decide(&read.config, agent.id.project(), &job)))
 }
 
 /// The agent that may have been meant, where it is one that says anything of the job's project: of others, those who may
@@ -386,7 +386,7 @@ fn find(catalog: &mut Catalog<'_, '_>, id: DeploymentId) -> Result<Option<Deploy
 
 /// A number that no deployment has: the offset at which it is recorded, or one soon after.
 fn free_id(catalog: &mut Catalog<'_, '_>) -> Result<DeploymentId, LogError> {
-    let mut id = DeploymentId(catalog.head().next().get());
+    let mut id = DeploymentId(catalog.head()?.next().get());
     while find(catalog, id)?.is_some() {
         id = DeploymentId(id.0 + 1);
     }

@@ -186,23 +186,7 @@ pub(super) fn named(
     project: &str,
     name: &str,
 ) -> Result<Option<(Standing, EnvironmentSpec)>, LogError> {
-    // Nearly all have the id that follows from their name; a project may have thousands of others.
-    let fresh = EnvironmentSpec::new(project, name);
-    for id in [fresh.id, EnvironmentId::of(project, &fresh.slug)] {
-        let found = find(catalog, &id)?;
-        if found.as_ref().is_some_and(|(_, spec)| spec.project == project && spec.name == name) {
-            return Ok(found);
-        }
-    }
-    for standing in catalog.under(CatalogKind::Environment, project)? {
-        if let CatalogFact::Environment(spec) = &standing.fact
-            && spec.name == name
-        {
-            let spec = (**spec).clone();
-            return Ok(Some((standing, spec)));
-        }
-    }
-    Ok(None)
+    Ok(catalog.environment_named(project, name)?.and_then(specified))
 }
 
 /// The environment of this id.
@@ -210,13 +194,17 @@ pub(super) fn find(
     catalog: &mut Catalog<'_, '_>,
     id: &EnvironmentId,
 ) -> Result<Option<(Standing, EnvironmentSpec)>, LogError> {
-    Ok(catalog.get(CatalogKind::Environment, id.as_str())?.and_then(|standing| match &standing.fact {
+    Ok(catalog.get(CatalogKind::Environment, id.as_str())?.and_then(specified))
+}
+
+fn specified(standing: Standing) -> Option<(Standing, EnvironmentSpec)> {
+    match &standing.fact {
         CatalogFact::Environment(spec) => {
             let spec = (**spec).clone();
             Some((standing, spec))
         }
         _ => None,
-    }))
+    }
 }
 
 /// A new environment of a project, unless its id is taken.

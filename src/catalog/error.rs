@@ -27,6 +27,8 @@ pub enum CatalogCode {
     DeclaredElsewhere,
     /// The log is damaged and takes nothing.
     ReadOnly,
+    /// Too much is to be written, or what this rests on changed again and again: the same may be asked soon.
+    Busy,
     /// The log could not be written or read.
     Failed,
 }
@@ -45,6 +47,7 @@ impl CatalogCode {
             CatalogCode::DuplicateProject => "duplicate_project",
             CatalogCode::DeclaredElsewhere => "declared_elsewhere",
             CatalogCode::ReadOnly => "log_read_only",
+            CatalogCode::Busy => "write_busy",
             CatalogCode::Failed => "storage",
         }
     }
@@ -92,6 +95,7 @@ impl From<AppendError> for CatalogError {
     fn from(error: AppendError) -> Self {
         let code = match error {
             AppendError::ReadOnly(_) => CatalogCode::ReadOnly,
+            AppendError::Busy | AppendError::Contended => CatalogCode::Busy,
             AppendError::Superseded(_) | AppendError::Closed | AppendError::Failed(_) => CatalogCode::Failed,
         };
         Self::new(code, error.to_string())

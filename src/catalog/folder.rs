@@ -7,15 +7,19 @@
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::error::{CatalogCode, CatalogError};
-use crate::access::{MAX_CONFIG_BYTES, read_agent_config};
+use crate::access::{MAX_CONFIG_BYTES, known_agent_config};
 use crate::config::AgentFolderConfig;
-use crate::log::{Appender, Catalog, CatalogChange, LogError, Standing};
+use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing};
 use crate::model::{AgentId, AgentSpec, CatalogFact, CatalogKind, Source, is_dns_label};
 
 /// The most agents of one folder.
 const AGENTS_MAX: usize = 10_000;
+
+/// How many agents are declared in one transaction of the log.
+const AGENTS_AT_ONCE: usize = 128;
 
 /// What a file said when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,9 +67,14 @@ impl FolderReader {
         if !settled || reader.last.as_ref() == Some(&found) {
             return Ok(reader);
         }
-        let declared = found.clone();
-        appender.decide(Source::Folder, move |catalog| Ok((changes(catalog, &declared)?, ()))).await?;
-        reader.last = Some(found);
+        match declare(appender, found.clone()).await {
+            Ok(()) => reader.last = Some(found),
+            // The next look says it again.
+            Err(error @ (AppendError::Busy | AppendError::Contended)) => {
+                tracing::debug!(%error, "what the folders say is not declared yet");
+            }
+            Err(error) => return Err(error.into()),
+        }
         Ok(reader)
     }
 
@@ -109,7 +118,7 @@ fn agents(path: &Path) -> std::io::Result<BTreeSet<String>> {
 fn read_one(folder: &AgentFolderConfig, agents: &Path, name: &str) -> Found {
     let path = agents.join(name).join("config.yaml");
     let said = match read_file(&path) {
-        Ok(text) => match read_agent_config(&text) {
+        Ok(text) => match known_agent_config(&text) {
             Ok(_) => Ok(text),
             Err(error) => {
                 let lines: Vec<String> =
@@ -130,16 +139,38 @@ fn read_file(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// What follows from what the files say: every agent that has one, and none that had one before.
-fn changes(catalog: &mut Catalog<'_, '_>, found: &[Found]) -> Result<Vec<CatalogChange>, LogError> {
-    let mut changes = Vec::new();
-    for name in catalog.names(CatalogKind::Agent)? {
-        let standing = catalog.get(CatalogKind::Agent, &name)?;
-        let ours = standing.is_some_and(|standing| standing.source == Source::Folder);
-        if ours && !found.iter().any(|found| found.id.to_string() == name) {
+/// Declares what follows from what the files say: every agent that has one, and none that had one before. A few agents
+/// at a time, so that nothing else waits for the writer until all are written.
+async fn declare(appender: &Appender, found: Vec<Found>) -> Result<(), AppendError> {
+    let all: BTreeSet<String> = found.iter().map(|found| found.id.to_string()).collect();
+    let gone = move |catalog: &mut Catalog<'_, '_>| {
+        let ours = catalog.names_of(CatalogKind::Agent, Source::Folder)?;
+        let mut changes = Vec::new();
+        for name in ours.into_iter().filter(|name| !all.contains(name)).take(AGENTS_AT_ONCE) {
+            catalog.get(CatalogKind::Agent, &name)?;
             changes.push(CatalogChange::Withdraw(CatalogKind::Agent, name));
         }
+        let rest = changes.len() == AGENTS_AT_ONCE;
+        Ok((changes, rest))
+    };
+    let gone = Arc::new(gone);
+    loop {
+        let gone = Arc::clone(&gone);
+        let (_, rest) = appender.decide(Source::Folder, move |catalog| gone(catalog)).await?;
+        if !rest {
+            break;
+        }
     }
+    for some in found.chunks(AGENTS_AT_ONCE) {
+        let some = some.to_vec();
+        appender.decide(Source::Folder, move |catalog| Ok((changes(catalog, &some)?, ()))).await?;
+    }
+    Ok(())
+}
+
+/// What follows from what some of the files say.
+fn changes(catalog: &mut Catalog<'_, '_>, found: &[Found]) -> Result<Vec<CatalogChange>, LogError> {
+    let mut changes = Vec::new();
     for found in found {
         let standing = catalog.get(CatalogKind::Agent, &found.id.to_string())?;
         if let Some(other) = standing.as_ref().filter(|standing| standing.source != Source::Folder) {
@@ -172,8 +203,6 @@ fn after(before: AgentSpec, found: &Found) -> AgentSpec {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::query::testing::{ManualClock, record};
 

@@ -4,7 +4,8 @@
 //! use for is let pass, what we do not know is told as a warning. What a body leaves out stays as it was, as with
 //! GitLab's own `PUT`.
 //!
-//! Every decision runs within the transaction of the log that writes it, so nothing comes between the two.
+//! Every decision is made outside of the log's writer, and written if what it looked at holds still: so nothing comes
+//! between the two, and whatever it costs is paid by nobody else.
 
 mod agents;
 mod authority;
@@ -76,13 +77,14 @@ impl CatalogWriter {
         forget: Forget,
     ) -> Result<std::result::Result<Forgotten, ForgetRefusal>, CatalogError> {
         let appender = self.appender.upgrade().ok_or(AppendError::Closed)?;
+        let _admitted = appender.admit()?;
         Ok(appender.forget(forget).await?)
     }
 
     async fn decide<T: Send + 'static>(
         &self,
         warnings: Vec<String>,
-        decision: impl Fn(&mut Catalog<'_, '_>) -> Result<Decided<T>, LogError> + Send + 'static,
+        decision: impl Fn(&mut Catalog<'_, '_>) -> Result<Decided<T>, LogError> + Send + Sync + 'static,
     ) -> Result<Outcome<T>, CatalogError> {
         let decided = move |catalog: &mut Catalog<'_, '_>| {
             Ok(match decision(catalog)? {
@@ -91,6 +93,7 @@ impl CatalogWriter {
             })
         };
         let appender = self.appender.upgrade().ok_or(AppendError::Closed)?;
+        let _admitted = appender.admit()?;
         let (appended, told) = appender.decide(Source::Api, decided).await?;
         let (value, created) = told?;
         Ok(Outcome { value, created, offset: appended.head, warnings })

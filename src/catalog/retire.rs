@@ -31,7 +31,11 @@ pub async fn retire_deployments(
         let places = catalog.places(CatalogKind::Deployment, &after, environments)?;
         let mut changes = Vec::new();
         for place in &places {
-            changes.extend(ended(catalog, place, before)?);
+            for gone in ended(catalog, place, before)? {
+                // Only if it stays as it was found.
+                catalog.get(CatalogKind::Deployment, &gone)?;
+                changes.push(CatalogChange::Withdraw(CatalogKind::Deployment, gone));
+            }
         }
         let next = (places.len() == environments).then(|| places.last().cloned()).flatten();
         let withdrawn = changes.len() as u64;
@@ -43,12 +47,8 @@ pub async fn retire_deployments(
 /// A deployment with the offset and the time at which it was declared last.
 type Told = (DeploymentSpec, Offset, Timestamp);
 
-/// What is to be withdrawn of the deployments to an environment.
-fn ended(
-    catalog: &mut Catalog<'_, '_>,
-    environment: &str,
-    before: Offset,
-) -> Result<Vec<CatalogChange>, LogError> {
+/// Which of the deployments to an environment are to be withdrawn.
+fn ended(catalog: &mut Catalog<'_, '_>, environment: &str, before: Offset) -> Result<Vec<String>, LogError> {
     let mut all = Vec::new();
     for Standing { fact, declared, .. } in catalog.under(CatalogKind::Deployment, environment)? {
         if let CatalogFact::Deployment(deployment) = fact {
@@ -61,9 +61,7 @@ fn ended(
     let goes = all.iter().filter(|(deployment, declared, _)| {
         deployment.status.is_final() && *declared <= before && !stays.contains(&Some(deployment.id))
     });
-    let withdraw =
-        |(deployment, ..): &Told| CatalogChange::Withdraw(CatalogKind::Deployment, deployment.id.to_string());
-    Ok(goes.map(withdraw).collect())
+    Ok(goes.map(|(deployment, ..)| deployment.id.to_string()).collect())
 }
 
 /// The last that ended well, as the view finds it: of several that ended at one time the one that was told last.

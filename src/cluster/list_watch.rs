@@ -286,8 +286,11 @@ impl<S: Sink> ListWatch<S> {
         match error {
             AppendError::Superseded(_) => State::Done(End::Superseded),
             AppendError::Closed => State::Done(End::Closed),
-            AppendError::Failed(message) | AppendError::ReadOnly(message) => {
-                tracing::warn!(watch = %self.watch, message, "the log takes nothing");
+            error @ (AppendError::Failed(_)
+            | AppendError::ReadOnly(_)
+            | AppendError::Busy
+            | AppendError::Contended) => {
+                tracing::warn!(watch = %self.watch, %error, "the log takes nothing");
                 self.pause(None, State::Begin { fresh: false })
             }
         }

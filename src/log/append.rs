@@ -168,6 +168,12 @@ pub enum AppendError {
     /// The log is closing or its writer has ended.
     #[error("the log is closed")]
     Closed,
+    /// More callers wait than are let wait, or the log is not open yet.
+    #[error("the log has more to write than it takes at once")]
+    Busy,
+    /// What was decided on kept changing while it was decided.
+    #[error("what this rests on changed again and again while it was decided")]
+    Contended,
     /// The log is damaged, so that nothing is added to it.
     #[error("nothing is recorded: {0}")]
     ReadOnly(String),

@@ -1,15 +1,17 @@
 //! The way into the log: a bounded queue whose other end is the writer's thread.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Weak};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Session};
-use super::catalog::{Catalog, CatalogChange, Decision};
+use super::catalog::{CatalogChange, Decided};
 use super::compaction::Compacted;
+use super::decisions::{Catalog, Decisions, Made};
 use super::error::LogError;
 use super::forget::{Forget, ForgetRefusal, Forgotten};
 use super::health::WriterHealth;
+use super::lanes::{CALLERS, Lanes, Senders, WeakSenders};
 use super::pending::HandedOver;
 use super::sweep::Swept;
 use super::thinning::{Floor, Thinned};
@@ -17,8 +19,8 @@ use super::verify::{Agreement, LivePage, LivePosition};
 use super::writer::Shrunk;
 use crate::model::{CatalogFact, CoverageMark, KindPattern, Offset, Source, Timestamp, WatchKey};
 
-/// How many requests wait for the writer; whoever finds the queue full waits, and nothing is dropped.
-const QUEUE: usize = 256;
+/// How often a decision is made anew because what it rests on changed meanwhile.
+const DECIDED_MAX: usize = 8;
 
 /// What the writer is asked for.
 pub(super) enum Request {
@@ -33,7 +35,7 @@ pub(super) enum Request {
     Define { watch: WatchKey, definition: String },
     Forget(Box<Forget>),
     Declare(Source, Vec<CatalogFact>),
-    Decide(Source, Decision),
+    Decided(Decided),
     Compact(Offset),
     Sweep(usize),
     RaiseFloors(Vec<(KindPattern, Offset)>),
@@ -58,7 +60,7 @@ impl Request {
             | Request::Live { .. }
             | Request::Agreement { .. }
             | Request::Declare(..)
-            | Request::Decide(..)
+            | Request::Decided(_)
             | Request::Compact(_)
             | Request::Sweep(_)
             | Request::RaiseFloors(_)
@@ -69,11 +71,28 @@ impl Request {
     }
 }
 
+impl Request {
+    /// Whether it waits behind what clusters tell.
+    pub(super) fn is_callers(&self) -> bool {
+        matches!(self, Request::Decided(_) | Request::Forget(_))
+    }
+
+    /// About how many rows it writes and looks at.
+    pub(super) fn rows(&self) -> usize {
+        match self {
+            Request::Decided(decided) => decided.changes.len() + decided.basis.0.len(),
+            _ => 1,
+        }
+    }
+}
+
 /// What the writer answers, after the commit.
 #[derive(Debug)]
 pub(super) enum Reply {
     Session(Session),
     Appended(Appended),
+    /// What was decided rests on what holds no longer, and is not written.
+    Outdated,
     Identified(Identified),
     Watches(Vec<(WatchKey, Option<Timestamp>)>),
     Live(LivePage),
@@ -99,7 +118,11 @@ pub(super) struct Queued {
 /// back-pressure.
 #[derive(Clone, Debug)]
 pub struct Appender {
-    queue: mpsc::Sender<Queued>,
+    /// Reads over connections of its own, which have to be closed before the writer's: so they stand before the queue.
+    decisions: Arc<Decisions>,
+    queue: Senders,
+    /// Room for callers who wait.
+    callers: Arc<Semaphore>,
     health: WriterHealth,
     /// Why nothing is taken at all.
     refusal: Option<Arc<str>>,
@@ -117,41 +140,65 @@ pub struct QueueLoad {
 /// A way into the log that does not keep its writer running.
 #[derive(Clone, Debug)]
 pub struct WeakAppender {
-    queue: mpsc::WeakSender<Queued>,
+    decisions: Weak<Decisions>,
+    queue: WeakSenders,
+    callers: Arc<Semaphore>,
     health: WriterHealth,
     refusal: Option<Arc<str>>,
 }
 
+/// Leave for a caller to ask something of the writer, as long as it lives.
+#[derive(Debug)]
+pub struct Admitted(#[expect(dead_code, reason = "it is there to be dropped")] OwnedSemaphorePermit);
+
 impl WeakAppender {
     /// The way into the log, while somebody keeps its writer running.
     pub fn upgrade(&self) -> Option<Appender> {
-        let queue = self.queue.upgrade()?;
-        Some(Appender { queue, health: self.health.clone(), refusal: self.refusal.clone() })
+        let (decisions, queue) = (self.decisions.upgrade()?, self.queue.upgrade()?);
+        let (callers, health) = (Arc::clone(&self.callers), self.health.clone());
+        Some(Appender { decisions, queue, callers, health, refusal: self.refusal.clone() })
     }
 
     /// How full the queue is; none once the log is closed.
     pub fn queue_load(&self) -> Option<QueueLoad> {
-        let queue = self.queue.upgrade()?;
+        let queue = self.queue.upgrade()?.recording;
         let capacity = queue.max_capacity();
         Some(QueueLoad { waiting: capacity.saturating_sub(queue.capacity()), capacity })
     }
 }
 
 impl Appender {
+    /// Requests of callers in the queue.
+    #[cfg(test)]
+    pub(super) fn queue_load_of_callers(&self) -> usize {
+        self.queue.callers.max_capacity() - self.queue.callers.capacity()
+    }
+
     /// The same without keeping the writer running.
     pub fn downgrade(&self) -> WeakAppender {
-        let (queue, health) = (self.queue.downgrade(), self.health.clone());
-        WeakAppender { queue, health, refusal: self.refusal.clone() }
+        let (decisions, queue) = (Arc::downgrade(&self.decisions), self.queue.downgrade());
+        let (callers, health) = (Arc::clone(&self.callers), self.health.clone());
+        WeakAppender { decisions, queue, callers, health, refusal: self.refusal.clone() }
     }
 
     /// The way into a log that takes nothing, and why.
     pub fn refusing(why: &str) -> Self {
-        Appender { refusal: Some(why.into()), ..Self::channel(WriterHealth::default()).0 }
+        let (decisions, health) = (Arc::default(), WriterHealth::default());
+        Appender { refusal: Some(why.into()), ..Self::channel(decisions, health).0 }
     }
 
-    pub(super) fn channel(health: WriterHealth) -> (Self, mpsc::Receiver<Queued>) {
-        let (queue, receiver) = mpsc::channel(QUEUE);
-        (Appender { queue, health, refusal: None }, receiver)
+    pub(super) fn channel(decisions: Arc<Decisions>, health: WriterHealth) -> (Self, Lanes) {
+        let (queue, lanes) = Lanes::new();
+        let callers = Arc::new(Semaphore::new(CALLERS));
+        (Appender { decisions, queue, callers, health, refusal: None }, lanes)
+    }
+
+    /// Lets a caller wait for the writer, unless too many do.
+    ///
+    /// # Errors
+    /// When so many callers wait that one more would only wait behind them.
+    pub fn admit(&self) -> Result<Admitted, AppendError> {
+        Arc::clone(&self.callers).try_acquire_owned().map(Admitted).map_err(|_| AppendError::Busy)
     }
 
     async fn ask(&self, request: Request) -> Result<Reply, AppendError> {
@@ -161,7 +208,8 @@ impl Appender {
         let (reply, answer) = oneshot::channel();
         // Before there is room in the queue: what waits for it is recorded late as well.
         let handed_over = request.cluster().is_some().then(|| self.health.pending().hand_over());
-        self.queue.send(Queued { request, reply, handed_over }).await.map_err(|_| AppendError::Closed)?;
+        let queued = Queued { request, reply, handed_over };
+        self.queue.of(&queued).send(queued).await.map_err(|_| AppendError::Closed)?;
         answer.await.unwrap_or(Err(AppendError::Closed))
     }
 
@@ -298,25 +346,39 @@ impl Appender {
     /// Lets a decision look at the catalog as it stands and writes what it says, with nothing in between; returns what
     /// it tells besides once all is durable.
     ///
-    /// The decision runs on the writer's thread, so it has to be quick, and where the disk is full it is asked again.
+    /// The decision runs on a thread of its own, in one unchanging state of the log, and is made anew where what it looked
+    /// at has changed by the time at which it is written.
     ///
     /// # Errors
-    /// When the log is closed or failed.
+    /// When that changed again and again, or the log is closed or failed.
     pub async fn decide<T: Send + 'static>(
         &self,
         source: Source,
-        decision: impl Fn(&mut Catalog<'_, '_>) -> Result<(Vec<CatalogChange>, T), LogError> + Send + 'static,
+        decision: impl Fn(&mut Catalog<'_, '_>) -> Result<(Vec<CatalogChange>, T), LogError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Result<(Appended, T), AppendError> {
-        let told = Arc::new(Mutex::new(None));
-        let tell = Arc::clone(&told);
-        let decision: Decision = Box::new(move |catalog| {
-            let (changes, value) = decision(catalog)?;
-            *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-            Ok(changes)
-        });
-        let appended = self.write(Request::Decide(source, decision)).await?;
-        let value = told.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Ok((appended, value.ok_or(AppendError::Closed)?))
+        if let Some(why) = &self.refusal {
+            return Err(AppendError::ReadOnly(why.to_string()));
+        }
+        let decision = Arc::new(decision);
+        for _ in 0..DECIDED_MAX {
+            if let Some(displaced) = self.health.check_files() {
+                return Err(AppendError::ReadOnly(displaced.to_string()));
+            }
+            let made = self.decisions.make(source, Arc::clone(&decision)).await?;
+            let Made { basis, changes, value, head } = made;
+            if changes.is_empty() {
+                return Ok((Appended { head, ..Appended::default() }, value));
+            }
+            match self.ask(Request::Decided(Decided { source, basis, changes })).await? {
+                Reply::Appended(appended) => return Ok((appended, value)),
+                Reply::Outdated => {}
+                _ => return Err(AppendError::Closed),
+            }
+        }
+        Err(AppendError::Contended)
     }
 
     /// Makes `to` the oldest offset that can be asked for; it never moves back, and the newest change always stays

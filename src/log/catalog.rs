@@ -1,20 +1,21 @@
-//! The catalog as the log holds it, read and changed within the writer's transaction.
+//! The catalog as the log holds it, changed within the writer's transaction.
 //!
-//! Whoever changes the catalog decides on the state that the change meets, and nothing comes between the two: the
-//! decision runs in the transaction that writes what it decided.
+//! What is to be changed was decided before (see [`super::decisions`]); the writer only looks whether that rests on what
+//! holds still.
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
-use super::append::{AppendError, Appended};
+use super::append::Appended;
+use super::bodies::Bodies;
 use super::chain;
+use super::decisions::{BY_ALIAS, Basis, Looked, alias_of};
 use super::draft::Draft;
 use super::error::LogError;
 use super::ids;
-use super::row;
 use super::types::ChangeType;
 use super::write::{Write, to_json};
-use crate::model::{CatalogFact, CatalogKind, Offset, ResourceKey, Source, Timestamp};
+use crate::model::{CatalogFact, CatalogKind, Offset, ResourceKey, Source};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -47,36 +48,27 @@ pub enum CatalogChange {
     Withdraw(CatalogKind, String),
 }
 
-/// Decides on the catalog as it stands; it may be asked again where the disk was full, and has to say the same.
-pub(super) type Decision = Box<dyn Fn(&mut Catalog<'_, '_>) -> Result<Vec<CatalogChange>> + Send>;
-
-/// The catalog at the moment of a decision.
-pub struct Catalog<'a, 'b> {
-    write: &'a mut Write<'b>,
-}
-
-impl std::fmt::Debug for Catalog<'_, '_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Catalog")
-    }
+/// What a decision says, and what it rests on.
+#[derive(Debug)]
+pub(super) struct Decided {
+    pub(super) source: Source,
+    pub(super) basis: Basis,
+    pub(super) changes: Vec<CatalogChange>,
 }
 
 /// A subject of the catalog.
 struct Held {
     subject: i64,
     key: ResourceKey,
-    source: Source,
     declared: Option<Offset>,
 }
 
 impl Held {
     fn from_row(row: &Row<'_>, kind: CatalogKind) -> rusqlite::Result<Self> {
-        let source: Option<String> = row.get(3)?;
         Ok(Held {
             subject: row.get(0)?,
             key: catalog_key(kind, &row.get::<_, String>(1)?, &row.get::<_, String>(2)?),
-            source: source.and_then(|source| source.parse().ok()).unwrap_or_default(),
-            declared: row.get::<_, Option<i64>>(4)?.map(Offset::from_i64),
+            declared: row.get::<_, Option<i64>>(3)?.map(Offset::from_i64),
         })
     }
 }
@@ -84,81 +76,11 @@ impl Held {
 macro_rules! select_facts {
     ($tail:literal) => {
         concat!(
-            "SELECT s.id, s.namespace, s.name, l.source, l.keyframe FROM subject s JOIN live l ON l.subject_id = s.id
+            "SELECT s.id, s.namespace, s.name, l.keyframe FROM subject s JOIN live l ON l.subject_id = s.id
             WHERE s.kind_id = ?1 AND s.uid = '' AND ",
             $tail
         )
     };
-}
-
-impl Catalog<'_, '_> {
-    /// The fact of this name, if it holds.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn get(&mut self, kind: CatalogKind, name: &str) -> Result<Option<Standing>> {
-        let held = self.write.facts(kind, select_facts!("s.name = ?2"), name)?;
-        held.into_iter().next().map(|held| self.read(&held)).transpose()
-    }
-
-    /// The facts that stand under this one, in the order in which they were first declared.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn under(&mut self, kind: CatalogKind, place: &str) -> Result<Vec<Standing>> {
-        let held = self.write.facts(kind, select_facts!("s.namespace = ?2 ORDER BY s.id"), place)?;
-        held.iter().map(|held| self.read(held)).collect()
-    }
-
-    /// The names of all facts of a kind that hold.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn names(&mut self, kind: CatalogKind) -> Result<Vec<String>> {
-        let held = self.write.facts(kind, select_facts!("?2 = '' ORDER BY s.name"), "")?;
-        Ok(held.into_iter().map(|held| held.key.name).collect())
-    }
-
-    /// Under what facts of a kind stand, after one such place, in order.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn places(&mut self, kind: CatalogKind, after: &str, limit: usize) -> Result<Vec<String>> {
-        let number = self.write.state.ids.kind(self.write.connection, "", &kind.kind())?;
-        let sql = "SELECT DISTINCT s.namespace FROM subject s JOIN live l ON l.subject_id = s.id
-            WHERE s.kind_id = ?1 AND s.namespace > ?2 ORDER BY s.namespace LIMIT ?3";
-        let mut statement = self.write.connection.prepare_cached(sql)?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = statement.query_map(params![number, after, limit], |row| row.get(0))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
-    }
-
-    /// When the change at an offset was observed.
-    ///
-    /// # Errors
-    /// When there is no such change, or the log cannot be read.
-    pub fn observed_at(&self, offset: Offset) -> Result<Timestamp> {
-        let sql = r#"SELECT observed_at FROM change WHERE "offset" = ?1"#;
-        let mut statement = self.write.connection.prepare_cached(sql)?;
-        let found: Option<i64> = statement.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
-        found.map(Timestamp::from_micros).ok_or_else(|| row::missing(offset))
-    }
-
-    /// The newest offset.
-    pub fn head(&self) -> Offset {
-        self.write.state.head
-    }
-
-    fn read(&mut self, held: &Held) -> Result<Standing> {
-        let offset = held.declared.unwrap_or_default();
-        let damaged = |what: String| LogError::Damaged { offset, what };
-        let Write { connection, state, .. } = &mut *self.write;
-        let text = state.bodies.text_of(connection, offset)?;
-        let text = text.ok_or_else(|| damaged(format!("the fact `{}` is not there", held.key.name)))?;
-        let declared: Declared = serde_json::from_str(&text)
-            .map_err(|error| damaged(format!("its body cannot be understood: {error}")))?;
-        Ok(Standing { source: held.source, fact: declared.fact, declared: offset })
-    }
 }
 
 impl Write<'_> {
@@ -180,21 +102,17 @@ impl Write<'_> {
         Ok(self.appended(written, unchanged))
     }
 
-    /// Writes what a decision says.
-    pub(super) fn decide(
-        &mut self,
-        source: Source,
-        decision: &Decision,
-    ) -> Result<std::result::Result<Appended, AppendError>> {
-        // Nothing is written yet: what cannot be read fails whoever asked, and nobody else.
-        let changes = match decision(&mut Catalog { write: self }) {
-            Ok(changes) => changes,
-            Err(error) => return Ok(Err(AppendError::Failed(error.to_string()))),
-        };
+    /// Writes what a decision says, if what it rests on still holds; none otherwise.
+    pub(super) fn decided(&mut self, decided: &Decided) -> Result<Option<Appended>> {
+        for (looked, declared) in &decided.basis.0 {
+            if self.declared(looked)? != *declared {
+                return Ok(None);
+            }
+        }
         let (mut written, mut unchanged) = (0, 0);
-        for change in &changes {
+        for change in &decided.changes {
             let wrote = match change {
-                CatalogChange::Declare(fact) => self.put(source, fact)?,
+                CatalogChange::Declare(fact) => self.put(decided.source, fact)?,
                 CatalogChange::Withdraw(kind, name) => {
                     let held = self.facts(*kind, select_facts!("s.name = ?2"), name)?;
                     held.iter().try_for_each(|held| self.withdraw(held))?;
@@ -203,7 +121,22 @@ impl Write<'_> {
             };
             if wrote { written += 1 } else { unchanged += 1 }
         }
-        Ok(Ok(self.appended(written, unchanged)))
+        Ok(Some(self.appended(written, unchanged)))
+    }
+
+    /// Where what a decision looked for is declared.
+    fn declared(&mut self, looked: &Looked) -> Result<Option<Offset>> {
+        match looked {
+            Looked::Named(kind, name) => {
+                let held = self.facts(*kind, select_facts!("s.name = ?2"), name)?;
+                Ok(held.first().map(|held| held.declared.unwrap_or_default()))
+            }
+            Looked::Alias(alias) => {
+                let mut statement = self.connection.prepare_cached(BY_ALIAS)?;
+                let declared = statement.query_row([alias], |row| row.get::<_, Option<i64>>(2)).optional()?;
+                Ok(declared.map(|declared| declared.map(Offset::from_i64).unwrap_or_default()))
+            }
+        }
     }
 
     pub(super) fn put(&mut self, source: Source, fact: &CatalogFact) -> Result<bool> {
@@ -213,16 +146,22 @@ impl Write<'_> {
         named.iter().filter(|held| held.key != key).try_for_each(|held| self.withdraw(held))?;
         let body = to_json(&Declared { source, fact: fact.clone() });
         let Some(offset) = self.fact(ChangeType::Declared, &key, &body, &body)? else { return Ok(false) };
-        self.declared_at(&key, source, offset)?;
+        self.declared_at(&key, source, offset, fact)?;
         Ok(true)
     }
 
-    /// Remembers who declared a fact, and where.
-    pub(super) fn declared_at(&mut self, key: &ResourceKey, source: Source, offset: Offset) -> Result<()> {
-        let sql = "UPDATE live SET source = ?4, keyframe = ?5 WHERE subject_id = (SELECT id FROM subject
+    /// Remembers who declared a fact, and where, and by what else it is found.
+    pub(super) fn declared_at(
+        &mut self,
+        key: &ResourceKey,
+        source: Source,
+        offset: Offset,
+        fact: &CatalogFact,
+    ) -> Result<()> {
+        let sql = "UPDATE live SET source = ?4, keyframe = ?5, alias = ?6 WHERE subject_id = (SELECT id FROM subject
             WHERE kind_id = ?1 AND namespace = ?2 AND name = ?3 AND uid = '')";
         let kind = self.state.ids.kind(self.connection, "", &key.kind)?;
-        let row = params![kind, key.namespace, key.name, source.as_str(), offset.as_i64()];
+        let row = params![kind, key.namespace, key.name, source.as_str(), offset.as_i64(), alias(fact)];
         self.connection.prepare_cached(sql)?.execute(row)?;
         Ok(())
     }
@@ -278,6 +217,37 @@ impl Write<'_> {
         self.connection.prepare_cached(sql)?.execute(params![subject, chain::body_hash(said)])?;
         Ok(offset)
     }
+}
+
+/// By what else than its name a fact is found.
+fn alias(fact: &CatalogFact) -> Option<String> {
+    match fact {
+        CatalogFact::Environment(spec) => Some(alias_of(&spec.project, &spec.name)),
+        _ => None,
+    }
+}
+
+/// Notes by what else the facts are found that were written before that was kept.
+pub(super) fn fill_aliases(connection: &mut Connection, bodies: &mut Bodies) -> Result<()> {
+    let transaction = connection.transaction()?;
+    let kind = CatalogKind::Environment.kind();
+    let rows: Vec<(i64, Option<i64>)> = {
+        let sql = r#"SELECT l.subject_id, l.keyframe FROM kind k JOIN subject s ON s.kind_id = k.id
+            JOIN live l ON l.subject_id = s.id
+            WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND l.alias IS NULL"#;
+        let mut statement = transaction.prepare(sql)?;
+        let rows = statement.query_map([&kind.group, &kind.kind], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect::<rusqlite::Result<_>>()?
+    };
+    for (subject, offset) in rows {
+        let offset = offset.map(Offset::from_i64).unwrap_or_default();
+        let text = bodies.text_of(&transaction, offset)?.unwrap_or_default();
+        // What cannot be read is found by its id, and told by whoever reads it.
+        let Ok(declared) = serde_json::from_str::<Declared>(&text) else { continue };
+        let sql = "UPDATE live SET alias = ?2 WHERE subject_id = ?1";
+        transaction.prepare_cached(sql)?.execute(params![subject, alias(&declared.fact)])?;
+    }
+    Ok(transaction.commit()?)
 }
 
 pub(super) fn key_of(fact: &CatalogFact) -> ResourceKey {

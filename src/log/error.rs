@@ -82,6 +82,9 @@ pub enum LogError {
         /// The file.
         path: PathBuf,
     },
+    /// The writer cannot wait.
+    #[error("the log's writer cannot wait for requests: {0}")]
+    Thread(std::io::Error),
     /// SQLite failed.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
@@ -107,6 +110,7 @@ impl LogError {
             | LogError::Taken { .. }
             | LogError::Import(_)
             | LogError::Busy { .. }
+            | LogError::Thread(_)
             | LogError::Body(_) => false,
         }
     }

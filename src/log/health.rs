@@ -51,6 +51,17 @@ struct State {
     /// When there was room again after there had been none.
     room_since: Option<Mark>,
     over: Option<Over>,
+    /// Since when the writer is at what it does now; none while it waits for something to do.
+    turning: Option<Mark>,
+}
+
+/// The writer is at something until this is dropped.
+pub(super) struct Turn(WriterHealth);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.lock().turning = None;
+    }
 }
 
 /// The last problem that is over.
@@ -116,6 +127,17 @@ impl WriterHealth {
             let over = state.over.as_ref().filter(|over| over.recorded > checkpoint);
             over.map(|over| over.problem.clone())
         })
+    }
+
+    /// For how long the writer has been at what it does now; none while it waits for something to do.
+    pub fn turning_for(&self) -> Option<Duration> {
+        self.lock().turning.map(|since| since.elapsed())
+    }
+
+    /// The writer is at something.
+    pub(super) fn turn(&self) -> Turn {
+        self.lock().turning = Some(mark());
+        Turn(self.clone())
     }
 
     /// How long commits took.

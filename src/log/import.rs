@@ -186,7 +186,7 @@ impl Write<'_> {
                 let declared: Declared =
                     serde_json::from_str(&entry.body).map_err(|error| unreadable(&error))?;
                 let offset = self.write_fact(ChangeType::Declared, &entry.key, &entry.body, &entry.body)?;
-                self.declared_at(&entry.key, declared.source, offset)?;
+                self.declared_at(&entry.key, declared.source, offset, &declared.fact)?;
             }
             ChangeType::Withdrawn => {
                 let subject = ids::subject(self.connection, kind, &entry.key.namespace, &entry.key.name, "")?;

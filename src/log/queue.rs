@@ -1,17 +1,19 @@
 //! The queue of a writer, which can be there before the log is open, and the log that is opened for it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use rusqlite::Connection;
-use tokio::sync::mpsc;
 
-use super::appender::{Appender, Queued};
+use super::appender::Appender;
+use super::catalog;
 use super::chain::HeadFile;
+use super::decisions::Decisions;
 use super::erase;
 use super::error::LogError;
 use super::file;
 use super::health::WriterHealth;
+use super::lanes::Lanes;
 use super::open;
 use super::packer::Packer;
 use super::write::WriterState;
@@ -22,7 +24,8 @@ use crate::store::Watermark;
 
 /// What is asked of a log that is not open yet: it waits.
 pub struct Queue {
-    pub(super) receiver: mpsc::Receiver<Queued>,
+    pub(super) lanes: Lanes,
+    decisions: Weak<Decisions>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) health: WriterHealth,
     pub(super) head: Watermark,
@@ -38,8 +41,10 @@ impl Queue {
     /// A queue and the way into it.
     pub fn new(clock: Arc<dyn Clock>) -> (Self, Appender) {
         let health = WriterHealth::new(Arc::clone(&clock));
-        let (appender, receiver) = Appender::channel(health.clone());
-        (Queue { receiver, clock, health, head: Watermark::new(Offset::ZERO) }, appender)
+        let made = Arc::default();
+        let decisions = Arc::downgrade(&made);
+        let (appender, lanes) = Appender::channel(made, health.clone());
+        (Queue { lanes, decisions, clock, health, head: Watermark::new(Offset::ZERO) }, appender)
     }
 
     /// The newest offset, published after each commit.
@@ -54,7 +59,7 @@ impl Queue {
 
     /// Whether nobody is left who could ask.
     pub fn is_closed(&self) -> bool {
-        self.receiver.is_closed()
+        self.lanes.is_closed()
     }
 
     /// The log cannot be opened for want of room, for now.
@@ -68,6 +73,9 @@ impl Queue {
         self.health.watch_files(file::identities(&log.directory));
         self.health.recovered();
         self.head.set(log.state.head);
+        if let Some(decisions) = self.decisions.upgrade() {
+            decisions.read_from(&log.directory);
+        }
         LogWriter::new(self, log)
     }
 }
@@ -98,8 +106,9 @@ impl OpenLog {
         let head_file = HeadFile::new(directory);
         erase::resume(directory)?;
         open::look(directory, &head_file)?;
-        let connection = open::open_writer(directory)?;
-        let state = WriterState::load(&connection, directory)?;
+        let mut connection = open::open_writer(directory)?;
+        let mut state = WriterState::load(&connection, directory)?;
+        catalog::fill_aliases(&mut connection, &mut state.bodies)?;
         open::make_shrinkable(&connection, directory)?;
         let packer = Packer::open(directory)?;
         Ok(OpenLog { packer, connection, head_file, state, directory: directory.to_owned() })

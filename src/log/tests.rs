@@ -20,6 +20,7 @@ use crate::model::{
 
 mod clock;
 mod damage;
+mod decisions;
 mod displaced;
 mod erase;
 mod frames;
@@ -325,7 +326,7 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     assert_eq!(
         inspect(dir.path()).unwrap(),
         Some(LogState {
-            schema: 10,
+            schema: 11,
             head: Offset::ZERO,
             compacted: Compacted::default(),
             floors: Vec::new()
@@ -337,7 +338,7 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     assert_eq!(
         inspect(dir.path()).unwrap(),
         Some(LogState {
-            schema: 10,
+            schema: 11,
             head: Offset::new(40),
             compacted: Compacted::default(),
             floors: Vec::new()
@@ -367,7 +368,7 @@ async fn a_newer_or_untrustworthy_schema_is_refused() {
     let damages = [
         (
             "UPDATE refinery_schema_history SET version = 99 WHERE version = 2",
-            "has schema 99, this program knows 10",
+            "has schema 99, this program knows 11",
         ),
         ("UPDATE refinery_schema_history SET applied_on = 'yesterday'", "schema history is damaged"),
         ("UPDATE refinery_schema_history SET checksum = 'x'", "schema history is damaged"),

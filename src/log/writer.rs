@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior, ffi};
-use tokio::sync::mpsc::{self, error::TryRecvError};
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc::error::TryRecvError;
 
 use super::append::AppendError;
 use super::appender::{Appender, Queued, Reply, Request};
@@ -13,6 +14,7 @@ use super::chain::HeadFile;
 use super::error::LogError;
 use super::guard::Guard;
 use super::health::WriterHealth;
+use super::lanes::{GROUP, Lanes};
 use super::late;
 use super::packer::{self, Packer};
 use super::queue::{OpenLog, Queue};
@@ -21,9 +23,6 @@ use super::write::{Write, WriterState};
 use crate::clock::{Clock, ClockChange};
 use crate::model::reason;
 use crate::store::{self, Displaced, RoomWait, Watermark};
-
-/// Most requests that share one commit; more would let the first of them wait for too long.
-const GROUP: usize = 128;
 
 type Replies = Vec<Result<Reply, AppendError>>;
 
@@ -34,7 +33,7 @@ pub struct LogWriter {
     packer: Packer,
     connection: Connection,
     head_file: HeadFile,
-    queue: mpsc::Receiver<Queued>,
+    queue: Lanes,
     clock: Arc<dyn Clock>,
     /// What the clock did and what is not recorded yet.
     clock_changes: Vec<ClockChange>,
@@ -65,13 +64,13 @@ impl std::fmt::Debug for LogWriter {
 
 impl LogWriter {
     pub(super) fn new(queue: Queue, log: OpenLog) -> Self {
-        let Queue { receiver, clock, health, head } = queue;
+        let Queue { lanes, clock, health, head, .. } = queue;
         let OpenLog { packer, connection, head_file, state, .. } = log;
         LogWriter {
             packer,
             connection,
             head_file,
-            queue: receiver,
+            queue: lanes,
             clock,
             clock_changes: Vec::new(),
             state,
@@ -125,8 +124,10 @@ impl LogWriter {
     /// was not written.
     pub fn run(mut self) -> Result<(), LogError> {
         let _guard = Guard::start(self.health.clone());
+        // Only to wait for one of two lanes: nothing else runs on it.
+        let waiting = tokio::runtime::Builder::new_current_thread().build().map_err(LogError::Thread)?;
         let mut group = Vec::with_capacity(GROUP);
-        while self.receive(&mut group)? {
+        while self.receive(&mut group, &waiting)? {
             while let Some(wait) = self.answer(&mut group)? {
                 store::sleep_unless(wait, || self.queue.is_closed());
                 if self.queue.is_closed() {
@@ -144,26 +145,25 @@ impl LogWriter {
     }
 
     /// Takes what is queued. While nothing is, closed versions are packed; false when nobody is left who could ask.
-    fn receive(&mut self, group: &mut Vec<Queued>) -> Result<bool, LogError> {
+    fn receive(&mut self, group: &mut Vec<Queued>, waiting: &Runtime) -> Result<bool, LogError> {
         while self.packer.is_due(self.state.closed) && self.health.check_files().is_none() {
-            match self.queue.try_recv() {
+            match self.queue.take() {
                 Ok(first) => {
-                    group.push(first);
-                    while let Some(next) = (group.len() < GROUP).then(|| self.queue.try_recv().ok()).flatten()
-                    {
-                        group.push(next);
-                    }
+                    self.queue.fill(first, group);
                     return Ok(true);
                 }
                 Err(TryRecvError::Disconnected) => return Ok(false),
                 Err(TryRecvError::Empty) => self.pack()?,
             }
         }
-        Ok(self.queue.blocking_recv_many(group, GROUP) > 0)
+        let Some(first) = waiting.block_on(self.queue.wait()) else { return Ok(false) };
+        self.queue.fill(first, group);
+        Ok(true)
     }
 
     /// Packs a few of the closed versions. What cannot be packed stays as it is.
     fn pack(&mut self) -> Result<(), LogError> {
+        let _turn = self.health.turn();
         match self.packer.step(&mut self.connection, &mut self.state.bodies) {
             Ok(packed) => {
                 self.state.closed = match packed {
@@ -188,7 +188,8 @@ impl LogWriter {
     /// As [`LogWriter::run`].
     pub async fn run_here(mut self) -> Result<(), LogError> {
         let mut group = Vec::with_capacity(GROUP);
-        while self.queue.recv_many(&mut group, GROUP).await > 0 {
+        while let Some(first) = self.queue.wait().await {
+            self.queue.fill(first, &mut group);
             while let Some(wait) = self.answer(&mut group)? {
                 tokio::time::sleep(wait).await;
                 if self.queue.is_closed() {
@@ -202,6 +203,7 @@ impl LogWriter {
     /// Commits a group and answers it. Where the disk is full, tells how long to wait before it is tried again: whoever
     /// sent the group waits too, so nothing is dropped.
     fn answer(&mut self, group: &mut Vec<Queued>) -> Result<Option<Duration>, LogError> {
+        let _turn = self.health.turn();
         let committed = self.commit(group);
         // Before anything is acknowledged, and whatever the commit met: it may be because of this.
         if let Some(displaced) = self.health.check_files() {
@@ -328,7 +330,11 @@ impl LogWriter {
                 Request::Define { watch, definition } => Ok(Reply::Defined(write.define(watch, definition)?)),
                 Request::Forget(forget) => Ok(Reply::Forgotten(write.end_forgotten(forget)?)),
                 Request::Declare(source, facts) => Ok(Reply::Appended(write.declare(*source, facts)?)),
-                Request::Decide(source, decision) => write.decide(*source, decision)?.map(Reply::Appended),
+                // Nobody waits for it any more, and nobody will know that it is not written.
+                Request::Decided(_) if queued.reply.is_closed() => Ok(Reply::Outdated),
+                Request::Decided(decided) => {
+                    Ok(write.decided(decided)?.map_or(Reply::Outdated, Reply::Appended))
+                }
                 Request::Compact(to) => write.compact(*to).map(Reply::Compacted).map_err(failed),
                 // A plan writes nothing: what cannot be let go fails whoever asked, and nobody else.
                 Request::Sweep(limit) => match write.plan_sweep(*limit) {

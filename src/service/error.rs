@@ -168,6 +168,7 @@ fn log_hint(error: &LogError) -> Option<&'static str> {
         LogError::Taken { .. } => Some("choose a directory without a log"),
         LogError::Sqlite(_) if error.is_damage() => Some(DAMAGED),
         LogError::Copy { .. }
+        | LogError::Thread(_)
         | LogError::Import(_)
         | LogError::Sqlite(_)
         | LogError::Body(_)

@@ -103,6 +103,8 @@ pub fn erase(
     let mut rewrite = Rewrite::new(&transaction, &mut reader, erasing.values, scanned.held_by);
     rewrite.all()?;
     let mut digests = rewrite.into_digests();
+    // It is found anew from what is left, by whoever opens the log next.
+    transaction.execute("UPDATE live SET alias = NULL", [])?;
     digests.sort_unstable_by_key(|(offset, ..)| *offset);
     let mut write = Write { connection: &transaction, state: &mut state, now };
     for named in digests.chunks(MARK_MAX) {

@@ -217,6 +217,7 @@ async fn a_log_from_before_there_were_frames_is_looked_at_and_brought_up() {
         ALTER TABLE cursor DROP COLUMN verified_at;
         ALTER TABLE cursor DROP COLUMN unverified_since; ALTER TABLE cursor DROP COLUMN served_version;
         ALTER TABLE cursor DROP COLUMN definition; ALTER TABLE cursor DROP COLUMN reshaped;
+        DROP INDEX live_by_alias; ALTER TABLE live DROP COLUMN alias;
         DELETE FROM refinery_schema_history WHERE version >= 5";
     connection.execute_batch(back).unwrap();
     drop(connection);
