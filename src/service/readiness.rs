@@ -4,6 +4,7 @@ mod lists;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +17,9 @@ use crate::projection::ViewStatus;
 
 /// A view further behind than this is not ready to be asked.
 const LAG_MAX: u64 = 100_000;
+
+/// A writer that is at one thing for longer than this does not get on.
+const STUCK: Duration = Duration::from_secs(10);
 
 /// The checks of a service.
 #[derive(Clone, Debug)]
@@ -79,7 +83,12 @@ impl Checks {
     }
 
     fn log(&self) -> Check {
-        let problem = self.writer.problem().map(|problem| problem.message);
+        let stuck = self.writer.turning_for().filter(|turning| *turning > STUCK);
+        let stuck = stuck.map(|turning| {
+            let seconds = turning.as_secs();
+            format!("writer_stuck: the writer of the log has not finished what it is at for {seconds} s")
+        });
+        let problem = stuck.or_else(|| self.writer.problem().map(|problem| problem.message));
         Check { name: "log".into(), ok: problem.is_none(), detail: problem.unwrap_or_default() }
     }
 
@@ -117,5 +126,61 @@ impl Readiness for Checks {
 
     fn clusters(&self) -> Vec<ClusterLists> {
         self.clusters.iter().map(|(name, stats)| lists::of_cluster(name, &stats.statuses())).collect()
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::log::{LogWriter, Queue};
+    use crate::model::Source;
+    use crate::ruleset::RuleSet;
+    use crate::store::Watermark;
+
+    fn checks(writer: WriterHealth) -> Checks {
+        let (status, stopping) = (ViewStatus::new(Watermark::default()), CancellationToken::new());
+        let clock = Arc::new(SystemClock);
+        let rebuild =
+            Rebuild::new("nowhere".into(), RuleSet::default(), status.clone(), clock, stopping.clone());
+        Checks::new(status, writer, &rebuild, false, stopping)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_writer_that_is_held_for_ten_seconds_is_not_ready() {
+        let dir = tempfile::tempdir().unwrap();
+        let (began, beginning) = mpsc::channel();
+        let (go_on, held) = mpsc::channel::<()>();
+        let (writer, appender) = LogWriter::open(dir.path(), Arc::new(SystemClock)).unwrap();
+        let checks = checks(writer.health());
+        let writer = writer.with_room(move || {
+            began.send(()).unwrap();
+            held.recv().unwrap();
+            true
+        });
+        let thread = std::thread::spawn(move || writer.run());
+        let asking = tokio::spawn(async move { appender.declare(Source::Config, Vec::new()).await });
+        while beginning.try_recv().is_err() {
+            tokio::task::yield_now().await;
+        }
+        assert!(checks.log().ok, "it has only begun");
+        tokio::time::advance(STUCK + Duration::from_secs(1)).await;
+        let told = checks.log();
+        assert!(!told.ok && told.detail.starts_with("writer_stuck: "), "{told:?}");
+        go_on.send(()).unwrap();
+        asking.await.unwrap().unwrap();
+        thread.join().unwrap().unwrap();
+        assert!(checks.log().ok, "it is over");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_writer_without_work_is_ready_however_long_it_waits() {
+        let (queue, _appender) = Queue::new(Arc::new(SystemClock));
+        let checks = checks(queue.health());
+        tokio::time::advance(100 * STUCK).await;
+        assert!(checks.log().ok);
     }
 }
