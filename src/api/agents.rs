@@ -7,7 +7,7 @@ use super::problem::{Code, ParameterError, Problem};
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth, catalog};
-use crate::access::{Decision, Job, JobEnvironment, Variables, decide, read_agent_config};
+use crate::access::{AgentConfigError, Decision, Job, JobEnvironment, Variables, decide, known_agent_config};
 use crate::query::{Answer, Scope};
 
 /// Agents.
@@ -50,9 +50,15 @@ pub(super) async fn allowed(state: ApiState, request: Request) -> Result<Respons
     }
     let found = state.queries.agent(&Scope::everything(), at, &id).await?;
     let text = found.value.configuration.unwrap_or_default();
-    let configuration = read_agent_config(&text).map_err(Problem::internal)?;
-    let warnings = configuration.warnings.iter().filter(|_| own).map(ToString::to_string).collect();
-    let value = Allowed { decision: decide(&configuration.config, id.project(), &job), warnings };
+    // A large file takes a while, which nobody else is to wait for.
+    let decided = tokio::task::spawn_blocking(move || {
+        let read = known_agent_config(&text)?;
+        let decision = decide(&read.config, id.project(), &job);
+        Ok::<_, AgentConfigError>((decision, read))
+    });
+    let (decision, read) = decided.await.map_err(Problem::internal)?.map_err(Problem::internal)?;
+    let warnings = read.warnings.iter().filter(|_| own).map(ToString::to_string).collect();
+    let value = Allowed { decision, warnings };
     respond::json(&request, &Answer { value, metadata: seen.metadata })
 }
 

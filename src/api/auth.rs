@@ -142,6 +142,14 @@ pub trait Gate {
     /// When they may not ask.
     fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem>;
 
+    /// That they do not write more often than they may.
+    ///
+    /// # Errors
+    /// `write_rate_exceeded`.
+    fn takes_turn(&self, _caller: &Caller) -> Result<(), Problem> {
+        Ok(())
+    }
+
     /// Whether the log tells who read what.
     fn audits_reads(&self) -> bool {
         false

@@ -38,6 +38,8 @@ impl From<CatalogError> for Problem {
             CatalogCode::DeclaredElsewhere => Code::DeclaredElsewhere,
             CatalogCode::ReadOnly => Code::LogReadOnly,
             CatalogCode::Busy => Code::WriteBusy,
+            CatalogCode::QuotaExceeded => Code::QuotaExceeded,
+            CatalogCode::TooOften => Code::WriteRateExceeded,
             CatalogCode::Failed => {
                 tracing::error!(cause = error.message, "the log could not be written");
                 let detail =
@@ -144,16 +146,20 @@ pub(super) async fn post_environments(state: ApiState, request: Request) -> Resu
             format!("a body holds at most {ENVIRONMENTS_MAX} environments; this has {}", inputs.len());
         return Err(Problem::new(Code::InvalidBody, detail));
     }
-    let mut items = Vec::new();
+    let told = |index: usize, mut problem: Problem| {
+        problem.detail = format!("[{index}]: {}; none of the list was taken", problem.detail);
+        problem
+    };
+    let mut checked = Vec::new();
     for (index, input) in inputs.into_iter().enumerate() {
-        let told = |mut problem: Problem| {
-            problem.detail = format!("[{index}]: {}; those before it were taken", problem.detail);
-            problem
-        };
-        let input = of_project(input, project).map_err(told)?;
-        let put = state.catalog.put_environment(authority, None, Some(project), input).await;
-        items.push(put.map_err(|error| told(error.into()))?);
+        let input = of_project(input, project);
+        checked.push(input.map_err(|problem| told(index, problem))?);
     }
+    let put = state.catalog.put_environments(authority, project, checked).await;
+    let items = put.map_err(|(index, error)| match index {
+        Some(index) => told(index, error.into()),
+        None => error.into(),
+    })?;
     let items: Vec<_> = items
         .iter()
         .map(|outcome| Written {

@@ -103,6 +103,10 @@ impl Gate for ApiState {
     fn audits_reads(&self) -> bool {
         self.access.audits_reads()
     }
+
+    fn takes_turn(&self, caller: &Caller) -> Result<(), Problem> {
+        Ok(self.catalog.take_turn(&caller.name)?)
+    }
 }
 
 impl std::fmt::Debug for ApiState {

@@ -1,5 +1,7 @@
 //! Errors as RFC 9457 problem details: the one place where a failure becomes an answer.
 
+mod query;
+
 use std::num::NonZeroU16;
 use std::time::Duration;
 
@@ -12,7 +14,7 @@ use serde::Serialize;
 use super::request::Context;
 use super::respond::Response;
 use crate::model::{Offset, ResourceKey, Timestamp};
-use crate::query::{Gone, QueryError};
+use crate::query::Gone;
 
 /// Seconds after which it is worth asking again while the view is being built, or much is written.
 const RETRY_AFTER_SECONDS: u16 = 5;
@@ -97,11 +99,15 @@ pub enum Code {
     LogReadOnly,
     /// More is to be written than is taken at once.
     WriteBusy,
+    /// As much is declared as may be.
+    QuotaExceeded,
+    /// The caller writes too often.
+    WriteRateExceeded,
 }
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 37] = [
+    pub const ALL: [Code; 39] = [
         Code::InvalidParameter,
         Code::MalformedRequest,
         Code::InvalidBody,
@@ -139,6 +145,8 @@ impl Code {
         Code::ViewBuilding,
         Code::LogReadOnly,
         Code::WriteBusy,
+        Code::QuotaExceeded,
+        Code::WriteRateExceeded,
     ];
 
     /// The stable word.
@@ -154,6 +162,11 @@ impl Code {
     /// What it is, in a few words that never change.
     pub const fn title(self) -> &'static str {
         self.facts().2
+    }
+
+    /// Whether the same may be answered a little later.
+    const fn passes(self) -> bool {
+        matches!(self, Code::ViewBuilding | Code::WriteBusy | Code::WriteRateExceeded)
     }
 
     const fn facts(self) -> (&'static str, StatusCode, &'static str) {
@@ -226,6 +239,12 @@ impl Code {
             }
             Code::WriteBusy => {
                 ("write_busy", StatusCode::SERVICE_UNAVAILABLE, "Too much is to be written at once")
+            }
+            Code::QuotaExceeded => {
+                ("quota_exceeded", StatusCode::CONFLICT, "There is as much as there may be")
+            }
+            Code::WriteRateExceeded => {
+                ("write_rate_exceeded", StatusCode::TOO_MANY_REQUESTS, "Written too often")
             }
         }
     }
@@ -322,7 +341,7 @@ impl Problem {
             place: None,
             gone: None,
             allow: None,
-            retry_after: NonZeroU16::new(RETRY_AFTER_SECONDS).filter(|_| code == Code::ViewBuilding),
+            retry_after: NonZeroU16::new(RETRY_AFTER_SECONDS).filter(|_| code.passes()),
         }
     }
 
@@ -406,42 +425,6 @@ impl Problem {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.extend(self.headers());
         response
-    }
-}
-
-impl From<QueryError> for Problem {
-    fn from(error: QueryError) -> Self {
-        let detail = error.to_string();
-        match error {
-            QueryError::NotFound { gone, .. } => {
-                Problem { gone: gone.map(Box::new), ..Problem::new(Code::NotFound, detail) }
-            }
-            QueryError::Ambiguous { keys, .. } => {
-                Problem { candidates: keys, ..Problem::new(Code::AmbiguousUid, detail) }
-            }
-            QueryError::FutureOffset { .. } | QueryError::FutureTime { .. } => {
-                Problem::new(Code::FutureMoment, detail)
-            }
-            QueryError::Compacted { earliest: offset, time } => {
-                let earliest = Some(Box::new(Earliest { offset, time }));
-                Problem { earliest, ..Problem::new(Code::Compacted, detail) }
-            }
-            QueryError::Backwards { .. } => Problem::new(Code::InvalidParameter, detail),
-            QueryError::OnsetUnknown { .. } => Problem::new(Code::OnsetUnknown, detail),
-            QueryError::AgentDenied { .. } => Problem::new(Code::AgentAccessDenied, detail),
-            QueryError::CostlyField { .. } => Problem::new(Code::InvalidParameter, detail),
-            QueryError::BadToken(_) => Problem::new(Code::BadPageToken, detail),
-            QueryError::Building { .. } | QueryError::Damaged(_) => Problem::new(Code::ViewBuilding, detail),
-            QueryError::TooLong => Problem::new(Code::QuestionTooLong, detail),
-            QueryError::Lost { .. } => Problem::new(Code::Lost, detail),
-            QueryError::Storage(_) | QueryError::LogDamaged { .. } => {
-                tracing::error!(cause = detail, "reading the storage failed");
-                Problem::new(
-                    Code::Storage,
-                    "the storage could not be read; the server's log has the cause under the trace id",
-                )
-            }
-        }
     }
 }
 

@@ -239,7 +239,7 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
 }
 
 /// Answers a request of whom we know.
-async fn carry_out<S>(
+async fn carry_out<S: Gate>(
     operation: &Operation<S>,
     state: S,
     caller: Arc<Caller>,
@@ -248,6 +248,7 @@ async fn carry_out<S>(
     let context = asked.context;
     if !operation.reads {
         caller.may_write()?;
+        state.takes_turn(&caller)?;
     }
     let arguments = asked.arguments.iter().map(|argument| decode(argument)).collect::<Result<_, _>>()?;
     let query = Query::parse(asked.query, operation.parameters)?;

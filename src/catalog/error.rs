@@ -29,6 +29,10 @@ pub enum CatalogCode {
     ReadOnly,
     /// Too much is to be written, or what this rests on changed again and again: the same may be asked soon.
     Busy,
+    /// As much is declared as may be.
+    QuotaExceeded,
+    /// The caller writes too often.
+    TooOften,
     /// The log could not be written or read.
     Failed,
 }
@@ -48,6 +52,8 @@ impl CatalogCode {
             CatalogCode::DeclaredElsewhere => "declared_elsewhere",
             CatalogCode::ReadOnly => "log_read_only",
             CatalogCode::Busy => "write_busy",
+            CatalogCode::QuotaExceeded => "quota_exceeded",
+            CatalogCode::TooOften => "write_rate_exceeded",
             CatalogCode::Failed => "storage",
         }
     }
@@ -95,7 +101,7 @@ impl From<AppendError> for CatalogError {
     fn from(error: AppendError) -> Self {
         let code = match error {
             AppendError::ReadOnly(_) => CatalogCode::ReadOnly,
-            AppendError::Busy | AppendError::Contended => CatalogCode::Busy,
+            AppendError::Busy | AppendError::TooLong | AppendError::Contended => CatalogCode::Busy,
             AppendError::Superseded(_) | AppendError::Closed | AppendError::Failed(_) => CatalogCode::Failed,
         };
         Self::new(code, error.to_string())

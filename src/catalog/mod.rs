@@ -16,6 +16,7 @@ mod folder;
 mod given;
 mod input;
 mod projects;
+mod quotas;
 mod retire;
 mod targets;
 
@@ -31,6 +32,8 @@ pub use folder::FolderReader;
 pub use projects::ProjectInput;
 pub use retire::{Retired, retire_deployments};
 
+use self::quotas::Rates;
+use crate::config::QuotaConfig;
 use crate::log::{
     AppendError, Appender, Catalog, CatalogChange, Forget, ForgetRefusal, Forgotten, LogError, Standing,
     WeakAppender,
@@ -60,12 +63,31 @@ type Decided<T> = Result<(Vec<CatalogChange>, T, bool), CatalogError>;
 #[derive(Clone, Debug)]
 pub struct CatalogWriter {
     appender: WeakAppender,
+    quotas: QuotaConfig,
+    rates: Rates,
 }
+
+/// Why environments of a list were not declared, none of them: which item, where it is one.
+pub type ListRefusal = (Option<usize>, CatalogError);
 
 impl CatalogWriter {
     /// Writes through this appender while others keep it: callers do not hold up the end of the log.
     pub fn new(appender: &Appender) -> Self {
-        CatalogWriter { appender: appender.downgrade() }
+        CatalogWriter { appender: appender.downgrade(), quotas: QuotaConfig::NONE, rates: Rates::default() }
+    }
+
+    /// Within these quotas.
+    #[must_use]
+    pub fn with_quotas(self, quotas: QuotaConfig) -> Self {
+        CatalogWriter { quotas, rates: Rates::default(), ..self }
+    }
+
+    /// Takes a turn to write, of those that a caller has.
+    ///
+    /// # Errors
+    /// When they had as many within a minute as they may.
+    pub fn take_turn(&self, caller: &str) -> Result<(), CatalogError> {
+        self.rates.take(caller, self.quotas.writes_per_minute)
     }
 
     /// Ends in the log what a person says is gone.
@@ -86,9 +108,14 @@ impl CatalogWriter {
         warnings: Vec<String>,
         decision: impl Fn(&mut Catalog<'_, '_>) -> Result<Decided<T>, LogError> + Send + Sync + 'static,
     ) -> Result<Outcome<T>, CatalogError> {
+        let quotas = self.quotas;
         let decided = move |catalog: &mut Catalog<'_, '_>| {
-            Ok(match decision(catalog)? {
-                Ok((changes, value, created)) => (changes, Ok((value, created))),
+            let (changes, value, created) = match decision(catalog)? {
+                Ok(decided) => decided,
+                Err(refusal) => return Ok((Vec::new(), Err(refusal))),
+            };
+            Ok(match quotas::check(catalog, &quotas, &changes)? {
+                Ok(()) => (changes, Ok((value, created))),
                 Err(refusal) => (Vec::new(), Err(refusal)),
             })
         };
@@ -128,7 +155,11 @@ impl CatalogWriter {
             authority.names_cluster("cluster")?;
         }
         let (id, mut warnings) = (id.clone(), input.warnings());
-        warnings.extend(input.check()?);
+        // A large file takes a while to read, and nobody else is to wait for that.
+        let read = tokio::task::spawn_blocking(move || input.check().map(|odd| (input, odd)));
+        let broke_off = |_| CatalogError::new(CatalogCode::Failed, "reading the configuration broke off");
+        let (input, odd) = read.await.map_err(broke_off)??;
+        warnings.extend(odd);
         self.decide(warnings, move |catalog| agents::put(catalog, &id, &input)).await
     }
 
@@ -148,6 +179,55 @@ impl CatalogWriter {
         let warnings = input.warnings();
         let checked = input.check(id.as_ref(), project.as_deref())?;
         self.decide(warnings, move |catalog| environments::put(catalog, authority, &checked)).await
+    }
+
+    /// Declares environments of a project, all of them or none, in one decision.
+    ///
+    /// # Errors
+    /// Why nothing was changed, and because of which input.
+    pub async fn put_environments(
+        &self,
+        authority: Authority,
+        project: &str,
+        inputs: Vec<EnvironmentInput>,
+    ) -> Result<Vec<Outcome<EnvironmentSpec>>, ListRefusal> {
+        let (mut all, mut warnings) = (Vec::new(), Vec::new());
+        for (index, input) in inputs.into_iter().enumerate() {
+            warnings.push(input.warnings());
+            all.push(input.check(None, Some(project)).map_err(|error| (Some(index), error))?);
+        }
+        let quotas = self.quotas;
+        let put = move |catalog: &mut Catalog<'_, '_>| {
+            let (mut changes, mut specs) = (Vec::new(), Vec::new());
+            for (index, checked) in all.iter().enumerate() {
+                let decided = match environments::put(catalog, authority, checked)? {
+                    Ok((some, spec, created)) => {
+                        quotas::check(catalog, &quotas, &some)?.map(|()| (some, spec, created))
+                    }
+                    Err(refusal) => Err(refusal),
+                };
+                let (some, spec, created) = match decided {
+                    Ok(decided) => decided,
+                    Err(refusal) => return Ok((Vec::new(), Err((Some(index), refusal)))),
+                };
+                // What comes after it in the list finds it.
+                for change in &some {
+                    if let CatalogChange::Declare(fact) = change {
+                        catalog.assume(fact.clone());
+                    }
+                }
+                changes.extend(some);
+                specs.push((spec, created));
+            }
+            Ok((changes, Ok(specs)))
+        };
+        let failed = |error: AppendError| (None, CatalogError::from(error));
+        let appender = self.appender.upgrade().ok_or(AppendError::Closed).map_err(failed)?;
+        let _admitted = appender.admit().map_err(failed)?;
+        let (appended, told) = appender.decide(Source::Api, put).await.map_err(failed)?;
+        let outcome =
+            |((value, created), warnings)| Outcome { value, created, offset: appended.head, warnings };
+        Ok(told?.into_iter().zip(warnings).map(outcome).collect())
     }
 
     /// Stops an environment: its resource group is closed, what it held stays known.

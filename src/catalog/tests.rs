@@ -1,5 +1,7 @@
 //! What bodies may hold, whatever they hold.
 
+mod load;
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

@@ -289,6 +289,7 @@ impl<S: Sink> ListWatch<S> {
             error @ (AppendError::Failed(_)
             | AppendError::ReadOnly(_)
             | AppendError::Busy
+            | AppendError::TooLong
             | AppendError::Contended) => {
                 tracing::warn!(watch = %self.watch, %error, "the log takes nothing");
                 self.pause(None, State::Begin { fresh: false })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_saphyr::{Location, Spanned};
 
 use super::file::{Environment, File};
-use super::{AccessConfig, ClusterConfig, Config, DATA, LISTEN};
+use super::{AccessConfig, ClusterConfig, Config, DATA, LISTEN, QuotaConfig};
 use crate::mistake::Mistake;
 use crate::model::{EnvironmentId, EnvironmentSettings, EnvironmentSpec, Tier, is_dns_label};
 use crate::redact::has_login;
@@ -43,6 +43,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
         consistency,
         ignored,
         redact,
+        quotas: QuotaConfig::from(&file.quotas),
     })
 }
 

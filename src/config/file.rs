@@ -37,6 +37,8 @@ pub(super) struct File {
     pub(super) diff: Diff,
     #[serde(default)]
     pub(super) redact: Redact,
+    #[serde(default)]
+    pub(super) quotas: Quotas,
 }
 
 /// What is hidden before it is recorded.
@@ -60,6 +62,16 @@ pub(super) struct LeaveOut {
     pub(super) namespaces: Vec<Spanned<String>>,
     #[serde(default)]
     pub(super) names: Vec<Spanned<String>>,
+}
+
+/// What callers may declare, and how often.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Quotas {
+    pub(super) environments: Option<u64>,
+    pub(super) agents: Option<u64>,
+    pub(super) deployments: Option<u64>,
+    pub(super) writes_per_minute: Option<u64>,
 }
 
 /// How what is recorded is compared with what clusters have.

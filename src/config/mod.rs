@@ -10,6 +10,7 @@ mod consistency;
 mod diff;
 mod error;
 mod file;
+mod quotas;
 mod redact;
 mod retention;
 mod rules;
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use error::ConfigError;
+pub use quotas::QuotaConfig;
 pub use retention::RetentionConfig;
 pub use scripts::{ReadScriptsError, read_all_scripts, read_customizations, read_scripts};
 pub use tokens::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
@@ -80,6 +82,8 @@ pub struct Config {
     pub ignored: Vec<PathRule>,
     /// What is hidden before it is recorded, besides what the program hides by itself.
     pub redact: Choices,
+    /// What callers may declare, and how often.
+    pub quotas: QuotaConfig,
 }
 
 /// A cluster to watch.

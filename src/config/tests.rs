@@ -4,6 +4,7 @@
 
 mod catalog;
 mod diff;
+mod quotas;
 mod redact;
 mod retention;
 mod tokens;

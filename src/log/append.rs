@@ -171,6 +171,9 @@ pub enum AppendError {
     /// More callers wait than are let wait, or the log is not open yet.
     #[error("the log has more to write than it takes at once")]
     Busy,
+    /// Deciding on it took longer than it may.
+    #[error("it took too long to decide on; send less at once")]
+    TooLong,
     /// What was decided on kept changing while it was decided.
     #[error("what this rests on changed again and again while it was decided")]
     Contended,

@@ -12,7 +12,7 @@ use super::error::LogError;
 use super::forget::{Forget, ForgetRefusal, Forgotten};
 use super::health::WriterHealth;
 use super::lanes::{CALLERS, Lanes, Senders, WeakSenders};
-use super::pending::HandedOver;
+use super::request::{Queued, Reply, Request};
 use super::sweep::Swept;
 use super::thinning::{Floor, Thinned};
 use super::verify::{Agreement, LivePage, LivePosition};
@@ -21,98 +21,6 @@ use crate::model::{CatalogFact, CoverageMark, KindPattern, Offset, Source, Times
 
 /// How often a decision is made anew because what it rests on changed meanwhile.
 const DECIDED_MAX: usize = 8;
-
-/// What the writer is asked for.
-pub(super) enum Request {
-    Begin(Begin),
-    Append(Batch),
-    Mark(CoverageMark),
-    Dismiss { mark: CoverageMark, unfollow: bool },
-    Identify { cluster: String, uid: String },
-    Watches(String),
-    Live { watch: WatchKey, after: LivePosition, limit: usize },
-    Agreement { watch: WatchKey, epoch: Epoch, agreement: Agreement },
-    Define { watch: WatchKey, definition: String },
-    Forget(Box<Forget>),
-    Declare(Source, Vec<CatalogFact>),
-    Decided(Decided),
-    Compact(Offset),
-    Sweep(usize),
-    RaiseFloors(Vec<(KindPattern, Offset)>),
-    Thin(usize),
-    Shrink(u32),
-    FollowClock,
-}
-
-impl Request {
-    /// The cluster whose changes the request tells of, which are recorded late where it waits; none where it tells of none.
-    ///
-    /// A batch without changes is one too: as long as it waits, its watch reads no further.
-    pub(super) fn cluster(&self) -> Option<&str> {
-        match self {
-            Request::Append(Batch { watch, .. }) => Some(&watch.cluster),
-            Request::Mark(mark) | Request::Dismiss { mark, .. } => Some(&mark.watch.cluster),
-            Request::Begin(_)
-            | Request::Define { .. }
-            | Request::Forget(_)
-            | Request::Identify { .. }
-            | Request::Watches(_)
-            | Request::Live { .. }
-            | Request::Agreement { .. }
-            | Request::Declare(..)
-            | Request::Decided(_)
-            | Request::Compact(_)
-            | Request::Sweep(_)
-            | Request::RaiseFloors(_)
-            | Request::Thin(_)
-            | Request::Shrink(_)
-            | Request::FollowClock => None,
-        }
-    }
-}
-
-impl Request {
-    /// Whether it waits behind what clusters tell.
-    pub(super) fn is_callers(&self) -> bool {
-        matches!(self, Request::Decided(_) | Request::Forget(_))
-    }
-
-    /// About how many rows it writes and looks at.
-    pub(super) fn rows(&self) -> usize {
-        match self {
-            Request::Decided(decided) => decided.changes.len() + decided.basis.0.len(),
-            _ => 1,
-        }
-    }
-}
-
-/// What the writer answers, after the commit.
-#[derive(Debug)]
-pub(super) enum Reply {
-    Session(Session),
-    Appended(Appended),
-    /// What was decided rests on what holds no longer, and is not written.
-    Outdated,
-    Identified(Identified),
-    Watches(Vec<(WatchKey, Option<Timestamp>)>),
-    Live(LivePage),
-    Noted,
-    Defined(bool),
-    Forgotten(Result<Forgotten, ForgetRefusal>),
-    Compacted(Compacted),
-    Swept(Swept),
-    Floors(Vec<Floor>),
-    Thinned(Thinned),
-    Shrunk(Shrunk),
-}
-
-/// A request and where its answer goes.
-pub(super) struct Queued {
-    pub(super) request: Request,
-    pub(super) reply: oneshot::Sender<Result<Reply, AppendError>>,
-    /// Since when it waits; none where nothing is recorded late if it does.
-    pub(super) handed_over: Option<HandedOver>,
-}
 
 /// Hands changes to the log's writer; clones share one bounded queue, and waiting for room is the
 /// back-pressure.

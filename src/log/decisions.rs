@@ -4,9 +4,10 @@
 //! to think. What it read becomes its [`Basis`]; the writer takes what it says only if that basis still holds, which it
 //! sees by a point read each. So nothing comes between a look and a change, and whoever is slow waits alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use rusqlite::{OptionalExtension, Row, params};
 use tokio::sync::Semaphore;
@@ -16,12 +17,16 @@ use super::catalog::{CatalogChange, Declared, Standing};
 use super::error::LogError;
 use super::reader::{LogReader, LogSnapshot};
 use super::row;
+use crate::clock::{Mark, mark};
 use crate::model::{CatalogFact, CatalogKind, Offset, Source, Timestamp};
 
 type Result<T> = std::result::Result<T, LogError>;
 
 /// How many decisions are made at a time; each holds a reader of the log.
 const AT_ONCE: usize = 2;
+
+/// The longest that a decision may take, so that the few that are made at a time are not taken by one caller.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// What a decision read: under each name the offset at which the fact was declared, or that there is none.
 ///
@@ -40,6 +45,7 @@ pub(super) enum Looked {
 pub struct Catalog<'a, 'b> {
     log: &'a mut LogSnapshot<'b>,
     source: Source,
+    began: Mark,
     basis: Basis,
     /// What the decision says already, for as far as it goes on from that.
     assumed: Vec<CatalogFact>,
@@ -114,6 +120,7 @@ impl Catalog<'_, '_> {
         if let Some(fact) = self.assumed.iter().rev().find(|fact| is_it(fact)) {
             return Ok(Some(self.said(fact.clone())));
         }
+        self.in_time()?;
         let alias = alias_of(project, name);
         let found: Vec<Found> = {
             let mut statement = self.log.connection().prepare_cached(BY_ALIAS)?;
@@ -166,8 +173,14 @@ impl Catalog<'_, '_> {
         let (of, sql) = (kind.kind(), of_kind!("count(*)", "s.namespace = ?3"));
         let mut statement = self.log.connection().prepare_cached(sql)?;
         let count: i64 = statement.query_row(params![of.group, of.kind, place], |row| row.get(0))?;
-        let assumed = self.assumed.iter().filter(|fact| fact.kind() == kind && fact.place() == place).count();
-        Ok(u64::try_from(count).unwrap_or(0) + assumed as u64)
+        // What the log has already is counted there.
+        let known = |name: &String| {
+            let looked = Looked::Named(kind, name.clone());
+            self.basis.0.get(&looked).is_some_and(Option::is_some)
+        };
+        let assumed = self.assumed.iter().filter(|fact| fact.kind() == kind && fact.place() == place);
+        let new: BTreeSet<String> = assumed.map(CatalogFact::name).filter(|name| !known(name)).collect();
+        Ok(u64::try_from(count).unwrap_or(0) + new.len() as u64)
     }
 
     /// Under what facts of a kind stand, after one such place, in order.
@@ -206,6 +219,11 @@ impl Catalog<'_, '_> {
         self.assumed.push(fact);
     }
 
+    /// Whoever decides looks something up again and again.
+    fn in_time(&self) -> Result<()> {
+        if self.began.elapsed() > LONGEST { Err(LogError::TooLong) } else { Ok(()) }
+    }
+
     fn said(&self, fact: CatalogFact) -> Standing {
         Standing { source: self.source, fact, declared: Offset::ZERO }
     }
@@ -215,6 +233,7 @@ impl Catalog<'_, '_> {
     }
 
     fn facts(&self, kind: CatalogKind, sql: &str, argument: &str) -> Result<Vec<Found>> {
+        self.in_time()?;
         let of = kind.kind();
         let mut statement = self.log.connection().prepare_cached(sql)?;
         let rows = statement.query_map(params![of.group, of.kind, argument], Found::from_row)?;
@@ -297,14 +316,17 @@ impl Decisions {
         decision: &impl Fn(&mut Catalog<'_, '_>) -> Result<(Vec<CatalogChange>, T)>,
     ) -> std::result::Result<Made<T>, AppendError> {
         let Some(directory) = self.directory.get() else { return Err(AppendError::Busy) };
-        let failed = |error: LogError| AppendError::Failed(error.to_string());
+        let failed = |error: LogError| match error {
+            LogError::TooLong => AppendError::TooLong,
+            error => AppendError::Failed(error.to_string()),
+        };
         let idle = self.idle().pop();
         let mut reader = idle.map_or_else(|| LogReader::open(directory), Ok).map_err(failed)?;
         let made = {
             let mut log = reader.begin().map_err(failed)?;
             let head = log.head().map_err(failed)?;
             let (basis, assumed) = (Basis::default(), Vec::new());
-            let mut catalog = Catalog { log: &mut log, source, basis, assumed };
+            let mut catalog = Catalog { log: &mut log, source, began: mark(), basis, assumed };
             let (changes, value) = decision(&mut catalog).map_err(failed)?;
             Made { basis: catalog.basis, changes, value, head }
         };

@@ -82,6 +82,9 @@ pub enum LogError {
         /// The file.
         path: PathBuf,
     },
+    /// Deciding on a change of the catalog took longer than it may.
+    #[error("it took too long to decide on")]
+    TooLong,
     /// The writer cannot wait.
     #[error("the log's writer cannot wait for requests: {0}")]
     Thread(std::io::Error),
@@ -111,6 +114,7 @@ impl LogError {
             | LogError::Import(_)
             | LogError::Busy { .. }
             | LogError::Thread(_)
+            | LogError::TooLong
             | LogError::Body(_) => false,
         }
     }

@@ -3,7 +3,7 @@
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 
-use super::appender::Queued;
+use super::request::Queued;
 
 /// How many requests wait for the writer; whoever finds the lane full waits, and nothing is dropped.
 const RECORDING: usize = 256;

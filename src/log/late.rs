@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::append::AppendError;
-use super::appender::{Queued, Reply};
 use super::error::LogError;
 use super::health::{WriterHealth, WriterProblem, late_message};
+use super::request::{Queued, Reply};
 use super::write::Write;
 use crate::clock::Mark;
 use crate::model::{CoverageMark, LATE_BOUND, WatchKey};

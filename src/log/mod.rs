@@ -47,6 +47,7 @@ mod packer;
 mod pending;
 mod queue;
 mod reader;
+mod request;
 mod row;
 mod runs;
 mod salvage;

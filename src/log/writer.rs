@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc::error::TryRecvError;
 
 use super::append::AppendError;
-use super::appender::{Appender, Queued, Reply, Request};
+use super::appender::Appender;
 use super::chain::HeadFile;
 use super::error::LogError;
 use super::guard::Guard;
@@ -18,6 +18,7 @@ use super::lanes::{GROUP, Lanes};
 use super::late;
 use super::packer::{self, Packer};
 use super::queue::{OpenLog, Queue};
+use super::request::{Queued, Reply, Request};
 use super::thinning::Thinned;
 use super::write::{Write, WriterState};
 use crate::clock::{Clock, ClockChange};

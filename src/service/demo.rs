@@ -130,6 +130,7 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
             consistency: None,
             ignored: Vec::new(),
             redact: Choices::default(),
+            quotas: crate::config::QuotaConfig::default(),
             preparing: recorded == 0,
         },
         Arc::clone(&clock) as Arc<dyn Clock>,

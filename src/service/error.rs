@@ -169,6 +169,7 @@ fn log_hint(error: &LogError) -> Option<&'static str> {
         LogError::Sqlite(_) if error.is_damage() => Some(DAMAGED),
         LogError::Copy { .. }
         | LogError::Thread(_)
+        | LogError::TooLong
         | LogError::Import(_)
         | LogError::Sqlite(_)
         | LogError::Body(_)

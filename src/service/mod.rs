@@ -42,7 +42,7 @@ use crate::api::{self, ApiState, Hosts, RequestStats, ServerOptions};
 use crate::catalog::{CatalogWriter, FolderReader};
 use crate::clock::{Clock, SteadyClock};
 use crate::cluster::{self, Selection, Watcher};
-use crate::config::{AccessConfig, AgentFolderConfig, RetentionConfig};
+use crate::config::{AccessConfig, AgentFolderConfig, QuotaConfig, RetentionConfig};
 use crate::diff::PathRule;
 use crate::log::{Appender, LogError, LogReader, WriterProblem};
 use crate::model::{CatalogFact, Offset, SavedView, Source, reason};
@@ -110,6 +110,8 @@ pub struct Options {
     pub ignored: Vec<PathRule>,
     /// What is hidden before it is recorded, besides what the program hides by itself.
     pub redact: Choices,
+    /// What callers may declare, and how often.
+    pub quotas: QuotaConfig,
     /// Whether `/readyz` is to wait for a word that all is prepared.
     pub preparing: bool,
 }
@@ -239,7 +241,7 @@ impl Service {
         };
         let (disk, requests) = (sources.disk.clone(), sources.requests.clone());
         let metrics = Arc::new(Exposition::new(sources));
-        let catalog = CatalogWriter::new(&appender);
+        let catalog = CatalogWriter::new(&appender).with_quotas(options.quotas);
         let (views, clock_of, rebuilding) = (options.views.into(), Arc::clone(&clock), Arc::new(rebuild));
         let ignored = options.ignored.into();
         let tokens =

@@ -46,6 +46,7 @@ pub fn serve(config: &Config, file: &Path, overrides: Overrides) -> Result<(), S
             consistency: config.consistency,
             ignored: config.ignored.clone(),
             redact: config.redact.clone(),
+            quotas: config.quotas,
             preparing: false,
         };
         tracing::info!(data = %options.data.display(), "recording");

@@ -1,5 +1,6 @@
 use super::*;
 use crate::model::{EnvironmentId, Health, Kind, Uid};
+use crate::query::QueryError;
 
 #[test]
 fn every_failure_of_a_query_has_its_code() {

@@ -16,7 +16,7 @@ use crate::api::respond;
 use crate::api::router::{Route, Router, mount};
 use crate::api::{ApiState, routes};
 use crate::clock::SystemClock;
-use crate::config::{AccessConfig, TokenConfig, TokenHash};
+use crate::config::{AccessConfig, QuotaConfig, TokenConfig, TokenHash};
 
 /// What every token here holds, so that it is found wherever it should not be.
 const CANARY: &str = "CANARY";
@@ -428,4 +428,19 @@ async fn no_token_is_logged_or_answered() {
     }
     assert!(logged.contains("a token that is not known was presented peer=\"127.0.0.1:"), "{logged}");
     assert!(logged.contains("audit: asked to write caller=\"writer\""), "who wrote is told: {logged}");
+}
+
+#[tokio::test]
+async fn who_writes_too_often_is_told_to_wait_and_may_read() {
+    let quotas = QuotaConfig { writes_per_minute: 2, ..QuotaConfig::default() };
+    let state = state(true);
+    let state = ApiState { catalog: state.catalog.clone().with_quotas(quotas), ..state };
+    let routes = mount(THINGS, &state, Problem::into_response).or(routes(&state)).unify().boxed();
+    let server = server(routes, |_| {}).await;
+    let put = async || send(&server, "PUT", "/things/shop", JSON, r#"{"name": "a"}"#).await;
+    assert_eq!((status(&put().await), status(&put().await)), ("200", "200"));
+    let refused = put().await;
+    is(&refused, "429", "write_rate_exceeded");
+    assert!(header(&refused, "retry-after").is_some(), "{refused}");
+    assert_eq!(status(&server.ask("GET", "/api/v1/agents", "").await), "200", "reading is not counted");
 }

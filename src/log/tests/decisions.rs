@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::super::appender::{Queued, Request};
 use super::super::catalog::Decided;
 use super::super::decisions::{BY_ALIAS, Basis};
 use super::super::lanes::{CALLERS, GROUP, Lanes};
+use super::super::request::{Queued, Request};
 use super::*;
 use crate::model::{CatalogKind, EnvironmentSpec, ProjectSpec};
 
@@ -112,6 +112,24 @@ async fn what_keeps_changing_is_not_decided_for_ever() {
     assert_eq!(asked.load(Ordering::Relaxed), 8);
     log.stop();
     assert_eq!(told(dir.path()).len(), 8, "of the decision itself nothing is written");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decision_that_takes_too_long_ends_where_it_next_looks_something_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let runtime = tokio::runtime::Handle::current();
+    let decision = move |catalog: &mut Catalog<'_, '_>| {
+        for n in 0..1000 {
+            catalog.get(CatalogKind::Project, &format!("a/{n}"))?;
+            runtime.block_on(tokio::time::advance(std::time::Duration::from_secs(1)));
+        }
+        Ok((vec![declares(project("a/b", 1))], ()))
+    };
+    let refused = log.appender.decide(Source::Api, decision).await.unwrap_err();
+    assert!(matches!(refused, AppendError::TooLong), "{refused}");
+    log.stop();
+    assert_eq!(told(dir.path()).len(), 0);
 }
 
 #[tokio::test]

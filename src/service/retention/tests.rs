@@ -83,6 +83,7 @@ fn serve_until(
             consistency: None,
             ignored: Vec::new(),
             redact: Choices::default(),
+            quotas: crate::config::QuotaConfig::default(),
             preparing: false,
         };
         let service = Service::start(options, Arc::new(SystemClock)).await.unwrap();

@@ -217,16 +217,15 @@ async fn names_that_look_alike_in_addresses_are_told_apart() {
 }
 
 #[tokio::test]
-async fn of_a_list_those_before_a_mistake_are_taken() {
+async fn a_list_with_a_mistake_is_not_taken_at_all() {
     let town = town().await;
     let list = json!([{ "name": "one" }, { "name": "two", "tier": "testing" }, { "name": "", "tier": "other" }, { "name": "four" }]);
-    let told = town.call("", "POST", "projects/shop%2Fweb/environments", &list.to_string()).await;
-    assert_eq!((told.status, &told.body["code"]), (400, &json!("invalid_body")));
-    assert!(detail(&told.body).starts_with("[2]: "), "{told:?}");
-    let names = town.get("environments?project=shop/web").await;
-    let names: Vec<_> = names["items"].as_array().into_iter().flatten().map(|one| &one["name"]).collect();
-    assert_eq!(names, ["one", "production", "two"]);
-    // What cannot be read at all is refused before any of it is taken.
+    let path = "projects/shop%2Fweb/environments";
+    let told = town.refused("", "POST", path, &list.to_string(), (400, "invalid_body")).await;
+    assert!(
+        detail(&told).starts_with("[2]: ") && detail(&told).ends_with("; none of the list was taken"),
+        "{told}"
+    );
     let mixed = json!([{ "name": "five" }, { "name": "six", "tier": "prod" }]).to_string();
     let problem =
         town.refused("", "POST", "projects/shop%2Fweb/environments", &mixed, (400, "invalid_body")).await;
@@ -237,7 +236,11 @@ async fn of_a_list_those_before_a_mistake_are_taken() {
 async fn agents_are_refused_with_the_line_that_is_wrong() {
     let town = town().await;
     let path = "agents/ops%2Fagents:prod";
+    let large = |n: usize| format!("    - {{if: '$CI_COMMIT_BRANCH =~ /^{n}([a-z]{{60}}){{20}}$/'}}\n");
+    let large: String = (0..990).map(large).collect();
+    let large = format!("ci_access:\n  projects:\n  - id: shop/web\n    rules:\n{large}");
     for (configuration, expected) in [
+        (large.as_str(), "the regular expressions of the file take more than 4194304 bytes"),
         ("ci_access:\n  projects:\n  - {id: shop/web, namespce: x}\n", "line 3, column 20: unknown key"),
         ("ci_access: 7", "line 1"),
         ("ci_access:\n  projects:\n  - id: shop/web\n    rules:\n    - {if: '$A =='}\n", "line 5"),

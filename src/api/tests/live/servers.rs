@@ -10,7 +10,7 @@ use super::super::{Access, ApiState, Check, Readiness, Ready, Uncounted, access}
 use crate::api::{ClusterLists, routes};
 use crate::catalog::CatalogWriter;
 use crate::clock::{Clock, SystemClock};
-use crate::config::{AccessConfig, TokenConfig, TokenHash};
+use crate::config::{AccessConfig, QuotaConfig, TokenConfig, TokenHash};
 use crate::log::Appender;
 use crate::model::{
     AgentSpec, CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus, EnvironmentSpec,
@@ -56,6 +56,8 @@ pub(super) enum Whom {
     Broken,
     /// Has a log that is damaged, and takes nothing.
     ReadOnly,
+    /// Lets nobody write, as often as that is.
+    Hurried,
     /// Can be reached by others, and wants tokens.
     Guarded,
     /// Can be reached by others, and has no tokens.
@@ -113,8 +115,10 @@ impl Servers {
         // The state of tests without a world has a log that is closed.
         let closed = super::super::state(true).catalog;
         let refusing = Appender::refusing("the log is damaged at offset 7");
+        let hurried = QuotaConfig { writes_per_minute: 0, ..QuotaConfig::default() };
         let states = [
             (Whom::ReadOnly, ApiState { catalog: CatalogWriter::new(&refusing), ..whole() }),
+            (Whom::Hurried, ApiState { catalog: catalog.clone().with_quotas(hurried), ..whole() }),
             (Whom::Guarded, ApiState { access: guarded, ..whole() }),
             (Whom::Open, ApiState { access: access(&[], false), ..whole() }),
             (Whom::Whole, whole()),

@@ -212,6 +212,7 @@ pub(super) fn provoke(path: &str, method: &str, expected: &str) -> Vec<(Ask, &'s
             let content = r#"{"project": "shop/db", "environment": "held", "kubernetes": {"agent": "ops/agents:prod"}}"#;
             (vec![Ask { content: content.into(), ..plain }], "unknown_agent")
         }
+        "429" => (vec![Ask { whom: Whom::Hurried, ..plain }], "write_rate_exceeded"),
         "500" => (vec![Ask { whom: Whom::Broken, ..plain }], "storage"),
         "503" => (vec![Ask { whom: Whom::ReadOnly, ..plain }], "log_read_only"),
         other => panic!("say how to provoke {other}"),

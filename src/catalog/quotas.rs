@@ -1,0 +1,138 @@
+//! What callers may declare, and how often: no project fills the log for all others.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lru::LruCache;
+
+use super::error::{CatalogCode, CatalogError};
+use crate::clock::{Mark, mark};
+use crate::config::QuotaConfig;
+use crate::log::{Catalog, CatalogChange, LogError};
+use crate::model::{CatalogFact, CatalogKind};
+
+/// The most bytes of a declaration as it is recorded, an agent's file aside, which has a bound of its own.
+const DECLARATION_MAX: usize = 256 * 1024;
+
+/// How many callers are remembered; one who is not has not written for long.
+const CALLERS: NonZeroUsize = NonZeroUsize::new(10_000).expect("it is not zero");
+
+const MINUTE: f64 = 60.0;
+
+/// That what is to be declared is within the quotas. A few that are decided at the same time may pass one together.
+pub(super) fn check(
+    catalog: &mut Catalog<'_, '_>,
+    quotas: &QuotaConfig,
+    changes: &[CatalogChange],
+) -> Result<Result<(), CatalogError>, LogError> {
+    for change in changes {
+        let CatalogChange::Declare(fact) = change else { continue };
+        if let Err(refusal) = size(fact) {
+            return Ok(Err(refusal));
+        }
+        let (most, what, of) = match fact.kind() {
+            CatalogKind::Environment => (quotas.environments, "environments", "the project"),
+            CatalogKind::Agent => (quotas.agents, "agents", "the project"),
+            CatalogKind::Deployment => (quotas.deployments, "deployments", "the environment"),
+            CatalogKind::Cluster | CatalogKind::Project => continue,
+        };
+        let (kind, place) = (fact.kind(), fact.place());
+        if most == u64::MAX || catalog.get(kind, &fact.name())?.is_some() {
+            continue;
+        }
+        if catalog.count_under(kind, place)? >= most {
+            let message = format!("{of} `{place}` has {most} {what}, which is as many as it may have");
+            let error = CatalogError::new(CatalogCode::QuotaExceeded, message);
+            let hint = "delete what is not needed any more, or raise `quotas` in the configuration";
+            return Ok(Err(error.hint(hint)));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// That a declaration is not larger than any that makes sense.
+fn size(fact: &CatalogFact) -> Result<(), CatalogError> {
+    if fact.kind() == CatalogKind::Agent {
+        return Ok(());
+    }
+    let bytes = serde_json::to_vec(fact).map_or(0, |text| text.len());
+    if bytes <= DECLARATION_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "with all its labels and targets it takes {bytes} bytes; at most {DECLARATION_MAX} are taken"
+    );
+    Err(CatalogError::new(CatalogCode::QuotaExceeded, message))
+}
+
+/// How often each caller writes; clones share it. What nobody used for a minute is there at once, and then it fills
+/// again evenly.
+#[derive(Clone, Debug)]
+pub(super) struct Rates {
+    callers: Arc<Mutex<LruCache<String, Bucket>>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    left: f64,
+    filled: Mark,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Rates { callers: Arc::new(Mutex::new(LruCache::new(CALLERS))) }
+    }
+}
+
+impl Rates {
+    /// Takes one request of a caller from those that they have.
+    pub(super) fn take(&self, caller: &str, per_minute: u64) -> Result<(), CatalogError> {
+        if per_minute == u64::MAX {
+            return Ok(());
+        }
+        let (now, most) = (mark(), per_minute as f64);
+        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = || Bucket { left: most, filled: now };
+        let bucket = callers.get_or_insert_mut(caller.to_owned(), full);
+        let passed = now.saturating_duration_since(bucket.filled).as_secs_f64();
+        *bucket = Bucket { left: (bucket.left + passed * most / MINUTE).min(most), filled: now };
+        if bucket.left < 1.0 {
+            let message =
+                format!("`{caller}` wrote {per_minute} times within a minute, which is as often as it may");
+            return Err(CatalogError::new(CatalogCode::TooOften, message));
+        }
+        bucket.left -= 1.0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_writes_too_often_waits_for_the_next_turn_and_others_do_not() {
+        let rates = Rates::default();
+        for _ in 0..60 {
+            assert_eq!(rates.take("one", 60), Ok(()));
+        }
+        let code = |caller| rates.take(caller, 60).map_err(|error| error.code);
+        assert_eq!((code("one"), code("two")), (Err(CatalogCode::TooOften), Ok(())));
+        tokio::time::advance(Duration::from_millis(1001)).await;
+        assert_eq!((code("one"), code("one")), (Ok(()), Err(CatalogCode::TooOften)));
+        tokio::time::advance(Duration::from_secs(3600)).await;
+        let taken = (0..100).filter(|_| rates.take("one", 60).is_ok()).count();
+        assert_eq!(taken, 60, "an hour of rest does not add up");
+    }
+
+    #[test]
+    fn callers_are_remembered_within_bounds() {
+        let rates = Rates::default();
+        for n in 0..20_000 {
+            assert_eq!(rates.take(&n.to_string(), 1), Ok(()));
+        }
+        assert_eq!(rates.callers.lock().map_or(0, |callers| callers.len()), 10_000);
+    }
+}
