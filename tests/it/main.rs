@@ -28,6 +28,7 @@ mod simulation;
 mod spine;
 mod storage;
 mod storm;
+mod supply_chain;
 mod tidy;
 mod timeline;
 mod tokens;
