@@ -45,48 +45,46 @@ impl fmt::Display for Mistake {
 
 /// The mistake for which a file could not be read as YAML, or not as what it should be.
 ///
-/// It says what was expected and never what is written there, save for a key that is nearly one of ours: the path may lead
-/// to a file that is not meant for us, and the message to somebody who may not read that.
+/// It says what was expected and never what is written there: the path may lead to a file that is not meant for us, and the
+/// message to somebody who may not read that.
 pub fn of_syntax(error: &YamlError) -> Mistake {
     let error = error.without_snippet();
     let location = error.location().unwrap_or(Location::UNKNOWN);
     match error {
         YamlError::SerdeUnknownField { field, expected, .. } => {
-            // What is unlike any key of ours may come from a file that is not ours, such as one with passwords.
-            let message = match closest(field, expected) {
-                Some(_) => format!("unknown key `{field}`"),
-                None => "unknown key".to_owned(),
-            };
-            Mistake::at(location, "unknown_key", message).hint(instead(field, expected, "keys"))
-        }
-        YamlError::SerdeInvalidType { unexpected, expected, .. }
-        | YamlError::SerdeInvalidValue { unexpected, expected, .. } => {
-            let message = format!("found {}, expected {expected}", kind_of(unexpected));
-            Mistake::at(location, "syntax", message)
+            let mistake = Mistake::at(location, "unknown_key", "unknown key");
+            mistake.hint(instead(field, expected, "keys"))
         }
         YamlError::DuplicateMappingKey { .. } => {
             Mistake::at(location, "syntax", "a key stands here that stands before already")
         }
         YamlError::SerdeUnknownVariant { variant, expected, .. } => {
-            let mistake = Mistake::at(location, "unknown_word", format!("unknown word `{variant}`"));
+            let mistake = Mistake::at(location, "unknown_word", "unknown word");
             mistake.hint(instead(variant, expected, "words"))
         }
         YamlError::SerdeMissingField { field, .. } => {
             Mistake::at(location, "missing_key", format!("the key `{field}` is missing"))
         }
-        other => Mistake::at(location, "syntax", without_place(&other.to_string())),
+        YamlError::SerdeInvalidType { unexpected, expected, .. }
+        | YamlError::SerdeInvalidValue { unexpected, expected, .. } => {
+            Mistake::at(location, "syntax", format!("found {}, expected {expected}", unquoted(unexpected)))
+        }
+        other => Mistake::at(location, "syntax", unquoted(without_place(&other.to_string()))),
     }
-}
-
-/// What something is, of a text such as ``string "…"`` or ``integer `7` `` that also says its value.
-fn kind_of(unexpected: &str) -> &str {
-    unexpected.split(['"', '`', '\'']).next().unwrap_or_default().trim()
 }
 
 /// The first line of a message, without the place at its end, which is told otherwise.
 fn without_place(message: &str) -> &str {
     let line = message.lines().next().unwrap_or_default();
     line.split(" at line ").next().unwrap_or(line)
+}
+
+/// A message without what it quotes: all from the first quotation mark to the last.
+fn unquoted(message: &str) -> String {
+    let mark = |c: char| matches!(c, '"' | '\'' | '`' | '‘' | '’' | '“' | '”');
+    let Some(start) = message.find(mark) else { return message.to_owned() };
+    let rest = message.rsplit(mark).next().unwrap_or_default();
+    format!("{}{}", message[..start].trim_end(), rest)
 }
 
 /// What may have been meant, or else all that there is.

@@ -1,166 +1,158 @@
-//! Agents' configuration files in folders, laid out as GitLab has them: `.gitlab/agents/<name>/config.yaml`.
+//! Agents' configuration files in checkouts, laid out as GitLab has them: `.gitlab/agents/<name>/config.yaml`.
 //!
-//! A folder is looked at every few seconds. A file that can no longer be used does not undo what it said before: the
+//! A checkout is looked at every few seconds. A file that can no longer be used does not undo what it said before: the
 //! last good one holds on, and what is wrong with the new one is declared beside it. Since a checkout is not brought up
-//! to date in one moment, what a folder says counts once two looks have found the same.
+//! to date in one moment, what it says counts once two looks have found the same. Each project is read by itself, so
+//! that whoever writes the files of one holds up no other.
 
-use std::collections::BTreeSet;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::error::{CatalogCode, CatalogError};
+use rustix::fs::FileType;
+
+use super::checkout::Folder;
+use super::error::CatalogError;
 use crate::access::{MAX_CONFIG_BYTES, known_agent_config};
 use crate::config::AgentFolderConfig;
 use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing};
 use crate::model::{AgentId, AgentSpec, CatalogFact, CatalogKind, Source, is_dns_label};
 
-/// The most agents of one folder.
-const AGENTS_MAX: usize = 10_000;
+/// The most names in the folder of a project's agents.
+const NAMES_MAX: usize = 10_000;
+
+/// The most that the files of a project's agents may have together, in bytes.
+const BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// How many agents are declared in one transaction of the log.
 const AGENTS_AT_ONCE: usize = 128;
 
-/// What a file said when it was read.
+/// The file of an agent, in the folder of its name.
+const FILE: &str = "config.yaml";
+
+/// What an agent's file said when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Found {
-    id: AgentId,
-    cluster: String,
+pub struct FoundAgent {
+    /// The agent.
+    pub id: AgentId,
+    /// The cluster to which the configuration leads it; empty for none.
+    pub cluster: String,
     /// The text of a file that can be used, or what is wrong with it.
-    said: Result<String, String>,
+    pub said: Result<String, String>,
 }
 
-/// Reads folders again and again.
-#[derive(Debug, Default)]
+/// A checkout that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the agents' files in {} cannot be read: {source}", path.display())]
+pub struct UnreadableFolder {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Reads the checkouts of one project again and again.
+#[derive(Clone, Debug)]
 pub struct FolderReader {
+    project: String,
     folders: Vec<AgentFolderConfig>,
     /// What was declared.
-    last: Option<Vec<Found>>,
+    last: Option<Vec<FoundAgent>>,
     /// What the look before found.
-    seen: Option<Vec<Found>>,
-    /// Folders that could not be read, so that each trouble is told once.
-    unreadable: BTreeSet<PathBuf>,
+    seen: Option<Vec<FoundAgent>>,
+    /// Whether the look before could not read a checkout, so that each trouble is told once.
+    unreadable: bool,
 }
 
 impl FolderReader {
-    /// Of these folders.
-    pub fn new(folders: Vec<AgentFolderConfig>) -> Self {
-        FolderReader { folders, ..FolderReader::default() }
+    /// A reader for each project that has checkouts.
+    pub fn of(folders: Vec<AgentFolderConfig>) -> Vec<Self> {
+        let mut projects: BTreeMap<String, Vec<AgentFolderConfig>> = BTreeMap::new();
+        for folder in folders {
+            projects.entry(folder.project.clone()).or_default().push(folder);
+        }
+        let reader =
+            |(project, folders)| FolderReader { project, folders, last: None, seen: None, unreadable: false };
+        projects.into_iter().map(reader).collect()
     }
 
-    /// Reads all files, and declares what they say where that has changed since it was declared, and not since the look
-    /// before. While a folder cannot be read, nothing is concluded from it.
+    /// The project.
+    pub fn project(&self) -> &str {
+        &self.project
+    }
+
+    /// Reads the files of all its agents, which takes as long as the filesystem does.
+    ///
+    /// # Errors
+    /// When a checkout cannot be read; then nothing is known of any of them.
+    pub fn read(&self) -> Result<Vec<FoundAgent>, UnreadableFolder> {
+        let (mut found, mut left) = (BTreeMap::new(), BYTES_MAX);
+        for folder in &self.folders {
+            let unreadable = |source| UnreadableFolder { path: folder.path.clone(), source };
+            for agent in agents(folder, &mut left).map_err(unreadable)? {
+                found.entry(agent.id.to_string()).or_insert(agent);
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// Declares what a look found where that has changed since it was declared, and not since the look before. While a
+    /// checkout cannot be read, nothing is concluded.
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub async fn look(mut self, appender: &Appender) -> Result<Self, CatalogError> {
-        let read = tokio::task::spawn_blocking(move || {
-            let found = self.read();
-            (self, found)
-        });
-        let Ok((mut reader, found)) = read.await else {
-            return Err(CatalogError::new(CatalogCode::Failed, "reading the folders broke off"));
+    pub async fn declare(
+        &mut self,
+        found: Result<Vec<FoundAgent>, UnreadableFolder>,
+        appender: &Appender,
+    ) -> Result<(), CatalogError> {
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                if !std::mem::replace(&mut self.unreadable, true) {
+                    tracing::error!(project = self.project, "{error}; what they said last holds on");
+                }
+                return Ok(());
+            }
         };
-        let Some(found) = found else { return Ok(reader) };
-        let settled = reader.last.is_none() || reader.seen.as_ref() == Some(&found);
-        reader.seen = Some(found.clone());
-        if !settled || reader.last.as_ref() == Some(&found) {
-            return Ok(reader);
+        self.unreadable = false;
+        let settled = self.last.is_none() || self.seen.as_ref() == Some(&found);
+        self.seen = Some(found.clone());
+        if !settled || self.last.as_ref() == Some(&found) {
+            return Ok(());
         }
-        match declare(appender, found.clone()).await {
-            Ok(()) => reader.last = Some(found),
+        match declare(&self.project, &found, appender).await {
+            Ok(()) => self.last = Some(found),
             // The next look says it again.
             Err(error @ (AppendError::Busy | AppendError::Contended)) => {
-                tracing::debug!(%error, "what the folders say is not declared yet");
+                tracing::debug!(%error, "what the checkouts say is not declared yet");
             }
             Err(error) => return Err(error.into()),
         }
-        Ok(reader)
-    }
-
-    /// What all files say; none while a folder cannot be read.
-    fn read(&mut self) -> Option<Vec<Found>> {
-        let mut found = Vec::new();
-        for folder in &self.folders {
-            let path = folder.path.join(".gitlab").join("agents");
-            match agents(&path) {
-                Ok(names) => {
-                    self.unreadable.remove(&path);
-                    found.extend(names.iter().map(|name| read_one(folder, &path, name)));
-                }
-                Err(error) => {
-                    if self.unreadable.insert(path.clone()) {
-                        tracing::error!(folder = %path.display(), %error, "agents' configuration cannot be read; what it said last holds on");
-                    }
-                    return None;
-                }
-            }
-        }
-        Some(found)
+        Ok(())
     }
 }
 
-/// The names of the agents that have a folder, in order.
-fn agents(path: &Path) -> std::io::Result<BTreeSet<String>> {
-    let mut names = BTreeSet::new();
-    for entry in std::fs::read_dir(path)?.take(AGENTS_MAX) {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        // What is there and cannot be looked at is not gone.
-        let absent = matches!(entry.path().join("config.yaml").try_exists(), Ok(false));
-        if !absent && is_dns_label(&name) {
-            names.insert(name);
-        }
-    }
-    Ok(names)
+/// Withdraws the agents of checkouts that are no longer in the configuration.
+///
+/// # Errors
+/// When the log cannot be written.
+pub async fn withdraw_folders(readers: &[FolderReader], appender: &Appender) -> Result<(), CatalogError> {
+    let kept: BTreeSet<String> = readers.iter().map(|reader| reader.project.clone()).collect();
+    withdraw(appender, move |name| project_of(name).is_none_or(|project| !kept.contains(&project))).await?;
+    Ok(())
 }
 
-fn read_one(folder: &AgentFolderConfig, agents: &Path, name: &str) -> Found {
-    let path = agents.join(name).join("config.yaml");
-    let said = match read_file(&path) {
-        Ok(text) => match known_agent_config(&text) {
-            Ok(_) => Ok(text),
-            Err(error) => {
-                let lines: Vec<String> =
-                    error.mistakes.iter().map(|mistake| format!("{}:{mistake}", path.display())).collect();
-                Err(lines.join("\n"))
-            }
-        },
-        Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
-    };
-    let cluster = folder.clusters.get(name).cloned().unwrap_or_default();
-    Found { id: AgentId::new(folder.project.as_str(), name), cluster, said }
+fn project_of(agent: &str) -> Option<String> {
+    agent.parse::<AgentId>().ok().map(|id| id.project().to_owned())
 }
 
-/// One byte more than a file may have is enough to tell that it has too many.
-fn read_file(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(path)?.take(MAX_CONFIG_BYTES as u64 + 1).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-/// Declares what follows from what the files say: every agent that has one, and none that had one before. A few agents
-/// at a time, so that nothing else waits for the writer until all are written.
-async fn declare(appender: &Appender, found: Vec<Found>) -> Result<(), AppendError> {
+/// Declares what follows from what the files of a project say: every agent that has one, and none that had one before. A
+/// few agents at a time, so that nothing else waits for the writer until all are written.
+async fn declare(project: &str, found: &[FoundAgent], appender: &Appender) -> Result<(), AppendError> {
     let all: BTreeSet<String> = found.iter().map(|found| found.id.to_string()).collect();
-    let gone = move |catalog: &mut Catalog<'_, '_>| {
-        let ours = catalog.names_of(CatalogKind::Agent, Source::Folder)?;
-        let mut changes = Vec::new();
-        for name in ours.into_iter().filter(|name| !all.contains(name)).take(AGENTS_AT_ONCE) {
-            catalog.get(CatalogKind::Agent, &name)?;
-            changes.push(CatalogChange::Withdraw(CatalogKind::Agent, name));
-        }
-        let rest = changes.len() == AGENTS_AT_ONCE;
-        Ok((changes, rest))
-    };
-    let gone = Arc::new(gone);
-    loop {
-        let gone = Arc::clone(&gone);
-        let (_, rest) = appender.decide(Source::Folder, move |catalog| gone(catalog)).await?;
-        if !rest {
-            break;
-        }
-    }
+    let project = project.to_owned();
+    let is_gone = move |name: &str| !all.contains(name) && project_of(name).is_some_and(|of| of == project);
+    withdraw(appender, is_gone).await?;
     for some in found.chunks(AGENTS_AT_ONCE) {
         let some = some.to_vec();
         appender.decide(Source::Folder, move |catalog| Ok((changes(catalog, &some)?, ()))).await?;
@@ -168,8 +160,79 @@ async fn declare(appender: &Appender, found: Vec<Found>) -> Result<(), AppendErr
     Ok(())
 }
 
+/// Withdraws those agents of checkouts that are gone.
+async fn withdraw(
+    appender: &Appender,
+    is_gone: impl Fn(&str) -> bool + Send + Sync + 'static,
+) -> Result<(), AppendError> {
+    let is_gone = Arc::new(is_gone);
+    loop {
+        let is_gone = Arc::clone(&is_gone);
+        let some = move |catalog: &mut Catalog<'_, '_>| {
+            let ours = catalog.names_of(CatalogKind::Agent, Source::Folder)?;
+            let mut changes = Vec::new();
+            for name in ours.into_iter().filter(|name| is_gone(name)).take(AGENTS_AT_ONCE) {
+                catalog.get(CatalogKind::Agent, &name)?;
+                changes.push(CatalogChange::Withdraw(CatalogKind::Agent, name));
+            }
+            let rest = changes.len() == AGENTS_AT_ONCE;
+            Ok((changes, rest))
+        };
+        if !appender.decide(Source::Folder, some).await?.1 {
+            return Ok(());
+        }
+    }
+}
+
+/// The agents of a checkout, in order of their names; `left` is how much their files may still have together.
+fn agents(folder: &AgentFolderConfig, left: &mut usize) -> io::Result<Vec<FoundAgent>> {
+    let agents = Folder::root(&folder.path)?.folder(".gitlab")?.folder("agents")?;
+    let mut names = agents.names(NAMES_MAX)?;
+    names.retain(|name| is_dns_label(name));
+    names.sort_unstable();
+    let mut found = Vec::new();
+    for name in names {
+        let Some(text) = text_of(&agents, &name).transpose() else { continue };
+        let path = folder.path.join(".gitlab/agents").join(&name).join(FILE);
+        let said =
+            text.map_err(|error| format!("{} cannot be read: {error}", path.display())).and_then(|text| {
+                *left = left.checked_sub(text.len()).ok_or_else(|| {
+                    format!(
+                        "{} is not read: the files of all agents have more than {BYTES_MAX} bytes",
+                        path.display()
+                    )
+                })?;
+                match known_agent_config(&text) {
+                    Ok(_) => Ok(text),
+                    Err(error) => {
+                        let line = |mistake| format!("{}:{mistake}", path.display());
+                        Err(error.mistakes.iter().map(line).collect::<Vec<_>>().join("\n"))
+                    }
+                }
+            });
+        let cluster = folder.clusters.get(&name).cloned().unwrap_or_default();
+        found.push(FoundAgent { id: AgentId::new(folder.project.as_str(), name), cluster, said });
+    }
+    Ok(found)
+}
+
+/// The text of an agent's file; none where there is no agent of the name.
+fn text_of(agents: &Folder, name: &str) -> io::Result<Option<String>> {
+    match agents.kind(name)? {
+        // A file beside the agents' folders is none.
+        None | Some(FileType::RegularFile) => return Ok(None),
+        Some(_) => {}
+    }
+    let agent = agents.folder(name)?;
+    match agent.kind(FILE)? {
+        None => Ok(None),
+        // What is there and cannot be looked at is not gone.
+        Some(_) => agent.text(FILE, MAX_CONFIG_BYTES as u64).map(Some),
+    }
+}
+
 /// What follows from what some of the files say.
-fn changes(catalog: &mut Catalog<'_, '_>, found: &[Found]) -> Result<Vec<CatalogChange>, LogError> {
+fn changes(catalog: &mut Catalog<'_, '_>, found: &[FoundAgent]) -> Result<Vec<CatalogChange>, LogError> {
     let mut changes = Vec::new();
     for found in found {
         let standing = catalog.get(CatalogKind::Agent, &found.id.to_string())?;
@@ -178,16 +241,23 @@ fn changes(catalog: &mut Catalog<'_, '_>, found: &[Found]) -> Result<Vec<Catalog
             continue;
         }
         let before = match standing {
-            Some(Standing { fact: CatalogFact::Agent(spec), .. }) => *spec,
-            _ => AgentSpec::new(found.id.clone()),
+            Some(Standing { fact: CatalogFact::Agent(spec), .. }) => Some(*spec),
+            _ => None,
         };
+        if found.cluster.is_empty() && before.as_ref().is_none_or(|before| !before.cluster.is_empty()) {
+            tracing::warn!(
+                agent = %found.id,
+                "the agent leads to no cluster: name it under `clusters` of its project's entry of `agents`"
+            );
+        }
+        let before = before.unwrap_or_else(|| AgentSpec::new(found.id.clone()));
         changes.push(CatalogChange::Declare(CatalogFact::Agent(Box::new(after(before, found)))));
     }
     Ok(changes)
 }
 
 /// An agent after its file was read: a file that cannot be used leaves what the one before it said.
-fn after(before: AgentSpec, found: &Found) -> AgentSpec {
+fn after(before: AgentSpec, found: &FoundAgent) -> AgentSpec {
     let (configuration, problem) = match &found.said {
         Ok(text) => (text.clone(), String::new()),
         Err(problem) => {
@@ -201,93 +271,4 @@ fn after(before: AgentSpec, found: &Found) -> AgentSpec {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-mod tests {
-    use super::*;
-    use crate::query::testing::{ManualClock, record};
-
-    const GOOD: &str = "ci_access: {projects: [{id: shop/web}]}\n";
-
-    /// The agents as they are declared.
-    async fn declared(appender: &Appender) -> Vec<AgentSpec> {
-        let read = |catalog: &mut Catalog<'_, '_>| {
-            let mut agents = Vec::new();
-            for name in catalog.names(CatalogKind::Agent)? {
-                if let Some(Standing { fact: CatalogFact::Agent(spec), .. }) =
-                    catalog.get(CatalogKind::Agent, &name)?
-                {
-                    agents.push(*spec);
-                }
-            }
-            Ok((Vec::new(), agents))
-        };
-        appender.decide(Source::Api, read).await.unwrap().1
-    }
-
-    /// Lets a test change the file of the one agent of a folder, and look at it.
-    fn with_folder<F: Future<Output = ()> + Send>(
-        test: impl FnOnce(FolderReader, Appender, PathBuf) -> F + Send,
-    ) {
-        let (data, checkout) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let file = checkout.path().join(".gitlab/agents/one/config.yaml");
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(&file, GOOD).unwrap();
-        let folder = AgentFolderConfig {
-            project: "shop/agents".into(),
-            path: checkout.path().to_owned(),
-            clusters: [("one".to_owned(), "east".to_owned())].into(),
-        };
-        record(data.path(), Arc::new(ManualClock::default()), |appender| async move {
-            test(FolderReader::new(vec![folder]), appender, file).await;
-        });
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_used_leaves_what_was_said_before() {
-        with_folder(|reader, appender, file| async move {
-            let mut reader = reader.look(&appender).await.unwrap();
-            let good = declared(&appender).await;
-            assert_eq!(
-                (good.len(), good[0].configuration.as_str(), good[0].cluster.as_str()),
-                (1, GOOD, "east")
-            );
-            for wrong in ["ci_acess: {}", "a: [", "\u{0}", "ci_access: {projects: 1}"] {
-                std::fs::write(&file, wrong).unwrap();
-                reader = reader.look(&appender).await.unwrap().look(&appender).await.unwrap();
-                let held = declared(&appender).await.remove(0);
-                assert_eq!(held.configuration, GOOD, "{wrong}");
-                assert!(held.problem.contains("config.yaml:1:"), "{wrong}: {}", held.problem);
-            }
-            // It is there and cannot be opened.
-            std::fs::remove_file(&file).unwrap();
-            std::os::unix::fs::symlink(&file, &file).unwrap();
-            reader = reader.look(&appender).await.unwrap().look(&appender).await.unwrap();
-            let held = declared(&appender).await.remove(0);
-            assert_eq!(held.configuration, GOOD);
-            assert!(held.problem.contains("config.yaml cannot be read"), "{}", held.problem);
-            std::fs::remove_file(&file).unwrap();
-            std::fs::write(&file, GOOD).unwrap();
-            reader.look(&appender).await.unwrap().look(&appender).await.unwrap();
-            assert_eq!(declared(&appender).await, good);
-        });
-    }
-
-    #[test]
-    fn what_one_look_alone_finds_does_not_count() {
-        with_folder(|reader, appender, file| async move {
-            let reader = reader.look(&appender).await.unwrap();
-            let good = declared(&appender).await;
-            // As while a checkout is brought up to date.
-            std::fs::remove_file(&file).unwrap();
-            let reader = reader.look(&appender).await.unwrap();
-            std::fs::write(&file, GOOD).unwrap();
-            let reader = reader.look(&appender).await.unwrap().look(&appender).await.unwrap();
-            assert_eq!(declared(&appender).await, good);
-            std::fs::remove_file(&file).unwrap();
-            let reader = reader.look(&appender).await.unwrap();
-            assert_eq!(declared(&appender).await, good);
-            reader.look(&appender).await.unwrap();
-            assert_eq!(declared(&appender).await, []);
-        });
-    }
-}
+mod tests;

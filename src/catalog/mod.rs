@@ -9,6 +9,7 @@
 
 mod agents;
 mod authority;
+mod checkout;
 mod deployments;
 mod environments;
 mod error;
@@ -28,7 +29,7 @@ pub use authority::Authority;
 pub use deployments::{Deployed, DeploymentInput, StatusInput};
 pub use environments::EnvironmentInput;
 pub use error::{CatalogCode, CatalogError};
-pub use folder::FolderReader;
+pub use folder::{FolderReader, FoundAgent, UnreadableFolder, withdraw_folders};
 pub use projects::ProjectInput;
 pub use retire::{Retired, retire_deployments};
 

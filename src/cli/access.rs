@@ -197,7 +197,7 @@ mod tests {
              roles      [\"edit\"]\n\
              not set    NO, STOP\n\
              unverified NO, STOP: only the job itself says so\n\
-             warning    c.yaml:7:11: the project `a/b` stands in line 3 already; \
+             warning    c.yaml:7:11: this project stands in line 3 already; \
              hint: its entries are tried in the order in which they stand; put their rules into one\n"
         );
         assert!(

@@ -75,6 +75,17 @@ impl Listed for Agent {
     fn name(&self) -> String {
         format!("agent/{}", self.id)
     }
+
+    fn warnings(&self) -> Vec<String> {
+        if !self.cluster.is_empty() {
+            return Vec::new();
+        }
+        vec![format!(
+            "the agent {} leads to no cluster, so nothing deployed with it is found: name one under `clusters` of its \
+             project's entry of `agents` in the configuration",
+            self.id
+        )]
+    }
 }
 
 impl Listed for Deployment {
@@ -281,6 +292,8 @@ ID    ENVIRONMENT           STATUS    REF    SHA        AGENT             NAMESP
             source: Source::Folder,
         };
         let broken = Agent { problem: "3:5: unknown key".into(), cluster: String::new(), ..sound.clone() };
+        assert_eq!((sound.warnings().len(), broken.warnings().len()), (0, 1));
+        assert!(broken.warnings()[0].starts_with("the agent ops/agents:prod leads to no cluster"));
         assert_eq!(
             table(&[sound, broken], true, NOON).render(Paint(false), true),
             "\

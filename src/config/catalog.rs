@@ -92,6 +92,11 @@ impl Check {
                 }
                 self.known_cluster(cluster, clusters);
             }
+            if let (None, Some(by_name)) = (&entry.path, &entry.clusters_by_name) {
+                let message = "`clusters_by_name` says nothing without a `path`";
+                self.say(by_name.referenced, "conflict", message).hint =
+                    Some("it is for agents whose files stand in a checkout".to_owned());
+            }
             match &entry.path {
                 Some(path) => folders.push(self.folder(entry, path, clusters)),
                 None if entry.clusters.is_empty() => {
@@ -108,14 +113,17 @@ impl Check {
         (agents, folders)
     }
 
-    /// A folder; an agent of which nothing is said connects to the cluster of its name, if there is one.
+    /// A folder. Whoever writes a file in it chooses the agent's name, so that the name alone leads to no cluster unless the
+    /// configuration says so.
     fn folder(
         &mut self,
         entry: &Agents,
         path: &Spanned<String>,
         clusters: &[ClusterConfig],
     ) -> AgentFolderConfig {
-        let alike = clusters.iter().map(|cluster| (cluster.name.clone(), cluster.name.clone()));
+        let by_name = entry.clusters_by_name.as_ref().is_some_and(|by_name| by_name.value);
+        let alike = clusters.iter().filter(|_| by_name);
+        let alike = alike.map(|cluster| (cluster.name.clone(), cluster.name.clone()));
         let said = entry.clusters.iter().map(|(name, cluster)| (name.clone(), cluster.value.clone()));
         AgentFolderConfig {
             project: entry.project.value.clone(),

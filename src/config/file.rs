@@ -292,6 +292,7 @@ pub(super) struct Agents {
     pub(super) path: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) clusters: BTreeMap<String, Spanned<String>>,
+    pub(super) clusters_by_name: Option<Spanned<bool>>,
 }
 
 /// The `metadata` of an environment.

@@ -121,7 +121,7 @@ pub struct AgentFolderConfig {
     pub project: String,
     /// The checkout; `.gitlab/agents/<name>/config.yaml` stands below it.
     pub path: PathBuf,
-    /// To which cluster each agent connects, by the agent's name.
+    /// To which cluster each agent connects, by the agent's name; another agent leads to none.
     pub clusters: BTreeMap<String, String>,
 }
 

@@ -6,6 +6,7 @@
 //! answered comes from [`crate::cluster::examine`].
 
 mod access;
+mod agents;
 mod clusters;
 mod damage;
 mod directory;
@@ -141,6 +142,7 @@ pub async fn check(config: &Config, data: &Path, clusters: &[&ClusterConfig], cl
     report.checks.extend(access::check(config, clock.now()));
     report.checks.extend(directory::check(data));
     report.checks.extend(files::check(data));
+    report.checks.extend(agents::check(&config.agent_folders));
     // Each cluster has its own time, so one that does not answer keeps nobody waiting but the reader.
     let answers = join_all(clusters.iter().map(|cluster| watchers(cluster, clock)));
     for found in answers.await {

@@ -1,31 +1,130 @@
-//! Keeps looking at the folders of agents' configuration files.
+//! Keeps looking at the checkouts of agents' configuration files.
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::catalog::FolderReader;
+use crate::catalog::{FolderReader, FoundAgent, UnreadableFolder, withdraw_folders};
+use crate::config::AgentFolderConfig;
 use crate::log::Appender;
 
-/// How often the folders are looked at. Files may come by mounts that tell nobody of changes, so they are read.
+/// How often the checkouts are looked at. Files may come by mounts that tell nobody of changes, so they are read.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Declares what the folders say, again whenever it changes, until `stop`.
-pub(super) async fn follow(mut reader: FolderReader, appender: Appender, stop: CancellationToken) {
+/// How long reading may take until it is said, and how often it is said again.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a look found.
+type Found = Result<Vec<FoundAgent>, UnreadableFolder>;
+
+/// Declares what the checkouts say, again whenever it changes, until `stop`.
+pub(super) async fn follow(folders: Vec<AgentFolderConfig>, appender: Appender, stop: CancellationToken) {
+    let readers = FolderReader::of(folders);
+    let following = async {
+        if let Err(error) = withdraw_folders(&readers, &appender).await {
+            tracing::error!(%error, "the agents of former checkouts cannot be withdrawn");
+        }
+        // Each by itself: a filesystem that hangs keeps what others say from nobody.
+        join_all(readers.iter().map(|reader| follow_one(reader.clone(), &appender, FolderReader::read)))
+            .await;
+    };
+    stop.run_until_cancelled(following).await;
+}
+
+/// Follows the checkouts of one project.
+async fn follow_one(mut reader: FolderReader, appender: &Appender, read: fn(&FolderReader) -> Found) {
+    loop {
+        match on_own_thread(reader.clone(), read).await {
+            Some(found) => {
+                if let Err(error) = reader.declare(found, appender).await {
+                    tracing::error!(project = reader.project(), %error, "agents' configuration cannot be declared");
+                }
+            }
+            None => tracing::error!(project = reader.project(), "reading agents' configuration broke off"),
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Reads on a thread that nobody waits for: a filesystem can keep it for ever, and neither one of the threads that answer
+/// questions nor the end of the process.
+async fn on_own_thread(reader: FolderReader, read: fn(&FolderReader) -> Found) -> Option<Found> {
+    let project = reader.project().to_owned();
+    let (tell, mut told) = oneshot::channel();
+    // Whoever asked may be gone.
+    let work = move || drop(tell.send(read(&reader)));
+    if let Err(error) = std::thread::Builder::new().name("agents-files".to_owned()).spawn(work) {
+        tracing::error!(project, %error, "no thread to read agents' configuration");
+        return None;
+    }
+    let mut late = interval_at(Instant::now() + PATIENCE, PATIENCE);
     loop {
         tokio::select! {
-            () = stop.cancelled() => return,
-            looked = reader.look(&appender) => match looked {
-                Ok(next) => reader = next,
-                Err(error) => {
-                    tracing::error!(%error, "agents' configuration cannot be declared");
-                    return;
+            found = &mut told => return found.ok(),
+            _ = late.tick() => tracing::error!(
+                project,
+                "reading agents' configuration does not end; what it said last holds on: look at the filesystem"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::log::Catalog;
+    use crate::model::{CatalogKind, Source};
+    use crate::query::testing::{ManualClock, record};
+
+    /// A filesystem that never answers for one of two projects.
+    fn read_or_hang(reader: &FolderReader) -> Found {
+        if reader.project() == "shop/hangs" {
+            loop {
+                std::thread::park();
+            }
+        }
+        reader.read()
+    }
+
+    #[test]
+    fn a_checkout_that_hangs_holds_up_neither_another_nor_the_end() {
+        let (data, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let agent = root.path().join(".gitlab/agents/one");
+        std::fs::create_dir_all(&agent).unwrap();
+        std::fs::write(agent.join("config.yaml"), "").unwrap();
+        let checkout = |project: &str, path: &Path| AgentFolderConfig {
+            project: project.to_owned(),
+            path: path.to_owned(),
+            clusters: Default::default(),
+        };
+        let folders = vec![checkout("shop/hangs", root.path()), checkout("shop/reads", root.path())];
+        record(data.path(), Arc::new(ManualClock::default()), |appender| async move {
+            let readers = FolderReader::of(folders);
+            let following =
+                join_all(readers.into_iter().map(|reader| follow_one(reader, &appender, read_or_hang)));
+            let declared = async {
+                let names =
+                    |catalog: &mut Catalog<'_, '_>| Ok((Vec::new(), catalog.names(CatalogKind::Agent)?));
+                loop {
+                    let names = appender.decide(Source::Folder, names).await.unwrap().1;
+                    if names == ["shop/reads:one"] {
+                        return;
+                    }
+                    tokio::task::yield_now().await;
                 }
-            },
-        }
-        tokio::select! {
-            () = stop.cancelled() => return,
-            () = tokio::time::sleep(LOOK) => {}
-        }
+            };
+            // Nobody waits for the one that hangs, neither the other nor this end.
+            tokio::select! {
+                _ = following => panic!("it follows without end"),
+                () = declared => {}
+            }
+        });
     }
 }

@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use super::readiness::Checks;
-use super::setup::asked_to_end;
-use super::{Options, Service, ServiceError, Watched, runtime};
+use super::{Options, Service, ServiceError, Watched, end};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, Access, ConnectSettings, Selection, Watcher};
 use crate::config::{AccessConfig, RetentionConfig};
@@ -80,7 +81,7 @@ impl Clock for DemoClock {
 pub fn demo(options: &DemoOptions) -> Result<(), ServiceError> {
     let passing = options.data.is_none().then(tempdir).transpose().map_err(ServiceError::Fleet)?;
     let data = options.data.clone().or_else(|| passing.as_ref().map(|dir| dir.0.clone())).unwrap_or_default();
-    runtime()?.block_on(run(options, data))
+    end::run(|asked| run(options, data, asked))
 }
 
 /// A directory that goes with the demo.
@@ -99,7 +100,7 @@ fn tempdir() -> std::io::Result<Passing> {
     Ok(Passing(path))
 }
 
-async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
+async fn run(options: &DemoOptions, data: PathBuf, asked: CancellationToken) -> Result<(), ServiceError> {
     let clock = Arc::new(DemoClock::default());
     let recorded = recorded(&data)?;
     let start = SystemClock.now().minus(HISTORY);
@@ -113,7 +114,7 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
         clock.put(start);
     }
     fleet.listen().await.map_err(ServiceError::Fleet)?;
-    let service = Service::start(
+    let starting = Service::start(
         Options {
             data: data.clone(),
             listen: options.listen,
@@ -134,8 +135,9 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
             preparing: recorded == 0,
         },
         Arc::clone(&clock) as Arc<dyn Clock>,
-    )
-    .await?;
+    );
+    let Some(started) = asked.run_until_cancelled(starting).await else { return Ok(()) };
+    let service = started?;
     let stage = Stage {
         address: service.address,
         status: service.status.clone(),
@@ -147,7 +149,7 @@ async fn run(options: &DemoOptions, data: PathBuf) -> Result<(), ServiceError> {
     let mut failure = None;
     let end = async {
         tokio::select! {
-            () = asked_to_end() => {}
+            () = asked.cancelled() => {}
             error = tell(fleet, stage, recorded == 0) => failure = Some(error),
         }
     };

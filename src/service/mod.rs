@@ -9,6 +9,7 @@ mod agent_folders;
 mod clock;
 mod demo;
 mod disk;
+mod end;
 mod error;
 mod freshness;
 mod mend;
@@ -39,7 +40,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::api::{self, ApiState, Hosts, RequestStats, ServerOptions};
-use crate::catalog::{CatalogWriter, FolderReader};
+use crate::catalog::CatalogWriter;
 use crate::clock::{Clock, SteadyClock};
 use crate::cluster::{self, Selection, Watcher};
 use crate::config::{AccessConfig, AgentFolderConfig, QuotaConfig, RetentionConfig};
@@ -273,7 +274,7 @@ impl Service {
                 let (sink, clock) = (appender.clone(), Arc::clone(&clock));
                 watchers.spawn(cluster::supervise(settings, ways, sink, clock, watching.clone()));
             }
-            let folders = FolderReader::new(options.agent_folders);
+            let folders = options.agent_folders;
             watchers.spawn(agent_folders::follow(folders, appender.clone(), watching.clone()));
             watchers.spawn(retention.follow(watching.clone()));
         }
@@ -398,12 +399,4 @@ pub fn rebuild(
         told(build.checkpoint(), head);
     }
     Ok(build.swap()?)
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime, ServiceError> {
-    // Every watch holds a connection, and many systems let a process have few of them unless it asks for more.
-    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
-        tracing::warn!(%error, "the limit of open files cannot be raised; many clusters may need more");
-    }
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServiceError::Thread)
 }

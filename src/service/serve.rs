@@ -4,8 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::setup::asked_to_end;
-use super::{Options, Service, ServiceError, Watched, runtime};
+use super::{Options, Service, ServiceError, Watched, end};
 use crate::clock::SystemClock;
 use crate::cluster::{ClusterConnection, Selection, Watcher};
 use crate::config::{AccessConfig, ClusterConfig, Config, WatcherConfig};
@@ -26,7 +25,7 @@ pub struct Overrides {
 /// # Errors
 /// When the configuration cannot be carried out or a part fails.
 pub fn serve(config: &Config, file: &Path, overrides: Overrides) -> Result<(), ServiceError> {
-    runtime()?.block_on(async {
+    end::run(|asked| async move {
         let clusters = config.clusters.iter().map(watched).collect();
         let options = Options {
             data: overrides.data.unwrap_or_else(|| config.data.clone()),
@@ -50,9 +49,11 @@ pub fn serve(config: &Config, file: &Path, overrides: Overrides) -> Result<(), S
             preparing: false,
         };
         tracing::info!(data = %options.data.display(), "recording");
-        let service = Service::start(options, Arc::new(SystemClock)).await?;
+        let starting = Service::start(options, Arc::new(SystemClock));
+        let Some(started) = asked.run_until_cancelled(starting).await else { return Ok(()) };
+        let service = started?;
         tracing::info!("listening on http://{}", service.address);
-        service.run_until(asked_to_end()).await
+        service.run_until(asked.cancelled_owned()).await
     })
 }
 

@@ -60,20 +60,3 @@ pub(super) fn settings(
     };
     clusters.into_iter().map(of).collect()
 }
-
-/// Resolves when the process is asked to end.
-pub(super) async fn asked_to_end() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _ = interrupt.await;
-        }
-    }
-}

@@ -105,7 +105,7 @@ async fn mistakes_end_with_two_and_are_shown_with_a_caret() -> Result<()> {
     let many = format!("ci_access: {{projects: [{}]}}", "{id: /}, ".repeat(30));
     let (code, _, err) = check(&many, &["--project", "a/b"]).await?;
     assert!(
-        code == 2 && err.matches("is not the full path").count() == 20 && err.contains("and 10 more"),
+        code == 2 && err.matches(": not the full path").count() == 20 && err.contains("and 10 more"),
         "{err}"
     );
     let (code, _, err) = check(&"#".repeat(2_000_000), &["--project", "a/b"]).await?;

@@ -1,4 +1,6 @@
 //! What the file says, checked and completed.
+//!
+//! Messages give the place of a mistake and never quote the file: others than its author may read them.
 
 use std::collections::HashMap;
 
@@ -62,7 +64,7 @@ impl Check<'_> {
         found.map(|(_, value)| *value).unwrap_or_else(|| {
             let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             let hint = instead(&written.value, &names, "words");
-            self.say(written.referenced, "unknown_word", format!("unknown word `{}`", written.value), &hint);
+            self.say(written.referenced, "unknown_word", "unknown word", &hint);
             T::default()
         })
     }
@@ -112,7 +114,7 @@ impl Check<'_> {
             let id_at = entry.value.id.as_ref().map_or(at, |id| id.referenced);
             if let Some(line) = lines.insert(id.to_ascii_lowercase(), id_at.line()).filter(|_| !id.is_empty())
             {
-                let message = format!("the {of} `{id}` stands in line {line} already");
+                let message = format!("this {of} stands in line {line} already");
                 let hint = "its entries are tried in the order in which they stand; put their rules into one";
                 self.warn(id_at, "duplicate", message, hint);
             }
@@ -130,13 +132,9 @@ impl Check<'_> {
     /// The full path of a project or group.
     fn path(&mut self, of: &str, written: &Spanned<String>) -> String {
         if !path::is_path(&written.value) {
-            let message = format!("`{}` is not the full path of a {of}", written.value);
-            self.say(
-                written.referenced,
-                "bad_path",
-                message,
-                "write it as in its address, such as group/name",
-            );
+            let message = format!("not the full path of a {of}");
+            let hint = "write it as in its address, such as group/name";
+            self.say(written.referenced, "bad_path", message, hint);
         }
         written.value.clone()
     }
@@ -207,8 +205,7 @@ impl Check<'_> {
         let written = written.filter(|written| !written.value.is_empty())?;
         let name = &written.value;
         if !name.contains('$') && !is_dns_label(name) && long == LongNamespace::Abort {
-            let message =
-                format!("`{}` is not a namespace, so that all its jobs are denied", shortened(name));
+            let message = "not a namespace, so that all its jobs are denied";
             let hint = "a namespace has up to 63 lower-case letters, digits and `-` inside";
             self.warn(written.referenced, "bad_namespace", message, hint);
         }
@@ -271,14 +268,5 @@ impl Check<'_> {
             projects: paths("project", written.projects),
             groups: paths("group", written.groups),
         }
-    }
-}
-
-/// As much of a name as fits into a sentence.
-fn shortened(name: &str) -> String {
-    if name.chars().count() <= 80 {
-        name.to_owned()
-    } else {
-        format!("{}...", name.chars().take(80).collect::<String>())
     }
 }

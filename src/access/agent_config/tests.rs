@@ -158,27 +158,27 @@ fn nothing_is_sound() {
 #[test]
 fn unknown_keys_have_a_line_and_what_may_be_meant() {
     for (yaml, expected, hint) in [
-        ("ci_acces: {}", "1:1 unknown_key: unknown key `ci_acces`", "did you mean `ci_access`?"),
-        ("ci_access:\n  project: []", "2:3 unknown_key: unknown key `project`", "did you mean `projects`?"),
+        ("ci_acces: {}", "1:1 unknown_key: unknown key", "did you mean `ci_access`?"),
+        ("ci_access:\n  project: []", "2:3 unknown_key: unknown key", "did you mean `projects`?"),
         (
             "ci_access:\n  projects:\n    - id: a/b\n      rule: []",
-            "4:7 unknown_key: unknown key `rule`",
+            "4:7 unknown_key: unknown key",
             "did you mean `rules`?",
         ),
         (
             "ci_access:\n  projects:\n    - id: a/b\n      rules:\n        - namespaces: x",
-            "5:11 unknown_key: unknown key `namespaces`",
+            "5:11 unknown_key: unknown key",
             "did you mean `namespace`?",
         ),
         (
             "user_access:\n  access_as: {agents: {}}",
-            "2:15 unknown_word: unknown word `agents`",
+            "2:15 unknown_word: unknown word",
             "did you mean `agent`?",
         ),
-        ("ci_access: {no_match: alow}", "1:23 unknown_word: unknown word `alow`", "did you mean `allow`?"),
+        ("ci_access: {no_match: alow}", "1:23 unknown_word: unknown word", "did you mean `allow`?"),
         (
             "ci_access: {projects: [{id: a/b, rules: [{when: manual}]}]}",
-            "1:49 unknown_word: unknown word `manual`",
+            "1:49 unknown_word: unknown word",
             "the words here are always, never",
         ),
     ] {
@@ -275,13 +275,13 @@ user_access:
 ",
     );
     let expected = [
-        "5:11 duplicate: the project `Group/Project7` stands in line 4 already",
-        "7:22 bad_namespace: `Not-A-Label` is not a namespace, so that all its jobs are denied",
+        "5:11 duplicate: this project stands in line 4 already",
+        "7:22 bad_namespace: not a namespace, so that all its jobs are denied",
         "8:11 unreachable: this rule is never reached: rule 1 matches every job",
-        "8:21 odd_expression: in `if`, column 7: `production` is read as the variable $production; \
-         for the text write \"production\"",
+        "8:21 odd_expression: in `if`, column 7: a word without quotes is read as a variable; \
+         put a text in quotes",
         "9:11 unreachable: this rule is never reached: rule 1 matches every job",
-        "14:11 duplicate: the group `group` stands in line 13 already",
+        "14:11 duplicate: this group stands in line 13 already",
         "16:13 not_heeded: `instance` lets nobody in yet",
     ];
     assert_eq!(told, expected);
@@ -309,4 +309,52 @@ fn what_has_no_measure_is_refused_or_cut() {
     let long =
         format!("ci_access: {{projects: [{{id: a/b, rules: [{{if: '$A{}'}}]}}]}}", " && $A".repeat(170_000));
     assert!(mistakes(&long)[0].contains("too_long"), "{:?}", mistakes(&long));
+}
+
+#[test]
+fn nothing_of_a_file_is_quoted() {
+    // What such a file looks like that is none of an agent's, and values in each place of one that is.
+    for yaml in [
+        "canary:x:0:0:canary:/canary:/bin/sh\n",
+        "-----BEGIN CANARY KEY-----\ncanary\n-----END CANARY KEY-----\n",
+        "\"canary",
+        "'canary\ncanary",
+        "canary",
+        "[canary]",
+        "{canary",
+        "*canary",
+        "!canary x",
+        "&canary [*canary",
+        "canary: 1\ncanary: 2",
+        "ci_access: canary",
+        "ci_access: [canary]",
+        "ci_access: {canary: 1}",
+        "ci_access: {no_match: canary}",
+        "ci_access: {long_namespace: {canary: 1}}",
+        "ci_access: {projects: canary}",
+        "ci_access: {projects: [canary]}",
+        "ci_access: {projects: [{id: /canary}]}",
+        "ci_access: {projects: [{id: a, canary: 1}]}",
+        "ci_access: {projects: [{id: a, protected_branches_only: canary}]}",
+        "ci_access: {projects: [{id: a, access_as: canary}]}",
+        "ci_access: {projects: [{id: a, access_as: {canary: {}}}]}",
+        "ci_access: {projects: [{id: a, environments: canary}]}",
+        "ci_access: {projects: [{id: a, rules: [{if: canary}]}]}",
+        "ci_access: {projects: [{id: a, rules: [{if: $A == canary canary}]}]}",
+        "ci_access: {projects: [{id: a, rules: [{if: '$A =~ /canary(/'}]}]}",
+        "ci_access: {projects: [{id: a, rules: [{when: canary}]}]}",
+        "user_access: {projects: [{id: /canary}]}",
+        "user_access: {access_as: canary}",
+    ] {
+        let told = format!("{:?}", read_agent_config(yaml).expect_err(yaml));
+        assert!(!told.to_lowercase().contains("canary"), "{yaml}: {told}");
+    }
+    for yaml in [
+        "ci_access: {projects: [{id: canary}, {id: canary}]}",
+        "ci_access: {projects: [{id: a, default_namespace: CANARY}]}",
+        "ci_access: {projects: [{id: a, rules: [{if: $A == canary}, {if: $A =~ 'canary'}]}]}",
+    ] {
+        let told = warnings(yaml).join("\n").to_lowercase();
+        assert!(!told.is_empty() && !told.contains("canary"), "{yaml}: {told}");
+    }
 }

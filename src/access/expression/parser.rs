@@ -131,7 +131,7 @@ impl<'a> Parser<'a> {
                 self.next += 1;
                 if name.contains(|c: char| c.is_ascii_lowercase()) {
                     let message =
-                        format!("`{name}` is read as the variable ${name}; for the text write \"{name}\"");
+                        "a word without quotes is read as a variable; put a text in quotes".to_owned();
                     self.remarks.push(Remark { column, message });
                 }
                 Ok(Node::Variable(name.to_owned()))
@@ -149,10 +149,9 @@ impl<'a> Parser<'a> {
         match pattern::split(text) {
             Some((body, flags)) => self.pattern(body, flags, column),
             None => {
-                let message = format!(
-                    "\"{text}\" is no regular expression, so this asks whether it contains the left side, as GitLab \
-                     does; a regular expression stands between slashes"
-                );
+                let message = "this text is no regular expression, so it is asked whether it contains the left side, as \
+                               GitLab does; a regular expression stands between slashes"
+                    .to_owned();
                 self.remarks.push(Remark { column, message });
                 Ok(Node::Text(text.to_owned()))
             }
@@ -186,10 +185,8 @@ impl<'a> Parser<'a> {
             Kind::Pattern { .. } => {
                 return Err(self.wrong("a regular expression stands only after `=~` or `!~`"));
             }
-            Kind::Name(name) => {
-                return Err(
-                    self.wrong(format!("`{name}` is neither a variable (${name}) nor a text (\"{name}\")"))
-                );
+            Kind::Name(_) => {
+                return Err(self.wrong("neither a variable, such as $NAME, nor a text in quotes"));
             }
             Kind::Comparison(_) | Kind::And | Kind::Or => {
                 return Err(self.wrong("expected a variable, a text, null or `(`, found an operator"));

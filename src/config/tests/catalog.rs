@@ -108,13 +108,13 @@ environments:
         (folder.project.as_str(), folder.path.as_path()),
         ("ops/agents", Path::new("/etc/strandline/./agents"))
     );
-    let clusters: Vec<_> =
-        folder.clusters.iter().map(|(agent, cluster)| (agent.as_str(), cluster.as_str())).collect();
-    assert_eq!(
-        clusters,
-        [("eu", "eu"), ("production", "us"), ("us", "us")],
-        "else the cluster of the same name"
-    );
+    let led = |config: &Config| -> Vec<String> {
+        let clusters = config.agent_folders[0].clusters.iter();
+        clusters.map(|(agent, cluster)| format!("{agent} to {cluster}")).collect()
+    };
+    assert_eq!(led(&config), ["production to us"], "whoever names a file names no cluster");
+    let by_name = text.replace("path: ./agents,", "path: ./agents, clusters_by_name: true,");
+    assert_eq!(led(&read(&by_name).unwrap()), ["eu to eu", "production to us", "us to us"]);
     let agent = &config.agents[0];
     assert_eq!((agent.id.to_string().as_str(), agent.cluster.as_str()), ("ops/other:staging", "eu"));
     assert!(config.environments[0].targets.is_empty(), "deployments will tell");
@@ -146,6 +146,11 @@ fn what_is_wrong_with_agents_and_projects_is_told_with_its_place() {
         &format!("{CLUSTER}agents:\n  - {{project: ops/agents}}\n"),
         &["3:15: an entry of `agents` needs a `path` or `clusters`"],
         Some("`path` is a checkout with .gitlab/agents; `clusters` names agents"),
+    );
+    check(
+        &format!("{CLUSTER}agents:\n  - {{project: a/b, clusters_by_name: true, clusters: {{c: one}}}}\n"),
+        &["3:38: `clusters_by_name` says nothing without a `path`"],
+        Some("it is for agents whose files stand in a checkout"),
     );
     check(
         &format!("{CLUSTER}agents:\n  - {{project: '/ops', clusters: {{production: two}}}}\n"),

@@ -1,0 +1,66 @@
+//! Whether agents' files can be read, and lead to clusters.
+
+use super::Check;
+use crate::catalog::FolderReader;
+use crate::config::AgentFolderConfig;
+
+/// Reads the files once, as the server does again and again.
+pub(super) fn check(folders: &[AgentFolderConfig]) -> Vec<Check> {
+    FolderReader::of(folders.to_vec()).iter().flat_map(of_project).collect()
+}
+
+fn of_project(reader: &FolderReader) -> Vec<Check> {
+    let subject = format!("agents of {}", reader.project());
+    let found = match reader.read() {
+        Ok(found) => found,
+        Err(error) => {
+            return vec![Check::problem(&subject, error.to_string()).hint("look at `path` under `agents`")];
+        }
+    };
+    let mut checks = vec![Check::ok(&subject, format!("{} found", found.len()))];
+    for agent in found {
+        if let Err(problem) = &agent.said {
+            checks.push(
+                Check::problem(&subject, problem)
+                    .hint("until it is mended, what the file said before holds on"),
+            );
+        }
+        if agent.cluster.is_empty() {
+            let message = format!("{} leads to no cluster", agent.id);
+            checks.push(Check::warning(&subject, message).hint("name its cluster under `clusters`"));
+        }
+    }
+    checks
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_without_a_cluster_and_files_that_cannot_be_used_are_told() {
+        let checkout = tempfile::tempdir().unwrap();
+        let folder = AgentFolderConfig {
+            project: "ops/agents".to_owned(),
+            path: checkout.path().to_owned(),
+            clusters: [("one".to_owned(), "east".to_owned())].into(),
+        };
+        let told = || -> Vec<String> {
+            check(std::slice::from_ref(&folder))
+                .iter()
+                .map(|c| format!("{} {}", c.result.as_str(), c.message))
+                .collect()
+        };
+        assert!(told()[0].starts_with("problem the agents' files in "), "{:?}", told());
+        for (name, text) in [("one", ""), ("two", "a: b\n")] {
+            let agent = checkout.path().join(".gitlab/agents").join(name);
+            std::fs::create_dir_all(&agent).unwrap();
+            std::fs::write(agent.join("config.yaml"), text).unwrap();
+        }
+        let told = told();
+        assert_eq!((told.len(), told[0].as_str()), (3, "ok 2 found"), "{told:?}");
+        assert!(told[1].starts_with("problem ") && told[1].ends_with(":1:1: unknown key"), "{told:?}");
+        assert_eq!(told[2], "warning ops/agents:two leads to no cluster");
+    }
+}
