@@ -4,8 +4,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use strandline::cli::{self, Cli};
+use strandline::store::keep_private;
 
 fn main() -> ExitCode {
+    keep_private();
     match cli::run(&Cli::parse()) {
         Ok(outcome) => outcome.into(),
         Err(error) => {

@@ -1,12 +1,11 @@
 //! Files of a backup: which there are, and how they are copied so that they are really there.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::{BackupError, Result};
-use crate::store::KEY_FILE;
+use crate::store::{self, KEY_FILE};
 
 /// The log.
 pub(super) const LOG: &str = "log.db";
@@ -43,12 +42,10 @@ pub(super) fn remove(path: &Path) -> Result<()> {
     removed.map_err(io(path))
 }
 
-/// Copies a file with who may read it, and returns once the copy is on the disk.
+/// Copies a file, and returns once the copy is on the disk.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     let mut source = File::open(from).map_err(io(from))?;
-    let mode = source.metadata().map_err(io(from))?.permissions().mode();
-    let options = OpenOptions::new().write(true).create_new(true).mode(mode).open(to);
-    let mut target = options.map_err(io(to))?;
+    let mut target = store::create_file(to).map_err(io(to))?;
     io::copy(&mut source, &mut target).map_err(io(to))?;
     target.sync_all().map_err(io(to))
 }

@@ -10,6 +10,7 @@ use super::files::{FILES, KEY, io};
 use super::{BackupError, Result};
 use crate::log::{LogError, LogReader, Whole};
 use crate::model::{Offset, Timestamp};
+use crate::store;
 
 /// The manifest's file; it is written last, so that a directory without it is no backup.
 pub(super) const MANIFEST: &str = "backup.json";
@@ -101,7 +102,7 @@ impl Manifest {
     pub(super) fn write(&self, path: &Path) -> Result<()> {
         let mut text = serde_json::to_string_pretty(self).map_err(|error| io(path)(error.into()))?;
         text.push('\n');
-        let mut file = File::create_new(path).map_err(io(path))?;
+        let mut file = store::create_file(path).map_err(io(path))?;
         file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(io(path))
     }
 

@@ -24,7 +24,7 @@ pub use restore::{Restored, restore};
 use self::files::{KEY, LOG, io, place};
 use crate::log;
 use crate::model::Timestamp;
-use crate::store::DirectoryLock;
+use crate::store::{self, DirectoryLock};
 
 type Result<T> = std::result::Result<T, BackupError>;
 
@@ -37,10 +37,12 @@ pub fn backup(data: &Path, to: &Path, now: Timestamp) -> Result<Manifest> {
     if !data.join(LOG).exists() {
         return Err(BackupError::NoLog { data: data.to_owned() });
     }
-    if to.exists() {
+    if to.symlink_metadata().is_ok() {
         return Err(BackupError::Exists { to: to.to_owned() });
     }
     let beside = beside(to)?;
+    store::create_directories(&place(to)).map_err(io(&place(to)))?;
+    store::enter_directory(&beside).map_err(io(&beside))?;
     let lock = DirectoryLock::acquire(&beside)?;
     for left in files::entries(&beside)? {
         files::remove(&left)?;

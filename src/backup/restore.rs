@@ -8,7 +8,7 @@ use super::manifest::Manifest;
 use super::{BackupError, Result};
 use crate::log;
 use crate::model::Timestamp;
-use crate::store::DirectoryLock;
+use crate::store::{self, DirectoryLock};
 
 /// Where a backup is copied to until all of it is there.
 const RESTORING: &str = "restoring";
@@ -42,14 +42,14 @@ pub fn restore(from: &Path, data: &Path, force: bool, now: Timestamp) -> Result<
     }
     let _lock = DirectoryLock::acquire(data)?;
     let staging = data.join(RESTORING);
-    if staging.exists() {
+    if staging.symlink_metadata().is_ok() {
         files::remove(&staging)?;
     }
     let held = held(data)?;
     if !held.is_empty() && !force {
         return Err(BackupError::Occupied { data: data.to_owned(), found: some_of(&held) });
     }
-    fs::create_dir(&staging).map_err(io(&staging))?;
+    store::create_directory(&staging).map_err(io(&staging))?;
     let there: Vec<&str> = FILES.into_iter().filter(|name| from.join(name).exists()).collect();
     for name in &there {
         files::copy(&from.join(name), &staging.join(name))?;
@@ -85,7 +85,7 @@ fn move_aside(data: &Path, held: &[PathBuf], now: Timestamp) -> Result<Option<Pa
         return Ok(None);
     }
     let aside = data.join(format!("{ASIDE}{}", now.to_string().replace(':', "-")));
-    fs::create_dir(&aside).map_err(io(&aside))?;
+    store::create_directory(&aside).map_err(io(&aside))?;
     for path in held {
         let to = aside.join(path.file_name().unwrap_or_default());
         fs::rename(path, &to).map_err(io(&to))?;

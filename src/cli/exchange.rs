@@ -12,7 +12,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::exchange::{self, Content, Dump, ExchangeError, Exported, Imported, Selection};
 use crate::present::{clock_time, grouped, in_bytes, visible};
 use crate::redact::Rules;
-use crate::store::redaction_key;
+use crate::store::{create_directories, redaction_key};
 
 const EXPORTING: &str = "exporting the log";
 const IMPORTING: &str = "importing";
@@ -120,7 +120,7 @@ fn dumps(args: &ImportArgs) -> Result<Vec<Dump>, CliError> {
 fn rules(args: &ImportArgs) -> Result<Rules, CliError> {
     let config = args.config.as_deref().map(super::serve::load).transpose()?;
     let data = &args.data;
-    let key = std::fs::create_dir_all(data).and_then(|()| redaction_key(data));
+    let key = create_directories(data).and_then(|()| redaction_key(data));
     let key = key.map_err(|error| CliError::new(format!("using {}", data.display()), error))?;
     Ok(Rules::new(key).with(config.map(|config| config.redact).unwrap_or_default()))
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::Check;
+use super::{Check, modes};
 use crate::store::{self, DirectoryLock};
 
 const SUBJECT: &str = "data directory";
@@ -34,6 +34,7 @@ pub(super) fn check(directory: &Path) -> Vec<Check> {
     });
     if exists {
         checks.push(holder(directory));
+        checks.extend(modes::check(directory));
     }
     checks.push(filesystem(store::filesystem_of(&place).as_deref()));
     checks.push(free(free_mib(&place)));

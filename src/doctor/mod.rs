@@ -11,6 +11,7 @@ mod clusters;
 mod damage;
 mod directory;
 mod files;
+mod modes;
 mod rbac;
 
 #[cfg(test)]

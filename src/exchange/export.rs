@@ -1,7 +1,7 @@
 //! The log out: lines of JSON, packed with zstd.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -13,6 +13,7 @@ use super::{ExchangeError, Result};
 use crate::log::{ChangeType, Entry, LogReader};
 use crate::model::{At, CatalogFact, CatalogKind, EnvironmentId, Offset, Timestamp};
 use crate::projection::{self, Members};
+use crate::store;
 
 /// Records read at a time.
 const BATCH: usize = 500;
@@ -54,13 +55,13 @@ pub struct Exported {
 /// # Errors
 /// When the log cannot be read, or the file is there already or cannot be written.
 pub fn export_file(data: &Path, selection: &Selection, now: Timestamp, to: &Path) -> Result<Exported> {
-    if to.exists() {
+    if to.symlink_metadata().is_ok() {
         return Err(ExchangeError::Exists { to: to.to_owned() });
     }
     let mut name = to.as_os_str().to_owned();
     name.push(".partial");
     let partial = Path::new(&name);
-    let file = File::create(partial).map_err(io(partial))?;
+    let file = store::replace_file(partial).map_err(io(partial))?;
     let written = export(data, selection, now, &file, to)
         .and_then(|exported| file.sync_all().map_err(io(partial)).map(|()| exported));
     match written {

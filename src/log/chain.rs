@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::model::Offset;
+use crate::store;
 
 /// A link of the chain, or the digest of a body: the first 16 bytes of BLAKE3.
 pub(super) type Hash = [u8; 16];
@@ -93,7 +94,7 @@ impl HeadFile {
 
     pub(super) fn write(&self, offset: Offset, hash: &Hash) -> io::Result<()> {
         use std::os::unix::fs::FileExt;
-        let file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
+        let file = store::open_file(&self.path)?;
         // One write of constant length is not torn by the end of the process.
         file.write_all_at(Self::line(offset, hash).as_bytes(), 0)
     }

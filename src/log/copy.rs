@@ -39,6 +39,8 @@ pub struct Whole {
 pub fn copy(directory: &Path, into: &Path) -> Result<Whole, LogError> {
     let target = file::path(into);
     let source = file::open_reader(directory)?;
+    store::create_file(&target)
+        .map_err(|error| LogError::Copy { path: target.clone(), why: error.to_string() })?;
     vacuum_into(&source, &target)?;
     File::open(&target)
         .and_then(|file| file.sync_all())
@@ -55,7 +57,7 @@ pub fn copy(directory: &Path, into: &Path) -> Result<Whole, LogError> {
     Ok(whole)
 }
 
-/// Writes all of a database into a new file, packed densely.
+/// Writes all of a database into an empty file, packed densely.
 fn vacuum_into(source: &Connection, target: &Path) -> Result<(), LogError> {
     // The connection may only read the log; what it writes here is the new file.
     source.pragma_update(None, "query_only", false)?;

@@ -24,6 +24,7 @@ use crate::model::{CatalogFact, EnvironmentFilter, GroupBy, Kind, SavedView, Sou
 use crate::projection::ViewStatus;
 use crate::redact::Choices;
 use crate::ruleset::RuleSet;
+use crate::store;
 
 /// How far back the history begins.
 const HISTORY: Duration = Duration::from_secs(24 * 3600);
@@ -95,9 +96,15 @@ impl Drop for Passing {
 }
 
 fn tempdir() -> std::io::Result<Passing> {
-    let path = std::env::temp_dir().join(format!("strandline-demo-{}", std::process::id()));
-    std::fs::create_dir_all(&path)?;
-    Ok(Passing(path))
+    // Others may have put something there: a directory is made, never entered.
+    for n in 0..=100 {
+        let path = std::env::temp_dir().join(format!("strandline-demo-{}-{n}", std::process::id()));
+        match store::create_directory(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| Passing(path)),
+        }
+    }
+    Err(std::io::ErrorKind::AlreadyExists.into())
 }
 
 async fn run(options: &DemoOptions, data: PathBuf, asked: CancellationToken) -> Result<(), ServiceError> {

@@ -1,12 +1,11 @@
 //! What is done to a damaged log when someone asks for it, and only then; the service must not be running.
 
-use std::fs;
 use std::path::Path;
 
 use super::ServiceError;
 use crate::clock::SystemClock;
 use crate::log::{self, AcceptedLoss, Salvaged, WrongTimes};
-use crate::store::{self, DirectoryLock, KEY_FILE};
+use crate::store::{self, DirectoryLock, KEY_FILE, keep_key, redaction_key};
 
 /// Goes on with a log that lost its end; none where nothing is lost.
 ///
@@ -47,9 +46,9 @@ pub fn salvage(
     }
     let _lock = DirectoryLock::acquire(target)?;
     let salvaged = log::salvage(data, target, progress)?;
-    let (from, to) = (data.join(KEY_FILE), target.join(KEY_FILE));
-    if from.exists() && !to.exists() {
-        fs::copy(from, to).map_err(ServiceError::Key)?;
+    if data.join(KEY_FILE).exists() && !target.join(KEY_FILE).exists() {
+        let key = redaction_key(data).map_err(ServiceError::Key)?;
+        keep_key(target, &key).map_err(ServiceError::Key)?;
     }
     Ok(salvaged)
 }

@@ -3,10 +3,11 @@
 //! It stands in a file of its own: whoever gets hold of a copy of the log alone cannot try passwords against
 //! the digests in it. Without the file every hidden value looks changed once, and nothing else happens.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use super::private;
 
 /// The key's file in a data directory.
 pub const KEY_FILE: &str = "redaction.key";
@@ -48,7 +49,7 @@ pub fn keep_key(data: &Path, key: &[u8; 32]) -> io::Result<()> {
     let path = data.join(KEY_FILE);
     // Written under another name first: a key cut short by the end of the process must not be taken for one.
     let beside = path.with_extension("new");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    let mut file = private::replace_file(&beside)?;
     file.write_all(key)?;
     file.sync_all()?;
     fs::rename(&beside, path)

@@ -1,12 +1,13 @@
 //! Keeps a second process from writing into the same data directory.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use super::open::is_storage_full;
+use super::private;
 
 /// Holds a data directory for this process; released when dropped or when the process ends in any way.
 #[derive(Debug)]
@@ -36,16 +37,14 @@ pub enum LockError {
 }
 
 impl DirectoryLock {
-    /// Creates the directory where it is missing and takes it.
+    /// Creates the directory where it is missing, takes it, and closes it to other users.
     ///
     /// # Errors
     /// When another process holds it or it cannot be written.
     pub fn acquire(directory: &Path) -> Result<Self, LockError> {
         let io = |source| LockError::Io { directory: directory.to_owned(), source };
-        std::fs::create_dir_all(directory).map_err(io)?;
-        let path = directory.join("lock");
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+        private::create_directories(directory).map_err(io)?;
+        let mut file = private::open_file(&directory.join("lock")).map_err(io)?;
         match file.try_lock() {
             Ok(()) => {
                 let written = file
@@ -57,6 +56,7 @@ impl DirectoryLock {
                     Err(error) if is_storage_full(&error) => {}
                     written => written.map_err(io)?,
                 }
+                private::tighten(directory);
                 Ok(DirectoryLock { _file: file })
             }
             Err(TryLockError::WouldBlock) => {

@@ -9,6 +9,7 @@ mod lock;
 mod mounts;
 mod open;
 mod pool;
+mod private;
 mod room;
 mod space;
 mod timed;
@@ -23,6 +24,10 @@ pub use open::{
     is_shrinkable, is_storage_full, leave_files, open, open_at_rest, sqlite_version,
 };
 pub use pool::{Pool, PoolError};
+pub use private::{
+    Exposed, create_directories, create_directory, create_file, enter_directory, exposed, is_link,
+    keep_private, open_file, replace_file,
+};
 pub use room::{RoomWait, sleep_unless};
 pub use space::free_bytes;
 pub use timed::commit;

@@ -9,6 +9,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use thiserror::Error;
 
+use super::private;
+
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -82,6 +84,16 @@ fn open_as(path: &Path, name: &Path, role: Role, application_id: i32) -> Result<
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
         }
     };
+    if access.contains(OpenFlags::SQLITE_OPEN_CREATE) {
+        // SQLite gives what it puts beside a database the mode of that. One that is there is not touched, since closing
+        // it would let go of the locks of all its connections; where it cannot be made SQLite says why.
+        let _ = private::create_file(path);
+        if private::is_link(path) {
+            let code = ffi::Error::new(ffi::SQLITE_CANTOPEN_SYMLINK);
+            let why = "it is a symbolic link, which is not followed".to_owned();
+            return Err(sqlite(rusqlite::Error::SqliteFailure(code, Some(why))));
+        }
+    }
     let connection =
         Connection::open_with_flags(name, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sqlite)?;
     prepare(&connection, role).map_err(sqlite)?;

@@ -11,6 +11,7 @@ mod damage;
 mod doctor;
 mod exchange;
 mod faults;
+mod files;
 mod fleet;
 mod gitlab_example;
 mod gitops;
