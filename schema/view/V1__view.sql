@@ -294,8 +294,7 @@ CREATE TABLE environment (
     state        TEXT NOT NULL,
     labels       TEXT NOT NULL,           -- JSON: its own and those of its project
     targets      TEXT NOT NULL,           -- JSON
-    agents       TEXT NOT NULL,           -- JSON: those of its targets
-    viewers      TEXT NOT NULL,           -- JSON: paths whose members see it besides its project's
+    audience     INTEGER NOT NULL,
     settings     TEXT NOT NULL,           -- JSON: what else is declared of it
     declared_by  TEXT NOT NULL,           -- JSON
     deployment   INTEGER,                 -- the last that ended well
@@ -305,12 +304,56 @@ CREATE INDEX environment_by_name_id ON environment (name_id, to_offset);
 CREATE INDEX environment_by_project ON environment (project, name, to_offset);
 -- Holds all that most overviews ask of an environment, so that they read nothing else of it.
 CREATE INDEX environment_by_tier
-    ON environment (tier, to_offset, region, state, project, name, name_id, agents, viewers);
+    ON environment (tier, to_offset, region, state, project, name, name_id, audience);
 
--- Every path of a project or group whose members ever saw an environment.
-CREATE TABLE viewer (
-    path TEXT PRIMARY KEY
+-- Who sees environments and may read what they hold: members of the project and of what they are shared with, as far as
+-- all agents that serve them let their members in. Each audience has one number for ever, so that whom a scope may ask
+-- after is a set of numbers, now and for the past.
+CREATE TABLE audience (
+    id      INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    viewers TEXT NOT NULL,                -- JSON: paths whose members see it besides the project's
+    agents  TEXT NOT NULL,                -- JSON: those of its targets
+    UNIQUE (project, viewers, agents)
+) STRICT;
+
+-- Audiences by the paths whose members see them, in lower case …
+CREATE TABLE audience_path (
+    path     TEXT NOT NULL,
+    audience INTEGER NOT NULL,
+    PRIMARY KEY (path, audience)
 ) STRICT, WITHOUT ROWID;
+
+-- … and by their agents.
+CREATE TABLE audience_agent (
+    audience INTEGER NOT NULL,
+    agent    TEXT NOT NULL,
+    PRIMARY KEY (audience, agent)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX audience_agent_by_agent ON audience_agent (agent);
+
+-- The audiences of environments over time; what else moves of an environment begins no row here.
+CREATE TABLE environment_audience (
+    environment_id INTEGER NOT NULL,
+    from_offset    INTEGER NOT NULL,
+    to_offset      INTEGER NOT NULL,
+    audience       INTEGER NOT NULL,
+    PRIMARY KEY (environment_id, from_offset)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX environment_audience_by_audience ON environment_audience (audience, to_offset);
+
+-- Every path of a project or group that the catalog named.
+CREATE TABLE viewer (
+    folded TEXT NOT NULL,                 -- in lower case
+    path   TEXT NOT NULL,
+    PRIMARY KEY (folded, path)
+) STRICT, WITHOUT ROWID;
+
+-- The last change that moved anything of the catalog: while it stands, so does all that follows from the catalog alone.
+CREATE TABLE catalog_state (
+    id    INTEGER PRIMARY KEY CHECK (id = 1),
+    since INTEGER NOT NULL                -- an offset
+) STRICT;
 
 CREATE TABLE deployment (
     id             INTEGER NOT NULL,      -- GitLab's number, or one of ours
@@ -324,6 +367,7 @@ CREATE TABLE deployment (
     PRIMARY KEY (id, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deployment_by_environment ON deployment (environment_id, id, from_offset);
+CREATE INDEX deployment_by_project ON deployment (project, id);
 
 -- Deployments that an agent's configuration authorises (seed 002).
 CREATE TABLE agent_deployment (

@@ -32,6 +32,20 @@ impl Membership {
             || self.groups.contains(&path)
             || path::groups_above(&path).any(|group| self.groups.contains(group))
     }
+
+    /// What it holds for by itself; with [`Membership::below`] these are all paths that it holds for, in lower case.
+    pub fn named(&self) -> impl Iterator<Item = &str> {
+        self.projects.union(&self.groups).map(String::as_str)
+    }
+
+    /// Where in an order of bytes the paths lie that are below its groups: from the first text to before the second.
+    pub fn below(&self) -> impl Iterator<Item = [String; 2]> {
+        // `0` follows on `/`.
+        self.groups
+            .iter()
+            .filter(|group| !group.is_empty())
+            .map(|group| [format!("{group}/"), format!("{group}0")])
+    }
 }
 
 #[cfg(test)]
@@ -60,6 +74,10 @@ mod tests {
             ("\u{17f}hop/web", false),
         ] {
             assert_eq!(member.holds(path), theirs, "{path}");
+            let path = path::folded(path);
+            let found = member.named().any(|named| named == path)
+                || member.below().any(|[from, to]| from <= path && path < to);
+            assert_eq!(found, theirs, "{path} by its place among all paths");
         }
         let kelvin = Membership::new(["a/\u{212a}8s"], ["a/\u{212a}"]);
         assert!(!kelvin.holds("a/k8s") && !kelvin.holds("a/k/x") && kelvin.holds("A/\u{212a}8S"));

@@ -34,6 +34,7 @@ pub use decision::{Decision, EntryKind, EntryRef, Reason};
 pub use expand::{ExpandError, expand};
 pub use job::{Job, JobEnvironment};
 pub use membership::Membership;
+pub use path::folded;
 pub use user::{UserAccess, UserAccessAs};
 
 /// CI/CD variables by name.

@@ -8,7 +8,7 @@ pub(super) fn same(one: &str, two: &str) -> bool {
 }
 
 /// As it is compared: paths that are the same have the same.
-pub(super) fn folded(path: &str) -> String {
+pub fn folded(path: &str) -> String {
     path.to_ascii_lowercase()
 }
 

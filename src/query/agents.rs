@@ -16,12 +16,13 @@ const ENVIRONMENTS_MAX: i64 = 1000;
 macro_rules! select_agents {
     ($tail:literal) => {
         concat!(
-            "SELECT a.id, a.number, a.cluster, a.configuration, a.problem, a.source, p.path IS NOT NULL OR :scope IS NULL
-            FROM agent a LEFT JOIN (SELECT value AS path FROM json_each(:scope, '$.paths')) p
-                ON substr(a.id, 1, length(p.path) + 1) = p.path || ':'
-            WHERE a.from_offset <= :at AND a.to_offset > :at AND (:scope IS NULL OR p.path IS NOT NULL
-                OR EXISTS (SELECT 1 FROM environment e, json_each(e.agents) used WHERE used.value = a.id
-                    AND e.from_offset <= :at AND e.to_offset > :at AND ",
+            "SELECT a.id, a.number, a.cluster, a.configuration, a.problem, a.source, 
+                :scope IS NULL OR substr(a.id, 1, instr(a.id, ':') - 1) IN (SELECT path FROM temp.sight_path) AS own
+            FROM agent a
+            WHERE a.from_offset <= :at AND a.to_offset > :at AND (own
+                OR EXISTS (SELECT 1 FROM audience_agent g CROSS JOIN environment_audience e
+                        INDEXED BY environment_audience_by_audience ON e.audience = g.audience
+                    WHERE g.agent = a.id AND e.from_offset <= :at AND e.to_offset > :at AND ",
             sees!(),
             ")) ",
             $tail
@@ -55,10 +56,13 @@ fn environments(
     agent: &Agent,
 ) -> Result<Vec<EnvironmentId>> {
     let sql = concat!(
-        "SELECT e.name_id FROM environment e, json_each(e.agents) used
-        WHERE used.value = :agent AND e.from_offset <= :at AND e.to_offset > :at AND ",
+        "SELECT of.name_id FROM audience_agent g CROSS JOIN environment_audience e
+            INDEXED BY environment_audience_by_audience ON e.audience = g.audience
+        CROSS JOIN environment of ON of.id = e.environment_id AND of.from_offset =
+            (SELECT max(from_offset) FROM environment WHERE id = e.environment_id AND from_offset <= :at)
+        WHERE g.agent = :agent AND e.from_offset <= :at AND e.to_offset > :at AND ",
         sees!(),
-        " ORDER BY e.project, e.name LIMIT :limit"
+        " ORDER BY of.project, of.name LIMIT :limit"
     );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {

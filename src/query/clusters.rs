@@ -16,16 +16,15 @@ pub(super) fn list(
     start: &Start,
 ) -> Result<Page<Cluster>> {
     // The configured region goes before the one on which the Nodes agree.
-    // A watch of all namespaces is let through before the scope's targets are looked through for it.
     let sql = concat!(
         "SELECT c.name,
             CASE WHEN s.region <> '' THEN s.region ELSE coalesce((SELECT n.region FROM cluster_region n
              WHERE n.cluster_id = c.id AND n.from_offset <= :at AND n.to_offset > :at), '') END,
             (SELECT count(DISTINCT g.kind_id) FROM coverage g JOIN kind k ON k.id = g.kind_id
              WHERE g.cluster_id = c.id AND g.state = 0 AND k.kind <> '' AND g.from_offset <= :at AND g.to_offset > :at
-               AND (g.namespace = '' OR ",
+               AND ",
         looked_at!(namespace),
-        "))
+        ")
         FROM cluster c JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
         WHERE c.name > :name AND ",
         looked_at!(cluster),
@@ -33,7 +32,7 @@ pub(super) fn list(
     );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
-        ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":name": start.after(0), ":limit": start.rows(),
+        ":at": moment.offset.as_i64(), ":scope": scope.with_places(view, moment.offset)?, ":name": start.after(0), ":limit": start.rows(),
     };
     let rows = statement.query_map(params, |row| {
         Ok(Cluster {

@@ -1,6 +1,6 @@
 //! How every kind of every cluster was followed: what the watches saw, and when they saw nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Connection, Row, named_params};
 
@@ -63,11 +63,23 @@ fn list(
         let mark = if now { NOW } else { "" };
         [cluster, &kind.group, &kind.kind, namespace, mark].map(str::to_owned).into()
     });
+    let in_sight = if scope.is_everything() {
+        None
+    } else {
+        Some(held_in_sight(view, moment, scope, items.iter().map(|(kind, _)| *kind).collect())?)
+    };
     for (kind, item) in &mut items {
         item.gaps = gaps_of_watch(view, moment, *kind, &item.watch.namespace)?;
         // That a first list took its time is no error.
         item.last_error = item.gaps.iter().find(|gap| gap.reason != reason::LISTING).cloned();
-        let held = held(view, moment, scope, *kind, &item.watch.namespace)?;
+        let namespace = &item.watch.namespace;
+        let held = match &in_sight {
+            None => held(view, moment, *kind, namespace)?,
+            Some(all) => {
+                let here = |(k, n): &(i64, String)| k == kind && (namespace.is_empty() || n == namespace);
+                Held::sum(all.iter().filter(|(place, _)| here(place)).map(|(_, held)| held))
+            }
+        };
         item.resources = held.total;
         item.last_change = match held.last {
             Some(offset) => log.observed_at(offset)?.map(|observed_at| LastChange { offset, observed_at }),
@@ -107,7 +119,7 @@ fn watches(
     );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
-        ":at": at.as_i64(), ":scope": scope.as_sql(),
+        ":at": at.as_i64(), ":scope": scope.with_places(view, at)?,
         ":clusters": one_of(&filter.clusters, String::as_str),
         ":kinds": one_of(&filter.kinds, String::as_str),
         ":states": one_of(&filter.states, |state| coverage_to_i64(*state)),
@@ -177,36 +189,65 @@ struct Held {
 }
 
 impl Held {
+    fn sum<'a>(all: impl Iterator<Item = &'a Held>) -> Self {
+        let none = Held { total: 0, last: None };
+        all.fold(none, |sum, one| Held { total: sum.total + one.total, last: sum.last.max(one.last) })
+    }
+
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let total = u64::try_from(row.get::<_, i64>(0)?).unwrap_or(0);
         Ok(Held { total, last: row.get::<_, Option<i64>>(1)?.map(Offset::from_i64) })
     }
 }
 
-/// The resources of a kind that were there, and their newest change, as far as the scope may see them.
-fn held(view: &Connection, moment: &Moment, scope: &Sight, kind: i64, namespace: &str) -> Result<Held> {
-    if moment.is_newest() && scope.is_everything() {
+/// The resources of a kind that were there, and their newest change.
+fn held(view: &Connection, moment: &Moment, kind: i64, namespace: &str) -> Result<Held> {
+    if moment.is_newest() {
         let sql = "SELECT coalesce(sum(total), 0), max(last_offset) FROM resource_count
             WHERE kind_id = :kind AND (:namespace = '' OR namespace = :namespace)";
         let params = named_params! { ":kind": kind, ":namespace": namespace };
         return Ok(view.prepare_cached(sql)?.query_row(params, Held::from_row)?);
     }
-    let sql = concat!(
-        "SELECT coalesce(sum(there), 0), max(last) FROM (SELECT
-            (SELECT v.from_offset FROM version v WHERE v.resource_id = r.id AND v.from_offset <= :at AND ",
-        told!(),
-        "   ORDER BY v.from_offset DESC LIMIT 1) AS last,
-            (SELECT v.deleted = 0 FROM version v WHERE v.resource_id = r.id AND v.from_offset <= :at
-                ORDER BY v.from_offset DESC LIMIT 1)
-            AND ",
-        in_sight!(),
-        " AS there
-            FROM resource r WHERE r.kind_id = :kind AND (:namespace = '' OR r.namespace = :namespace))"
-    );
-    let params = named_params! {
-        ":kind": kind, ":namespace": namespace, ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
-    };
+    let sql = "SELECT coalesce(sum(deleted = 0), 0), max(last) FROM (SELECT v.deleted, v.from_offset AS last
+        FROM resource r JOIN version v ON v.resource_id = r.id AND v.from_offset =
+            (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at)
+        WHERE r.kind_id = :kind AND (:namespace = '' OR r.namespace = :namespace))";
+    let params = named_params! { ":kind": kind, ":namespace": namespace, ":at": moment.offset.as_i64() };
     Ok(view.prepare_cached(sql)?.query_row(params, Held::from_row)?)
+}
+
+/// The same as far as a scope may see it, of several kinds: by kind and namespace, from what its environments ever held.
+pub(super) const HELD_IN_SIGHT: &str = concat!(
+    "SELECT sum(there), max(last), kind_id, namespace FROM (SELECT r.kind_id, r.namespace,
+        (SELECT v.from_offset FROM version v WHERE v.resource_id = r.id AND v.from_offset <= :at AND ",
+    told!(),
+    "   ORDER BY v.from_offset DESC LIMIT 1) AS last,
+        (SELECT v.deleted = 0 FROM version v WHERE v.resource_id = r.id AND v.from_offset <= :at
+            ORDER BY v.from_offset DESC LIMIT 1)
+        AND ",
+    in_sight!(),
+    " AS there
+        FROM (SELECT DISTINCT m.resource_id FROM temp.sight_reads s
+            CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
+                ON e.audience = s.audience AND e.from_offset <= :at
+            CROSS JOIN membership m ON m.environment_id = e.environment_id
+                AND m.kind_id IN (SELECT value FROM json_each(:kinds))) held
+        CROSS JOIN resource r ON r.id = held.resource_id) GROUP BY kind_id, namespace"
+);
+
+/// What a scope may see of the kinds of some watches, by kind and namespace.
+fn held_in_sight(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    kinds: BTreeSet<i64>,
+) -> Result<Vec<((i64, String), Held)>> {
+    let mut statement = view.prepare_cached(HELD_IN_SIGHT)?;
+    let params = named_params! {
+        ":kinds": serde_json::json!(kinds).to_string(), ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
+    };
+    let rows = statement.query_map(params, |row| Ok(((row.get(2)?, row.get(3)?), Held::from_row(row)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Adds when each watch last heard of its cluster, which only the log's cursors know and only for now.

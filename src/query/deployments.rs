@@ -24,11 +24,15 @@ pub struct DeploymentFilter {
 /// A caller sees a deployment who sees its environment, and members of the project whose job deploys.
 macro_rules! select_deployments {
     ($tail:literal) => {
+        select_deployments!("deployment d", $tail)
+    };
+    ($from:literal, $tail:literal) => {
         concat!(
-            "SELECT d.spec, d.observed_at FROM deployment d
-            WHERE d.from_offset <= :at AND d.to_offset > :at AND (:scope IS NULL
-                OR d.project IN (SELECT value FROM json_each(:scope, '$.paths'))
-                OR EXISTS (SELECT 1 FROM environment e WHERE e.id = d.environment_id
+            "SELECT d.spec, d.observed_at FROM ",
+            $from,
+            " WHERE d.from_offset <= :at AND d.to_offset > :at AND (:scope IS NULL
+                OR d.project IN (SELECT path FROM temp.sight_path)
+                OR EXISTS (SELECT 1 FROM environment_audience e WHERE e.environment_id = d.environment_id
                     AND e.from_offset <= :at AND e.to_offset > :at AND ",
             sees!(),
             ")) ",
@@ -42,6 +46,34 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Deployment> {
     Ok(Deployment { spec: column::json(row, 0)?, observed_at })
 }
 
+macro_rules! list_deployments {
+    ($from:literal) => {
+        select_deployments!(
+            $from,
+            "AND (:projects IS NULL OR d.project IN (SELECT value FROM json_each(:projects)))
+            AND (:statuses IS NULL OR d.status IN (SELECT value FROM json_each(:statuses)))
+            AND (:environment IS NULL OR d.environment_id = :environment)
+            AND d.id < :before ORDER BY d.id DESC LIMIT :limit"
+        )
+    };
+}
+
+/// The newest first, so that a page is read no further than it goes …
+pub(super) const OF_ALL: &str = list_deployments!("deployment d");
+/// … those to one environment …
+pub(super) const OF_ENVIRONMENT: &str = list_deployments!(
+    "(SELECT DISTINCT id FROM deployment WHERE environment_id = :environment) held CROSS JOIN deployment d ON d.id = held.id"
+);
+/// … and those to the environments that a scope sees, with those of its projects.
+pub(super) const OF_SCOPE: &str = list_deployments!(
+    "(SELECT d.id FROM temp.sight_sees s CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
+            ON e.audience = s.audience AND e.to_offset > :at AND e.from_offset <= :at
+        CROSS JOIN deployment d INDEXED BY deployment_by_environment ON d.environment_id = e.environment_id
+    UNION SELECT d.id FROM temp.sight_path p CROSS JOIN deployment d INDEXED BY deployment_by_project
+            ON d.project = p.path) held
+    CROSS JOIN deployment d ON d.id = held.id"
+);
+
 fn list(
     view: &Connection,
     moment: &Moment,
@@ -49,18 +81,20 @@ fn list(
     filter: &DeploymentFilter,
     start: &Start,
 ) -> Result<Page<Deployment>> {
-    let sql = select_deployments!(
-        "AND (:environment IS NULL OR d.environment_id =
-                (SELECT id FROM environment_name WHERE name_id = :environment))
-        AND (:projects IS NULL OR d.project IN (SELECT value FROM json_each(:projects)))
-        AND (:statuses IS NULL OR d.status IN (SELECT value FROM json_each(:statuses)))
-        AND d.id < :before ORDER BY d.id DESC LIMIT :limit"
-    );
+    let environment = match &filter.environment {
+        Some(id) => Some(environments::seen(view, moment, scope, id)?.number),
+        None => None,
+    };
+    let sql = match environment {
+        Some(_) => OF_ENVIRONMENT,
+        None if scope.is_narrow() => OF_SCOPE,
+        None => OF_ALL,
+    };
     let mut statement = view.prepare_cached(sql)?;
     let before = start.after(0).parse().unwrap_or(i64::MAX);
     let params = named_params! {
         ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
-        ":environment": filter.environment.as_ref().map(EnvironmentId::as_str),
+        ":environment": environment,
         ":projects": one_of(&filter.projects, String::as_str),
         ":statuses": one_of(&filter.statuses, |status| status.as_str()),
         ":before": before, ":limit": start.rows(),
@@ -94,12 +128,7 @@ impl Queries {
         page: &PageRequest,
     ) -> Result<Page<Deployment>> {
         let wanted = filter.clone();
-        let answer = move |q: Question<'_>| {
-            if let Some(id) = &wanted.environment {
-                environments::seen(q.view, &q.moment, q.scope, id)?;
-            }
-            list(q.view, &q.moment, q.scope, &wanted, &q.start)
-        };
+        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &wanted, &q.start);
         self.ask(scope, at, "deployments", filter, page, answer).await
     }
 

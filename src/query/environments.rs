@@ -37,6 +37,9 @@ pub(super) use shown;
 
 macro_rules! select_environments {
     ($tail:expr) => {
+        select_environments!("environment e", $tail)
+    };
+    ($from:literal, $tail:expr) => {
         concat!(
             "SELECT e.id, e.name_id, e.project, e.name, e.slug, e.tier, e.region, e.targets, ",
             shown!("grace_state", "state"),
@@ -50,7 +53,9 @@ macro_rules! select_environments {
             reads!(),
             ", e.state, e.labels, e.settings, e.declared_by, d.spec, d.observed_at, h.healthy, h.suspended,
                 h.progressing, h.missing, h.degraded, h.unknown, h.no_health
-            FROM environment e JOIN environment_health h ON h.environment_id = e.id AND h.from_offset =
+            FROM ",
+            $from,
+            " CROSS JOIN environment_health h ON h.environment_id = e.id AND h.from_offset =
                 (SELECT max(from_offset) FROM environment_health WHERE environment_id = e.id AND from_offset <= :at)
             JOIN rule_set s ON s.id = h.rule_set_id
             LEFT JOIN deployment d ON d.id = e.deployment AND d.from_offset <= :at AND d.to_offset > :at
@@ -113,6 +118,35 @@ fn health(row: &Row<'_>, readable: bool) -> rusqlite::Result<EnvironmentHealth> 
     })
 }
 
+macro_rules! list_environments {
+    ($from:literal, $project:literal) => {
+        select_environments!(
+            $from,
+            concat!(
+                " AND (:tiers IS NULL OR e.tier IN (SELECT value FROM json_each(:tiers)))
+                  AND (:regions IS NULL OR e.region IN (SELECT value FROM json_each(:regions)))
+                  AND (:states IS NULL OR e.state IN (SELECT value FROM json_each(:states)))
+                  AND (:healths IS NULL OR ",
+                shown!("grace_state", "state"),
+                " IN (SELECT value FROM json_each(:healths)))
+                  AND (",
+                $project,
+                ", e.name, e.name_id) > (:project, :name, :id) ORDER BY ",
+                $project,
+                ", e.name, e.name_id"
+            )
+        )
+    };
+}
+
+/// By project and name, so that a page is read no further than it goes: of all, or of the projects that a scope sees
+/// something of.
+pub(super) const OF_ALL: &str = list_environments!("environment e", "e.project");
+pub(super) const OF_SCOPE: &str = list_environments!(
+    "temp.sight_project p CROSS JOIN environment e INDEXED BY environment_by_project ON e.project = p.path",
+    "p.path"
+);
+
 /// A page of environments, by project and name.
 pub(super) fn list(
     view: &Connection,
@@ -121,16 +155,7 @@ pub(super) fn list(
     filter: &EnvironmentFilter,
     start: &Start,
 ) -> Result<Page<Environment>> {
-    let sql = select_environments!(concat!(
-        " AND (:tiers IS NULL OR e.tier IN (SELECT value FROM json_each(:tiers)))
-          AND (:regions IS NULL OR e.region IN (SELECT value FROM json_each(:regions)))
-          AND (:states IS NULL OR e.state IN (SELECT value FROM json_each(:states)))
-          AND (:healths IS NULL OR ",
-        shown!("grace_state", "state"),
-        " IN (SELECT value FROM json_each(:healths)))
-          AND (e.project, e.name, e.name_id) > (:project, :name, :id)
-        ORDER BY e.project, e.name, e.name_id"
-    ));
+    let sql = if scope.is_everything() { OF_ALL } else { OF_SCOPE };
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
         ":at": moment.offset.as_i64(), ":clock": moment.clock().as_micros(), ":scope": scope.as_sql(),
@@ -190,8 +215,8 @@ pub(super) fn gone(
     id: &EnvironmentId,
 ) -> Result<Option<Offset>> {
     let sql = concat!(
-        "SELECT max(e.to_offset) - 1 FROM environment e
-        WHERE e.name_id = :id AND e.to_offset <= :at AND e.from_offset < e.to_offset AND ",
+        "SELECT max(e.to_offset) - 1 FROM environment_name n JOIN environment_audience e ON e.environment_id = n.id
+        WHERE n.name_id = :id AND e.to_offset <= :at AND e.from_offset < e.to_offset AND ",
         sees!()
     );
     let params = named_params! {

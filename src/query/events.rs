@@ -34,10 +34,10 @@ macro_rules! told_until {
                         WHERE last.resource_id = v.resource_id AND last.from_offset < last.to_offset
                             AND last.to_offset <= v.from_offset))
                 THEN :at ELSE min(m.to_offset, e.to_offset, :at + 1) - 1 END) AS until
-            FROM membership m JOIN environment e ON e.id = m.environment_id
-            WHERE max(m.from_offset, e.from_offset) <= :at
-                AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
-                AND ",
+            FROM membership m CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
+            WHERE ",
+            $crate::query::scope::belonged!(),
+            " AND ",
             $crate::query::scope::reads!(),
             " AND ",
             $condition,

@@ -22,13 +22,11 @@ pub(super) fn gaps(
         JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
         WHERE f.floor > :at AND (:cluster IS NULL OR c.name = :cluster)
           AND "#,
-        concerned!(""),
-        " AND ",
-        looked_at!(cluster),
+        concerned!("", looked_at!(cluster)),
         r#" ORDER BY c.name, f."group", f.kind"#
     );
     let params = named_params! {
-        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": scope.as_sql(),
+        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": concerns.scope(view, scope, at)?,
     };
     let mut statement = view.prepare_cached(sql)?;
     let rows = statement.query_map(params, |row| {

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, named_params};
 
 use super::Result;
 use super::moment::Concerns;
-use super::scope::{Sight, concerned, looked_at, reads};
+use super::scope::{Sight, concerned, looked_at};
 use super::types::{Gap, Snapshot};
 use crate::log::WriterProblem;
 use crate::model::{Offset, Timestamp};
@@ -29,14 +29,11 @@ pub(super) struct Times {
 /// unless a watch of a target's own namespace went on.
 macro_rules! narrowed {
     () => {
-        concat!(
-            concerned!(
-                " AND (g.namespace IN ('', t.value ->> '$.namespace') OR t.value ->> '$.namespace' = '')
-                    AND (g.namespace <> '' OR NOT EXISTS (SELECT 1 FROM coverage w WHERE w.kind_id = g.kind_id
-                        AND w.namespace = t.value ->> '$.namespace' AND w.state = 0
-                        AND w.from_offset <= :at AND w.to_offset > :at))"
-            ),
-            " AND ",
+        concerned!(
+            " AND (g.namespace IN ('', t.value ->> '$.namespace') OR t.value ->> '$.namespace' = '')
+                AND (g.namespace <> '' OR NOT EXISTS (SELECT 1 FROM coverage w WHERE w.kind_id = g.kind_id
+                    AND w.namespace = t.value ->> '$.namespace' AND w.state = 0
+                    AND w.from_offset <= :at AND w.to_offset > :at))",
             looked_at!(namespace)
         )
     };
@@ -63,7 +60,7 @@ pub(super) fn at_offset(
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
         ":at": at.as_i64(), ":cluster": cluster, ":environment": environment,
-        ":scope": scope.as_sql(), ":limit": LIMIT as i64,
+        ":scope": concerns.scope(view, scope, at)?, ":limit": LIMIT as i64,
     };
     let rows = statement.query_map(params, from_row)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -97,7 +94,7 @@ pub(super) fn at_times(
     let (environment, cluster) = concerns.as_sql();
     let mut statement = view.prepare_cached(AT_TIMES)?;
     let params = named_params! {
-        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": scope.as_sql(),
+        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": concerns.scope(view, scope, at)?,
         ":from": times.from.as_micros(), ":to": times.to.as_micros(), ":open": OPEN, ":limit": LIMIT as i64,
     };
     let rows = statement.query_map(params, from_row)?;
@@ -125,20 +122,15 @@ pub(super) fn clusters(
     concerns: &Concerns<'_>,
 ) -> Result<Vec<String>> {
     let (environment, cluster) = concerns.as_sql();
-    // Where the scope looks is found once, not for each cluster; an environment is asked about by who may read it.
     let sql = concat!(
         "SELECT c.name FROM cluster c
         JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
         WHERE (:cluster IS NULL OR c.name = :cluster) AND ",
-        concerned!(""),
-        " AND (:scope IS NULL OR :environment IS NOT NULL OR c.name IN (
-            SELECT t.value ->> '$.cluster' FROM environment e, json_each(e.targets) t
-            WHERE e.from_offset <= :at AND e.to_offset > :at AND ",
-        reads!(),
-        ")) ORDER BY c.name"
+        concerned!("", looked_at!(cluster)),
+        " ORDER BY c.name"
     );
     let params = named_params! {
-        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": scope.as_sql(),
+        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": concerns.scope(view, scope, at)?,
     };
     let mut statement = view.prepare_cached(sql)?;
     let rows = statement.query_map(params, |row| row.get(0))?;

@@ -6,7 +6,7 @@ use rusqlite::{Connection, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::{Scope, Sight, sees};
+use super::scope::{Scope, Sight, seen_audiences};
 use super::types::{Page, PageMetadata, ProjectGroup};
 use super::{PageRequest, Queries, Question, Result};
 use crate::model::At;
@@ -14,12 +14,16 @@ use crate::model::At;
 /// Projects in sight, be it that only their environments are declared, each with how many environments it has.
 const PROJECTS: &str = concat!(
     "SELECT path, sum(environments) FROM (
-        SELECT p.path AS path, 0 AS environments FROM project p WHERE p.from_offset <= :at AND p.to_offset > :at
-            AND (:scope IS NULL OR p.path IN (SELECT value FROM json_each(:scope, '$.paths')))
+        SELECT p.path AS path, 0 AS environments
+        FROM (SELECT DISTINCT path FROM project WHERE :scope IS NULL
+            UNION ALL SELECT path FROM temp.sight_path WHERE :scope IS NOT NULL) seen CROSS JOIN project p ON p.path = seen.path
+        WHERE p.from_offset <= :at AND p.to_offset > :at
         UNION ALL
-        SELECT e.project, count(*) FROM environment e WHERE e.from_offset <= :at AND e.to_offset > :at AND ",
-    sees!(),
-    " GROUP BY e.project) GROUP BY path"
+        SELECT u.project, count(*) FROM ",
+    seen_audiences!(),
+    " seen CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience ON e.audience = seen.id
+            CROSS JOIN audience u ON u.id = seen.id
+        WHERE e.from_offset <= :at AND e.to_offset > :at GROUP BY u.project) GROUP BY path"
 );
 
 fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Result<Page<ProjectGroup>> {

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row, named_params};
 
 use super::moment::{Concerns, Moment};
-use super::scope::{Sight, reads};
+use super::scope::{Sight, belonged, reads};
 use super::types::{Answer, HealthHistory, HealthInterval, HealthTime};
 use super::{HealthFilter, QueryError, Result, environments, resources};
 use crate::log::LogReader;
@@ -101,7 +101,8 @@ pub(super) fn course_of_environment(
     span: Span,
 ) -> Result<Course> {
     let sql = concat!(
-        "SELECT e.from_offset, e.to_offset FROM environment e WHERE e.id = :id AND e.from_offset <= :at AND ",
+        "SELECT e.from_offset, e.to_offset FROM environment_audience e
+        WHERE e.environment_id = :id AND e.from_offset <= :at AND ",
         reads!(),
         " ORDER BY e.from_offset DESC LIMIT :limit"
     );
@@ -121,10 +122,10 @@ pub(super) fn course_of_resource(
 ) -> Result<Course> {
     let sql = concat!(
         "SELECT max(m.from_offset, e.from_offset), min(m.to_offset, e.to_offset)
-        FROM membership m JOIN environment e ON e.id = m.environment_id
-        WHERE m.resource_id = :id AND max(m.from_offset, e.from_offset) <= :at
-          AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
-          AND ",
+        FROM membership m CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
+        WHERE m.resource_id = :id AND ",
+        belonged!(),
+        " AND ",
         reads!(),
         " ORDER BY 1 DESC LIMIT :limit"
     );

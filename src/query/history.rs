@@ -17,10 +17,10 @@ use crate::projection::health_from_i64;
 /// resource had last belonged there: nothing of what it was before it came or after it left for another project.
 macro_rules! told {
     () => {
-        concat!("(:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
+        concat!("(:scope IS NULL OR EXISTS (SELECT 1 FROM membership m
+                CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
             WHERE m.resource_id = v.resource_id AND ", $crate::query::scope::reads!(), "
-              AND max(m.from_offset, e.from_offset) <= :at
-              AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
+              AND ", $crate::query::scope::belonged!(), "
               AND CASE v.deleted WHEN 0
                   THEN max(m.from_offset, e.from_offset, v.from_offset) < min(m.to_offset, e.to_offset, v.to_offset)
                   ELSE e.to_offset >= m.to_offset AND m.to_offset = (SELECT max(last.to_offset) FROM membership last

@@ -164,6 +164,16 @@ const BY_ENVIRONMENT: &str = select_uses!(
     "m.environment_id = :environment"
 );
 
+/// By what the environments held that a scope reads.
+pub(super) const OF_SCOPE: &str = select_uses!(
+    "(SELECT DISTINCT x.environment_id FROM temp.sight_reads s CROSS JOIN environment_audience x
+            INDEXED BY environment_audience_by_audience ON x.audience = s.audience) mine
+        CROSS JOIN membership m ON m.environment_id = mine.environment_id AND m.from_offset <= :to AND m.to_offset > :from
+        CROSS JOIN image_use u ON u.resource_id = m.resource_id JOIN image i ON i.id = u.image_id
+        CROSS JOIN environment e ON e.id = m.environment_id JOIN kind k ON k.id = m.kind_id",
+    ":environment IS NULL"
+);
+
 /// The view's numbers of the images that are meant; none where all are.
 fn meant(view: &Connection, patterns: &[ImagePattern]) -> Result<Option<Vec<i64>>> {
     if patterns.is_empty() {
@@ -197,7 +207,11 @@ fn groups(
     start: &Start,
 ) -> Result<Vec<Group>> {
     let images = meant(view, &filter.images)?.map(|images| serde_json::json!(images).to_string());
-    let sql = if environment.is_some() { BY_ENVIRONMENT } else { BY_IMAGE };
+    let sql = match environment {
+        Some(_) => BY_ENVIRONMENT,
+        None if scope.is_narrow() => OF_SCOPE,
+        None => BY_IMAGE,
+    };
     let mut statement = view.prepare_cached(sql)?;
     let mut rows = statement.query(named_params! {
         ":images": images, ":environment": environment, ":scope": scope.as_sql(),

@@ -60,6 +60,15 @@ impl Concerns<'_> {
             Concerns::Cluster(name) => (None, Some(*name)),
         }
     }
+
+    /// What `:scope` is bound to where a statement asks what concerns the answer: of one environment, not where else the
+    /// scope looks.
+    pub(super) fn scope(&self, view: &Connection, scope: &Sight, at: Offset) -> Result<Option<i64>> {
+        Ok(match self {
+            Concerns::Environment(_) => scope.as_sql(),
+            Concerns::Everything | Concerns::Cluster(_) => scope.with_places(view, at)?,
+        })
+    }
 }
 
 impl Moment {

@@ -12,10 +12,14 @@ use crate::store::column;
 
 macro_rules! select_projects {
     ($tail:literal) => {
+        select_projects!("project p", $tail)
+    };
+    ($from:literal, $tail:literal) => {
         concat!(
-            "SELECT p.path, p.number, p.default_branch, p.labels, p.source FROM project p
-            WHERE p.from_offset <= :at AND p.to_offset > :at
-                AND (:scope IS NULL OR p.path IN (SELECT value FROM json_each(:scope, '$.paths'))) ",
+            "SELECT p.path, p.number, p.default_branch, p.labels, p.source FROM ",
+            $from,
+            " WHERE p.from_offset <= :at AND p.to_offset > :at
+                AND (:scope IS NULL OR p.path IN (SELECT path FROM temp.sight_path)) ",
             $tail
         )
     };
@@ -32,7 +36,14 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Project> {
 }
 
 fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Result<Page<Project>> {
-    let sql = select_projects!("AND p.path > :path ORDER BY p.path LIMIT :limit");
+    let sql = if scope.is_everything() {
+        select_projects!("AND p.path > :path ORDER BY p.path LIMIT :limit")
+    } else {
+        select_projects!(
+            "temp.sight_path s CROSS JOIN project p ON p.path = s.path",
+            "AND s.path > :path ORDER BY s.path LIMIT :limit"
+        )
+    };
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
         ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":path": start.after(0), ":limit": start.rows(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, DropBehavior, OptionalExtension, Transaction};
 
-use super::Result;
+use super::{Result, scope};
 use crate::log::{LogReader, LogSnapshot};
 use crate::projection;
 
@@ -48,9 +48,23 @@ impl Reader {
         let mut log = LogReader::open_at_rest(directory).map_err(|error| error.to_string())?;
         let deadline = Deadline { epoch: Instant::now(), micros: Arc::new(AtomicU64::new(u64::MAX)) };
         let (of_view, of_log) = (deadline.clone(), deadline.clone());
+        scope::prepare(&view).map_err(|error| error.to_string())?;
         view.progress_handler(STEPS, Some(move || of_view.is_over())).map_err(|error| error.to_string())?;
         log.give_up_when(STEPS, move || of_log.is_over()).map_err(|error| error.to_string())?;
         Ok(Reader { view, log, deadline })
+    }
+
+    /// Counts the steps that SQLite takes in the view from here on.
+    #[cfg(test)]
+    pub(super) fn count_steps(&mut self) -> rusqlite::Result<Arc<AtomicU64>> {
+        let steps = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&steps);
+        let count = move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        self.view.progress_handler(1, Some(count))?;
+        Ok(steps)
     }
 
     /// The view and the log, each in one unchanging state, for so long at most.
@@ -59,7 +73,9 @@ impl Reader {
     /// view first: what is in this view and can still be asked for has its body in this log.
     pub(super) fn begin(&mut self, longest: Duration) -> Result<(Transaction<'_>, LogSnapshot<'_>)> {
         self.deadline.set(longest);
-        let view = self.view.transaction()?;
+        let mut view = self.view.transaction()?;
+        // Nothing is written but a scope's sets, which the next question goes on with.
+        view.set_drop_behavior(DropBehavior::Commit);
         // The first reading is what fixes the state.
         view.query_row("SELECT 1 FROM checkpoint", [], |_| Ok(())).optional()?;
         Ok((view, self.log.begin()?))

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row, ToSql, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::{Sight, in_sight, one_of, reads};
+use super::scope::{Sight, belonged, in_sight, one_of, reads};
 use super::stretch::holds;
 use super::types::{Answer, Page, PageMetadata, Resource, ResourceDetail};
 use super::{Gone, QueryError, ResourceFilter, ResourceOrder, Result, environments, floors, search};
@@ -209,14 +209,17 @@ fn with_uid(
     let sql = select_resources!(
         concat!("(v.deleted OR NOT ", in_sight!(), ") AS gone"),
         "resource r",
-        concat!("WHERE r.uid = :uid AND (:cluster IS NULL OR c.name = :cluster)
-            AND (:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
-                WHERE m.resource_id = r.id AND max(m.from_offset, e.from_offset) <= :at
-                    AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
-                    AND ",
-        reads!(),
-        "))
-        ORDER BY gone, c.name, k.kind, r.id LIMIT 100")
+        concat!(
+            "WHERE r.uid = :uid AND (:cluster IS NULL OR c.name = :cluster)
+            AND (:scope IS NULL OR EXISTS (SELECT 1 FROM membership m
+                    CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
+                WHERE m.resource_id = r.id AND ",
+            belonged!(),
+            " AND ",
+            reads!(),
+            "))
+        ORDER BY gone, c.name, k.kind, r.id LIMIT 100"
+        )
     );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
@@ -305,12 +308,13 @@ fn environments_of(
     id: ResourceId,
 ) -> Result<Vec<EnvironmentId>> {
     let sql = concat!(
-        "SELECT e.name_id FROM membership m JOIN environment e ON e.id = m.environment_id
+        "SELECT n.name_id FROM membership m CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
             AND e.from_offset <= :at AND e.to_offset > :at
+        JOIN environment_name n ON n.id = m.environment_id
         WHERE m.resource_id = :id AND m.from_offset <= :at AND m.to_offset > :at
             AND ",
         reads!(),
-        " ORDER BY e.name_id"
+        " ORDER BY n.name_id"
     );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! { ":at": at.as_i64(), ":id": id.0, ":scope": scope.as_sql() };

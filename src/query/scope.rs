@@ -1,10 +1,10 @@
 //! What a caller may see.
 
-use std::collections::BTreeSet;
-
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::access::Membership;
+use crate::model::Offset;
+use crate::store;
 
 /// What a caller may see; every query takes one and puts it into its SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,34 +32,122 @@ impl Scope {
         Scope::members(Membership::new(paths, [""; 0]))
     }
 
-    /// Looks up what this amounts to in a view. Which agents let a caller in is what they say now, whatever the moment
-    /// that is asked for.
+    /// Makes the sets of what this sees in a view, unless the reader has them still. Which agents let a caller in is what
+    /// they say now, whatever the moment that is asked for.
     pub(super) fn look_up(&self, view: &Connection) -> rusqlite::Result<Sight> {
         let Some(membership) = &self.membership else { return Ok(Sight(None)) };
-        let mut paths = Vec::new();
-        let mut statement = view.prepare_cached("SELECT path FROM viewer")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let path = row.get_ref(0)?.as_str()?;
-            if membership.holds(path) {
-                paths.push(path.to_owned());
+        let sql = "SELECT since FROM catalog_state";
+        let since: i64 = view.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?.unwrap_or(0);
+        let digest = digest(membership);
+        let sql = "SELECT narrow FROM temp.sight WHERE scope = ?1 AND since = ?2";
+        let mut held = view.prepare_cached(sql)?;
+        let mut narrow = || held.query_row(params![digest, since], |row| row.get(0)).optional();
+        let narrow = match narrow()? {
+            Some(narrow) => narrow,
+            None => {
+                store::with_temporary(view, |view| fill(view, membership, &digest, since))?;
+                narrow()?.unwrap_or(false)
             }
-        }
-        let mut agents = BTreeSet::new();
-        let mut statement = view.prepare_cached("SELECT path, agent FROM agent_viewer")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            if membership.holds(row.get_ref(0)?.as_str()?) {
-                agents.insert(row.get::<_, String>(1)?);
-            }
-        }
-        Ok(Sight(Some(serde_json::json!({"paths": paths, "agents": agents}).to_string())))
+        };
+        Ok(Sight(Some(Sets { since, narrow })))
     }
 }
 
-/// A scope as statements take it: the paths and agents of the view that are within it, or NULL for all.
+/// Makes room for the sets of what a scope sees beside a view. A reader has those of the scope that asked it last: they
+/// hold as long as nothing of the catalog moves, for all questions of a request and of the next ones.
+pub(super) fn prepare(view: &Connection) -> rusqlite::Result<()> {
+    store::with_temporary(view, |view| view.execute_batch(SETS))
+}
+
+const SETS: &str = "
+    -- Whose sets these are, made after which change of the catalog; whether it is better to begin with them than with what
+    -- everybody sees; and at which offset the places were looked at.
+    CREATE TEMP TABLE sight (scope BLOB NOT NULL, since INTEGER NOT NULL, narrow INTEGER NOT NULL, places_at INTEGER);
+    -- Paths of projects and groups, and the agents that let the scope in.
+    CREATE TEMP TABLE sight_path (path TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TEMP TABLE sight_agent (agent TEXT PRIMARY KEY) WITHOUT ROWID;
+    -- Audiences it belongs to, and those whose agents let it in; and the projects of the former.
+    CREATE TEMP TABLE sight_sees (audience INTEGER PRIMARY KEY);
+    CREATE TEMP TABLE sight_reads (audience INTEGER PRIMARY KEY);
+    CREATE TEMP TABLE sight_project (path TEXT PRIMARY KEY) WITHOUT ROWID;
+    -- Where the environments look that it reads.
+    CREATE TEMP TABLE sight_place (
+        cluster_id INTEGER NOT NULL, namespace TEXT NOT NULL, PRIMARY KEY (cluster_id, namespace)
+    ) WITHOUT ROWID;
+";
+
+/// By what sets are known again that were made for these.
+fn digest(membership: &Membership) -> [u8; 32] {
+    blake3::hash(format!("{membership:?}").as_bytes()).into()
+}
+
+/// Makes the sets; a path that the membership holds for is named by it or lies below a group of it.
+fn fill(view: &Connection, membership: &Membership, digest: &[u8; 32], since: i64) -> rusqlite::Result<()> {
+    view.execute_batch(
+        "DELETE FROM temp.sight; DELETE FROM temp.sight_path; DELETE FROM temp.sight_agent; DELETE FROM temp.sight_sees;
+        DELETE FROM temp.sight_reads; DELETE FROM temp.sight_project; DELETE FROM temp.sight_place;",
+    )?;
+    for [named, below] in [
+        [
+            "INSERT OR IGNORE INTO temp.sight_path SELECT path FROM viewer WHERE folded = ?1",
+            "INSERT OR IGNORE INTO temp.sight_path SELECT path FROM viewer WHERE folded >= ?1 AND folded < ?2",
+        ],
+        [
+            "INSERT OR IGNORE INTO temp.sight_agent SELECT agent FROM agent_viewer WHERE path = ?1",
+            "INSERT OR IGNORE INTO temp.sight_agent SELECT agent FROM agent_viewer WHERE path >= ?1 AND path < ?2",
+        ],
+        [
+            "INSERT OR IGNORE INTO temp.sight_sees SELECT audience FROM audience_path WHERE path = ?1",
+            "INSERT OR IGNORE INTO temp.sight_sees SELECT audience FROM audience_path WHERE path >= ?1 AND path < ?2",
+        ],
+    ] {
+        let (mut named, mut below) = (view.prepare_cached(named)?, view.prepare_cached(below)?);
+        for path in membership.named() {
+            named.execute([path])?;
+        }
+        for [from, to] in membership.below() {
+            below.execute([from, to])?;
+        }
+    }
+    view.execute_batch(
+        "INSERT INTO temp.sight_reads SELECT s.audience FROM temp.sight_sees s WHERE NOT EXISTS (
+            SELECT 1 FROM audience_agent a WHERE a.audience = s.audience
+                AND a.agent NOT IN (SELECT agent FROM temp.sight_agent));
+        INSERT OR IGNORE INTO temp.sight_project
+            SELECT u.project FROM temp.sight_sees s CROSS JOIN audience u ON u.id = s.audience;",
+    )?;
+    // Last, so that sets that were broken off belong to nobody.
+    let sql = "INSERT INTO temp.sight (scope, since, narrow) SELECT ?1, ?2,
+        ?3 * (SELECT count(*) FROM temp.sight_sees) < (SELECT count(*) FROM audience)";
+    view.prepare_cached(sql)?.execute(params![digest, since, NARROW]).map(|_| ())
+}
+
+/// Where the environments look that are read at `:at`, by the places of now and by those of any moment.
+const PLACES_NOW: &str = "INSERT OR IGNORE INTO temp.sight_place SELECT t.cluster_id, t.namespace
+    FROM temp.sight_reads s CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
+        ON e.audience = s.audience AND e.to_offset > :at AND e.from_offset <= :at
+    CROSS JOIN target t ON t.environment_id = e.environment_id";
+const PLACES_THEN: &str = "INSERT OR IGNORE INTO temp.sight_place SELECT c.id, t.value ->> '$.namespace'
+    FROM temp.sight_reads s CROSS JOIN environment_audience a INDEXED BY environment_audience_by_audience
+        ON a.audience = s.audience AND a.to_offset > :at AND a.from_offset <= :at
+    CROSS JOIN environment e ON e.id = a.environment_id
+        AND e.from_offset = (SELECT max(from_offset) FROM environment WHERE id = a.environment_id AND from_offset <= :at)
+    CROSS JOIN json_each(e.targets) t CROSS JOIN cluster c ON c.name = t.value ->> '$.cluster'";
+
+/// A scope that sees less than this part of all audiences is asked about from its own sets on, even where others go by an
+/// order and read no further than a page goes.
+const NARROW: i64 = 8;
+
+/// A scope as statements take it: the reader's sets are its own; none where nothing is hidden.
 #[derive(Clone, Debug)]
-pub(super) struct Sight(Option<String>);
+pub(super) struct Sight(Option<Sets>);
+
+#[derive(Clone, Debug)]
+struct Sets {
+    /// The last change of the catalog.
+    since: i64,
+    narrow: bool,
+}
 
 impl Sight {
     /// Whether nothing is hidden from it.
@@ -68,70 +156,93 @@ impl Sight {
     }
 
     /// What `:scope` is bound to.
-    pub(super) fn as_sql(&self) -> Option<&str> {
-        self.0.as_deref()
+    pub(super) fn as_sql(&self) -> Option<i64> {
+        self.0.as_ref().map(|sets| sets.since)
+    }
+
+    /// Whether it sees so little that a list is found faster from there than in what everybody sees.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.0.as_ref().is_some_and(|sets| sets.narrow)
+    }
+
+    /// The same for a statement that asks where the scope looks at a moment, which is looked up where the reader has it
+    /// not yet.
+    pub(super) fn with_places(&self, view: &Connection, at: Offset) -> rusqlite::Result<Option<i64>> {
+        let Some(since) = self.as_sql() else { return Ok(None) };
+        // From the last change of the catalog on, all moments are alike.
+        let at = at.as_i64().min(since);
+        let sql = "SELECT 1 FROM temp.sight WHERE places_at = ?1";
+        if !view.prepare_cached(sql)?.exists([at])? {
+            store::with_temporary(view, |view| {
+                view.execute_batch("DELETE FROM temp.sight_place; UPDATE temp.sight SET places_at = NULL")?;
+                view.prepare_cached(if at == since { PLACES_NOW } else { PLACES_THEN })?.execute([at])?;
+                view.prepare_cached("UPDATE temp.sight SET places_at = ?1")?.execute([at])
+            })?;
+        }
+        Ok(Some(since))
     }
 }
 
-/// SQL that holds where `:scope` sees that the environment `e` is there.
+/// SQL that holds where `:scope` sees that there is an environment of the audience `e.audience`; `e` may be a row of
+/// `environment` or of `environment_audience`.
 macro_rules! sees {
     () => {
-        "(:scope IS NULL OR e.project IN (SELECT value FROM json_each(:scope, '$.paths'))
-            OR (e.viewers <> '[]' AND EXISTS (SELECT 1 FROM json_each(e.viewers) viewer
-                WHERE viewer.value IN (SELECT value FROM json_each(:scope, '$.paths')))))"
+        "(:scope IS NULL OR e.audience IN (SELECT audience FROM temp.sight_sees))"
     };
 }
 pub(super) use sees;
 
-/// SQL that holds where `:scope` may read what the environment `e` holds: it sees it, and every agent that serves it
-/// lets it in.
+/// SQL that holds where `:scope` may read what an environment of the audience `e.audience` holds: it sees it, and every
+/// agent that serves it lets it in.
 macro_rules! reads {
     () => {
-        concat!(
-            "(:scope IS NULL OR (",
-            $crate::query::scope::sees!(),
-            " AND (e.agents = '[]' OR NOT EXISTS (SELECT 1 FROM json_each(e.agents) agent
-                WHERE agent.value NOT IN (SELECT value FROM json_each(:scope, '$.agents'))))))"
-        )
+        "(:scope IS NULL OR e.audience IN (SELECT audience FROM temp.sight_reads))"
     };
 }
 pub(super) use reads;
 
-/// SQL that holds where `:scope` looks, at `:at`: at a cluster `c` or, as `looked_at!(namespace)`, at what a row of
-/// coverage `g` tells of it, which is the scope's where it speaks of all namespaces or of one that the scope looks at.
+/// SQL for the audiences that `:scope` sees, as a table to begin with.
+macro_rules! seen_audiences {
+    () => {
+        "(SELECT id FROM audience WHERE :scope IS NULL
+            UNION ALL SELECT audience FROM temp.sight_sees WHERE :scope IS NOT NULL)"
+    };
+}
+pub(super) use seen_audiences;
+
+/// SQL that holds where `:scope` looks, bound [`Sight::with_places`]: at a cluster `c` or, as `looked_at!(namespace)`, at
+/// what a row of coverage `g` tells of it, which is the scope's where it speaks of all namespaces or of one that the
+/// scope looks at.
 ///
 /// A scope looks where the targets of its projects' environments are: into all namespaces, where a target names none.
 macro_rules! looked_at {
     (cluster) => {
-        looked_at!(@ "")
+        "(:scope IS NULL OR EXISTS (SELECT 1 FROM temp.sight_place p WHERE p.cluster_id = c.id))"
     };
     (namespace) => {
-        looked_at!(@ " AND (g.namespace IN ('', t.value ->> '$.namespace') OR t.value ->> '$.namespace' = '')")
-    };
-    (@ $narrower:literal) => {
-        concat!(
-            "(:scope IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
-                WHERE e.from_offset <= :at AND e.to_offset > :at AND t.value ->> '$.cluster' = c.name",
-            $narrower,
-            " AND ",
-            $crate::query::scope::reads!(),
-            "))"
-        )
+        "(:scope IS NULL OR CASE g.namespace WHEN ''
+            THEN EXISTS (SELECT 1 FROM temp.sight_place p WHERE p.cluster_id = c.id)
+            ELSE EXISTS (SELECT 1 FROM temp.sight_place p WHERE p.cluster_id = c.id
+                AND p.namespace IN ('', g.namespace)) END)"
     };
 }
 pub(super) use looked_at;
 
 /// SQL that holds where the environment asked about, `:environment`, is read by `:scope` at `:at` and has a target `t` in the
-/// cluster `c`, with what else is asked of that target; and where no environment is asked about.
+/// cluster `c`, with what else is asked of that target; and where no environment is asked about, as `$otherwise` says.
+/// What is the environment's concern is looked at by all who read it.
 macro_rules! concerned {
-    ($narrower:literal) => {
+    ($narrower:literal, $otherwise:expr) => {
         concat!(
-            "(:environment IS NULL OR EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
-                WHERE e.id = :environment AND e.from_offset <= :at AND e.to_offset > :at AND ",
+            "CASE WHEN :environment IS NULL THEN ",
+            $otherwise,
+            " ELSE EXISTS (SELECT 1 FROM json_each((SELECT e.targets FROM environment e
+                    WHERE e.id = :environment AND e.to_offset > :at AND e.from_offset = (SELECT max(from_offset)
+                        FROM environment WHERE id = :environment AND from_offset <= :at) AND ",
             $crate::query::scope::reads!(),
-            " AND t.value ->> '$.cluster' = c.name",
+            ")) t WHERE t.value ->> '$.cluster' = c.name",
             $narrower,
-            "))"
+            ") END"
         )
     };
 }
@@ -141,7 +252,8 @@ pub(super) use concerned;
 macro_rules! in_sight {
     () => {
         concat!(
-            "(:scope IS NULL OR EXISTS (SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
+            "(:scope IS NULL OR EXISTS (SELECT 1 FROM membership m
+                    CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
                 WHERE m.resource_id = r.id AND m.from_offset <= :at AND m.to_offset > :at
                     AND e.from_offset <= :at AND e.to_offset > :at AND ",
             $crate::query::scope::reads!(),
@@ -150,6 +262,15 @@ macro_rules! in_sight {
     };
 }
 pub(super) use in_sight;
+
+/// SQL that holds where the membership `m` and the row `e` of `environment_audience` share an offset up to `:at`.
+macro_rules! belonged {
+    () => {
+        "m.from_offset <= :at AND e.from_offset <= :at AND m.from_offset < m.to_offset AND e.from_offset < e.to_offset
+            AND m.from_offset < e.to_offset AND e.from_offset < m.to_offset"
+    };
+}
+pub(super) use belonged;
 
 /// A filter's values as a JSON array for `json_each`, or NULL where the filter is not set.
 pub(super) fn one_of<'a, T, V: serde::Serialize>(

@@ -7,7 +7,7 @@ use rusqlite::{Connection, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::{Scope, Sight, one_of, reads};
+use super::scope::{Scope, Sight, belonged, one_of, reads};
 use super::types::{FoundResource, Page, PageMetadata};
 use super::{Gone, PageRequest, Queries, QueryError, Question, Result, environments, resources};
 use crate::log::LogReader;
@@ -89,11 +89,10 @@ const LAST: &str = concat!(
         (SELECT CASE v.deleted WHEN 0 THEN :at ELSE v.from_offset - 1 END FROM version v
             WHERE v.resource_id = r.id AND v.from_offset <= :at ORDER BY v.from_offset DESC LIMIT 1)
     ELSE (SELECT max(min(m.to_offset, e.to_offset, :at + 1)) - 1
-        FROM membership m JOIN environment e ON e.id = m.environment_id
-        WHERE m.resource_id = r.id AND (:environment IS NULL OR m.environment_id = :environment)
-            AND max(m.from_offset, e.from_offset) <= :at
-            AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset)
-            AND ",
+        FROM membership m CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
+        WHERE m.resource_id = r.id AND (:environment IS NULL OR m.environment_id = :environment) AND ",
+    belonged!(),
+    " AND ",
     reads!(),
     ") END"
 );
@@ -169,13 +168,40 @@ fn served_as(view: &Connection, log: &mut LogReader, name: &KindName) -> Result<
     Ok(found)
 }
 
-/// Where candidates are taken from: what an index leads to, or else all in the order in which they came.
-fn source(search: &ResourceSearch) -> &'static str {
-    if search.environment.is_some() {
-        return "(SELECT DISTINCT resource_id FROM membership WHERE environment_id = :environment) held
-            JOIN resource r ON r.id = held.resource_id
+/// Candidates among what some environments hold, or ever held.
+macro_rules! held {
+    ($by:literal) => {
+        concat!(
+            "(SELECT DISTINCT m.resource_id FROM ",
+            $by,
+            ") held CROSS JOIN resource r ON r.id = held.resource_id
             WHERE (:kinds IS NULL OR r.kind_id IN (SELECT value FROM json_each(:kinds)))
-            AND (:names IS NULL OR r.name IN (SELECT value FROM json_each(:names)))";
+            AND (:names IS NULL OR r.name IN (SELECT value FROM json_each(:names)))"
+        )
+    };
+}
+
+/// By the environments that a scope reads, so that what others have costs nothing and shows in no time that passes.
+pub(super) const OF_SCOPE: &str = held!(
+    "temp.sight_reads s CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
+        ON e.audience = s.audience AND e.from_offset <= :at
+    CROSS JOIN membership m ON m.environment_id = e.environment_id"
+);
+/// The same of what is there.
+pub(super) const OF_SCOPE_NOW: &str = held!(
+    "temp.sight_reads s CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
+        ON e.audience = s.audience AND e.from_offset <= :at AND e.to_offset > :at
+    CROSS JOIN membership m ON m.environment_id = e.environment_id AND m.stretch = (SELECT max(stretch) FROM membership
+        WHERE environment_id = e.environment_id AND stretch <= :at) AND m.to_offset > :at"
+);
+
+/// Where candidates are taken from: what an index leads to, or else all in the order in which they came.
+fn source(search: &ResourceSearch, scope: &Sight) -> &'static str {
+    if search.environment.is_some() {
+        return held!("membership m WHERE m.environment_id = :environment");
+    }
+    if scope.is_narrow() {
+        return if search.presence == Presence::Present { OF_SCOPE_NOW } else { OF_SCOPE };
     }
     if exact(search).is_some() {
         return "resource r WHERE r.kind_id IN (SELECT value FROM json_each(:kinds)
@@ -207,7 +233,7 @@ fn found(
             AND (:clusters IS NULL OR r.cluster_id IN
                 (SELECT id FROM cluster WHERE name IN (SELECT value FROM json_each(:clusters))))
         ORDER BY r.id DESC",
-        source(search)
+        source(search, scope)
     );
     let kinds = kinds(view, log, &search.kinds)?.map(|kinds| serde_json::json!(kinds).to_string());
     let names = exact(search).map(|names| serde_json::json!(names).to_string());

@@ -349,7 +349,9 @@ impl World {
 
     /// The view as it lies on disk.
     pub(crate) fn view(&self) -> rusqlite::Connection {
-        crate::projection::open_reader(self.directory.path()).expect("the view can be read")
+        let view = crate::projection::open_reader(self.directory.path()).expect("the view can be read");
+        super::scope::prepare(&view).expect("a scope's sets find room");
+        view
     }
 
     /// Where log and view are.

@@ -21,7 +21,7 @@ pub use lock::{DirectoryLock, LockError};
 pub use mounts::{filesystem_of, is_unreliable};
 pub use open::{
     OpenError, Role, empty_wal, give_back, is_corrupt, is_denied, is_disk_full, is_interrupted,
-    is_shrinkable, is_storage_full, leave_files, open, open_at_rest, sqlite_version,
+    is_shrinkable, is_storage_full, leave_files, open, open_at_rest, sqlite_version, with_temporary,
 };
 pub use pool::{Pool, PoolError};
 pub use private::{

@@ -240,6 +240,21 @@ pub fn is_storage_full(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
 }
 
+/// Lets `write` fill temporary tables of a reader's connection, which `query_only` forbids like all writing. The file is
+/// out of its reach all the same: it is opened for reading alone.
+///
+/// # Errors
+/// When `write` fails.
+pub fn with_temporary<R>(
+    connection: &Connection,
+    write: impl FnOnce(&Connection) -> rusqlite::Result<R>,
+) -> rusqlite::Result<R> {
+    connection.pragma_update(None, "query_only", false)?;
+    let written = write(connection);
+    connection.pragma_update(None, "query_only", true)?;
+    written
+}
+
 /// Opens a file to be read on a disk that is full, where no reader can have its files beside the database. As nobody
 /// writes it then, it can be read as it is; as soon as somebody does, this connection has to be closed.
 ///
@@ -341,6 +356,20 @@ mod tests {
         assert!(inspector.execute_batch("DELETE FROM t").is_err());
         drop(inspector);
         assert_eq!(files(), stopped);
+    }
+
+    #[test]
+    fn a_reader_writes_temporary_tables_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.db");
+        open(&path, Role::LogWriter, 7).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+        let reader = open(&path, Role::Reader, 7).unwrap();
+        let filled = |c: &Connection| c.execute_batch("CREATE TEMP TABLE s (a); INSERT INTO s VALUES (1)");
+        assert!(filled(&reader).is_err());
+        with_temporary(&reader, filled).unwrap();
+        assert!(with_temporary(&reader, |c| c.execute("INSERT INTO t VALUES (1)", [])).is_err());
+        assert!(reader.execute("DELETE FROM s", []).is_err(), "it may write no longer than it was let");
+        assert_eq!(reader.query_row("SELECT a FROM s", [], |row| row.get::<_, i64>(0)).unwrap(), 1);
     }
 
     #[test]

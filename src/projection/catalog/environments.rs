@@ -25,8 +25,7 @@ const ENVIRONMENT: Table = Table {
         "state",
         "labels",
         "targets",
-        "agents",
-        "viewers",
+        "audience",
         "settings",
         "declared_by",
         "deployment",
@@ -63,9 +62,9 @@ pub(super) fn settle_upon(at: &mut Apply<'_>, kind: &str, name: &str) -> rusqlit
 /// Makes an environment what follows from all that is declared of it, and settles what it holds.
 pub(super) fn settle(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<()> {
     let resolved = resolved(at, id)?;
-    let row = resolved.as_ref().map(|resolved| {
-        let Resolved { spec, region, labels, agents, targets, viewers, declared_by, deployment, .. } =
-            resolved;
+    let audience = resolved.as_ref().map(|resolved| viewers::audience(at, resolved)).transpose()?;
+    let row = resolved.as_ref().zip(audience).map(|(resolved, audience)| {
+        let Resolved { spec, region, labels, targets, declared_by, deployment, .. } = resolved;
         vec![
             text(spec.id.as_str()),
             text(spec.project.as_str()),
@@ -76,8 +75,7 @@ pub(super) fn settle(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<()> {
             text(spec.state.as_str()),
             json(labels),
             json(targets),
-            json(agents),
-            json(viewers),
+            Value::Integer(audience),
             json(&spec.settings),
             json(declared_by),
             deployment.map_or(Value::Null, Value::Integer),
@@ -88,6 +86,7 @@ pub(super) fn settle(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<()> {
         return Ok(());
     }
     at.touched.environments.insert(id);
+    viewers::exchange(at, id, audience)?;
     if let Some(resolved) = &resolved {
         let own = std::iter::once(&resolved.spec.project);
         viewers::note(at, own.chain(&resolved.viewers).map(String::as_str))?;

@@ -43,6 +43,8 @@ pub(super) fn exchange(
         let row = [key, Value::Integer(at.offset.as_i64())].into_iter().chain(wanted);
         at.connection.prepare_cached(&insert)?.execute(params_from_iter(row))?;
     }
+    let moved = "INSERT OR REPLACE INTO catalog_state (id, since) VALUES (1, ?1)";
+    at.connection.prepare_cached(moved)?.execute([at.offset.as_i64()])?;
     Ok(true)
 }
 

@@ -2,16 +2,52 @@
 //!
 //! Whether a caller is a member is decided when a question is asked, by rights of that time.
 
-use super::super::context::Apply;
-use crate::access::read_agent_config;
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension, params};
 
-/// Notes the paths whose members see an environment, so that callers can be told from them.
+use super::super::context::Apply;
+use super::resolve::Resolved;
+use super::rows::{self, Table};
+use crate::access::{folded, read_agent_config};
+
+const AUDIENCE: Table = Table { name: "environment_audience", key: "environment_id", columns: &["audience"] };
+
+/// Notes paths of projects and groups, so that callers can be told from them.
 pub(super) fn note<'a>(at: &Apply<'_>, paths: impl Iterator<Item = &'a str>) -> rusqlite::Result<()> {
-    let mut insert = at.connection.prepare_cached("INSERT OR IGNORE INTO viewer (path) VALUES (?1)")?;
+    let sql = "INSERT OR IGNORE INTO viewer (folded, path) VALUES (?1, ?2)";
+    let mut insert = at.connection.prepare_cached(sql)?;
     for path in paths {
-        insert.execute([path])?;
+        insert.execute([folded(path).as_str(), path])?;
     }
     Ok(())
+}
+
+/// The view's number of the audience that an environment has.
+pub(super) fn audience(at: &Apply<'_>, of: &Resolved) -> rusqlite::Result<i64> {
+    let [viewers, agents] = [&of.viewers, &of.agents].map(|paths| serde_json::json!(paths).to_string());
+    let key = [of.spec.project.as_str(), &viewers, &agents];
+    let sql = "SELECT id FROM audience WHERE project = ?1 AND viewers = ?2 AND agents = ?3";
+    let found = at.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let sql = "INSERT INTO audience (project, viewers, agents) VALUES (?1, ?2, ?3)";
+    let id = at.connection.prepare_cached(sql)?.insert(key)?;
+    let sql = "INSERT OR IGNORE INTO audience_path (path, audience) VALUES (?1, ?2)";
+    let mut insert = at.connection.prepare_cached(sql)?;
+    for path in std::iter::once(&of.spec.project).chain(&of.viewers) {
+        insert.execute(params![folded(path), id])?;
+    }
+    let sql = "INSERT INTO audience_agent (audience, agent) VALUES (?1, ?2)";
+    let mut insert = at.connection.prepare_cached(sql)?;
+    of.agents.iter().try_for_each(|agent| insert.execute(params![id, agent]).map(|_| ()))?;
+    Ok(id)
+}
+
+/// Gives an environment an audience, or none once it is gone.
+pub(super) fn exchange(at: &Apply<'_>, environment: i64, audience: Option<i64>) -> rusqlite::Result<()> {
+    let row = audience.map(|audience| vec![Value::Integer(audience)]);
+    rows::exchange(at, &AUDIENCE, Value::Integer(environment), row).map(|_| ())
 }
 
 /// Makes an agent let in whom its configuration names: nobody where it cannot be read.
@@ -22,7 +58,7 @@ pub(super) fn of_agent(at: &Apply<'_>, id: &str, configuration: &str) -> rusqlit
     let sql = "INSERT OR IGNORE INTO agent_viewer (path, agent) VALUES (?1, ?2)";
     let mut insert = at.connection.prepare_cached(sql)?;
     for path in access.paths() {
-        insert.execute([path, id])?;
+        insert.execute([folded(path).as_str(), id])?;
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! All environments of a selection, counted in groups.
 //!
 //! One statement for now and the past: an index holds what most overviews ask of an environment, and
-//! `stretch_health` the health of all of them in few pages. What is left is folded in one pass.
+//! `stretch_health` the health of all of them in few pages. A scope begins with the environments that it sees. What is
+//! left is folded in one pass.
 
 mod fold;
 mod keys;
@@ -35,6 +36,9 @@ pub struct OverviewRequest {
 /// are read.
 macro_rules! select {
     ($labels:literal, $targets:literal) => {
+        select!($labels, $targets, "environment e INDEXED BY environment_by_tier")
+    };
+    ($labels:literal, $targets:literal, $from:literal) => {
         concat!(
             "SELECT e.tier, e.region, e.state, e.project, e.name, e.name_id, ",
             $labels,
@@ -47,7 +51,9 @@ macro_rules! select {
             ", ",
             shown!("grace_since", "since"),
             ", h.healthy, h.suspended, h.progressing, h.missing, h.degraded, h.unknown, h.no_health
-            FROM environment e INDEXED BY environment_by_tier CROSS JOIN stretch_health h
+            FROM ",
+            $from,
+            " CROSS JOIN stretch_health h
             WHERE e.tier IN (SELECT value FROM json_each(:tiers)) AND e.to_offset > :at AND e.from_offset <= :at
               AND (:regions IS NULL OR e.region IN (SELECT value FROM json_each(:regions)))
               AND (:states IS NULL OR e.state IN (SELECT value FROM json_each(:states)))
@@ -65,6 +71,14 @@ const NARROW: &str = select!("'{}'", "'[]'");
 const WITH_LABELS: &str = select!("e.labels", "'[]'");
 const WITH_TARGETS: &str = select!("'{}'", "e.targets");
 const WITH_BOTH: &str = select!("e.labels", "e.targets");
+const OF_SCOPE: &str = select!(
+    "e.labels",
+    "e.targets",
+    "temp.sight_sees s CROSS JOIN environment_audience a INDEXED BY environment_audience_by_audience
+        ON a.audience = s.audience AND a.to_offset > :at AND a.from_offset <= :at
+    CROSS JOIN environment e ON e.id = a.environment_id AND e.from_offset =
+        (SELECT max(from_offset) FROM environment WHERE id = a.environment_id AND from_offset <= :at)"
+);
 
 /// The overview of a selection.
 pub(super) fn get(
@@ -79,6 +93,7 @@ pub(super) fn get(
     let labels = sieve.reads_labels() || grouping.reads_labels();
     let targets = sieve.reads_targets() || grouping.reads_targets();
     let sql = match (labels, targets) {
+        _ if !scope.is_everything() => OF_SCOPE,
         (false, false) => NARROW,
         (true, false) => WITH_LABELS,
         (false, true) => WITH_TARGETS,

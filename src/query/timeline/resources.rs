@@ -8,7 +8,7 @@ use super::super::Result;
 use super::super::health::Span;
 use super::super::history::told;
 use super::super::moment::Moment;
-use super::super::scope::{Sight, reads};
+use super::super::scope::{Sight, belonged, reads};
 use super::super::types::{Timeline, TimelineBelow};
 use super::Place;
 use crate::log::LogReader;
@@ -80,9 +80,11 @@ const SAID: &str = concat!(
                     WHERE last.resource_id = v.resource_id AND last.from_offset < last.to_offset
                         AND last.to_offset <= v.from_offset))
             THEN :at ELSE min(m.to_offset, e.to_offset, :at + 1) - 1 END)
-        FROM json_each(:of) i JOIN membership m ON m.resource_id = i.value JOIN environment e ON e.id = m.environment_id
-        WHERE :scope IS NOT NULL AND max(m.from_offset, e.from_offset) <= :at
-            AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset) AND ",
+        FROM json_each(:of) i CROSS JOIN membership m ON m.resource_id = i.value
+            CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
+        WHERE :scope IS NOT NULL AND ",
+    belonged!(),
+    " AND ",
     reads!(),
     r#" GROUP BY m.resource_id), said AS (
         SELECT k.id, k.type, s.until FROM sight s JOIN resource r ON r.id = s.id
@@ -105,7 +107,7 @@ const DEPLOYED: &str = concat!(
         LEFT JOIN deployment p ON p.id = d.id AND p.from_offset =
             (SELECT max(from_offset) FROM deployment WHERE id = d.id AND from_offset < d.from_offset)
     WHERE d.from_offset > :from AND d.from_offset <= :at AND p.status IS NOT d.status
-        AND EXISTS (SELECT 1 FROM environment e WHERE e.id = d.environment_id
+        AND EXISTS (SELECT 1 FROM environment_audience e WHERE e.environment_id = d.environment_id
             AND e.from_offset <= d.from_offset AND e.to_offset > d.from_offset AND ",
     reads!(),
     ") ORDER BY d.from_offset DESC LIMIT :limit"
@@ -174,9 +176,10 @@ pub(super) fn below(
 fn seen(view: &Connection, at: Offset, scope: &Sight, met: &HashSet<i64>) -> Result<Vec<i64>> {
     let sql = concat!(
         "SELECT i.value FROM json_each(:of) i WHERE :scope IS NULL OR EXISTS (
-            SELECT 1 FROM membership m JOIN environment e ON e.id = m.environment_id
-            WHERE m.resource_id = i.value AND max(m.from_offset, e.from_offset) <= :at
-                AND max(m.from_offset, e.from_offset) < min(m.to_offset, e.to_offset) AND ",
+            SELECT 1 FROM membership m CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
+            WHERE m.resource_id = i.value AND ",
+        belonged!(),
+        " AND ",
         reads!(),
         ")"
     );

@@ -1,0 +1,114 @@
+//! A scoped answer costs what is in it: steps are counted, whatever the machine.
+
+use std::sync::atomic::Ordering;
+
+use super::*;
+
+const OURS: [&str; 2] = ["shop/web", "shop/db"];
+
+/// So many environments of each of our projects, a Pod in each, beside so many of others in the same cluster.
+fn world(ours: usize, others: usize) -> World {
+    let of = |project: &str, n: usize| {
+        let namespace = format!("{}-{n}", project.replace('/', "-"));
+        (environment(project, &format!("env-{n}"), &[("east", &namespace, "")]), namespace)
+    };
+    let ours = OURS.iter().flat_map(|project| (0..ours).map(|n| of(project, n)));
+    let others = (0..others).map(|n| of(&format!("others/{n}"), n));
+    let all: Vec<_> = ours.chain(others).collect();
+    let pods = all.iter().map(|(_, namespace)| Event::Apply(Thing::pod("east", namespace, "web")));
+    let pods: Vec<_> = pods.collect();
+    let declared = Event::Declare(all.into_iter().map(|(environment, _)| environment).collect());
+    World::new(
+        [declared, mark("east", "Pod", "", false), mark("east", "ConfigMap", "", true)]
+            .into_iter()
+            .chain(pods),
+    )
+}
+
+/// The steps of every kind of list, with those for the sets of the scope.
+fn steps(world: &World) -> Vec<(&'static str, u64)> {
+    let (scope, stranger) = (&Scope::projects(OURS.map(str::to_owned)), &Scope::projects(["x".to_owned()]));
+    let (queries, page) = (&world.queries, &whole());
+    let counted = block_on(queries.pool.run(|reader| reader.count_steps())).unwrap().unwrap();
+    let mut found = Vec::new();
+    let mut ask = |name, question: &dyn Fn() -> usize, told: usize| {
+        block_on(queries.projects(stranger, At::Now, page)).unwrap();
+        let before = counted.load(Ordering::Relaxed);
+        assert_eq!(question(), told, "{name}");
+        found.push((name, counted.load(Ordering::Relaxed) - before));
+    };
+    let ours = block_on(queries.environments(scope, At::Now, &EnvironmentFilter::default(), page));
+    let ours = ours.unwrap().items;
+    let (all, id) = (ours.len(), &ours[0].id);
+    let none = &EnvironmentFilter::default();
+    let two = &PageRequest { limit: 2, after: None };
+    ask(
+        "environments",
+        &|| block_on(queries.environments(scope, At::Now, none, two)).unwrap().items.len(),
+        2,
+    );
+    ask("environment", &|| block_on(queries.environment(scope, At::Now, id)).map_or(0, |_| 1), 1);
+    let every = &ResourceFilter::default();
+    let resources = || queries.environment_resources(scope, At::Now, id, every, page);
+    ask("resources", &|| block_on(resources()).unwrap().items.len(), 1);
+    let all_of_them = &OverviewRequest::default();
+    let overview = || queries.overview(scope, At::Now, all_of_them);
+    ask("overview", &|| block_on(overview()).unwrap().value.totals.total as usize, all);
+    ask("clusters", &|| block_on(queries.clusters(scope, At::Now, page)).unwrap().items.len(), 1);
+    let any = &CoverageFilter::default();
+    ask("coverage", &|| block_on(queries.coverage(scope, At::Now, any, page)).unwrap().items.len(), 2);
+    ask("groups", &|| block_on(queries.groups(scope, At::Now, page)).unwrap().items.len(), 1);
+    ask("projects", &|| block_on(queries.projects(scope, At::Now, page)).unwrap().items.len(), 0);
+    let any = &DeploymentFilter::default();
+    ask("deployments", &|| block_on(queries.deployments(scope, At::Now, any, page)).unwrap().items.len(), 0);
+    let any = &ImageFilter::default();
+    ask("images", &|| block_on(queries.images(scope, At::Now, any, page)).unwrap().items.len(), 0);
+    let uid = &Uid::new("others-0-0-web");
+    ask("another's resource", &|| block_on(queries.resource(scope, At::Now, uid, None)).map_or(0, |_| 1), 0);
+    for presence in Presence::ALL {
+        let search = &ResourceSearch { presence, ..ResourceSearch::default() };
+        let there = if presence == Presence::Gone { 0 } else { all };
+        ask("search", &|| block_on(queries.search(scope, At::Now, search, page)).unwrap().items.len(), there);
+        // A namespace of others, and one that never was.
+        for namespace in ["others-0-0", "nowhere"] {
+            let search = &ResourceSearch { namespace: Some(namespace.into()), ..search.clone() };
+            ask(
+                namespace,
+                &|| block_on(queries.search(scope, At::Now, search, page)).unwrap().items.len(),
+                0,
+            );
+        }
+        let search = &ResourceSearch { names: vec!["web".parse().unwrap()], ..search.clone() };
+        ask(
+            "by name",
+            &|| block_on(queries.search(scope, At::Now, search, page)).unwrap().items.len(),
+            there,
+        );
+    }
+    found
+}
+
+#[test]
+fn what_others_have_costs_a_scope_nothing() {
+    let (few, many) = (steps(&world(2, 40)), steps(&world(2, 160)));
+    for ((name, few), (_, many)) in few.into_iter().zip(many) {
+        assert!(many <= few + few / 20, "{name}: {few} steps beside few others and {many} beside many");
+    }
+}
+
+#[test]
+fn a_search_takes_the_same_steps_whether_or_not_others_have_what_is_asked_for() {
+    let steps = steps(&world(2, 40));
+    let of = |wanted: &str| {
+        steps.iter().filter(|(name, _)| *name == wanted).map(|(_, steps)| *steps).collect::<Vec<_>>()
+    };
+    assert_eq!(of("others-0-0"), of("nowhere"));
+}
+
+#[test]
+fn what_a_scope_sees_costs_it_no_more_than_there_is_of_it() {
+    let (few, many) = (steps(&world(4, 80)), steps(&world(16, 160)));
+    for ((name, few), (_, many)) in few.into_iter().zip(many) {
+        assert!(many <= 5 * few, "{name}: {few} steps with some and {many} with four times as many");
+    }
+}
