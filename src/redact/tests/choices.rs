@@ -99,3 +99,34 @@ fn logins_in_addresses_are_not_shown() {
         );
     }
 }
+
+#[test]
+fn what_the_documents_say_is_kept_is_kept() {
+    // The Base64 of the Base64 of `password: hunter2`.
+    let twice = "Y0dGemMzZHZjbVE2SUdoMWJuUmxjakk9";
+    let documents = include_str!("../../../docs/security.md");
+    for (name, members) in [
+        ("free-text", json!({"message": "the password is tulip", "status": {"note": "token: expired"}})),
+        (
+            "plain-word",
+            json!({"spec": {"tlsSecret": "shop-tls", "key": "tulip", "dsn": "db.shop:5432", "auth": "basic"}}),
+        ),
+        ("labels", json!({"spec": {"selector": {"matchLabels": {"password": "hunter2"}}}})),
+        ("positional", json!({"spec": {"args": ["anothertool", "-p", "hunter2"]}})),
+        ("encoded", json!({"spec": {"blob": twice}})),
+        ("ciphertext", json!({"spec": {"encryptedData": {"blob": "AgBy3i4OJSWK+PiTySYZZA=="}}})),
+        ("public", json!({"spec": {"env": [{"name": "PUBLIC_KEY", "value": "aB3dE5fG7hI9jK1lM3"}]}})),
+        (
+            "template",
+            json!({"spec": {"password": "$(DB_PASSWORD)", "token": "vault:shop/db", "args": ["--password={{ .x }}"]}}),
+        ),
+    ] {
+        assert!(documents.contains(&format!("- **`{name}`**")), "{name} is not in the documents");
+        let cleaned = self::body(members.clone(), CUSTOM);
+        for (key, value) in members.as_object().unwrap() {
+            assert_eq!(&cleaned[key], value, "{name}");
+        }
+    }
+    let listed = documents.lines().filter(|line| line.starts_with("- **`") && line.contains("`**:")).count();
+    assert!(listed >= 8, "{listed}");
+}
