@@ -71,7 +71,7 @@ fn cores(value: &[u8]) -> [Core; 3] {
         let sextet =
             |n: usize| bits[n * 6..n * 6 + 6].iter().fold(0_usize, |all, &bit| all << 1 | usize::from(bit));
         let text = (first..end).map(|n| char::from(ALPHABET[sextet(n)])).collect();
-        Core { text, before: offset != 0, behind: bits.len() % 6 != 0 }
+        Core { text, before: offset != 0, behind: !bits.len().is_multiple_of(6) }
     })
 }
 
