@@ -196,7 +196,7 @@ fn main() {
     status.set_usable(true);
     let queries = Queries::new(directory.path(), 1, status, Arc::new(SystemClock));
     // A reader keeps the sets of the scope that asked last, so that each has one for itself.
-    let of_all = queries.clone();
+    let of_all = queries;
     let status = ViewStatus::new(Watermark::default());
     status.set_usable(true);
     let queries = Queries::new(directory.path(), 1, status, Arc::new(SystemClock));

@@ -111,7 +111,7 @@ fn what_is_erased_is_in_no_file_no_answer_and_no_export() {
     let lines = String::from_utf8(lines).unwrap();
     assert!(!lines.contains(SECRET) && lines.contains("recorded_digest"));
     let imported = folder.path().join("imported");
-    exchange::import_log(&[export.clone()], &imported).unwrap();
+    exchange::import_log(std::slice::from_ref(&export), &imported).unwrap();
     let bodies = |data: &Path| -> Vec<String> {
         let records = LogReader::open(data).unwrap().after(Offset::ZERO, 1000).unwrap();
         records.iter().map(|record| record.change.body().to_owned()).collect()
