@@ -13,12 +13,12 @@ use std::time::Instant;
 
 use serde_json::json;
 use strandline::access::Membership;
-use strandline::clock::SystemClock;
+use strandline::clock::{Clock, SystemClock};
 use strandline::digest::Digest;
 use strandline::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use strandline::model::{
-    At, CatalogFact, ClusterSpec, EnvironmentFilter, EnvironmentId, EnvironmentSpec, GroupBy, Kind, Labels,
-    ResourceVersion, Source, TargetSpec, Uid, WatchKey,
+    At, CatalogFact, ClusterSpec, CoverageMark, CoverageState, EnvironmentFilter, EnvironmentId,
+    EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion, Source, TargetSpec, Uid, WatchKey,
 };
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{
@@ -87,6 +87,12 @@ async fn play(appender: Appender) {
     for n in 0..CLUSTERS {
         let watch = WatchKey { cluster: cluster(n), kind: Kind::new("", "Pod"), namespace: String::new() };
         let epoch = appender.begin(Begin::new(&watch, true)).await.expect("a run").epoch;
+        let other = WatchKey { kind: Kind::new("", "ConfigMap"), ..watch.clone() };
+        for (watch, state) in [(&watch, CoverageState::Watched), (&other, CoverageState::Gap)] {
+            let reason = if state == CoverageState::Gap { "forbidden" } else { "" };
+            let mark = CoverageMark::new(watch.clone(), state, SystemClock.now(), reason, "");
+            appender.mark(mark).await.expect("the log takes it");
+        }
         let observed = (n..ENVIRONMENTS).step_by(CLUSTERS).map(|n| Observed::Applied(pod(n))).collect();
         let cursor = Some(ResourceVersion::new("1"));
         let batch = Batch { watch, epoch, phase: Phase::Watch, observed, cursor };
