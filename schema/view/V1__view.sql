@@ -355,8 +355,17 @@ CREATE TABLE catalog_state (
     since INTEGER NOT NULL                -- an offset
 ) STRICT;
 
+-- The view's numbers of deployments. GitLab's numbers are what the jobs of a project say they are, so each project has its
+-- own.
+CREATE TABLE deployment_name (
+    id      INTEGER PRIMARY KEY,
+    number  INTEGER NOT NULL,             -- GitLab's, or one of ours
+    project TEXT NOT NULL,                -- whose job deploys
+    UNIQUE (number, project)
+) STRICT;
+
 CREATE TABLE deployment (
-    id             INTEGER NOT NULL,      -- GitLab's number, or one of ours
+    id             INTEGER NOT NULL,
     from_offset    INTEGER NOT NULL,
     to_offset      INTEGER NOT NULL,
     environment_id INTEGER NOT NULL,

@@ -3,6 +3,7 @@
 use http::StatusCode;
 use serde::Serialize;
 
+use super::params::PROJECT_ONE;
 use super::problem::{Code, Place, Problem};
 use super::request::Request;
 use super::respond::{self, Response};
@@ -121,7 +122,7 @@ pub(super) async fn put_environment(state: ApiState, request: Request) -> Result
     let owner = match owner {
         Some(owner) => match request.caller.writes_of(&owner) {
             Ok(()) => Some(owner),
-            Err(refusal) if sees(&state, &request, CatalogKind::Environment, id.as_str()).await? => {
+            Err(refusal) if sees(&state, &request, &id).await? => {
                 return Err(refusal);
             }
             Err(_) => None,
@@ -187,15 +188,15 @@ pub(super) async fn stop_environment(state: ApiState, request: Request) -> Resul
     if !request.body.trim_ascii().is_empty() {
         request.json::<serde_json::Map<String, serde_json::Value>>()?;
     }
-    writes_of_owner(&state, &request, CatalogKind::Environment, id.as_str()).await?;
+    writes_of_owner(&state, &request, &id).await?;
     written(&state.catalog.stop_environment(&id).await?)
 }
 
 /// Lets go of an environment.
 pub(super) async fn delete_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
-    let id = request.argument(0);
-    writes_of_owner(&state, &request, CatalogKind::Environment, id).await?;
-    withdrawn(&state, CatalogKind::Environment, id).await
+    let id = EnvironmentId::new(request.argument(0));
+    writes_of_owner(&state, &request, &id).await?;
+    withdrawn(&state, CatalogKind::Environment, id.as_str()).await
 }
 
 /// Records a deployment. Who deploys to another project's environment has to be allowed to write of both: the one sees
@@ -211,9 +212,44 @@ pub(super) async fn post_deployment(state: ApiState, request: Request) -> Result
 
 /// Records how a deployment stands.
 pub(super) async fn put_deployment(state: ApiState, request: Request) -> Result<Response, Problem> {
+    let read = request.query.reader();
+    let project = read.text(PROJECT_ONE);
+    read.finish()?;
     let id = deployment_id(&request)?;
-    writes_of_owner(&state, &request, CatalogKind::Deployment, &id.to_string()).await?;
-    written(&state.catalog.set_deployment_status(id, request.json::<StatusInput>()?).await?)
+    let project = deploying(&state, &request, id, project).await?;
+    written(&state.catalog.set_deployment_status(&project, id, request.json::<StatusInput>()?).await?)
+}
+
+/// The project whose deployment of a number is meant: the one that is named, or the only one that the caller writes of.
+async fn deploying(
+    state: &ApiState,
+    request: &Request,
+    id: DeploymentId,
+    named: Option<String>,
+) -> Result<String, Problem> {
+    if let Some(project) = named {
+        return request.caller.writes_of(&project).map(|()| project);
+    }
+    let projects = state.catalog.deployed_by(id).await?;
+    let (mut own, others): (Vec<_>, Vec<_>) =
+        projects.into_iter().partition(|project| request.caller.writes_of(project).is_ok());
+    match (own.pop(), own.is_empty()) {
+        (Some(project), true) => return Ok(project),
+        (Some(last), false) => {
+            own.push(last);
+            return Err(QueryError::AmbiguousDeployment { id, projects: own }.into());
+        }
+        (None, _) => {}
+    }
+    let scope = auth::scope(request)?;
+    for project in others {
+        match state.queries.deployment(&scope, At::Now, id, Some(&project)).await {
+            Ok(_) => return request.caller.writes_of(&project).map(|()| project),
+            Err(QueryError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Problem::new(Code::NotFound, format!("there is no deployment `{id}`")))
 }
 
 /// The deployment that an address names.
@@ -225,40 +261,29 @@ pub(super) fn deployment_id(request: &Request) -> Result<DeploymentId, Problem> 
         .ok_or_else(|| Problem::new(Code::NotFound, format!("`{text}` is not the number of a deployment")))
 }
 
-/// That a caller may write of whatever owns a fact; what the caller does not see is as if it were not there.
-async fn writes_of_owner(
-    state: &ApiState,
-    request: &Request,
-    kind: CatalogKind,
-    name: &str,
-) -> Result<(), Problem> {
-    let owner = state.catalog.owner(kind, name).await?;
+/// That a caller may write of an environment; what the caller does not see is as if it were not there.
+async fn writes_of_owner(state: &ApiState, request: &Request, id: &EnvironmentId) -> Result<(), Problem> {
+    let owner = state.catalog.owner(CatalogKind::Environment, id.as_str()).await?;
     let allowed = match owner {
         Some(owner) => request.caller.writes_of(&owner),
         None => Err(Problem::new(
             Code::DeclaredElsewhere,
-            format!("the {kind} `{name}` is declared by a resource of a cluster; change or delete it there"),
+            format!(
+                "the environment `{id}` is declared by a resource of a cluster; change or delete it there"
+            ),
         )),
     };
     match allowed {
-        Err(refusal) if sees(state, request, kind, name).await? => Err(refusal),
-        Err(_) => Err(Problem::new(Code::NotFound, format!("there is no {kind} `{name}`"))),
+        Err(refusal) if sees(state, request, id).await? => Err(refusal),
+        Err(_) => Err(Problem::new(Code::NotFound, format!("there is no environment `{id}`"))),
         Ok(()) => Ok(()),
     }
 }
 
-/// Whether a caller sees an environment or a deployment.
-async fn sees(state: &ApiState, request: &Request, kind: CatalogKind, name: &str) -> Result<bool, Problem> {
-    let scope = auth::scope(request)?;
-    let found = match kind {
-        CatalogKind::Environment => {
-            let id = EnvironmentId::new(name);
-            state.queries.environment(&scope, At::Now, &id).await.map(|_| ())
-        }
-        _ => state.queries.deployment(&scope, At::Now, deployment_id(request)?).await.map(|_| ()),
-    };
-    match found {
-        Ok(()) => Ok(true),
+/// Whether a caller sees an environment.
+async fn sees(state: &ApiState, request: &Request, id: &EnvironmentId) -> Result<bool, Problem> {
+    match state.queries.environment(&auth::scope(request)?, At::Now, id).await {
+        Ok(_) => Ok(true),
         Err(QueryError::NotFound { .. }) => Ok(false),
         Err(error) => Err(error.into()),
     }

@@ -1,6 +1,6 @@
 //! `/api/v1/deployments`, and those to one environment.
 
-use super::params::{ENVIRONMENT, PROJECT, STATUS};
+use super::params::{ENVIRONMENT, PROJECT, PROJECT_ONE, STATUS};
 use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
@@ -37,8 +37,9 @@ async fn filtered(
 /// One deployment.
 pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let at = read.at();
+    let (at, project) = (read.at(), read.text(PROJECT_ONE));
     read.finish()?;
     let id = catalog::deployment_id(&request)?;
-    respond::json(&request, &state.queries.deployment(&auth::scope(&request)?, at, id).await?)
+    let found = state.queries.deployment(&auth::scope(&request)?, at, id, project.as_deref()).await?;
+    respond::json(&request, &found)
 }

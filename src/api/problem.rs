@@ -75,6 +75,8 @@ pub enum Code {
     StillWatched,
     /// Several resources share the uid.
     AmbiguousUid,
+    /// Several projects have a deployment of the number.
+    AmbiguousDeployment,
     /// Retention has let go of the moment.
     Compacted,
     /// The log lost what was recorded.
@@ -107,7 +109,7 @@ pub enum Code {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 39] = [
+    pub const ALL: [Code; 40] = [
         Code::InvalidParameter,
         Code::MalformedRequest,
         Code::InvalidBody,
@@ -133,6 +135,7 @@ impl Code {
         Code::DeclaredElsewhere,
         Code::StillWatched,
         Code::AmbiguousUid,
+        Code::AmbiguousDeployment,
         Code::Compacted,
         Code::Lost,
         Code::BodyTooLarge,
@@ -215,6 +218,9 @@ impl Code {
             Code::DeploymentEnded => ("deployment_ended", StatusCode::CONFLICT, "The deployment has ended"),
             Code::DeclaredElsewhere => ("declared_elsewhere", StatusCode::CONFLICT, "Declared elsewhere"),
             Code::StillWatched => ("still_watched", StatusCode::CONFLICT, "It is watched"),
+            Code::AmbiguousDeployment => {
+                ("ambiguous_deployment", StatusCode::CONFLICT, "Several projects have the number")
+            }
             Code::AmbiguousUid => ("ambiguous_uid", StatusCode::CONFLICT, "Several resources share the uid"),
             Code::Compacted => ("compacted", StatusCode::GONE, "The moment was let go by retention"),
             Code::Lost => ("lost", StatusCode::GONE, "What was recorded is lost"),

@@ -103,8 +103,8 @@ pub const ROUTES: &[Route<ApiState>] = &[
         })
         .post(&[], |state, request| Box::pin(catalog::post_deployment(state, request))),
     Route::at("/api/v1/deployments/{id}")
-        .get(&[AT], |state, request| Box::pin(deployments::one(state, request)))
-        .put(&[], |state, request| Box::pin(catalog::put_deployment(state, request))),
+        .get(&[AT, PROJECT_ONE], |state, request| Box::pin(deployments::one(state, request)))
+        .put(&[PROJECT_ONE], |state, request| Box::pin(catalog::put_deployment(state, request))),
     Route::at("/api/v1/resources")
         .get(&[KIND, NAME, NAMESPACE, CLUSTERS, ENVIRONMENT, GONE, AT, LIMIT, CONTINUE], |state, request| {
             Box::pin(search::list(state, request))

@@ -1,6 +1,6 @@
 //! Deployments, as CI jobs tell them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -204,14 +204,14 @@ pub(super) fn put(
     };
     let id = match checked.input.id {
         Some(id) => DeploymentId(id),
-        None => free_id(catalog)?,
+        None => free_id(catalog, &checked.project)?,
     };
-    let held = find(catalog, id)?;
+    let held = find(catalog, &checked.project, id)?;
     let spec = DeploymentSpec { agent, authorization, ..spec(checked, id, &environment) };
-    if let Some(refusal) = held.as_ref().and_then(|held| refused(held, &spec)) {
+    if let Some(refusal) = held.as_ref().and_then(|held| refused(&held.spec, &spec)) {
         return Ok(Err(refusal));
     }
-    let mut changes = Vec::new();
+    let mut changes = renamed(held.as_ref());
     if created {
         changes.push(CatalogChange::Declare(CatalogFact::from(environment)));
     }
@@ -377,17 +377,52 @@ fn unknown_agent(id: &AgentId, near: Option<AgentId>) -> CatalogError {
     }
 }
 
-fn find(catalog: &mut Catalog<'_, '_>, id: DeploymentId) -> Result<Option<DeploymentSpec>, LogError> {
-    Ok(match catalog.get(CatalogKind::Deployment, &id.to_string())? {
-        Some(Standing { fact: CatalogFact::Deployment(spec), .. }) => Some(*spec),
+/// A deployment as it is recorded.
+struct Held {
+    spec: DeploymentSpec,
+    /// The name under which it is recorded, where that is one of before numbers were a project's own.
+    former: Option<String>,
+}
+
+/// The deployment that has a number in a project.
+fn find(catalog: &mut Catalog<'_, '_>, project: &str, id: DeploymentId) -> Result<Option<Held>, LogError> {
+    let name = DeploymentSpec::name_of(id, project);
+    if let Some(Standing { fact: CatalogFact::Deployment(spec), .. }) =
+        catalog.get(CatalogKind::Deployment, &name)?
+    {
+        return Ok(Some(Held { spec: *spec, former: None }));
+    }
+    let former = id.to_string();
+    Ok(match catalog.get(CatalogKind::Deployment, &former)? {
+        Some(Standing { fact: CatalogFact::Deployment(spec), .. }) if spec.project == project => {
+            Some(Held { spec: *spec, former: Some(former) })
+        }
         _ => None,
     })
 }
 
-/// A number that no deployment has: the offset at which it is recorded, or one soon after.
-fn free_id(catalog: &mut Catalog<'_, '_>) -> Result<DeploymentId, LogError> {
+/// What ends the record of a deployment under its former name, before it is declared under the one it has now.
+fn renamed(held: Option<&Held>) -> Vec<CatalogChange> {
+    let former = held.and_then(|held| held.former.clone());
+    former.into_iter().map(|name| CatalogChange::Withdraw(CatalogKind::Deployment, name)).collect()
+}
+
+/// The projects that have a deployment of this number, by path.
+pub(super) fn projects_of(catalog: &mut Catalog<'_, '_>, id: DeploymentId) -> Result<Vec<String>, LogError> {
+    let mut found = catalog.beginning(CatalogKind::Deployment, &DeploymentSpec::name_of(id, ""))?;
+    found.extend(catalog.get(CatalogKind::Deployment, &id.to_string())?);
+    let projects = found.into_iter().filter_map(|standing| match standing.fact {
+        CatalogFact::Deployment(spec) => Some(spec.project),
+        _ => None,
+    });
+    let projects: BTreeSet<String> = projects.collect();
+    Ok(projects.into_iter().collect())
+}
+
+/// A number that no deployment of the project has: the offset at which it is recorded, or one soon after.
+fn free_id(catalog: &mut Catalog<'_, '_>, project: &str) -> Result<DeploymentId, LogError> {
     let mut id = DeploymentId(catalog.head()?.next().get());
-    while find(catalog, id)?.is_some() {
+    while find(catalog, project, id)?.is_some() {
         id = DeploymentId(id.0 + 1);
     }
     Ok(id)
@@ -396,11 +431,8 @@ fn free_id(catalog: &mut Catalog<'_, '_>) -> Result<DeploymentId, LogError> {
 /// Why one state of a deployment cannot follow another: what has ended stays as it is.
 fn refused(held: &DeploymentSpec, next: &DeploymentSpec) -> Option<CatalogError> {
     let ended = |message: String| CatalogError::new(CatalogCode::DeploymentEnded, message);
-    if (&held.environment, &held.project) != (&next.environment, &next.project) {
-        let message = format!(
-            "the deployment {} is one of the project `{}` to `{}`",
-            held.id, held.project, held.environment
-        );
+    if held.environment != next.environment {
+        let message = format!("the deployment {} of the project is one to `{}`", held.id, held.environment);
         return Some(ended(message).hint("leave the `id` out, and it gets one of its own"));
     }
     if held.status.is_final() && held.status != next.status {
@@ -411,16 +443,18 @@ fn refused(held: &DeploymentSpec, next: &DeploymentSpec) -> Option<CatalogError>
 
 pub(super) fn set_status(
     catalog: &mut Catalog<'_, '_>,
+    project: &str,
     id: DeploymentId,
     status: DeploymentStatus,
     finished_at: Option<Timestamp>,
 ) -> Result<Decided<Deployed>, LogError> {
-    let Some(held) = find(catalog, id)? else {
-        let message = format!("there is no deployment {id}");
+    let Some(found) = find(catalog, project, id)? else {
+        let message = format!("there is no deployment `{id}`");
         return Ok(Err(CatalogError::new(CatalogCode::Unknown, message)));
     };
+    let held = &found.spec;
     let next = DeploymentSpec { status, finished_at: finished_at.or(held.finished_at), ..held.clone() };
-    if let Some(refusal) = refused(&held, &next) {
+    if let Some(refusal) = refused(held, &next) {
         return Ok(Err(refusal));
     }
     let stopped = environments::find(catalog, &held.environment)?
@@ -429,6 +463,7 @@ pub(super) fn set_status(
         let message = format!("the environment `{}` is stopped", held.environment);
         return Ok(Err(CatalogError::new(CatalogCode::EnvironmentStopped, message)));
     }
-    let change = CatalogChange::Declare(CatalogFact::Deployment(Box::new(next.clone())));
-    Ok(Ok((vec![change], Deployed { spec: next, environment_created: false }, false)))
+    let mut changes = renamed(Some(&found));
+    changes.push(CatalogChange::Declare(CatalogFact::Deployment(Box::new(next.clone()))));
+    Ok(Ok((changes, Deployed { spec: next, environment_created: false }, false)))
 }

@@ -263,12 +263,27 @@ impl CatalogWriter {
     /// Why nothing was recorded.
     pub async fn set_deployment_status(
         &self,
+        project: &str,
         id: DeploymentId,
         input: StatusInput,
     ) -> Result<Outcome<Deployed>, CatalogError> {
         let warnings = input.warnings();
-        let (status, finished_at) = input.check()?;
-        self.decide(warnings, move |catalog| deployments::set_status(catalog, id, status, finished_at)).await
+        let (project, (status, finished_at)) = (project.to_owned(), input.check()?);
+        let decision = move |catalog: &mut Catalog<'_, '_>| {
+            deployments::set_status(catalog, &project, id, status, finished_at)
+        };
+        self.decide(warnings, decision).await
+    }
+
+    /// The projects that have a deployment of this number, by path.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub async fn deployed_by(&self, id: DeploymentId) -> Result<Vec<String>, CatalogError> {
+        let found = self.decide(Vec::new(), move |catalog| {
+            Ok(Ok((Vec::new(), deployments::projects_of(catalog, id)?, false)))
+        });
+        Ok(found.await?.value)
     }
 
     /// Lets go of what callers of the API declared under a name; tells whether there was anything.

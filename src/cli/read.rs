@@ -54,8 +54,10 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
             print_one::<Project>("project", "projects", id, list).await
         }
         GetCommand::Agents { id: Some(id), list } => print_one::<Agent>("agent", "agents", id, list).await,
-        GetCommand::Deployments { id: Some(id), list, .. } => {
-            print_one::<Deployment>("deployment", "deployments", &id.to_string(), list).await
+        GetCommand::Deployments { id: Some(id), project, list, .. } => {
+            let query = parameters(&list.server).add("project", project);
+            let what = format!("reading deployment {id}");
+            print_at::<Deployment>(&what, &format!("/api/v1/deployments/{id}"), &query, list).await
         }
         GetCommand::Projects { id: None, list } => {
             print_list::<Project>("projects", "/api/v1/projects", parameters(&list.server), list).await

@@ -147,6 +147,19 @@ impl Catalog<'_, '_> {
         found.iter().map(|found| self.read(found)).collect()
     }
 
+    /// The facts whose names begin so, by name.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn beginning(&mut self, kind: CatalogKind, prefix: &str) -> Result<Vec<Standing>> {
+        let tail = of_kind!(
+            "s.name, l.source, l.keyframe",
+            "s.name >= ?3 AND s.name < ?3 || char(1114111) ORDER BY s.name"
+        );
+        let found = self.facts(kind, tail, prefix)?;
+        found.iter().map(|found| self.read(found)).collect()
+    }
+
     /// The names of all facts of a kind that hold.
     ///
     /// # Errors

@@ -101,7 +101,7 @@ impl CatalogFact {
             CatalogFact::Project(project) => project.path.clone(),
             CatalogFact::Agent(agent) => agent.id.to_string(),
             CatalogFact::Environment(environment) => environment.id.to_string(),
-            CatalogFact::Deployment(deployment) => deployment.id.to_string(),
+            CatalogFact::Deployment(deployment) => deployment.name(),
         }
     }
 

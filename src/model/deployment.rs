@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentId, EnvironmentId, Timestamp};
 
-/// Identifies a deployment: GitLab's number of it, or one of ours.
+/// Identifies a deployment among those of its project: GitLab's number of it, or one of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DeploymentId(pub u64);
@@ -131,6 +131,27 @@ pub struct DeploymentSpec {
     /// What the agent's configuration says of the job; none where it asked for no agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorization: Option<Authorization>,
+}
+
+impl DeploymentSpec {
+    /// The name under which it is declared: its number first, so that all of one number are found together.
+    pub fn name(&self) -> String {
+        Self::name_of(self.id, &self.project)
+    }
+
+    /// The name of the deployment that has a number in a project.
+    pub fn name_of(id: DeploymentId, project: &str) -> String {
+        format!("{id}:{project}")
+    }
+
+    /// The number and the project that a name is made of; of before numbers were a project's own, it has no project.
+    pub fn parts_of(name: &str) -> Option<(DeploymentId, Option<&str>)> {
+        let (number, project) = match name.split_once(':') {
+            Some((number, project)) => (number, Some(project)),
+            None => (name, None),
+        };
+        Some((DeploymentId(number.parse().ok()?), project))
+    }
 }
 
 /// A job that deploys.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::intervals::Stretches;
 use super::stretch;
-use crate::model::{EnvironmentId, Kind};
+use crate::model::{DeploymentId, EnvironmentId, Kind};
 
 /// The most kinds kept in memory. Objects can claim owners of any kind, so their number is not ours to trust.
 const KINDS_MAX: usize = 100_000;
@@ -63,6 +63,22 @@ impl Ids {
         let name = name.as_str();
         let found = connection.prepare_cached(select)?.query_row([name], |row| row.get(0)).optional()?;
         found.map_or_else(|| connection.prepare_cached(insert)?.insert([name]), Ok)
+    }
+
+    /// The number of a project's deployment, whatever becomes of it.
+    pub(super) fn deployment(
+        &mut self,
+        connection: &Connection,
+        project: &str,
+        number: DeploymentId,
+    ) -> rusqlite::Result<i64> {
+        let (select, insert) = (
+            "SELECT id FROM deployment_name WHERE number = ?1 AND project = ?2",
+            "INSERT INTO deployment_name (number, project) VALUES (?1, ?2)",
+        );
+        let key = params![number.0.cast_signed(), project];
+        let found = connection.prepare_cached(select)?.query_row(key, |row| row.get(0)).optional()?;
+        found.map_or_else(|| connection.prepare_cached(insert)?.insert(key), Ok)
     }
 
     pub(super) fn kind(

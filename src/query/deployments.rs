@@ -1,6 +1,6 @@
 //! Deployments: those to an environment or of a project, and one by its number.
 
-use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use rusqlite::{Connection, Row, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
@@ -28,7 +28,7 @@ macro_rules! select_deployments {
     };
     ($from:literal, $tail:literal) => {
         concat!(
-            "SELECT d.spec, d.observed_at FROM ",
+            "SELECT d.spec, d.observed_at, d.id FROM ",
             $from,
             " WHERE d.from_offset <= :at AND d.to_offset > :at AND (:scope IS NULL
                 OR d.project IN (SELECT path FROM temp.sight_path)
@@ -99,24 +99,40 @@ fn list(
         ":statuses": one_of(&filter.statuses, |status| status.as_str()),
         ":before": before, ":limit": start.rows(),
     };
-    let mut items = statement.query_map(params, from_row)?.collect::<rusqlite::Result<Vec<_>>>()?;
-    let next = start.finish(moment.offset, &mut items, |item| vec![item.spec.id.to_string()]);
+    let rows = statement.query_map(params, |row| Ok((row.get::<_, i64>(2)?, from_row(row)?)))?;
+    let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    let next = start.finish(moment.offset, &mut rows, |(id, _)| vec![id.to_string()]);
+    let items = rows.into_iter().map(|(_, item)| item).collect();
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
     Ok(Page { items, metadata: PageMetadata { snapshot, next } })
 }
 
-fn get(view: &Connection, moment: &Moment, scope: &Sight, id: DeploymentId) -> Result<Answer<Deployment>> {
-    let mut statement = view.prepare_cached(select_deployments!("AND d.id = :id"))?;
+fn get(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    id: DeploymentId,
+    project: Option<&str>,
+) -> Result<Answer<Deployment>> {
+    let mut statement = view.prepare_cached(select_deployments!(
+        "AND d.id IN (SELECT id FROM deployment_name WHERE number = :number AND (:project IS NULL OR project = :project))
+        ORDER BY d.project LIMIT 10"
+    ))?;
     let params = named_params! {
-        ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":id": id.0.cast_signed(),
+        ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":number": id.0.cast_signed(),
+        ":project": project,
     };
-    let found = statement.query_row(params, from_row).optional()?;
-    let value = found.ok_or_else(|| QueryError::not_found("deployment", id))?;
+    let mut found = statement.query_map(params, from_row)?.collect::<rusqlite::Result<Vec<_>>>()?;
+    if found.len() > 1 {
+        let projects = found.into_iter().map(|one| one.spec.project).collect();
+        return Err(QueryError::AmbiguousDeployment { id, projects });
+    }
+    let value = found.pop().ok_or_else(|| QueryError::not_found("deployment", id))?;
     Ok(Answer { value, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
 }
 
 impl Queries {
-    /// Deployments, those with the highest number first.
+    /// Deployments, the newest first.
     ///
     /// # Errors
     /// [`QueryError::NotFound`] when the filter's environment was not declared at that moment.
@@ -132,12 +148,20 @@ impl Queries {
         self.ask(scope, at, "deployments", filter, page, answer).await
     }
 
-    /// One deployment.
+    /// One deployment: of a project, or the only one in sight that has the number.
     ///
     /// # Errors
-    /// [`QueryError::NotFound`] when it was not recorded at that moment.
-    pub async fn deployment(&self, scope: &Scope, at: At, id: DeploymentId) -> Result<Answer<Deployment>> {
-        let answer = move |q: Question<'_>| get(q.view, &q.moment, q.scope, id);
+    /// [`QueryError::NotFound`] when it was not recorded at that moment, [`QueryError::AmbiguousDeployment`] when several
+    /// projects in sight have one of the number.
+    pub async fn deployment(
+        &self,
+        scope: &Scope,
+        at: At,
+        id: DeploymentId,
+        project: Option<&str>,
+    ) -> Result<Answer<Deployment>> {
+        let project = project.map(str::to_owned);
+        let answer = move |q: Question<'_>| get(q.view, &q.moment, q.scope, id, project.as_deref());
         self.ask(scope, at, "deployment", &(), &PageRequest::default(), answer).await
     }
 }

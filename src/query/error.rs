@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::log::{LogError, LogReader};
-use crate::model::{EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
+use crate::model::{DeploymentId, EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
 use crate::store::{PoolError, is_corrupt, is_interrupted};
 
 /// Where people read what to do when an agent does not let them in.
@@ -75,6 +75,14 @@ pub enum QueryError {
         uid: Uid,
         /// The resources.
         keys: Vec<ResourceKey>,
+    },
+    /// Several projects have a deployment of the number.
+    #[error("the projects {} have a deployment {id}; say which with `project=`", projects.join(", "))]
+    AmbiguousDeployment {
+        /// The number.
+        id: DeploymentId,
+        /// The projects, as far as the caller sees them.
+        projects: Vec<String>,
     },
     /// The moment lies after the newest change.
     #[error("offset {asked} lies in the future; the newest is {newest}")]

@@ -20,6 +20,8 @@ pub(super) fn newest() -> PageRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) id: u64,
+    /// The project whose job deploys.
+    pub(super) project: String,
     pub(super) status: &'static str,
     /// The class of colours that its status has.
     pub(super) class: &'static str,
@@ -47,6 +49,7 @@ fn line(deployment: &Deployment, project: &str, now: Timestamp) -> Line {
         spec.agent.as_ref().map(|agent| format!("{} through {}", agent.kubernetes_namespace, agent.agent));
     Line {
         id: spec.id.0,
+        project: spec.project.clone(),
         status: spec.status.as_str(),
         class: class(spec.status),
         what: shown(&what(spec)),

@@ -10,6 +10,7 @@ impl From<QueryError> for Problem {
             QueryError::NotFound { gone, .. } => {
                 Problem { gone: gone.map(Box::new), ..Problem::new(Code::NotFound, detail) }
             }
+            QueryError::AmbiguousDeployment { .. } => Problem::new(Code::AmbiguousDeployment, detail),
             QueryError::Ambiguous { keys, .. } => {
                 Problem { candidates: keys, ..Problem::new(Code::AmbiguousUid, detail) }
             }

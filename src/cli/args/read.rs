@@ -130,12 +130,12 @@ pub enum GetCommand {
     )]
     Deployments {
         /// Only the one with this number
-        #[arg(value_name = "NUMBER", conflicts_with_all = ["environment", "project", "status", "limit"])]
+        #[arg(value_name = "NUMBER", conflicts_with_all = ["environment", "status", "limit"])]
         id: Option<u64>,
         /// Only those to this environment, such as shop.web.production
         #[arg(short, long, value_parser = environment)]
         environment: Option<EnvironmentId>,
-        /// Only those by jobs of these projects
+        /// Only those by jobs of these projects; of one number, by a job of this project
         #[arg(long, value_delimiter = ',')]
         project: Vec<String>,
         /// Only those that stand like this: created, blocked, running, success, failed, canceled, skipped

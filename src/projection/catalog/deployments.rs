@@ -29,7 +29,7 @@ pub(super) struct Deployed {
 /// Takes over how a deployment stands; where it ended well, it may decide from here on.
 pub(super) fn declared(at: &mut Apply<'_>, spec: &DeploymentSpec) -> rusqlite::Result<()> {
     let environment = at.ids.environment(at.connection, &spec.environment)?;
-    let id = spec.id.0.cast_signed();
+    let id = at.ids.deployment(at.connection, &spec.project, spec.id)?;
     let row = vec![
         Value::Integer(environment),
         text(spec.project.as_str()),
@@ -51,9 +51,9 @@ pub(super) fn declared(at: &mut Apply<'_>, spec: &DeploymentSpec) -> rusqlite::R
     if spec.status != DeploymentStatus::Success {
         return Ok(());
     }
-    ended_well(at, environment, spec, 0)?;
+    ended_well(at, environment, id, spec, 0)?;
     if spec.agent.is_some() {
-        ended_well(at, environment, spec, 1)?;
+        ended_well(at, environment, id, spec, 1)?;
     }
     environments::settle(at, environment)
 }
@@ -78,6 +78,7 @@ fn record_agent(at: &Apply<'_>, id: i64, spec: &DeploymentSpec) -> rusqlite::Res
 fn ended_well(
     at: &Apply<'_>,
     environment: i64,
+    id: i64,
     spec: &DeploymentSpec,
     deciding: i64,
 ) -> rusqlite::Result<()> {
@@ -93,7 +94,6 @@ fn ended_well(
             project = excluded.project, agent = excluded.agent, namespace = excluded.namespace,
             only_labelled = excluded.only_labelled
             WHERE excluded.finished_at >= finished_at";
-    let id = spec.id.0.cast_signed();
     let finished_at = finished_at.as_micros();
     let row = params![environment, deciding, id, finished_at, spec.project, agent, namespace, only_labelled];
     at.connection.prepare_cached(sql)?.execute(row)?;
@@ -102,9 +102,13 @@ fn ended_well(
 
 /// Ends the record of a deployment.
 pub(super) fn withdrawn(at: &mut Apply<'_>, name: &str) -> rusqlite::Result<()> {
-    let Ok(id) = name.parse::<i64>() else { return Ok(()) };
-    rows::exchange(at, &DEPLOYMENT, Value::Integer(id), None)?;
-    Ok(())
+    let Some((number, project)) = DeploymentSpec::parts_of(name) else { return Ok(()) };
+    // Facts of before numbers were a project's own name none: then one project had the number, and had it first.
+    let sql = "SELECT id FROM deployment_name WHERE number = ?1 AND (?2 IS NULL OR project = ?2) ORDER BY id LIMIT 1";
+    let key = params![number.0.cast_signed(), project];
+    let found: Option<i64> =
+        at.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
+    found.map_or(Ok(()), |id| rows::exchange(at, &DEPLOYMENT, Value::Integer(id), None).map(|_| ()))
 }
 
 /// The last deployment to an environment that ended well, and the last of those that an agent let.

@@ -248,3 +248,41 @@ async fn what_only_the_job_says_is_said_to_be_unverified_where_it_decides() {
     let said = ["CI_COMMIT_BRANCH", "CI_COMMIT_REF_PROTECTED", "LAST", "SUFFIX", "TEAM"];
     assert_eq!(authorization["unverified"], json!(said), "{authorization}");
 }
+
+#[tokio::test]
+async fn numbers_of_deployments_are_their_projects_own() {
+    let town = town().await;
+    let body = |project: &str, id: u64| json!({ "id": id, "project": project, "environment": "production" });
+    // What another project has, or takes in advance, changes nothing of what its own jobs are answered.
+    let first = town.write_as("third", "POST", "deployments", body("dev/backend", 512)).await;
+    let ours = town.call("web", "POST", "deployments", &body("shop/web", 512).to_string()).await;
+    assert_eq!(ours.status, 201, "{ours:?}");
+    for (token, project) in [("web", "shop/web"), ("third", "dev/backend")] {
+        let status = json!({ "status": "running" });
+        let told = town.write_as(token, "PUT", "deployments/512", status).await;
+        assert_eq!((&told["project"], &told["status"]), (&json!(project), &json!("running")));
+        assert_eq!(town.get_as(token, "deployments/512").await["project"], project);
+        let listed = town.get_as(token, "deployments").await;
+        assert_eq!(listed["items"].as_array().map(Vec::len), Some(1), "{listed}");
+    }
+    let ended = json!({ "status": "failed" });
+    town.write_as("web", "PUT", "deployments/512?project=shop%2Fweb", ended.clone()).await;
+    for path in ["deployments/512?project=dev%2Fbackend", "deployments/512?project=dev%2Fnothing"] {
+        town.refused("web", "PUT", path, &ended.to_string(), (403, "forbidden")).await;
+        assert_eq!(town.call("web", "GET", path, "").await.status, 404);
+    }
+    assert_eq!(town.get_as("third", "deployments/512").await["status"], "running");
+    // Who sees both says which.
+    let both =
+        town.refused("", "PUT", "deployments/512", &ended.to_string(), (409, "ambiguous_deployment")).await;
+    assert!(both["detail"].as_str().is_some_and(|told| told.contains("dev/backend, shop/web")), "{both}");
+    assert_eq!(town.call("", "GET", "deployments/512", "").await.status, 409);
+    assert_eq!(town.get("deployments/512?project=dev%2Fbackend").await["id"], first["id"]);
+    let all = town.get("deployments?limit=1").await;
+    let next = all["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
+    let rest = town.get(&format!("deployments?limit=1&continue={next}")).await;
+    assert_eq!(
+        (&all["items"][0]["project"], &rest["items"][0]["project"]),
+        (&json!("shop/web"), &json!("dev/backend"))
+    );
+}
