@@ -3,6 +3,7 @@
 mod flow;
 mod gitlab;
 mod grants;
+mod law;
 mod refusals;
 mod viewers;
 
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use super::server::{Server, body, server, status};
 use super::{Access, ApiState};
 use crate::api::request::encode;
+use crate::api::router::Router;
 use crate::api::routes;
 use crate::catalog::CatalogWriter;
 use crate::config::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
@@ -54,6 +56,11 @@ impl Town {
     /// Two clusters, one agent that the configuration declares, and tokens of several projects; who sends none may do
     /// everything.
     async fn new() -> Self {
+        Town::serving(routes).await
+    }
+
+    /// The same, with what is served of it.
+    async fn serving(routes: impl Fn(&ApiState) -> Router) -> Self {
         let world = World::new([]);
         let appender = world.write();
         let cluster =
@@ -115,19 +122,24 @@ impl Town {
 
     /// Asks with a token, or without one where it is empty.
     async fn call(&self, token: &str, method: &str, path: &str, content: &str) -> Told {
+        let answer = self.answer(token, method, &format!("/api/v1/{path}"), content).await;
+        self.pass();
+        let status = status(&answer).parse().unwrap_or_else(|_| panic!("{method} {path}: {answer}"));
+        Told { status, body: serde_json::from_str(body(&answer)).unwrap_or_else(|_| panic!("{answer}")) }
+    }
+
+    /// What the server sends to whoever asks so.
+    async fn answer(&self, token: &str, method: &str, path: &str, content: &str) -> String {
         let bearer = match token {
             "" => String::new(),
             name => format!("authorization: Bearer sl_{name}\r\n"),
         };
         let head = format!(
-            "{method} /api/v1/{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{bearer}content-length: {}\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{bearer}content-length: {}\r\n\
              content-type: application/json\r\n\r\n{content}",
             content.len()
         );
-        let answer = self.server.raw(head.as_bytes()).await;
-        self.pass();
-        let status = status(&answer).parse().unwrap_or_else(|_| panic!("{method} {path}: {answer}"));
-        Told { status, body: serde_json::from_str(body(&answer)).unwrap_or_else(|_| panic!("{answer}")) }
+        self.server.raw(head.as_bytes()).await
     }
 
     /// Reads what has to be there.

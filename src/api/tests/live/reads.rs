@@ -282,6 +282,9 @@ pub(super) async fn provoke(servers: &Servers, path: &str, expected: &str) -> Ve
             asks.extend(never.map(|ask| (ask, "onset_unknown")));
             asks
         }
+        "409" if path == "/api/v1/deployments/{id}" => {
+            vec![(get("/api/v1/deployments/600"), "ambiguous_deployment")]
+        }
         "409" => vec![(get(path.replace("{uid}", "twin") + mandatory(path)), "ambiguous_uid")],
         "410" => {
             let compacted = |query: &str| Ask {

@@ -190,6 +190,13 @@ pub(super) async fn seed(appender: &Appender) {
         let spec = DeploymentSpec { id: DeploymentId(id), status, ..deployment(&held) };
         CatalogFact::Deployment(Box::new(spec))
     };
+    // Two projects have a deployment of this number.
+    let shared = |project: &str| {
+        let spec =
+            DeploymentSpec { id: DeploymentId(600), project: project.into(), ..self::deployment(&held) };
+        CatalogFact::Deployment(Box::new(spec))
+    };
+    let shared = ["shop/db", "shop/cart"].map(shared);
     let elsewhere = vec![
         project("shop/cart"),
         project("shop/fixed"),
@@ -208,7 +215,10 @@ pub(super) async fn seed(appender: &Appender) {
         CatalogFact::from(stopped),
         CatalogFact::from(held),
     ];
-    appender.declare(Source::Api, of_api).await.expect("the log takes it");
+    appender
+        .declare(Source::Api, of_api.into_iter().chain(shared).collect())
+        .await
+        .expect("the log takes it");
 }
 
 /// A deployment of which nothing is said but where to.
