@@ -397,6 +397,17 @@ CREATE TABLE target (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX target_by_place ON target (cluster_id, inventory, namespace);
 
+-- At which places environments look over time, each once.
+CREATE TABLE environment_place (
+    cluster_id     INTEGER NOT NULL,
+    namespace      TEXT NOT NULL,         -- as a target's
+    environment_id INTEGER NOT NULL,
+    from_offset    INTEGER NOT NULL,
+    to_offset      INTEGER NOT NULL,
+    PRIMARY KEY (cluster_id, namespace, environment_id, from_offset)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX environment_place_by_environment ON environment_place (environment_id, to_offset);
+
 -- Which resources belong to an environment, with what lists and trees ask of all of them: a row holds as long as
 -- nothing of it changes.
 CREATE TABLE membership (

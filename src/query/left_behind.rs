@@ -87,9 +87,8 @@ macro_rules! left {
 fn namespaces(view: &Connection, number: i64, at: Offset) -> Result<Vec<LeftNamespace>> {
     let sql = left!(concat!(
         "SELECT c.name, l.namespace, count(*),
-            EXISTS (SELECT 1 FROM environment e, json_each(e.targets) t
-                WHERE e.id <> :id AND e.from_offset <= :at AND e.to_offset > :at
-                    AND t.value ->> '$.cluster' = c.name AND t.value ->> '$.namespace' = l.namespace)
+            EXISTS (SELECT 1 FROM environment_place o WHERE o.cluster_id = c.id AND o.namespace = l.namespace
+                AND o.environment_id <> :id AND o.from_offset <= :at AND o.to_offset > :at)
             OR EXISTS (SELECT 1 FROM resource o JOIN kind k ON k.id = o.kind_id
                 WHERE o.cluster_id = c.id AND o.namespace = l.namespace AND l.namespace <> ''
                     AND o.id NOT IN (SELECT id FROM left)

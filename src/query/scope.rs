@@ -59,22 +59,7 @@ pub(super) fn prepare(view: &Connection) -> rusqlite::Result<()> {
     store::with_temporary(view, |view| view.execute_batch(SETS))
 }
 
-const SETS: &str = "
-    -- Whose sets these are, made after which change of the catalog; whether it is better to begin with them than with what
-    -- everybody sees; and at which offset the places were looked at.
-    CREATE TEMP TABLE sight (scope BLOB NOT NULL, since INTEGER NOT NULL, narrow INTEGER NOT NULL, places_at INTEGER);
-    -- Paths of projects and groups, and the agents that let the scope in.
-    CREATE TEMP TABLE sight_path (path TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE TEMP TABLE sight_agent (agent TEXT PRIMARY KEY) WITHOUT ROWID;
-    -- Audiences it belongs to, and those whose agents let it in; and the projects of the former.
-    CREATE TEMP TABLE sight_sees (audience INTEGER PRIMARY KEY);
-    CREATE TEMP TABLE sight_reads (audience INTEGER PRIMARY KEY);
-    CREATE TEMP TABLE sight_project (path TEXT PRIMARY KEY) WITHOUT ROWID;
-    -- Where the environments look that it reads.
-    CREATE TEMP TABLE sight_place (
-        cluster_id INTEGER NOT NULL, namespace TEXT NOT NULL, PRIMARY KEY (cluster_id, namespace)
-    ) WITHOUT ROWID;
-";
+const SETS: &str = include_str!("../../schema/sight.sql");
 
 /// By what sets are known again that were made for these.
 fn digest(membership: &Membership) -> [u8; 32] {
@@ -122,17 +107,12 @@ fn fill(view: &Connection, membership: &Membership, digest: &[u8; 32], since: i6
     view.prepare_cached(sql)?.execute(params![digest, since, NARROW]).map(|_| ())
 }
 
-/// Where the environments look that are read at `:at`, by the places of now and by those of any moment.
-const PLACES_NOW: &str = "INSERT OR IGNORE INTO temp.sight_place SELECT t.cluster_id, t.namespace
+/// Where the environments look that are read at `:at`.
+const PLACES: &str = "INSERT OR IGNORE INTO temp.sight_place SELECT p.cluster_id, p.namespace
     FROM temp.sight_reads s CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
         ON e.audience = s.audience AND e.to_offset > :at AND e.from_offset <= :at
-    CROSS JOIN target t ON t.environment_id = e.environment_id";
-const PLACES_THEN: &str = "INSERT OR IGNORE INTO temp.sight_place SELECT c.id, t.value ->> '$.namespace'
-    FROM temp.sight_reads s CROSS JOIN environment_audience a INDEXED BY environment_audience_by_audience
-        ON a.audience = s.audience AND a.to_offset > :at AND a.from_offset <= :at
-    CROSS JOIN environment e ON e.id = a.environment_id
-        AND e.from_offset = (SELECT max(from_offset) FROM environment WHERE id = a.environment_id AND from_offset <= :at)
-    CROSS JOIN json_each(e.targets) t CROSS JOIN cluster c ON c.name = t.value ->> '$.cluster'";
+    CROSS JOIN environment_place p INDEXED BY environment_place_by_environment
+        ON p.environment_id = e.environment_id AND p.to_offset > :at AND p.from_offset <= :at";
 
 /// A scope that sees less than this part of all audiences is asked about from its own sets on, even where others go by an
 /// order and read no further than a page goes.
@@ -175,7 +155,7 @@ impl Sight {
         if !view.prepare_cached(sql)?.exists([at])? {
             store::with_temporary(view, |view| {
                 view.execute_batch("DELETE FROM temp.sight_place; UPDATE temp.sight SET places_at = NULL")?;
-                view.prepare_cached(if at == since { PLACES_NOW } else { PLACES_THEN })?.execute([at])?;
+                view.prepare_cached(PLACES)?.execute([at])?;
                 view.prepare_cached("UPDATE temp.sight SET places_at = ?1")?.execute([at])
             })?;
         }

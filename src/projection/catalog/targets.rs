@@ -1,5 +1,7 @@
 //! Where environments look at present, by place.
 
+use std::collections::BTreeSet;
+
 use rusqlite::params;
 
 use super::super::context::Apply;
@@ -29,6 +31,11 @@ pub(super) fn exchange(at: &mut Apply<'_>, id: i64, targets: &[Target]) -> rusql
         let row = params![id, position, cluster, namespace, labels, inventory];
         at.connection.prepare_cached(sql)?.execute(row)?;
     }
+    exchange_places(
+        at,
+        id,
+        wanted.into_iter().map(|(cluster, namespace, ..)| (cluster, namespace)).collect(),
+    )?;
     let concerned: Vec<ResourceId> = {
         let sql = "SELECT resource_id FROM membership WHERE environment_id = ?1 AND to_offset = ?2
                 AND stretch = (SELECT max(stretch) FROM membership WHERE environment_id = ?1)
@@ -43,6 +50,29 @@ pub(super) fn exchange(at: &mut Apply<'_>, id: i64, targets: &[Target]) -> rusql
         rows.collect::<rusqlite::Result<_>>()?
     };
     membership::settle_all(at, concerned)
+}
+
+/// Makes an environment look at these places from here on.
+fn exchange_places(at: &Apply<'_>, id: i64, wanted: BTreeSet<(i64, String)>) -> rusqlite::Result<()> {
+    let held: BTreeSet<(i64, String)> = {
+        let sql = "SELECT cluster_id, namespace FROM environment_place WHERE environment_id = ?1 AND to_offset = ?2";
+        let mut statement = at.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![id, OPEN], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect::<rusqlite::Result<_>>()?
+    };
+    let sql = "UPDATE environment_place SET to_offset = ?4
+        WHERE cluster_id = ?1 AND namespace = ?2 AND environment_id = ?3 AND to_offset = ?5";
+    for (cluster, namespace) in held.difference(&wanted) {
+        let row = params![cluster, namespace, id, at.offset.as_i64(), OPEN];
+        at.connection.prepare_cached(sql)?.execute(row)?;
+    }
+    let sql = "INSERT OR REPLACE INTO environment_place (cluster_id, namespace, environment_id, from_offset, to_offset)
+        VALUES (?1, ?2, ?3, ?4, ?5)";
+    for (cluster, namespace) in wanted.difference(&held) {
+        let row = params![cluster, namespace, id, at.offset.as_i64(), OPEN];
+        at.connection.prepare_cached(sql)?.execute(row)?;
+    }
+    Ok(())
 }
 
 fn held(at: &Apply<'_>, id: i64) -> rusqlite::Result<Vec<(i64, String, Labels, String)>> {

@@ -5,8 +5,11 @@ use std::sync::atomic::Ordering;
 use super::*;
 
 const OURS: [&str; 2] = ["shop/web", "shop/db"];
+/// The number of the environment that is stopped.
+const STOPPED: usize = 99;
 
-/// So many environments of each of our projects, a Pod in each, beside so many of others in the same cluster.
+/// So many environments of each of our projects, a Pod in each, beside so many of others in the same cluster; and one of
+/// ours that is stopped in the end.
 fn world(ours: usize, others: usize) -> World {
     let of = |project: &str, n: usize| {
         let namespace = format!("{}-{n}", project.replace('/', "-"));
@@ -14,14 +17,19 @@ fn world(ours: usize, others: usize) -> World {
     };
     let ours = OURS.iter().flat_map(|project| (0..ours).map(|n| of(project, n)));
     let others = (0..others).map(|n| of(&format!("others/{n}"), n));
-    let all: Vec<_> = ours.chain(others).collect();
+    let all: Vec<_> = ours.chain(others).chain([of(OURS[0], STOPPED)]).collect();
     let pods = all.iter().map(|(_, namespace)| Event::Apply(Thing::pod("east", namespace, "web")));
     let pods: Vec<_> = pods.collect();
-    let declared = Event::Declare(all.into_iter().map(|(environment, _)| environment).collect());
+    let mut environments: Vec<_> = all.into_iter().map(|(environment, _)| environment).collect();
+    let declared = Event::Declare(environments.clone());
+    if let Some(last) = environments.last_mut() {
+        last.state = EnvironmentState::Stopped;
+    }
     World::new(
         [declared, mark("east", "Pod", "", false), mark("east", "ConfigMap", "", true)]
             .into_iter()
-            .chain(pods),
+            .chain(pods)
+            .chain([Event::Declare(environments)]),
     )
 }
 
@@ -59,6 +67,9 @@ fn steps(world: &World) -> Vec<(&'static str, u64)> {
     ask("coverage", &|| block_on(queries.coverage(scope, At::Now, any, page)).unwrap().items.len(), 2);
     ask("groups", &|| block_on(queries.groups(scope, At::Now, page)).unwrap().items.len(), 1);
     ask("projects", &|| block_on(queries.projects(scope, At::Now, page)).unwrap().items.len(), 0);
+    let stopped = &EnvironmentId::new(format!("shop.web.env-{STOPPED}"));
+    let left = || queries.left_behind(scope, At::Now, stopped);
+    ask("left behind", &|| block_on(left()).unwrap().value.resources as usize, 1);
     let any = &DeploymentFilter::default();
     ask("deployments", &|| block_on(queries.deployments(scope, At::Now, any, page)).unwrap().items.len(), 0);
     let any = &ImageFilter::default();
@@ -67,7 +78,7 @@ fn steps(world: &World) -> Vec<(&'static str, u64)> {
     ask("another's resource", &|| block_on(queries.resource(scope, At::Now, uid, None)).map_or(0, |_| 1), 0);
     for presence in Presence::ALL {
         let search = &ResourceSearch { presence, ..ResourceSearch::default() };
-        let there = if presence == Presence::Gone { 0 } else { all };
+        let there = [all - 1, 1, all][presence as usize];
         ask("search", &|| block_on(queries.search(scope, At::Now, search, page)).unwrap().items.len(), there);
         // A namespace of others, and one that never was.
         for namespace in ["others-0-0", "nowhere"] {
