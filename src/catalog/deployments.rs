@@ -401,6 +401,15 @@ fn find(catalog: &mut Catalog<'_, '_>, project: &str, id: DeploymentId) -> Resul
     })
 }
 
+/// The name under which a deployment is recorded.
+pub(super) fn recorded_name(
+    catalog: &mut Catalog<'_, '_>,
+    spec: &DeploymentSpec,
+) -> Result<Option<String>, LogError> {
+    let held = find(catalog, &spec.project, spec.id)?;
+    Ok(held.map(|held| held.former.unwrap_or_else(|| spec.name())))
+}
+
 /// What ends the record of a deployment under its former name, before it is declared under the one it has now.
 fn renamed(held: Option<&Held>) -> Vec<CatalogChange> {
     let former = held.and_then(|held| held.former.clone());

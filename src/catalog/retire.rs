@@ -1,9 +1,8 @@
 //! Lets go of deployments that ended long ago, which nobody else withdraws: each job adds one.
 
+use super::deployments;
 use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing};
-use crate::model::{
-    CatalogFact, CatalogKind, DeploymentId, DeploymentSpec, DeploymentStatus, Offset, Source, Timestamp,
-};
+use crate::model::{CatalogFact, CatalogKind, DeploymentSpec, DeploymentStatus, Offset, Source, Timestamp};
 
 /// How far it has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,9 +31,10 @@ pub async fn retire_deployments(
         let mut changes = Vec::new();
         for place in &places {
             for gone in ended(catalog, place, before)? {
-                // Only if it stays as it was found.
-                catalog.get(CatalogKind::Deployment, &gone)?;
-                changes.push(CatalogChange::Withdraw(CatalogKind::Deployment, gone));
+                // Only if it stays as it was found, which rests on looking it up.
+                if let Some(name) = deployments::recorded_name(catalog, &gone)? {
+                    changes.push(CatalogChange::Withdraw(CatalogKind::Deployment, name));
+                }
             }
         }
         let next = (places.len() == environments).then(|| places.last().cloned()).flatten();
@@ -48,7 +48,11 @@ pub async fn retire_deployments(
 type Told = (DeploymentSpec, Offset, Timestamp);
 
 /// Which of the deployments to an environment are to be withdrawn.
-fn ended(catalog: &mut Catalog<'_, '_>, environment: &str, before: Offset) -> Result<Vec<String>, LogError> {
+fn ended(
+    catalog: &mut Catalog<'_, '_>,
+    environment: &str,
+    before: Offset,
+) -> Result<Vec<DeploymentSpec>, LogError> {
     let mut all = Vec::new();
     for Standing { fact, declared, .. } in catalog.under(CatalogKind::Deployment, environment)? {
         if let CatalogFact::Deployment(deployment) = fact {
@@ -59,14 +63,14 @@ fn ended(catalog: &mut Catalog<'_, '_>, environment: &str, before: Offset) -> Re
     all.sort_by_key(|(_, declared, _)| *declared);
     let stays = [last(&all, |_| true), last(&all, |deployment| deployment.agent.is_some())];
     let goes = all.iter().filter(|(deployment, declared, _)| {
-        deployment.status.is_final() && *declared <= before && !stays.contains(&Some(deployment.id))
+        deployment.status.is_final() && *declared <= before && !stays.contains(&Some(deployment.name()))
     });
-    Ok(goes.map(|(deployment, ..)| deployment.id.to_string()).collect())
+    Ok(goes.map(|(deployment, ..)| deployment.clone()).collect())
 }
 
 /// The last that ended well, as the view finds it: of several that ended at one time the one that was told last.
-fn last(all: &[Told], of: impl Fn(&DeploymentSpec) -> bool) -> Option<DeploymentId> {
+fn last(all: &[Told], of: impl Fn(&DeploymentSpec) -> bool) -> Option<String> {
     let well = all.iter().filter(|(one, ..)| one.status == DeploymentStatus::Success && of(one));
     let ended_at = |(one, _, told): &&Told| one.finished_at.unwrap_or(*told).min(*told);
-    well.max_by_key(ended_at).map(|(one, ..)| one.id)
+    well.max_by_key(ended_at).map(|(one, ..)| one.name())
 }
