@@ -7,6 +7,8 @@ use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Sight, looked_at};
 use super::types::{Cluster, Page, PageMetadata};
+use super::{PageRequest, Queries, Question, Scope};
+use crate::model::At;
 
 /// A page of clusters, by name.
 pub(super) fn list(
@@ -54,4 +56,15 @@ pub(super) fn list(
     }
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
     Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+}
+
+impl Queries {
+    /// Clusters with what of them is watched, by name.
+    ///
+    /// # Errors
+    /// See [`super::QueryError`].
+    pub async fn clusters(&self, scope: &Scope, at: At, page: &PageRequest) -> Result<Page<Cluster>> {
+        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &q.start);
+        self.ask(scope, at, "clusters", &(), page, answer).await
+    }
 }

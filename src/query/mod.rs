@@ -82,7 +82,7 @@ use self::scope::Sight;
 use crate::clock::Clock;
 use crate::log::LogReader;
 use crate::projection::ViewStatus;
-use crate::store::Pool;
+use crate::store::{Asker, Crowd, Pool};
 
 use crate::model::{At, EnvironmentId, Offset, Uid};
 
@@ -109,6 +109,8 @@ pub struct Queries {
     longest: Duration,
     freshness: Option<Arc<dyn Freshness>>,
     pages: PageKey,
+    /// Whose questions they are.
+    asker: Asker,
 }
 
 impl std::fmt::Debug for Queries {
@@ -140,8 +142,8 @@ impl Queries {
             }
         };
         let pool = Pool::new(readers, open);
-        let (longest, pages) = (reader::LONGEST, PageKey::passing());
-        Queries { pool, status, clock, held: None, longest, freshness: None, pages }
+        let (longest, pages, asker) = (reader::LONGEST, PageKey::passing(), Asker::from(""));
+        Queries { pool, status, clock, held: None, longest, freshness: None, pages, asker }
     }
 
     /// The same, whose answers by time state up to when they are confirmed.
@@ -152,6 +154,16 @@ impl Queries {
     /// The same, whose lists can be gone on with after a restart: their tokens are marked with what follows from this key.
     pub fn with_key(self, key: &[u8; 32]) -> Self {
         Queries { pages: PageKey::derived(key), ..self }
+    }
+
+    /// The same for somebody, who gets a fair share of the readers and no more.
+    pub fn of(self, asker: &Asker) -> Self {
+        Queries { asker: Arc::clone(asker), ..self }
+    }
+
+    /// How many questions are read, and how many wait for a reader.
+    pub fn crowd(&self) -> Crowd {
+        self.pool.crowd()
     }
 
     fn live(&self) -> Live {
@@ -215,8 +227,8 @@ impl Queries {
             return Err(QueryError::Building { checkpoint, head });
         }
         let longest = self.longest;
-        let result = self.pool.run(move |reader| {
-            let (view, mut log) = reader.begin(longest)?;
+        let result = self.pool.run(&self.asker, move |reader, abandoned| {
+            let (view, mut log) = reader.begin(longest, abandoned)?;
             answer(&view, &mut log)
         });
         let result = result.await?;
@@ -436,14 +448,5 @@ impl Queries {
         let answer =
             move |q: Question<'_>| edges::list(q.view, &q.moment, q.scope, &of, cluster.as_deref(), &q.start);
         self.ask(scope, at, "resource_edges", &filter, page, answer).await
-    }
-
-    /// Clusters with what of them is watched, by name.
-    ///
-    /// # Errors
-    /// See [`QueryError`].
-    pub async fn clusters(&self, scope: &Scope, at: At, page: &PageRequest) -> Result<Page<Cluster>> {
-        let answer = move |q: Question<'_>| clusters::list(q.view, &q.moment, q.scope, &q.start);
-        self.ask(scope, at, "clusters", &(), page, answer).await
     }
 }

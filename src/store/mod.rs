@@ -13,6 +13,7 @@ mod private;
 mod room;
 mod space;
 mod timed;
+mod turns;
 mod watermark;
 
 pub use identity::{Displaced, Identities};
@@ -23,7 +24,7 @@ pub use open::{
     OpenError, Role, empty_wal, give_back, is_corrupt, is_denied, is_disk_full, is_interrupted,
     is_shrinkable, is_storage_full, leave_files, open, open_at_rest, sqlite_version, with_temporary,
 };
-pub use pool::{Pool, PoolError};
+pub use pool::{Abandoned, Pool, PoolError};
 pub use private::{
     Exposed, create_directories, create_directory, create_file, enter_directory, exposed, is_link,
     keep_private, open_file, replace_file,
@@ -31,4 +32,5 @@ pub use private::{
 pub use room::{RoomWait, sleep_unless};
 pub use space::free_bytes;
 pub use timed::commit;
+pub use turns::{Asker, Crowd};
 pub use watermark::Watermark;

@@ -1,9 +1,11 @@
-//! Lends readers to queries, a bounded number at a time.
+//! Lends readers to queries, a bounded number at a time, by turns among those who ask.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use thiserror::Error;
-use tokio::sync::Semaphore;
+
+use super::turns::{Asker, Crowd, Turns};
 
 /// A bounded pool of readers, each used by one query at a time on a thread where blocking is allowed.
 pub struct Pool<T> {
@@ -11,7 +13,7 @@ pub struct Pool<T> {
 }
 
 struct Shared<T> {
-    permits: Semaphore,
+    turns: Turns,
     /// Readers at rest, and the number of the generation they belong to.
     idle: Mutex<(u64, Vec<T>)>,
     open: Box<dyn Fn() -> Result<T, String> + Send + Sync>,
@@ -28,6 +30,29 @@ pub enum PoolError {
     /// The query panicked; its reader was thrown away.
     #[error("the query panicked")]
     Panicked,
+    /// Nobody waits for the answer, so that nothing was read.
+    #[error("nobody waits for the answer")]
+    Abandoned,
+}
+
+/// Whether nobody waits for an answer any more; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Abandoned(Arc<AtomicBool>);
+
+impl Abandoned {
+    /// Whether it is so.
+    pub fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Lives in the future that waits for an answer.
+struct Waiting(Abandoned);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl<T> Clone for Pool<T> {
@@ -46,7 +71,7 @@ impl<T: Send + 'static> Pool<T> {
     /// A pool of at most `size` readers, opened as they are needed.
     pub fn new(size: usize, open: impl Fn() -> Result<T, String> + Send + Sync + 'static) -> Self {
         let shared = Shared {
-            permits: Semaphore::new(size.max(1)),
+            turns: Turns::new(size),
             idle: Mutex::new((0, Vec::with_capacity(size))),
             open: Box::new(open),
             files: RwLock::new(()),
@@ -54,24 +79,36 @@ impl<T: Send + 'static> Pool<T> {
         Pool { shared: Arc::new(shared) }
     }
 
-    /// Runs `query` with a reader on a blocking thread.
+    /// Runs `query` for somebody, with a reader on a blocking thread. It learns when nobody waits for its answer any more,
+    /// and is to end soon then: until it does, the reader and the turn are its own.
     ///
     /// # Errors
     /// When no reader can be opened, or the query panics.
     pub async fn run<R: Send + 'static>(
         &self,
-        query: impl FnOnce(&mut T) -> R + Send + 'static,
+        asker: &Asker,
+        query: impl FnOnce(&mut T, &Abandoned) -> R + Send + 'static,
     ) -> Result<R, PoolError> {
-        let shared = Arc::clone(&self.shared);
-        // The semaphore lives as long as the pool and is never closed, so this only waits.
-        let _permit = self.shared.permits.acquire().await.map_err(|_| PoolError::Panicked)?;
+        let turn = self.shared.turns.take(asker).await.ok_or(PoolError::Abandoned)?;
+        let (shared, abandoned) = (Arc::clone(&self.shared), Abandoned::default());
+        let _waiting = Waiting(abandoned.clone());
         let work = move || {
+            // Dropped last, after the reader: the turn belongs to the work and not to who waits for it.
+            let _turn = turn;
+            if abandoned.get() {
+                return Err(PoolError::Abandoned);
+            }
             let (generation, mut reader) = shared.take()?;
-            let result = query(&mut reader);
+            let result = query(&mut reader, &abandoned);
             shared.give_back(generation, reader);
             Ok(result)
         };
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(PoolError::Panicked))
+    }
+
+    /// Who is at work, and who waits.
+    pub fn crowd(&self) -> Crowd {
+        self.shared.turns.crowd()
     }
 
     /// Lets `swap` replace the files, which nobody opens meanwhile, and closes all readers as [`Pool::reset`] does.
@@ -115,5 +152,91 @@ impl<T> Shared<T> {
         if idle.0 == generation {
             idle.1.push(reader);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    const LONGEST: Duration = Duration::from_secs(120);
+
+    /// A reader that counts how many of its kind are open, and how many were at most.
+    struct Counted(Arc<(AtomicUsize, AtomicUsize)>);
+
+    impl Counted {
+        fn open(counts: &Arc<(AtomicUsize, AtomicUsize)>) -> Self {
+            let open = counts.0.fetch_add(1, Ordering::SeqCst) + 1;
+            counts.1.fetch_max(open, Ordering::SeqCst);
+            Counted(Arc::clone(counts))
+        }
+    }
+
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn who_hangs_up_frees_no_reader_while_their_question_is_read() {
+        let counts = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let of_pool = Arc::clone(&counts);
+        let pool = Pool::new(4, move || Ok(Counted::open(&of_pool)));
+        let (began, begins) = std::sync::mpsc::channel();
+        let (go_on, waits) = std::sync::mpsc::channel::<()>();
+        let waits = Arc::new(Mutex::new(waits));
+        for n in 0..200 {
+            let (began, waits, pool) = (began.clone(), Arc::clone(&waits), pool.clone());
+            let asker: Asker = Arc::from(format!("{}", n % 5));
+            let asked = tokio::spawn(async move {
+                let query = move |_: &mut Counted, _: &Abandoned| {
+                    let _ = began.send(());
+                    // Reads on though nobody waits, as a statement does between two looks.
+                    drop(waits.lock().map(|waits| waits.recv()));
+                };
+                pool.run(&asker, query).await
+            });
+            if n < 4 {
+                begins.recv_timeout(Duration::from_secs(60)).expect("it begins");
+            } else {
+                tokio::task::yield_now().await;
+            }
+            asked.abort();
+            assert!(asked.await.is_err());
+        }
+        assert_eq!(pool.crowd(), Crowd { under_way: 4, waiting: 0 });
+        assert_eq!(counts.1.load(Ordering::SeqCst), 4, "as many were open as the pool has");
+        drop(go_on);
+        let answer = pool.run(&Arc::from("late"), |_, _| 7).await;
+        assert_eq!(answer.ok(), Some(7), "whoever comes later is answered");
+        assert!(counts.0.load(Ordering::SeqCst) <= 4);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_query_learns_that_nobody_waits_for_it() {
+        let pool = Pool::new(1, || Ok(()));
+        let (began, begins) = tokio::sync::oneshot::channel();
+        let asker: Asker = Arc::from("gone");
+        let of_task = pool.clone();
+        let asked = tokio::spawn(async move {
+            let query = move |(): &mut (), abandoned: &Abandoned| {
+                let _ = began.send(());
+                // It ends by itself long after the test has failed.
+                let started = Instant::now();
+                while !abandoned.get() && started.elapsed() < LONGEST {
+                    std::thread::yield_now();
+                }
+            };
+            of_task.run(&asker, query).await
+        });
+        begins.await.expect("it begins");
+        asked.abort();
+        let next: Asker = Arc::from("next");
+        let answered = tokio::time::timeout(LONGEST / 2, pool.run(&next, |(), _| ())).await;
+        assert!(answered.is_ok_and(|answer| answer.is_ok()), "it did not learn that nobody waits");
     }
 }

@@ -37,7 +37,8 @@ fn world(ours: usize, others: usize) -> World {
 fn steps(world: &World) -> Vec<(&'static str, u64)> {
     let (scope, stranger) = (&Scope::projects(OURS.map(str::to_owned)), &Scope::projects(["x".to_owned()]));
     let (queries, page) = (&world.queries, &whole());
-    let counted = block_on(queries.pool.run(|reader| reader.count_steps())).unwrap().unwrap();
+    let counted =
+        block_on(queries.pool.run(&queries.asker, |reader, _| reader.count_steps())).unwrap().unwrap();
     let mut found = Vec::new();
     let mut ask = |name, question: &dyn Fn() -> usize, told: usize| {
         block_on(queries.projects(stranger, At::Now, page)).unwrap();

@@ -1,0 +1,201 @@
+//! Decides who is next where many ask and few are served at a time.
+//!
+//! Next is whoever has the least under way, and of these whose last turn is longest ago. So one that asks for much waits for
+//! itself, and who comes with one question waits for one turn and not for a thousand.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// Names who asks. Those of one name share what one of them may have.
+pub type Asker = Arc<str>;
+
+/// Hands out turns; clones share them.
+#[derive(Clone, Debug)]
+pub(super) struct Turns(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    /// Turns there are.
+    all: usize,
+    /// Turns that one asker may have.
+    share: usize,
+    under_way: usize,
+    /// Everyone who has a turn or waits for one.
+    lines: HashMap<Asker, Line>,
+    /// Counts arrivals and turns, to tell what was before what.
+    count: u64,
+}
+
+#[derive(Debug, Default)]
+struct Line {
+    under_way: usize,
+    last_turn: u64,
+    /// By arrival.
+    waiting: BTreeMap<u64, oneshot::Sender<Turn>>,
+}
+
+/// The right to work, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Turn {
+    turns: Turns,
+    asker: Asker,
+}
+
+/// How many have a turn, and how many wait for one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Crowd {
+    /// Have a turn.
+    pub under_way: usize,
+    /// Wait.
+    pub waiting: usize,
+}
+
+/// A place in a line, which is left when nobody waits there any more.
+struct Place<'a> {
+    turns: &'a Turns,
+    asker: &'a Asker,
+    arrival: u64,
+}
+
+impl Turns {
+    /// So many turns at a time. A part of them is never one asker's alone, so that another finds one at once.
+    pub(super) fn new(all: usize) -> Self {
+        let all = all.max(1);
+        let share = (all - all.div_ceil(4)).max(1);
+        Turns(Arc::new(Mutex::new(State { all, share, under_way: 0, lines: HashMap::new(), count: 0 })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that can panic runs under this lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a turn; none is never the case while this lives.
+    pub(super) async fn take(&self, asker: &Asker) -> Option<Turn> {
+        let (sender, receiver) = oneshot::channel();
+        let place = self.lock().wait(asker, sender);
+        let _place = Place { turns: self, asker, arrival: place };
+        self.serve();
+        receiver.await.ok()
+    }
+
+    /// Hands out what is free.
+    fn serve(&self) {
+        loop {
+            let next = self.lock().next();
+            let Some((asker, sender)) = next else { return };
+            // Who no longer waits drops the turn, which is then handed to the next.
+            let _ = sender.send(Turn { turns: self.clone(), asker });
+        }
+    }
+
+    pub(super) fn crowd(&self) -> Crowd {
+        let state = self.lock();
+        let waiting = state.lines.values().map(|line| line.waiting.len()).sum();
+        Crowd { under_way: state.under_way, waiting }
+    }
+}
+
+impl State {
+    fn wait(&mut self, asker: &Asker, sender: oneshot::Sender<Turn>) -> u64 {
+        self.count += 1;
+        self.lines.entry(Arc::clone(asker)).or_default().waiting.insert(self.count, sender);
+        self.count
+    }
+
+    fn next(&mut self) -> Option<(Asker, oneshot::Sender<Turn>)> {
+        if self.under_way == self.all {
+            return None;
+        }
+        let due = self.lines.iter().filter(|(_, line)| line.under_way < self.share);
+        let due = due.filter_map(|(asker, line)| {
+            let (arrival, _) = line.waiting.first_key_value()?;
+            Some(((line.under_way, line.last_turn, *arrival), asker))
+        });
+        let asker = Arc::clone(due.min()?.1);
+        let line = self.lines.get_mut(&asker)?;
+        let (_, sender) = line.waiting.pop_first()?;
+        self.count += 1;
+        (line.under_way, line.last_turn) = (line.under_way + 1, self.count);
+        self.under_way += 1;
+        Some((asker, sender))
+    }
+
+    /// Changes the line of an asker, and forgets it when nobody is left in it.
+    fn change(&mut self, asker: &Asker, change: impl FnOnce(&mut Line)) {
+        let Some(line) = self.lines.get_mut(asker) else { return };
+        change(line);
+        if line.under_way == 0 && line.waiting.is_empty() {
+            self.lines.remove(asker);
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut state = self.turns.lock();
+        state.under_way -= 1;
+        state.change(&self.asker, |line| line.under_way -= 1);
+        drop(state);
+        self.turns.serve();
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.turns.lock().change(self.asker, |line| _ = line.waiting.remove(&self.arrival));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn asker(name: &str) -> Asker {
+        Arc::from(name)
+    }
+
+    #[tokio::test]
+    async fn one_that_asks_for_much_leaves_a_part_to_others() {
+        let turns = Turns::new(8);
+        let (much, other) = (asker("much"), asker("other"));
+        let mut held = Vec::new();
+        while let Some(turn) = turns.take(&much).now_or_never() {
+            held.push(turn);
+        }
+        assert_eq!(held.len(), 6);
+        let others: Vec<_> = (0..2).map(|_| turns.take(&other).now_or_never()).collect();
+        assert!(others.iter().all(Option::is_some), "they wait for nobody");
+        assert!(turns.take(&asker("third")).now_or_never().is_none(), "there are eight");
+        assert_eq!(turns.crowd(), Crowd { under_way: 8, waiting: 0 }, "who went away waits no more");
+    }
+
+    #[tokio::test]
+    async fn who_has_the_least_is_next_however_many_came_before() {
+        let turns = Turns::new(1);
+        let (much, other) = (asker("much"), asker("other"));
+        let first = turns.take(&much).await;
+        let waiting: Vec<_> = (0..100).map(|_| Box::pin(turns.take(&much))).collect();
+        let mut waiting: Vec<_> = waiting
+            .into_iter()
+            .map(|mut one| {
+                assert!((&mut one).now_or_never().is_none());
+                one
+            })
+            .collect();
+        let mut late = Box::pin(turns.take(&other));
+        assert!((&mut late).now_or_never().is_none());
+        drop(first);
+        let turn = late.now_or_never();
+        assert!(turn.is_some(), "one question waits for one turn");
+        drop(turn);
+        assert!((&mut waiting[0]).now_or_never().is_some(), "and then they go by arrival");
+        drop(waiting);
+        assert_eq!(turns.crowd(), Crowd::default());
+        assert!(turns.lock().lines.is_empty(), "nothing is kept of who is gone");
+    }
+}
