@@ -50,4 +50,4 @@ pub use server_time::ServerTime;
 pub use settings::{ClusterSettings, Limits, Watcher};
 pub use sink::Sink;
 pub use stats::{ClusterCounts, ClusterStats, WatchStatus};
-pub use supervise::supervise;
+pub use supervise::{panic_text, supervise};

@@ -1,5 +1,6 @@
 //! Looks every second whether the log's files are in place, also while nothing is written.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
@@ -19,8 +20,10 @@ impl Guard {
         let (stop, stopped) = channel::<()>();
         let look = move || {
             while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                if health.check_files().is_some() {
-                    return;
+                match catch_unwind(AssertUnwindSafe(|| health.check_files().is_some())) {
+                    Ok(true) => return,
+                    Ok(false) => {}
+                    Err(_) => tracing::error!("looking after the log's files failed; it is tried again"),
                 }
             }
         };

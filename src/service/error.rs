@@ -78,6 +78,14 @@ pub enum ServiceError {
     /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
+    /// A task ended that the rest cannot do without.
+    #[error("the task `{task}` ended: {why}; the log holds everything that was acknowledged")]
+    Fell {
+        /// Its name.
+        task: String,
+        /// Why.
+        why: String,
+    },
     /// A part of the program failed in a way that was not foreseen.
     #[error("a part of the program panicked; the log holds everything that was acknowledged")]
     Panicked,
@@ -129,6 +137,7 @@ impl ServiceError {
             | ServiceError::Projection(_)
             | ServiceError::Fleet(_)
             | ServiceError::Thread(_)
+            | ServiceError::Fell { .. }
             | ServiceError::Panicked => return None,
         };
         Some(text.to_owned())

@@ -1,8 +1,9 @@
 //! Puts the parts together: the only place that starts threads and long-lived tasks, and stops them.
 //!
 //! [`Service::start`] takes the data directory, opens the log, and starts the log's writer, the projector, a
-//! supervisor per cluster and the server. Whichever of them ends first ends all: first the watchers, then the
-//! writer once it has committed what they handed over, then the server and the projector.
+//! supervisor per cluster and the server, all of them watched by [`tasks`]. Whichever ends first that cannot be begun anew
+//! ends all: first the watchers, then the writer once it has committed what they handed over, then the server and the
+//! projector.
 
 mod access;
 mod agent_folders;
@@ -22,6 +23,7 @@ mod relist;
 mod retention;
 mod serve;
 mod setup;
+mod tasks;
 
 pub use clock::follow as follow_clock;
 pub use demo::{DemoOptions, demo};
@@ -32,12 +34,9 @@ pub use serve::{Overrides, serve};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::api::{self, ApiState, Hosts, RequestStats, ServerOptions};
 use crate::catalog::CatalogWriter;
@@ -62,6 +61,7 @@ use self::rebuild::Rebuild;
 use self::recording::Recording;
 use self::retention::{Retention, RetentionClock};
 use self::setup::{listen, settings};
+use self::tasks::{Ended, Fallen, Tasks};
 
 /// Questions answered at a time; each holds one reader of the view and one of the log.
 const READERS: usize = 8;
@@ -125,51 +125,14 @@ pub struct Service {
     /// How the view stands.
     pub status: ViewStatus,
     checks: Checks,
-    watching: CancellationToken,
-    stopping: CancellationToken,
-    watchers: TaskTracker,
-    server: TaskTracker,
+    watchers: Tasks,
+    server: Tasks,
+    fallen: Fallen,
     appender: Appender,
     /// None where the log is damaged and only read.
     writer: Option<Ended<LogError>>,
     projector: Ended<ProjectorError>,
     _lock: DirectoryLock,
-}
-
-/// A thread that tells when it has ended.
-#[derive(Debug)]
-struct Ended<E> {
-    thread: JoinHandle<Result<(), E>>,
-    ended: oneshot::Receiver<()>,
-}
-
-impl<E: Send + 'static> Ended<E> {
-    fn spawn(
-        name: &str,
-        work: impl FnOnce() -> Result<(), E> + Send + 'static,
-    ) -> Result<Self, ServiceError> {
-        let (tell, ended) = oneshot::channel();
-        let run = move || {
-            let result = work();
-            // Nobody may be waiting any more.
-            let _ = tell.send(());
-            result
-        };
-        let thread =
-            std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(ServiceError::Thread)?;
-        Ok(Ended { thread, ended })
-    }
-}
-
-impl<E: Into<ServiceError> + Send + 'static> Ended<E> {
-    /// What the thread ended with; waits for it.
-    async fn result(self) -> Result<(), ServiceError> {
-        let joined = tokio::task::spawn_blocking(move || self.thread.join()).await;
-        match joined {
-            Ok(Ok(result)) => result.map_err(Into::into),
-            Ok(Err(_)) | Err(_) => Err(ServiceError::Panicked),
-        }
-    }
 }
 
 impl Service {
@@ -189,8 +152,9 @@ impl Service {
         let Recording { appender, head, health, writer, opened } =
             Recording::open(&options.data, new_key, Arc::clone(&clock))?;
         let status = ViewStatus::new(head).with_writer(health.clone());
-        let (watching, watchers) = (CancellationToken::new(), TaskTracker::new());
-        let stopping = CancellationToken::new();
+        let (watching, stopping) = (CancellationToken::new(), CancellationToken::new());
+        let fallen = Fallen::default();
+        let (watchers, server) = (Tasks::new(&watching, &fallen), Tasks::new(&stopping, &fallen));
         let (data, rules_of_user) = (options.data.clone(), options.rules.clone());
         let rebuild = Rebuild::new(data, rules_of_user, status.clone(), Arc::clone(&clock), stopping.clone());
         let checks =
@@ -215,7 +179,6 @@ impl Service {
             &stopping,
             recording.then_some(opened),
         )?;
-        let server = TaskTracker::new();
         let checks = checks.with_clusters(&clusters);
         let readiness = Arc::new(checks.clone());
         let retention = Retention {
@@ -245,9 +208,10 @@ impl Service {
         let catalog = CatalogWriter::new(&appender).with_quotas(options.quotas);
         let (views, clock_of, rebuilding) = (options.views.into(), Arc::clone(&clock), Arc::new(rebuild));
         let ignored = options.ignored.into();
-        let tokens =
-            access::follow(options.access_file, Arc::clone(&access), Arc::clone(&clock), watching.clone());
-        watchers.spawn(tokens);
+        let (file, known, now) = (options.access_file, Arc::clone(&access), Arc::clone(&clock));
+        watchers.keep("access", move |stop| {
+            access::follow(file.clone(), Arc::clone(&known), Arc::clone(&now), stop)
+        });
         let state = ApiState {
             queries,
             readiness,
@@ -262,31 +226,35 @@ impl Service {
         };
         let hosts = Hosts::for_listener(address, &options.hosts);
         let serving = ServerOptions { requests, ..ServerOptions::new(hosts) };
-        server.spawn(api::serve(listener, web::site(&state), serving, stopping.clone()));
-        server.close();
-        let times = settings.iter().map(|(s, _)| (s.name.clone(), s.limits.server_time.clone())).collect();
+        server.need("server", api::serve(listener, web::site(&state), serving, stopping.clone()));
+        let times: Vec<_> =
+            settings.iter().map(|(s, _)| (s.name.clone(), s.limits.server_time.clone())).collect();
         let recorder = recording.then(|| appender.clone());
-        watchers.spawn(clock::follow(steady, times, recorder, watching.clone()));
-        watchers.spawn(disk.follow(options.data.clone(), retention.numbers.clone(), watching.clone()));
+        watchers.keep("clock", move |stop| {
+            clock::follow(Arc::clone(&steady), times.clone(), recorder.clone(), stop)
+        });
+        let (data, files) = (options.data.clone(), retention.numbers.clone());
+        watchers.keep("disk", move |stop| disk.clone().follow(data.clone(), files.clone(), stop));
         if recording {
-            declare(&appender, options.catalog, &status, &watchers, &watching).await?;
+            declare(&appender, options.catalog, &status, &watchers).await?;
             for (settings, ways) in settings {
                 let (sink, clock) = (appender.clone(), Arc::clone(&clock));
-                watchers.spawn(cluster::supervise(settings, ways, sink, clock, watching.clone()));
+                let name = format!("cluster {}", settings.name);
+                watchers.need(name, cluster::supervise(settings, ways, sink, clock, watching.clone()));
             }
-            let folders = options.agent_folders;
-            watchers.spawn(agent_folders::follow(folders, appender.clone(), watching.clone()));
-            watchers.spawn(retention.follow(watching.clone()));
+            let (folders, sink) = (options.agent_folders, appender.clone());
+            watchers.keep("agent folders", move |stop| {
+                agent_folders::follow(folders.clone(), sink.clone(), stop)
+            });
+            watchers.keep("retention", move |stop| retention.clone().follow(stop));
         }
-        watchers.close();
         Ok(Service {
             address,
             status,
             checks,
-            watching,
-            stopping,
             watchers,
             server,
+            fallen,
             appender,
             writer,
             projector,
@@ -301,14 +269,15 @@ impl Service {
     pub async fn run_until(mut self, stop: impl Future<Output = ()>) -> Result<(), ServiceError> {
         tokio::select! {
             () = stop => {}
-            () = ended(&mut self.writer) => {}
-            _ = &mut self.projector.ended => {}
+            () = self.fallen.fell() => {}
+            () = Ended::ended(self.writer.as_mut()) => {}
+            () = Ended::ended(Some(&mut self.projector)) => {}
         }
         self.stop().await
     }
 
     async fn stop(self) -> Result<(), ServiceError> {
-        self.watching.cancel();
+        self.watchers.stop().cancel();
         self.watchers.wait().await;
         // With the last appender gone the writer commits what is queued and ends.
         drop(self.appender);
@@ -316,9 +285,9 @@ impl Service {
             Some(writer) => writer.result().await,
             None => Ok(()),
         };
-        self.stopping.cancel();
+        self.server.stop().cancel();
         self.server.wait().await;
-        written.and(self.projector.result().await)
+        written.and(self.projector.result().await).and(self.fallen.result())
     }
 }
 
@@ -327,8 +296,7 @@ async fn declare(
     appender: &Appender,
     catalog: Vec<CatalogFact>,
     status: &ViewStatus,
-    watchers: &TaskTracker,
-    watching: &CancellationToken,
+    watchers: &Tasks,
 ) -> Result<(), ServiceError> {
     let appender = appender.clone();
     let mut declaring = Box::pin(async move { appender.declare(Source::Config, catalog).await });
@@ -337,8 +305,8 @@ async fn declare(
             declared?;
         }
         () = until_blocked(status) => {
-            let watching = watching.clone();
-            watchers.spawn(async move {
+            let watching = watchers.stop().clone();
+            watchers.once("catalog", async move {
                 if let Some(Err(error)) = watching.run_until_cancelled(declaring).await {
                     tracing::error!(%error, "the catalog of the configuration could not be declared");
                 }
@@ -364,17 +332,6 @@ fn key(data: &Path) -> std::io::Result<([u8; 32], Option<[u8; 32]>)> {
             Ok((key, Some(key)))
         }
         key => Ok((key?, None)),
-    }
-}
-
-/// Waits until a writer has ended; where there is none, for ever.
-async fn ended(writer: &mut Option<Ended<LogError>>) {
-    match writer {
-        Some(writer) => {
-            // Whether it told or was dropped, it is over.
-            let _ = (&mut writer.ended).await;
-        }
-        None => std::future::pending().await,
     }
 }
 

@@ -154,6 +154,35 @@ fn files_stay_small() {
 }
 
 #[test]
+fn whatever_runs_is_watched() {
+    // Who sees to it that what is spawned there does not end unseen.
+    let watched = [
+        ("src/service/tasks.rs", "the service"),
+        ("src/service/rebuild.rs", "a panic is the end of the build, which is reported"),
+        ("src/api/server.rs", "a connection ends by itself, and gives its place back however it ends"),
+        ("src/cluster/supervise/tasks.rs", "the supervisor of the cluster"),
+        ("src/projection/reading.rs", "the projector, which ends with it"),
+        ("src/log/guard.rs", "itself; each commit looks too"),
+        ("src/demo/api_server/serve.rs", "the simulated server"),
+        ("src/demo/api_server/mod.rs", "the simulated server"),
+        ("src/query/testing.rs", "the test"),
+    ];
+    let mut wrong = Vec::new();
+    for (file, text) in sources("src").iter().filter(|(file, _)| !is_test(file)) {
+        let spawns = ["spawn(", "Builder::new().name("];
+        let lines = without_tests(text).lines().filter(|line| spawns.iter().any(|word| line.contains(word)));
+        // What runs on the threads for blocking work is waited for by who asked for it.
+        let alone = ["spawn_blocking(", "Ended::spawn(", "projection::spawn(", "fn spawn("];
+        for line in lines.filter(|line| !alone.iter().any(|word| line.contains(word))) {
+            if !watched.iter().any(|(known, _)| known == file) {
+                wrong.push(format!("{file}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
 fn every_test_file_is_declared() {
     let main = fs::read_to_string(root().join("tests/it/main.rs")).expect("main.rs can be read");
     let mut forgotten = Vec::new();

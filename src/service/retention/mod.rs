@@ -48,7 +48,7 @@ const PARTS: u64 = 8;
 const LOW_WATER_PERCENT: u64 = 90;
 
 /// Lets go of what need not be kept.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Retention {
     pub(super) data: PathBuf,
     pub(super) config: RetentionConfig,
