@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::config::{AccessConfig, TokenConfig, TokenHash};
 use crate::model::Timestamp;
 use crate::query::Scope;
+use crate::store::Asker;
 use known::Known;
 use wrong::{Verdict, WrongTokens};
 
@@ -148,6 +149,14 @@ pub trait Gate {
     /// `write_rate_exceeded`.
     fn takes_turn(&self, _caller: &Caller) -> Result<(), Problem> {
         Ok(())
+    }
+
+    /// The same on behalf of somebody, who gets a share of it where it is shared.
+    fn serving(self, _asker: &Asker) -> Self
+    where
+        Self: Sized,
+    {
+        self
     }
 
     /// Whether the log tells who read what.

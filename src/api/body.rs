@@ -12,11 +12,14 @@ use super::problem::{Code, Place, Problem};
 use super::request::Context;
 use crate::json::{Lexer, Token, unquote};
 
-/// The most bytes that a body may have.
+/// The most bytes that a body may have, where its route does not say less.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 
 /// How long a caller may take to send a body; with the bound, this keeps slow callers from holding memory.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long a caller may send nothing of it.
+const SILENCE: Duration = Duration::from_secs(5);
 
 /// The longest name or value that is repeated in an answer.
 const REPEATED_CHARS_MAX: usize = 200;
@@ -34,39 +37,41 @@ pub(super) fn incoming<B: Buf, E>(stream: impl Stream<Item = Result<B, E>> + Sen
 /// A page of another site cannot send this type without asking first, and we allow nobody that asks.
 ///
 /// # Errors
-/// `unsupported_media_type`, `body_too_large`, `body_timeout`, or `invalid_body` when it breaks off.
-pub(super) async fn read(context: &Context, body: Incoming) -> Result<Bytes, Problem> {
+/// `unsupported_media_type`, `body_too_large`, `body_timeout`, or `invalid_body` when it breaks off; and when there is no
+/// room for it.
+pub(super) async fn read(context: &Context, body: Incoming, most: usize) -> Result<Bytes, Problem> {
     if !context.header(CONTENT_TYPE).is_some_and(is_json) {
         let detail = "a body is taken as JSON only; send it with `Content-Type: application/json`";
         return Err(Problem::new(Code::UnsupportedMediaType, detail));
     }
     let announced = context.header(CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > BODY_BYTES_MAX) {
-        return Err(too_large());
+    if announced.is_some_and(|length| length > most) {
+        return Err(too_large(most));
     }
-    match tokio::time::timeout(BODY_TIMEOUT, collect(body)).await {
-        Ok(read) => read,
-        Err(_) => {
-            let detail = format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs());
-            Err(Problem::new(Code::BodyTimeout, detail))
-        }
-    }
+    in_time(BODY_TIMEOUT, "did not arrive within", collect(context, body, most)).await?
 }
 
-async fn collect(mut body: Incoming) -> Result<Bytes, Problem> {
+/// Gives up waiting for a body after so long.
+async fn in_time<T>(longest: Duration, what: &str, waited: impl Future<Output = T>) -> Result<T, Problem> {
+    let waited = tokio::time::timeout(longest, waited).await;
+    waited.map_err(|_| Problem::new(Code::BodyTimeout, format!("the body {what} {} s", longest.as_secs())))
+}
+
+async fn collect(context: &Context, mut body: Incoming, most: usize) -> Result<Bytes, Problem> {
     let mut whole = BytesMut::new();
-    while let Some(part) = body.next().await {
+    while let Some(part) = in_time(SILENCE, "stayed away for", body.next()).await? {
         let Some(part) = part else { return Err(Problem::new(Code::InvalidBody, "the body broke off")) };
-        if whole.len() + part.len() > BODY_BYTES_MAX {
-            return Err(too_large());
+        if whole.len() + part.len() > most {
+            return Err(too_large(most));
         }
+        context.account.take(part.len())?;
         whole.extend_from_slice(&part);
     }
     Ok(whole.freeze())
 }
 
-fn too_large() -> Problem {
-    Problem::new(Code::BodyTooLarge, format!("a body may have at most {BODY_BYTES_MAX} bytes"))
+fn too_large(most: usize) -> Problem {
+    Problem::new(Code::BodyTooLarge, format!("a body may have at most {most} bytes here"))
 }
 
 /// Whether a media type is JSON in UTF-8, which is JSON's only encoding between programs (RFC 8259).

@@ -11,37 +11,54 @@ use http::{Method, Request, StatusCode};
 use hyper::body::{Body, Incoming};
 use tower_service::Service;
 
+use super::load::Account;
 use super::problem::{Code, Problem};
 use super::request::Context;
 use super::respond::Response;
 use super::router::Router;
 use super::{Hosts, ServerOptions};
+use crate::cluster::panic_text;
 
 /// The longest address that is read; the longest of ours stays far below.
 const ADDRESS_BYTES_MAX: usize = 8 * 1024;
+
+/// An answer that is not refused for its size, as those to writing are, in bytes.
+const SMALL: usize = 64 * 1024;
 
 /// Nothing may be loaded, framed or submitted; pages set a policy of their own.
 const STRICT_POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// The other end of the connection of a request.
+pub struct Peer {
+    /// Its address.
+    pub address: SocketAddr,
+    /// Whether the connection has no place but for probes and metrics.
+    pub reserved: bool,
+    /// What the request takes.
+    pub account: Account,
+}
+
 /// Answers a request by the router, whatever the router does.
 pub async fn answer(
     router: Router,
     options: &ServerOptions,
-    peer: Option<SocketAddr>,
+    peer: Peer,
     mut request: Request<Incoming>,
 ) -> Response {
     let started = Instant::now();
     let known = Context::new(request.method().clone(), request.uri().path(), request.headers().clone());
-    let context = Context { peer, ..known };
+    let Peer { address, reserved, account } = peer;
+    let context = Context { peer: Some(address), reserved, account, ..known };
     request.extensions_mut().insert(context.clone());
     let response = match refusal(&options.hosts, &request) {
         Some(problem) => problem.into_response(&context),
         None => caught(router, request, &context).await,
     };
-    let response = finish(response, &context);
     let route = response.extensions().get().copied();
+    let response = counted(response, &context);
+    let response = finish(response, &context);
     options.requests.observe(route, &context.method, response.status(), started.elapsed());
     tracing::debug!(
         method = %context.method,
@@ -72,16 +89,28 @@ async fn caught(router: Router, request: Request<Incoming>, context: &Context) -
     match AssertUnwindSafe(run).catch_unwind().await {
         Ok(Ok(response)) => response,
         Err(panic) => {
-            let text = panic.downcast_ref::<&str>().copied();
-            let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
             tracing::error!(
                 trace_id = context.trace.as_str(),
                 path = context.path,
-                panic = text.unwrap_or("no message"),
+                panic = panic_text(&*panic),
                 "a handler panicked"
             );
             Problem::internal("a panic").into_response(context)
         }
+    }
+}
+
+/// The answer, if there is room for it. What was written is told in any case.
+fn counted(response: Response, context: &Context) -> Response {
+    let bytes =
+        response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+    if bytes <= SMALL {
+        context.account.add(bytes);
+        return response;
+    }
+    match context.account.take(bytes) {
+        Ok(()) => response,
+        Err(problem) => problem.into_response(context),
     }
 }
 

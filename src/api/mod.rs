@@ -4,7 +4,7 @@
 //! handler returns a finished answer, so that no error ever falls through to another route. Who asks is settled by
 //! [`auth`] before anything of a request is read. Whatever holds for all answers (names we answer to, panics,
 //! security headers) stands in [`guard`], and whatever holds for connections (timeouts, their number, the end) in
-//! [`server`].
+//! [`server`]; what one caller may take is counted in `load`, and that answers are taken is seen to in `taking`.
 
 mod agents;
 mod audit;
@@ -25,11 +25,13 @@ mod graphql;
 pub mod guard;
 mod host;
 pub mod images;
+mod load;
 mod metrics;
 mod onset;
 mod origin;
 mod overview;
 pub mod params;
+mod places;
 mod probes;
 pub mod problem;
 mod projects;
@@ -44,6 +46,7 @@ pub mod routes;
 mod search;
 pub mod selection;
 pub mod server;
+mod taking;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timeline;
@@ -56,12 +59,14 @@ use crate::clock::Clock;
 use crate::diff::PathRule;
 use crate::model::SavedView;
 use crate::query::Queries;
+use crate::store::Asker;
 use auth::Gate;
 use problem::Problem;
 use request::Context;
 
 pub use auth::{Access, Caller};
 pub use host::Hosts;
+pub use load::{Load, LoadCounts, LoadLimits};
 pub use metrics::Metrics;
 pub use probes::{Check, ClusterLists, Readiness};
 pub use rebuild::{RebuildReport, RebuildState, Rebuilding};
@@ -106,6 +111,10 @@ impl Gate for ApiState {
 
     fn takes_turn(&self, caller: &Caller) -> Result<(), Problem> {
         Ok(self.catalog.take_turn(&caller.name)?)
+    }
+
+    fn serving(self, asker: &Asker) -> Self {
+        ApiState { queries: self.queries.of(asker), ..self }
     }
 }
 

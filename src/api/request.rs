@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::auth::{self, Caller};
 use super::body;
+use super::load::Account;
 use super::params::Query;
 use super::problem::{Code, Problem};
 
@@ -31,6 +32,10 @@ pub struct Context {
     pub trace: TraceId,
     /// The other end of the connection, where it is known.
     pub peer: Option<SocketAddr>,
+    /// Whether the connection has no place but for probes and metrics.
+    pub reserved: bool,
+    /// What the request takes.
+    pub account: Account,
 }
 
 impl Context {
@@ -40,7 +45,8 @@ impl Context {
             value.set_sensitive(SECRET.contains(name));
         }
         let trace = TraceId::of(&headers);
-        Context { path: path.to_owned(), method, headers, trace, peer: None }
+        let (peer, reserved, account) = (None, false, Account::default());
+        Context { path: path.to_owned(), method, headers, trace, peer, reserved, account }
     }
 
     /// A header's text; none when absent or not text.

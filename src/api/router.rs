@@ -12,11 +12,11 @@ use warp::filters::path::FullPath;
 
 use super::auth::{self, Caller, Gate};
 use super::params::{Parameter, Query};
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::request::{Context, Request, decode};
 use super::requests::MatchedRoute;
 use super::respond::Response;
-use super::{audit, body, origin};
+use super::{audit, body, load, origin};
 
 /// Answers every request, or those under its paths.
 pub type Router = BoxedFilter<(Response,)>;
@@ -33,16 +33,18 @@ pub struct Operation<S: 'static> {
     pub parameters: &'static [Parameter],
     /// Whether it changes nothing, so that those may ask who may only read.
     pub reads: bool,
+    /// The most bytes that a body of it may have.
+    pub body_max: usize,
     handler: Handler<S>,
 }
 
 impl<S> Operation<S> {
     const fn reading(parameters: &'static [Parameter], handler: Handler<S>) -> Self {
-        Operation { parameters, reads: true, handler }
+        Operation { parameters, reads: true, body_max: body::BODY_BYTES_MAX, handler }
     }
 
     const fn writing(parameters: &'static [Parameter], handler: Handler<S>) -> Self {
-        Operation { parameters, reads: false, handler }
+        Operation { parameters, reads: false, body_max: body::BODY_BYTES_MAX, handler }
     }
 }
 
@@ -52,6 +54,8 @@ pub struct Route<S: 'static> {
     pub path: &'static str,
     /// Whether GET asks nobody who they are, because what it tells is nobody's.
     pub open: bool,
+    /// Whether it is answered however much is under way: it costs nearly nothing, and tells how the service fares.
+    pub vital: bool,
     /// Answers HEAD too, without the body.
     get: Option<Operation<S>>,
     put: Option<Operation<S>>,
@@ -62,12 +66,17 @@ pub struct Route<S: 'static> {
 impl<S> Route<S> {
     /// A row for this path, as yet without methods.
     pub const fn at(path: &'static str) -> Self {
-        Route { path, open: false, get: None, put: None, post: None, delete: None }
+        Route { path, open: false, vital: false, get: None, put: None, post: None, delete: None }
     }
 
     /// With GET for everyone, whoever they are.
     pub const fn open(self) -> Self {
         Route { open: true, ..self }
+    }
+
+    /// Answered however much is under way.
+    pub const fn vital(self) -> Self {
+        Route { vital: true, ..self }
     }
 
     /// With GET and HEAD.
@@ -85,9 +94,10 @@ impl<S> Route<S> {
         Route { post: Some(Operation::writing(parameters, handler)), ..self }
     }
 
-    /// With POST that only reads: what is asked for stands in its body.
-    pub const fn ask(self, parameters: &'static [Parameter], handler: Handler<S>) -> Self {
-        Route { post: Some(Operation::reading(parameters, handler)), ..self }
+    /// With POST that only reads: what is asked for stands in its body, of so many bytes at most.
+    pub const fn ask(self, parameters: &'static [Parameter], body_max: usize, handler: Handler<S>) -> Self {
+        let operation = Operation { body_max, ..Operation::reading(parameters, handler) };
+        Route { post: Some(operation), ..self }
     }
 
     /// With DELETE, which takes none.
@@ -217,6 +227,10 @@ struct Asked<'a> {
 /// Answers a request. Who asks is settled before anything of it is read, and its body is read last.
 async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -> Result<Response, Problem> {
     let (context, method) = (asked.context, &asked.context.method);
+    if context.reserved && !route.vital {
+        let detail = "as many are connected as may be, or as may be from one address; ask again";
+        return Err(Problem::new(Code::TooManyConnections, detail));
+    }
     if *method == Method::OPTIONS {
         return Ok(options(&route.allow()));
     }
@@ -231,7 +245,7 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
     let caller = if open { auth::unasked() } else { state.caller(context)? };
     let audited = !open && (!operation.reads || state.audits_reads());
     let audit = audited.then(|| (Arc::clone(&caller), asked.query));
-    let answer = carry_out(operation, state, caller, asked).await;
+    let answer = carry_out(route, operation, state, caller, asked).await;
     if let Some((caller, query)) = audit {
         audit::tell(&caller, route.path, context, query, operation.reads, &answer);
     }
@@ -240,6 +254,7 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
 
 /// Answers a request of whom we know.
 async fn carry_out<S: Gate>(
+    route: &Route<S>,
     operation: &Operation<S>,
     state: S,
     caller: Arc<Caller>,
@@ -250,14 +265,18 @@ async fn carry_out<S: Gate>(
         caller.may_write()?;
         state.takes_turn(&caller)?;
     }
+    let asker = load::asker(&caller, context.peer.map(|peer| peer.ip()));
+    if !route.vital {
+        context.account.enter(&asker)?;
+    }
     let arguments = asked.arguments.iter().map(|argument| decode(argument)).collect::<Result<_, _>>()?;
     let query = Query::parse(asked.query, operation.parameters)?;
     let body = match context.method {
-        Method::PUT | Method::POST => body::read(context, asked.body).await?,
+        Method::PUT | Method::POST => body::read(context, asked.body, operation.body_max).await?,
         _ => Bytes::new(),
     };
     let request = Request { caller, body, ..Request::new(context.clone(), arguments, query) };
-    (operation.handler)(state, request).await
+    (operation.handler)(state.serving(&asker), request).await
 }
 
 /// What OPTIONS is answered with; no site but ours is allowed anything, so there is no more to it.

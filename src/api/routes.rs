@@ -145,15 +145,23 @@ pub const ROUTES: &[Route<ApiState>] = &[
     Route::at("/api/v1/coverage").get(&[CLUSTERS, KIND, STATE, AT, LIMIT, CONTINUE], |state, request| {
         Box::pin(coverage::list(state, request))
     }),
-    Route::at("/api/v1/graphql").ask(&[], |state, request| Box::pin(graphql::ask(state, request))),
+    Route::at("/api/v1/graphql")
+        .ask(&[], graphql::BODY_BYTES_MAX, |state, request| Box::pin(graphql::ask(state, request))),
     Route::at("/api/v1/openapi.json").open().get(&[], |_, request| Box::pin(document::json(request))),
     Route::at("/openapi.yaml").open().get(&[], |_, request| Box::pin(document::yaml(request))),
-    Route::at("/metrics").get(&[], |state, request| Box::pin(metrics::metrics(state, request))),
-    Route::at("/healthz").open().get(&[VERBOSE], |_, request| Box::pin(probes::live("healthz", request))),
-    Route::at("/livez").open().get(&[VERBOSE], |_, request| Box::pin(probes::live("livez", request))),
-    Route::at("/readyz").open().get(&[VERBOSE], |state, request| Box::pin(probes::ready(state, request))),
+    Route::at("/metrics").vital().get(&[], |state, request| Box::pin(metrics::metrics(state, request))),
+    Route::at("/healthz")
+        .open()
+        .vital()
+        .get(&[VERBOSE], |_, request| Box::pin(probes::live("healthz", request))),
+    Route::at("/livez").open().vital().get(&[VERBOSE], |_, request| Box::pin(probes::live("livez", request))),
+    Route::at("/readyz")
+        .open()
+        .vital()
+        .get(&[VERBOSE], |state, request| Box::pin(probes::ready(state, request))),
     Route::at("/readyz/lists")
         .open()
+        .vital()
         .get(&[VERBOSE], |state, request| Box::pin(probes::lists(state, request))),
 ];
 

@@ -1,10 +1,13 @@
 //! The server: connections with limits, and an end that comes in time.
 //!
+//! Everybody who connects is accepted. Who finds no place is answered probes and metrics, or that there is no place.
+//!
 //! warp's own server has no timeouts, no limit of connections and no deadline for its end, so the loop is ours.
 //! It speaks HTTP/1.1 only: telling HTTP/2 apart needs the first bytes, and waiting for these has no timeout.
 
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,11 +16,14 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use super::guard::{self, Peer};
+use super::load::{Account, Load};
+use super::places::Place;
 use super::router::Router;
-use super::{Hosts, RequestStats, guard};
+use super::taking::{Taking, Watched};
+use super::{Hosts, RequestStats};
 
 /// How the server treats its connections.
 #[derive(Clone, Debug)]
@@ -26,10 +32,14 @@ pub struct ServerOptions {
     pub hosts: Hosts,
     /// Counts what is answered.
     pub requests: RequestStats,
-    /// Most connections at a time; more wait to be accepted.
-    pub connections_max: usize,
+    /// Counts and limits what is under way.
+    pub load: Load,
     /// How long a caller may take to send the head of a request, or stay silent between two.
     pub header_timeout: Duration,
+    /// How long a caller may take for each step of an answer that waits to be taken.
+    pub taking_timeout: Duration,
+    /// How long a connection without a place may last.
+    pub reserve_timeout: Duration,
     /// Most headers in a request.
     pub headers_max: usize,
     /// How long requests under way may take once the end was asked for.
@@ -42,8 +52,10 @@ impl ServerOptions {
         ServerOptions {
             hosts,
             requests: RequestStats::default(),
-            connections_max: 1024,
+            load: Load::default(),
             header_timeout: Duration::from_secs(5),
+            taking_timeout: Duration::from_secs(10),
+            reserve_timeout: Duration::from_secs(5),
             headers_max: 64,
             drain: Duration::from_secs(5),
         }
@@ -53,6 +65,9 @@ impl ServerOptions {
 /// How long to wait after accepting failed, which it does while the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Most bytes that are read ahead, or gathered before they are written, for a connection. A head has to fit in.
+const BUFFER_MAX: usize = 64 * 1024;
+
 /// Serves until the end is asked for; then closes the listener, lets requests under way finish, and returns.
 pub async fn serve(
     listener: TcpListener,
@@ -60,18 +75,17 @@ pub async fn serve(
     options: ServerOptions,
     shutdown: CancellationToken,
 ) {
-    let connections = Arc::new(Semaphore::new(options.connections_max));
     let graceful = GracefulShutdown::new();
     let abort = CancellationToken::new();
     let options = Arc::new(options);
     let _abort_when_dropped = abort.clone().drop_guard();
-    while let Some((stream, permit)) = next(&listener, &connections, &shutdown).await {
+    while let Some((stream, address)) = next(&listener, &shutdown).await {
         let connection = Connection {
             router: router.clone(),
             options: options.clone(),
             watcher: graceful.watcher(),
-            abort: abort.clone(),
-            permit,
+            place: options.load.places.take(address.ip(), &abort),
+            address,
         };
         tokio::spawn(connection.run(stream));
     }
@@ -81,17 +95,12 @@ pub async fn serve(
     }
 }
 
-/// The next connection, once there is room for it; none when the end was asked for.
-async fn next(
-    listener: &TcpListener,
-    connections: &Arc<Semaphore>,
-    shutdown: &CancellationToken,
-) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+/// The next connection; none when the end was asked for.
+async fn next(listener: &TcpListener, shutdown: &CancellationToken) -> Option<(TcpStream, SocketAddr)> {
     let accepted = async {
-        let permit = connections.clone().acquire_owned().await.ok()?;
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => return Some((stream, permit)),
+                Ok(accepted) => return accepted,
                 Err(error) if concerns_the_caller_only(&error) => {}
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -100,7 +109,7 @@ async fn next(
             }
         }
     };
-    shutdown.run_until_cancelled(accepted).await.flatten()
+    shutdown.run_until_cancelled(accepted).await
 }
 
 fn concerns_the_caller_only(error: &io::Error) -> bool {
@@ -113,29 +122,39 @@ struct Connection {
     router: Router,
     options: Arc<ServerOptions>,
     watcher: Watcher,
-    abort: CancellationToken,
-    permit: OwnedSemaphorePermit,
+    place: Place,
+    address: SocketAddr,
 }
 
 impl Connection {
     async fn run(self, stream: TcpStream) {
-        let Connection { router, options, watcher, abort, permit } = self;
+        let Connection { router, options, watcher, place, address } = self;
         // Answers are written whole, so waiting to fill a packet would only delay their last one.
         let _ = stream.set_nodelay(true);
-        let peer = stream.peer_addr().ok();
-        let (header_timeout, headers_max) = (options.header_timeout, options.headers_max);
+        let (reserved, taking) = (place.is_reserved(), Taking::default());
+        let stream = Watched::new(stream, taking.clone(), options.taking_timeout);
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(options.header_timeout)
+            .max_headers(options.headers_max)
+            .max_buf_size(BUFFER_MAX)
+            .keep_alive(!reserved);
+        let longest = if reserved { options.reserve_timeout } else { Duration::MAX };
         let service = service_fn(move |request| {
-            let (router, options) = (router.clone(), options.clone());
-            async move { Ok::<_, Infallible>(guard::answer(router, &options, peer, request).await) }
+            let (router, options, taking) = (router.clone(), options.clone(), taking.clone());
+            async move {
+                let account = Account::of(&options.load);
+                let peer = Peer { address, reserved, account: account.clone() };
+                let answer = guard::answer(router, &options, peer, request).await;
+                Ok::<_, Infallible>(answer.map(|body| taking.answer(body, account)))
+            }
         });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(header_timeout)
-            .max_headers(headers_max)
-            .serve_connection(TokioIo::new(stream), service);
-        if let Some(Err(error)) = abort.run_until_cancelled(watcher.watch(connection)).await {
-            tracing::debug!(%error, "a connection ended early");
+        let connection = watcher.watch(http.serve_connection(TokioIo::new(stream), service));
+        let connection = tokio::time::timeout(longest, connection);
+        match place.cut.run_until_cancelled(connection).await {
+            Some(Ok(Err(error))) => tracing::debug!(%error, "a connection ended early"),
+            Some(Err(_)) | None => tracing::debug!("a connection was cut"),
+            Some(Ok(Ok(()))) => {}
         }
-        drop(permit);
     }
 }

@@ -263,7 +263,9 @@ fn refused(what: &str, server: &str, status: StatusCode, body: &[u8]) -> CliErro
     let error = CliError::new(what, why);
     match (problem.code.as_str(), status) {
         ("question_too_long", _) => error.hint("ask for less: a filter, a smaller page, or a shorter time"),
-        ("view_building", _) => error.hint("try again in a few seconds"),
+        ("view_building" | "too_many_requests" | "overloaded" | "too_many_connections", _) => {
+            error.hint("try again in a few seconds")
+        }
         ("ambiguous_uid", _) => {
             let clusters: Vec<_> = problem.candidates.into_iter().map(|one| one.cluster).collect();
             error.hint(format!("say which with --cluster; it is one of {}", clusters.join(", ")))

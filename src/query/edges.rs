@@ -7,8 +7,8 @@ use super::page::Start;
 use super::scope::{Sight, in_sight};
 use super::stretch::holds;
 use super::types::{FarEnd, Page, PageMetadata, ResourceEdge};
-use super::{Result, resources};
-use crate::model::{Kind, Offset, Uid};
+use super::{PageRequest, Queries, Question, Result, Scope, resources};
+use crate::model::{At, Kind, Offset, Uid};
 use crate::projection::{edge_kind_from_i64, edge_kind_to_i64, health_from_i64};
 
 /// Whether a resource is there at `:at`.
@@ -133,4 +133,25 @@ fn position(edge: &ResourceEdge) -> Vec<String> {
     let ResourceEdge { kind, namespace, name, .. } = edge;
     let parts = [&kind_of_edge, &outward, &kind.kind, &kind.group, namespace, name, &uid];
     parts.into_iter().cloned().collect()
+}
+
+impl Queries {
+    /// What a resource is linked to, by the kind of edge and the address of the far end.
+    ///
+    /// # Errors
+    /// As for [`Queries::resource`].
+    pub async fn resource_edges(
+        &self,
+        scope: &Scope,
+        at: At,
+        uid: &Uid,
+        cluster: Option<&str>,
+        page: &PageRequest,
+    ) -> Result<Page<ResourceEdge>> {
+        let filter = (uid.clone(), cluster.map(str::to_owned));
+        let (of, cluster) = filter.clone();
+        let answer =
+            move |q: Question<'_>| list(q.view, &q.moment, q.scope, &of, cluster.as_deref(), &q.start);
+        self.ask(scope, at, "resource_edges", &filter, page, answer).await
+    }
 }

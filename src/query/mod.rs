@@ -430,23 +430,4 @@ impl Queries {
         };
         self.ask(scope, at, "resource_history", &filter, page, answer).await
     }
-
-    /// What a resource is linked to, by the kind of edge and the address of the far end.
-    ///
-    /// # Errors
-    /// As for [`Queries::resource`].
-    pub async fn resource_edges(
-        &self,
-        scope: &Scope,
-        at: At,
-        uid: &Uid,
-        cluster: Option<&str>,
-        page: &PageRequest,
-    ) -> Result<Page<ResourceEdge>> {
-        let filter = (uid.clone(), cluster.map(str::to_owned));
-        let (of, cluster) = filter.clone();
-        let answer =
-            move |q: Question<'_>| edges::list(q.view, &q.moment, q.scope, &of, cluster.as_deref(), &q.start);
-        self.ask(scope, at, "resource_edges", &filter, page, answer).await
-    }
 }

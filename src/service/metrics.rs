@@ -21,12 +21,13 @@ use prometheus_client::registry::Registry;
 use super::disk::Disk;
 use super::rebuild::Rebuild;
 use super::retention;
-use crate::api::{Access, Metrics, RebuildState, Rebuilding, RequestStats};
+use crate::api::{Access, Load, Metrics, RebuildState, Rebuilding, RequestStats};
 use crate::clock::{Clock, SteadyClock};
 use crate::cluster::{ClusterCounts, ClusterStats};
 use crate::log::{WeakAppender, WriterHealth};
 use crate::model::Timestamp;
 use crate::projection::ViewStatus;
+use crate::query::Queries;
 
 /// Where the numbers come from.
 pub(super) struct Sources {
@@ -47,6 +48,10 @@ pub(super) struct Sources {
     pub(super) disk: Disk,
     /// What was answered.
     pub(super) requests: RequestStats,
+    /// What is under way.
+    pub(super) load: Load,
+    /// Who reads.
+    pub(super) queries: Queries,
     /// By which ages are told.
     pub(super) clock: Arc<dyn Clock>,
     /// The same, where it is compared with the machine's.
@@ -105,7 +110,8 @@ impl Collector for Sources {
         }
         coverage::encode(&mut tell, &self.clusters, self.clock.now())?;
         access::encode(&mut tell, &self.access)?;
-        requests::encode(&mut tell, &self.requests)
+        requests::encode(&mut tell, &self.requests)?;
+        requests::under_way(&mut tell, self.load.counts(), self.queries.crowd())
     }
 }
 

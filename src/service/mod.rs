@@ -60,7 +60,7 @@ use self::readiness::Checks;
 use self::rebuild::Rebuild;
 use self::recording::Recording;
 use self::retention::{Retention, RetentionClock};
-use self::setup::{listen, settings};
+use self::setup::{listen, load, settings};
 use self::tasks::{Ended, Fallen, Tasks};
 
 /// Questions answered at a time; each holds one reader of the view and one of the log.
@@ -199,11 +199,13 @@ impl Service {
             queue: appender.downgrade(),
             disk: Disk::default(),
             requests: RequestStats::default(),
+            load: load(),
+            queries: queries.clone(),
             clock: Arc::clone(&clock),
             steady: Some(Arc::clone(&steady)),
             access: Arc::clone(&access),
         };
-        let (disk, requests) = (sources.disk.clone(), sources.requests.clone());
+        let (disk, requests, load) = (sources.disk.clone(), sources.requests.clone(), sources.load.clone());
         let metrics = Arc::new(Exposition::new(sources));
         let catalog = CatalogWriter::new(&appender).with_quotas(options.quotas);
         let (views, clock_of, rebuilding) = (options.views.into(), Arc::clone(&clock), Arc::new(rebuild));
@@ -225,7 +227,7 @@ impl Service {
             catalog,
         };
         let hosts = Hosts::for_listener(address, &options.hosts);
-        let serving = ServerOptions { requests, ..ServerOptions::new(hosts) };
+        let serving = ServerOptions { requests, load, ..ServerOptions::new(hosts) };
         server.need("server", api::serve(listener, web::site(&state), serving, stopping.clone()));
         let times: Vec<_> =
             settings.iter().map(|(s, _)| (s.name.clone(), s.limits.server_time.clone())).collect();

@@ -7,11 +7,21 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 use super::{ServiceError, Watched};
-use crate::api::Access;
+use crate::api::{Access, Load, LoadLimits};
 use crate::clock::Clock;
 use crate::cluster::{ClusterSettings, Watcher};
 use crate::config::AccessConfig;
 use crate::redact::Rules;
+
+/// Counts and limits what is under way. Every connection is a file, and half of those that may be open are for clusters and
+/// the data directory.
+pub(super) fn load() -> Load {
+    let usual = LoadLimits::default();
+    let files = rlimit::Resource::NOFILE.get_soft().unwrap_or(u64::MAX);
+    let half = usize::try_from(files / 2).unwrap_or(usize::MAX).saturating_sub(usual.reserve);
+    let connections = usual.connections.min(half.max(2));
+    Load::new(LoadLimits { connections, connections_each: connections / 2, ..usual })
+}
 
 /// Listens at an address, and tells which one it is: of port 0 the system makes one that is free.
 pub(super) async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServiceError> {

@@ -13,6 +13,7 @@ mod exchange;
 mod faults;
 mod files;
 mod fleet;
+mod flood;
 mod gitlab_example;
 mod gitops;
 mod graph;

@@ -137,10 +137,28 @@ impl Server {
 
     /// The most memory it has taken so far, in bytes.
     pub(crate) fn peak_memory(&self) -> Result<u64> {
+        self.memory_of("VmHWM:")
+    }
+
+    /// The memory that it takes now, in bytes.
+    pub(crate) fn memory(&self) -> Result<u64> {
+        self.memory_of("VmRSS:")
+    }
+
+    fn memory_of(&self, what: &str) -> Result<u64> {
         let pid = self.child.id().ok_or("the server has ended already")?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
-        Ok(peak.trim().trim_end_matches("kB").trim().parse::<u64>()? * 1024)
+        let found = status.lines().find_map(|line| line.strip_prefix(what)).ok_or("no such line")?;
+        Ok(found.trim().trim_end_matches("kB").trim().parse::<u64>()? * 1024)
+    }
+
+    /// How often it has a file of its data directory open.
+    pub(crate) fn open_files(&self, name: &str) -> Result<usize> {
+        let pid = self.child.id().ok_or("the server has ended already")?;
+        let path = self.data().join(name).canonicalize()?;
+        let files = std::fs::read_dir(format!("/proc/{pid}/fd"))?.flatten();
+        // A file that is closed meanwhile is none of them.
+        Ok(files.filter(|file| std::fs::read_link(file.path()).is_ok_and(|to| to == path)).count())
     }
 
     /// Its address, without a slash at the end.

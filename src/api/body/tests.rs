@@ -180,7 +180,10 @@ fn only_json_is_read() {
 
 async fn code_of(headers: &[(&'static str, &str)], parts: Vec<Option<Bytes>>) -> Result<usize, Code> {
     let body = stream::iter(parts).boxed();
-    read(&context(headers), body).await.map(|bytes| bytes.len()).map_err(|problem| problem.code)
+    read(&context(headers), body, BODY_BYTES_MAX)
+        .await
+        .map(|bytes| bytes.len())
+        .map_err(|problem| problem.code)
 }
 
 #[tokio::test]
@@ -200,7 +203,7 @@ async fn bodies_have_a_bound_whether_announced_or_not() {
 #[tokio::test(start_paused = true)]
 async fn bodies_that_never_come_are_not_waited_for() {
     let headers = context(&[("content-type", "application/json")]);
-    let read = read(&headers, stream::pending().boxed()).await;
+    let read = read(&headers, stream::pending().boxed(), BODY_BYTES_MAX).await;
     assert_eq!(read.map_err(|problem| problem.code), Err(Code::BodyTimeout));
 }
 

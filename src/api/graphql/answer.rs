@@ -5,8 +5,8 @@ use juniper::{DefaultScalarValue, ExecutionError, GraphQLError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::cost;
 use super::schema::Data;
+use super::{cost, texts};
 
 /// The most errors that are told of one query.
 const ERRORS_MAX: usize = 100;
@@ -53,6 +53,13 @@ impl Told {
         };
         let errors = errors.into_iter().take(ERRORS_MAX).map(|error| coded(error, code)).collect();
         Told { data: None, errors }
+    }
+
+    /// That a text among the arguments is longer than any name.
+    pub(super) fn too_long(length: usize) -> Self {
+        let most = texts::BYTES_MAX;
+        let message = format!("an argument has {length} bytes, and a text may have at most {most}");
+        Told { data: None, errors: vec![coded(json!({ "message": message }), INVALID)] }
     }
 
     /// That a query could tell too much.

@@ -13,6 +13,7 @@ mod objects;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod types;
 
 use http::StatusCode;
@@ -24,6 +25,9 @@ use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
 use asker::Asker;
+
+/// The most bytes that a request may have. What tools send to learn the schema has a twentieth of it.
+pub(super) const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// A request, in the shape in which GraphQL is asked over HTTP.
 #[derive(Debug, Deserialize)]

@@ -7,8 +7,8 @@ use juniper::{EmptyMutation, EmptySubscription, RootNode, Value};
 use super::Asked;
 use super::answer::Told;
 use super::asker::Asker;
-use super::cost;
 use super::objects::Query;
+use super::{cost, texts};
 
 pub(super) type Schema = RootNode<Query, EmptyMutation<Asker>, EmptySubscription<Asker>>;
 
@@ -41,7 +41,12 @@ pub(super) async fn answer(asked: &Asked, asker: &Asker) -> Told {
         return Told::too_costly(cost);
     }
     let none = juniper::Variables::new();
-    match operation.execute(asked.variables.as_ref().unwrap_or(&none), asker).await {
+    let variables = asked.variables.as_ref().unwrap_or(&none);
+    let longest = texts::longest(&asked.query, variables, &SCHEMA);
+    if longest > texts::BYTES_MAX {
+        return Told::too_long(longest);
+    }
+    match operation.execute(variables, asker).await {
         Ok((data, errors)) => Told::carried_out(data, &errors),
         Err(error) => Told::refused(&error),
     }

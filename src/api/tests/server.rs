@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -12,7 +11,10 @@ use warp::Filter;
 
 use super::state;
 use crate::api::router::{Route, Router, mount};
-use crate::api::{ApiState, Hosts, RequestStats, RouteStats, ServerOptions, problem::Problem, routes, serve};
+use crate::api::{
+    ApiState, Hosts, Load, LoadLimits, RequestStats, RouteStats, ServerOptions, problem::Problem, routes,
+    serve,
+};
 
 /// A server on a port of its own; ends when dropped.
 pub(super) struct Server {
@@ -225,14 +227,114 @@ async fn heads_without_measure_are_refused() {
 }
 
 #[tokio::test]
-async fn more_callers_than_allowed_wait_for_room() {
-    let server = server(trouble(), |options| options.connections_max = 1).await;
+async fn probes_are_answered_where_no_place_is_left_and_everything_else_is_refused() {
+    let load = Load::new(LoadLimits { connections: 1, reserve: 2, ..LoadLimits::default() });
+    let counted = load.clone();
+    let server = server(trouble(), |options| options.load = load).await;
     let first = server.connect().await;
-    let asked = server.ask("GET", "/livez", "");
-    tokio::pin!(asked);
-    assert!(asked.as_mut().now_or_never().is_none());
+    let _silent = [server.connect().await, server.connect().await, server.connect().await];
+    for path in ["/livez", "/readyz", "/healthz", "/metrics"] {
+        let answer = server.ask("GET", path, "").await;
+        assert_eq!((status(&answer), header(&answer, "connection")), ("200", Some("close")), "{path}");
+    }
+    for path in ["/api/v1/environments", "/openapi.yaml"] {
+        let answer = server.ask("GET", path, "").await;
+        assert_eq!((status(&answer), header(&answer, "retry-after")), ("503", Some("5")), "{path}");
+        assert!(body(&answer).contains(r#""code":"too_many_connections""#), "{answer}");
+    }
     drop(first);
-    assert_eq!(status(&asked.await), "200");
+    // That it is free is seen as soon as the server has seen the end of it.
+    while counted.counts().connections > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(status(&server.ask("GET", "/openapi.yaml", "").await), "200");
+}
+
+#[tokio::test]
+async fn one_who_has_enough_under_way_is_refused_until_it_is_answered() {
+    let load = Load::new(LoadLimits { requests_each: 1, ..LoadLimits::default() });
+    let counted = load.clone();
+    let server = server(trouble(), |options| options.load = load).await;
+    let mut busy = server.connect().await;
+    busy.write_all(b"GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("sent");
+    while counted.counts().requests == 0 {
+        tokio::task::yield_now().await;
+    }
+    let refused = server.ask("GET", "/api/v1/environments", "").await;
+    assert_eq!((status(&refused), header(&refused, "retry-after")), ("429", Some("5")));
+    assert!(body(&refused).contains(r#""code":"too_many_requests""#), "{refused}");
+    assert_eq!(status(&server.ask("GET", "/readyz", "").await), "200", "probes are not counted");
+    drop(busy);
+    while counted.counts().requests > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(status(&server.ask("GET", "/api/v1/environments", "").await), "200");
+}
+
+#[tokio::test]
+async fn bodies_and_answers_are_held_to_what_may_be_under_way() {
+    let limits = LoadLimits { bytes: 300_000, ..LoadLimits::default() };
+    let load = Load::new(limits);
+    let counted = load.clone();
+    let server = server(routes(&state(true)), |options| options.load = load).await;
+    let head = "PUT /api/v1/projects/shop HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+                content-length: 1000000\r\n\r\n";
+    let mut held = Vec::new();
+    for _ in 0..4 {
+        let mut stream = server.connect().await;
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        stream.write_all(&[b' '; 70_000]).await.expect("sent");
+        held.push(stream);
+    }
+    while counted.counts().bytes < 280_000 {
+        tokio::task::yield_now().await;
+    }
+    let refused = server.ask("GET", "/openapi.yaml", "").await;
+    assert_eq!((status(&refused), header(&refused, "retry-after")), ("503", Some("5")));
+    assert!(body(&refused).contains(r#""code":"overloaded""#), "{refused}");
+    let mut answer = String::new();
+    held[0].write_all(&[b' '; 70_000]).await.expect("sent");
+    held[0].read_to_string(&mut answer).await.expect("read");
+    assert_eq!(status(&answer), "503", "{answer}");
+    assert!(counted.counts().bytes <= limits.bytes);
+    drop(held);
+    while counted.counts().bytes > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(status(&server.ask("GET", "/openapi.yaml", "").await), "200");
+}
+
+#[tokio::test]
+async fn who_takes_no_answer_is_cut_and_holds_one_at_most() {
+    let (load, requests) = (Load::default(), RequestStats::default());
+    let (counted, answered) = (load.clone(), requests.clone());
+    let server = server(routes(&state(true)), |options| {
+        (options.load, options.requests) = (load, requests);
+        options.taking_timeout = Duration::from_secs(1);
+    })
+    .await;
+    let stream = server.connect().await;
+    let one = "GET /openapi.yaml HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let mut all = one.repeat(2000).into_bytes();
+    // What the system holds of a connection is a matter of the system; beyond it the server holds one answer.
+    while let (Ok(()), false) = (stream.writable().await, all.is_empty()) {
+        match stream.try_write(&all) {
+            Ok(sent) => drop(all.drain(..sent)),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(error) => panic!("{error}"),
+        }
+        assert!(counted.counts().requests <= 1, "{:?}", counted.counts());
+        if answered.routes().iter().any(|route| route.codes.iter().any(|(_, count)| *count > 20)) {
+            break;
+        }
+    }
+    while counted.counts().connections > 0 {
+        assert!(counted.counts().requests <= 1, "{:?}", counted.counts());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(counted.counts().bytes, 0, "who takes nothing is cut, and what they held is free");
+    let answers: u64 = answered.routes().iter().flat_map(|route| &route.codes).map(|(_, count)| count).sum();
+    assert!(answers < 2000, "{answers} were answered");
 }
 
 #[tokio::test]

@@ -40,8 +40,11 @@ fn sources(clusters: Vec<(String, Arc<ClusterStats>)>, appender: &Appender) -> S
         clock.clone(),
         CancellationToken::new(),
     );
+    let queries = Queries::new("nowhere".as_ref(), 1, status.clone(), clock.clone());
     Sources {
         rebuild,
+        queries,
+        load: Load::default(),
         status,
         writer: WriterHealth::default(),
         retention: retention::Numbers::default(),

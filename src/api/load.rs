@@ -1,0 +1,281 @@
+//! What answering takes at the moment, in all and for each who asks, and the most that it may.
+//!
+//! Bytes of requests and of answers are counted from when they are there until the caller has taken the answer, so what is
+//! counted is what callers can make the server hold.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::auth::Caller;
+use super::places::{Places, neighbourhood};
+use super::problem::{Code, Problem};
+use crate::store::Asker;
+
+/// The most that may be under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadLimits {
+    /// Requests of one who asks.
+    pub requests_each: usize,
+    /// Bytes of all.
+    pub bytes: usize,
+    /// Bytes of one who asks.
+    pub bytes_each: usize,
+    /// Connections of all, beside those in reserve.
+    pub connections: usize,
+    /// Connections of one address.
+    pub connections_each: usize,
+    /// Connections beyond these, which get probes and metrics; the oldest makes room for the next.
+    pub reserve: usize,
+}
+
+impl Default for LoadLimits {
+    fn default() -> Self {
+        LoadLimits {
+            requests_each: 64,
+            bytes: 128 * 1024 * 1024,
+            bytes_each: 64 * 1024 * 1024,
+            connections: 1024,
+            connections_each: 512,
+            reserve: 64,
+        }
+    }
+}
+
+/// What is under way now; clones share it.
+#[derive(Clone, Debug)]
+pub struct Load {
+    limits: LoadLimits,
+    requests: Arc<Mutex<Requests>>,
+    pub(super) places: Places,
+}
+
+#[derive(Debug, Default)]
+struct Requests {
+    bytes: usize,
+    by: HashMap<Asker, Share>,
+}
+
+/// What one who asks has under way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    requests: usize,
+    bytes: usize,
+}
+
+/// What is under way, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadCounts {
+    /// Requests that were let in and whose answers were not taken yet.
+    pub requests: usize,
+    /// Bytes of these and of their answers.
+    pub bytes: usize,
+    /// Connections that may ask for everything.
+    pub connections: usize,
+    /// Connections that get probes and metrics only.
+    pub reserve: usize,
+    /// Connections that came when there was no place but in the reserve, since the start.
+    pub connections_refused: u64,
+}
+
+impl Default for Load {
+    fn default() -> Self {
+        Load::new(LoadLimits::default())
+    }
+}
+
+impl Load {
+    /// With these limits.
+    pub fn new(limits: LoadLimits) -> Self {
+        let places = Places::new(limits.connections, limits.connections_each, limits.reserve);
+        Load { limits, requests: Arc::default(), places }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Requests> {
+        // Plain numbers; nothing that can panic runs under this lock.
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How much it is.
+    pub fn counts(&self) -> LoadCounts {
+        let (connections, reserve, connections_refused) = self.places.counts();
+        let held = self.lock();
+        let requests = held.by.values().map(|share| share.requests).sum();
+        LoadCounts { requests, bytes: held.bytes, connections, reserve, connections_refused }
+    }
+}
+
+/// What one request takes; clones share it, and with the last of them it is given back. Without a [`Load`] it is not
+/// counted, and neither is what nobody was let in for, such as a probe.
+#[derive(Clone, Debug, Default)]
+pub struct Account(Option<Arc<Opened>>);
+
+#[derive(Debug)]
+struct Opened {
+    load: Load,
+    taken: Mutex<Option<Taken>>,
+}
+
+#[derive(Debug)]
+struct Taken {
+    asker: Asker,
+    bytes: usize,
+}
+
+impl Account {
+    pub(super) fn of(load: &Load) -> Self {
+        Account(Some(Arc::new(Opened { load: load.clone(), taken: Mutex::default() })))
+    }
+
+    /// Lets a request of somebody in.
+    ///
+    /// # Errors
+    /// `too_many_requests` when they have as many under way as one may have.
+    pub(super) fn enter(&self, asker: &Asker) -> Result<(), Problem> {
+        let Some(opened) = &self.0 else { return Ok(()) };
+        let most = opened.load.limits.requests_each;
+        let mut requests = opened.load.lock();
+        let share = requests.by.get(asker).copied().unwrap_or_default();
+        if share.requests >= most {
+            let detail =
+                format!("{most} requests of yours are under way, as many as one may have; ask again");
+            return Err(Problem::new(Code::TooManyRequests, detail));
+        }
+        requests.by.insert(Arc::clone(asker), Share { requests: share.requests + 1, ..share });
+        *opened.lock() = Some(Taken { asker: Arc::clone(asker), bytes: 0 });
+        Ok(())
+    }
+
+    /// Counts bytes that the server has to hold for the request.
+    ///
+    /// # Errors
+    /// `too_many_requests` when who asks has taken as many as one may, and `overloaded` when all have. The bytes of a
+    /// single request always fit, if nothing else is there.
+    pub(super) fn take(&self, bytes: usize) -> Result<(), Problem> {
+        let Some(opened) = &self.0 else { return Ok(()) };
+        let mut requests = opened.load.lock();
+        let mut taken = opened.lock();
+        let Some(taken) = taken.as_mut() else { return Ok(()) };
+        let limits = opened.load.limits;
+        let fits = |there: usize, most: usize| there == taken.bytes || there + bytes <= most;
+        let share = requests.by.get(&taken.asker).copied().unwrap_or_default();
+        if !fits(share.bytes, limits.bytes_each) {
+            let detail = "requests of yours and their answers are as large together as one may have under way; ask again";
+            return Err(Problem::new(Code::TooManyRequests, detail));
+        }
+        if !fits(requests.bytes, limits.bytes) {
+            let detail = "what is under way takes as much memory as it may; ask again";
+            return Err(Problem::new(Code::Overloaded, detail));
+        }
+        requests.add(taken, bytes);
+        Ok(())
+    }
+
+    /// Counts bytes without refusing them, for what is small, or cannot be taken back.
+    pub(super) fn add(&self, bytes: usize) {
+        let Some(opened) = &self.0 else { return };
+        let mut requests = opened.load.lock();
+        if let Some(taken) = opened.lock().as_mut() {
+            requests.add(taken, bytes);
+        }
+    }
+}
+
+impl Requests {
+    fn add(&mut self, taken: &mut Taken, bytes: usize) {
+        self.bytes += bytes;
+        taken.bytes += bytes;
+        if let Some(share) = self.by.get_mut(&taken.asker) {
+            share.bytes += bytes;
+        }
+    }
+}
+
+impl Opened {
+    fn lock(&self) -> MutexGuard<'_, Option<Taken>> {
+        // As above.
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        let Some(taken) = self.lock().take() else { return };
+        let mut requests = self.load.lock();
+        requests.bytes -= taken.bytes;
+        let Some(share) = requests.by.get_mut(&taken.asker) else { return };
+        share.requests -= 1;
+        share.bytes -= taken.bytes;
+        if share.requests == 0 {
+            requests.by.remove(&taken.asker);
+        }
+    }
+}
+
+/// Whose share a request takes: that of a token, or where there is none that of everybody at one address.
+pub(super) fn asker(caller: &Caller, peer: Option<IpAddr>) -> Asker {
+    let nameless = caller.name.starts_with('(');
+    match peer.filter(|_| nameless) {
+        Some(peer) => format!("{} {}", caller.name, neighbourhood(peer)).into(),
+        None => caller.name.as_str().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(requests_each: usize, bytes: usize, bytes_each: usize) -> Load {
+        Load::new(LoadLimits { requests_each, bytes, bytes_each, ..LoadLimits::default() })
+    }
+
+    fn entered(load: &Load, asker: &str) -> Result<Account, Code> {
+        let account = Account::of(load);
+        account.enter(&asker.into()).map_err(|problem| problem.code)?;
+        Ok(account)
+    }
+
+    #[test]
+    fn one_who_asks_for_much_is_refused_and_others_are_not() {
+        let load = load(2, 100, 60);
+        let take = |account: &Account, bytes| account.take(bytes).map_err(|problem| problem.code);
+        let first = entered(&load, "much").expect("let in");
+        let second = entered(&load, "much").expect("let in");
+        assert_eq!(entered(&load, "much").err(), Some(Code::TooManyRequests));
+        let other = entered(&load, "other").expect("let in");
+        assert_eq!(take(&first, 50), Ok(()));
+        assert_eq!(take(&second, 11), Err(Code::TooManyRequests), "the share of one is 60");
+        assert_eq!(take(&other, 51), Err(Code::Overloaded), "and of all 100");
+        assert_eq!(take(&other, 50), Ok(()));
+        assert_eq!(load.counts().bytes, 100);
+        drop((first, second));
+        assert_eq!((load.counts().bytes, load.counts().requests), (50, 1));
+        drop(other.clone());
+        assert_eq!(load.counts().requests, 1, "it lasts as long as anything of it");
+        drop(other);
+        assert_eq!(load.counts(), LoadCounts::default());
+        assert!(load.lock().by.is_empty(), "nothing is kept of who is gone");
+    }
+
+    #[test]
+    fn a_single_request_may_be_larger_than_all_of_them_together() {
+        let load = load(2, 100, 60);
+        let large = entered(&load, "one").expect("let in");
+        assert!(large.take(30).is_ok() && large.take(1000).is_ok());
+        let next = entered(&load, "one").expect("let in");
+        assert_eq!(next.take(1).map_err(|problem| problem.code), Err(Code::TooManyRequests));
+    }
+
+    #[test]
+    fn who_has_no_token_shares_with_their_neighbours() {
+        let peer = |text: &str| text.parse::<IpAddr>().ok();
+        let anyone = Caller::anyone();
+        assert_eq!(asker(&anyone, peer("10.0.0.1")), asker(&anyone, peer("::ffff:10.0.0.1")));
+        assert_ne!(asker(&anyone, peer("10.0.0.1")), asker(&anyone, peer("10.0.0.2")));
+        assert_eq!(asker(&anyone, peer("2001:db8::1")), asker(&anyone, peer("2001:db8::2")));
+        assert_ne!(asker(&anyone, peer("2001:db8:0:1::1")), asker(&anyone, peer("2001:db8:0:2::1")));
+        assert_eq!(asker(&anyone, peer("127.0.0.1")), asker(&anyone, peer("::1")));
+        let token = Caller { name: "ci".into(), ..anyone };
+        assert_eq!(asker(&token, peer("10.0.0.1")), asker(&token, peer("10.0.0.2")));
+    }
+}
