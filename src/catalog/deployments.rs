@@ -1,16 +1,20 @@
 //! Deployments, as CI jobs tell them.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod numbers;
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use self::numbers::{find, free_id, renamed};
+pub(super) use self::numbers::{projects_of, recorded_name};
 use super::authority::{self, Authority};
 use super::environments::{self, check_name};
 use super::error::{CatalogCode, CatalogError};
 use super::input::{self, AgentRef, JobRef, ProjectRef, Rest, UserRef};
 use super::{Decided, agents};
 use crate::access::{Decision, Job, Reason, decide, known_agent_config};
-use crate::log::{Catalog, CatalogChange, LogError, Standing};
+use crate::log::{Catalog, CatalogChange, LogError};
 use crate::mistake::closest;
 use crate::model::{
     AgentDeployment, AgentId, AgentSpec, Authorization, CatalogFact, CatalogKind, DeploymentId,
@@ -375,66 +379,6 @@ fn unknown_agent(id: &AgentId, near: Option<AgentId>) -> CatalogError {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint("declare it in the configuration, or PUT /api/v1/agents/{id}"),
     }
-}
-
-/// A deployment as it is recorded.
-struct Held {
-    spec: DeploymentSpec,
-    /// The name under which it is recorded, where that is one of before numbers were a project's own.
-    former: Option<String>,
-}
-
-/// The deployment that has a number in a project.
-fn find(catalog: &mut Catalog<'_, '_>, project: &str, id: DeploymentId) -> Result<Option<Held>, LogError> {
-    let name = DeploymentSpec::name_of(id, project);
-    if let Some(Standing { fact: CatalogFact::Deployment(spec), .. }) =
-        catalog.get(CatalogKind::Deployment, &name)?
-    {
-        return Ok(Some(Held { spec: *spec, former: None }));
-    }
-    let former = id.to_string();
-    Ok(match catalog.get(CatalogKind::Deployment, &former)? {
-        Some(Standing { fact: CatalogFact::Deployment(spec), .. }) if spec.project == project => {
-            Some(Held { spec: *spec, former: Some(former) })
-        }
-        _ => None,
-    })
-}
-
-/// The name under which a deployment is recorded.
-pub(super) fn recorded_name(
-    catalog: &mut Catalog<'_, '_>,
-    spec: &DeploymentSpec,
-) -> Result<Option<String>, LogError> {
-    let held = find(catalog, &spec.project, spec.id)?;
-    Ok(held.map(|held| held.former.unwrap_or_else(|| spec.name())))
-}
-
-/// What ends the record of a deployment under its former name, before it is declared under the one it has now.
-fn renamed(held: Option<&Held>) -> Vec<CatalogChange> {
-    let former = held.and_then(|held| held.former.clone());
-    former.into_iter().map(|name| CatalogChange::Withdraw(CatalogKind::Deployment, name)).collect()
-}
-
-/// The projects that have a deployment of this number, by path.
-pub(super) fn projects_of(catalog: &mut Catalog<'_, '_>, id: DeploymentId) -> Result<Vec<String>, LogError> {
-    let mut found = catalog.beginning(CatalogKind::Deployment, &DeploymentSpec::name_of(id, ""))?;
-    found.extend(catalog.get(CatalogKind::Deployment, &id.to_string())?);
-    let projects = found.into_iter().filter_map(|standing| match standing.fact {
-        CatalogFact::Deployment(spec) => Some(spec.project),
-        _ => None,
-    });
-    let projects: BTreeSet<String> = projects.collect();
-    Ok(projects.into_iter().collect())
-}
-
-/// A number that no deployment of the project has: the offset at which it is recorded, or one soon after.
-fn free_id(catalog: &mut Catalog<'_, '_>, project: &str) -> Result<DeploymentId, LogError> {
-    let mut id = DeploymentId(catalog.head()?.next().get());
-    while find(catalog, project, id)?.is_some() {
-        id = DeploymentId(id.0 + 1);
-    }
-    Ok(id)
 }
 
 /// Why one state of a deployment cannot follow another: what has ended stays as it is.
