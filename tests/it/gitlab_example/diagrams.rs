@@ -130,7 +130,7 @@ pub(super) async fn push_based(world: &World) -> Result<()> {
     let frontend = world.server.ask("/environments/development.deployment.production-frontend").await?;
     let agent = json!({
         "id": AGENT, "name": "production", "project": "operation/agent-management",
-        "kubernetes_namespace": "production",
+        "kubernetes_namespace": "production", "only_labelled": true,
     });
     assert_eq!(frontend["last_deployment"]["agent"], agent);
     assert_eq!(frontend["last_deployment"]["status"], "success");
