@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, params};
 use super::super::context::Apply;
 use super::resolve::Resolved;
 use super::rows::{self, Table};
-use crate::access::{folded, read_agent_config};
+use crate::access::{folded, known_agent_config};
 
 const AUDIENCE: Table = Table { name: "environment_audience", key: "environment_id", columns: &["audience"] };
 
@@ -53,8 +53,8 @@ pub(super) fn exchange(at: &Apply<'_>, environment: i64, audience: Option<i64>) 
 /// Makes an agent let in whom its configuration names: nobody where it cannot be read.
 pub(super) fn of_agent(at: &Apply<'_>, id: &str, configuration: &str) -> rusqlite::Result<()> {
     at.connection.prepare_cached("DELETE FROM agent_viewer WHERE agent = ?1")?.execute([id])?;
-    let Ok(read) = read_agent_config(configuration) else { return Ok(()) };
-    let access = read.config.user_access.unwrap_or_default();
+    let Ok(read) = known_agent_config(configuration) else { return Ok(()) };
+    let Some(access) = &read.config.user_access else { return Ok(()) };
     let sql = "INSERT OR IGNORE INTO agent_viewer (path, agent) VALUES (?1, ?2)";
     let mut insert = at.connection.prepare_cached(sql)?;
     for path in access.paths() {
