@@ -117,7 +117,7 @@ pub(super) async fn put_environment(state: ApiState, request: Request) -> Result
     if let Some(project) = input.project() {
         request.caller.writes_of(project)?;
     }
-    let owner = state.catalog.owner(CatalogKind::Environment, id.as_str()).await?;
+    let owner = state.catalog.owner(&id).await?;
     // One that is out of the caller's sight is as if it were not there: what they may call their own never has its id.
     let owner = match owner {
         Some(owner) => match request.caller.writes_of(&owner) {
@@ -231,15 +231,12 @@ async fn deploying(
         return request.caller.writes_of(&project).map(|()| project);
     }
     let projects = state.catalog.deployed_by(id).await?;
-    let (mut own, others): (Vec<_>, Vec<_>) =
+    let (own, others): (Vec<_>, Vec<_>) =
         projects.into_iter().partition(|project| request.caller.writes_of(project).is_ok());
-    match (own.pop(), own.is_empty()) {
-        (Some(project), true) => return Ok(project),
-        (Some(last), false) => {
-            own.push(last);
-            return Err(QueryError::AmbiguousDeployment { id, projects: own }.into());
-        }
-        (None, _) => {}
+    match own.as_slice() {
+        [] => {}
+        [project] => return Ok(project.clone()),
+        _ => return Err(QueryError::AmbiguousDeployment { id, projects: own }.into()),
     }
     let scope = auth::scope(request)?;
     for project in others {
@@ -263,7 +260,7 @@ pub(super) fn deployment_id(request: &Request) -> Result<DeploymentId, Problem> 
 
 /// That a caller may write of an environment; what the caller does not see is as if it were not there.
 async fn writes_of_owner(state: &ApiState, request: &Request, id: &EnvironmentId) -> Result<(), Problem> {
-    let owner = state.catalog.owner(CatalogKind::Environment, id.as_str()).await?;
+    let owner = state.catalog.owner(id).await?;
     let allowed = match owner {
         Some(owner) => request.caller.writes_of(&owner),
         None => Err(Problem::new(

@@ -40,8 +40,8 @@ use crate::log::{
     WeakAppender,
 };
 use crate::model::{
-    AgentId, AgentSpec, CatalogFact, CatalogKind, DeploymentId, EnvironmentId, EnvironmentSpec, Offset,
-    ProjectSpec, Source,
+    AgentId, AgentSpec, CatalogKind, DeploymentId, EnvironmentId, EnvironmentSpec, Offset, ProjectSpec,
+    Source,
 };
 
 /// What became of a change.
@@ -304,20 +304,14 @@ impl CatalogWriter {
         .await
     }
 
-    /// The project whose members may change a fact; none where there is no such fact.
+    /// The project whose members may change an environment; none where the catalog declares none of this id.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub async fn owner(&self, kind: CatalogKind, name: &str) -> Result<Option<String>, CatalogError> {
-        let name = name.to_owned();
+    pub async fn owner(&self, id: &EnvironmentId) -> Result<Option<String>, CatalogError> {
+        let id = id.clone();
         let found = self.decide(Vec::new(), move |catalog| {
-            let owner = catalog.get(kind, &name)?.map(|standing| match standing.fact {
-                CatalogFact::Cluster(cluster) => cluster.name,
-                CatalogFact::Project(project) => project.path,
-                CatalogFact::Agent(agent) => agent.id.project().to_owned(),
-                CatalogFact::Environment(environment) => environment.project.clone(),
-                CatalogFact::Deployment(deployment) => deployment.project.clone(),
-            });
+            let owner = environments::find(catalog, &id)?.map(|(_, spec)| spec.project);
             Ok(Ok((Vec::new(), owner, false)))
         });
         Ok(found.await?.value)
