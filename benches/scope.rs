@@ -210,29 +210,19 @@ fn main() {
     let project = Scope::projects([project(0)]);
     let runtime = Runtime::new().expect("a runtime");
     let mut table = Table::new("scope");
-    for (name, mark, ask) in QUESTIONS {
-        let (mut all, mut ours) = (0, 0);
-        let [of_all, of_ours] = in_turn(
-            ROUNDS,
-            [&mut || all = ask(&runtime, &of_all, &everything), &mut || {
-                ours = ask(&runtime, &queries, &member)
-            }],
-        );
-        assert!(all >= ours && ours > 0, "{name}: {ours} of {all}");
-        let peer = Some(("everything", of_all.median));
-        table.row(&format!("{name}, of 10,000 in sight"), "ms", of_ours.median, peer, mark);
-    }
-    for (name, mark, ask) in QUESTIONS {
-        let (mut all, mut ours) = (0, 0);
-        let [of_all, of_ours] = in_turn(
-            ROUNDS,
-            [&mut || all = ask(&runtime, &of_all, &everything), &mut || {
-                ours = ask(&runtime, &queries, &project)
-            }],
-        );
-        assert!(all >= ours && ours > 0, "{name}: {ours} of {all}");
-        let peer = Some(("everything", of_all.median));
-        table.row(&format!("{name}, of 5 in sight"), "ms", of_ours.median, peer, mark);
+    for (scope, sight) in [(&member, "10,000"), (&project, "5")] {
+        for (name, mark, ask) in QUESTIONS {
+            let (mut all, mut ours) = (0, 0);
+            let [of_all, of_ours] = in_turn(
+                ROUNDS,
+                [&mut || all = ask(&runtime, &of_all, &everything), &mut || {
+                    ours = ask(&runtime, &queries, scope)
+                }],
+            );
+            assert!(all >= ours && ours > 0, "{name}: {ours} of {all}");
+            let peer = Some(("everything", of_all.median));
+            table.row(&format!("{name}, of {sight} in sight"), "ms", of_ours.median, peer, mark);
+        }
     }
     let (filter, hundred) = (DeploymentFilter::default(), hundred());
     let page = |scope: &Scope| {

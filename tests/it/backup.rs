@@ -1,15 +1,14 @@
 //! Backups of a server that is busy, as its user makes and restores them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use strandline::demo::api_server::{ApiServer, builtin_kinds};
-use tokio::process::Command;
 
 use crate::exchange::config;
-use crate::server::{PROGRAM, Result, Server, items};
+use crate::server::{Result, Server, items, run};
 
 /// Objects that change all the time.
 const OBJECTS: usize = 200;
@@ -27,20 +26,6 @@ fn pod(n: usize, round: usize) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("web-{n}"), "namespace": "shop"},
         "spec": {"containers": [{"name": "web", "image": format!("example.com/web:{round}")}]},
         "status": {"phase": if (n + round).is_multiple_of(7) { "Failed" } else { "Running" }}})
-}
-
-/// Runs the program to its end.
-async fn run(arguments: &[&str], paths: &[(&str, &Path)]) -> Result<String> {
-    let mut command = Command::new(PROGRAM);
-    command.args(arguments);
-    for (name, path) in paths {
-        command.arg(name).arg(path);
-    }
-    let output = command.env("NO_COLOR", "1").output().await?;
-    match output.status.success() {
-        true => Ok(String::from_utf8(output.stdout)?),
-        false => Err(String::from_utf8_lossy(&output.stderr).into()),
-    }
 }
 
 /// An answer without what tells of now: how far the log has come, and for how long something lasts.

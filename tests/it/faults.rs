@@ -13,7 +13,7 @@ const RESOURCES: &str = "/environments/shop.web.production/resources?limit=500";
 /// More memory than the program may ever have taken.
 const MEMORY_MAX: u64 = 400 << 20;
 
-fn pod(name: &str) -> Value {
+pub(crate) fn pod(name: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "namespace": "shop"},

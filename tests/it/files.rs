@@ -7,7 +7,7 @@ use std::path::Path;
 use tokio::process::Command;
 
 use crate::bad_input::{cluster, config, wait_for_pod};
-use crate::server::{PROGRAM, Result, Server};
+use crate::server::{Result, Server, run};
 
 /// Everything below a directory that another user may read or write, with its mode.
 fn open_to_others(directory: &Path) -> Result<Vec<String>> {
@@ -24,20 +24,6 @@ fn open_to_others(directory: &Path) -> Result<Vec<String>> {
         look(&entry?.path())?;
     }
     Ok(found)
-}
-
-/// Runs the program to its end; what it printed, or why it failed.
-async fn run(arguments: &[&str], paths: &[(&str, &Path)]) -> Result<String> {
-    let mut command = Command::new(PROGRAM);
-    command.args(arguments);
-    for (name, path) in paths {
-        command.arg(name).arg(path);
-    }
-    let output = command.env("NO_COLOR", "1").output().await?;
-    match output.status.success() {
-        true => Ok(String::from_utf8(output.stdout)?),
-        false => Err(String::from_utf8_lossy(&output.stderr).into()),
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use strandline::demo::api_server::{ApiServer, builtin_kinds};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::faults::pod;
 use crate::server::{Result, Server, get};
 
 /// A bound on hanging, not on speed.
@@ -20,15 +20,6 @@ const BYTES_MAX: u64 = 128 << 20;
 const VIEWS_MAX: usize = 8 + 4;
 
 const VITAL: [&str; 4] = ["/livez", "/readyz", "/healthz", "/metrics"];
-
-fn pod(name: &str) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {"containers": [{"name": "web", "image": "example.com/web:1"}]},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
-    })
-}
 
 /// A server that records a cluster.
 struct Flooded {

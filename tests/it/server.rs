@@ -267,3 +267,17 @@ pub(crate) fn assert_nowhere(folder: &Path, canaries: &[&str]) -> Result<()> {
     }
     Ok(())
 }
+
+/// Runs the program to its end; what it printed, or why it failed.
+pub(crate) async fn run(arguments: &[&str], paths: &[(&str, &Path)]) -> Result<String> {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments);
+    for (name, path) in paths {
+        command.arg(name).arg(path);
+    }
+    let output = command.env("NO_COLOR", "1").output().await?;
+    match output.status.success() {
+        true => Ok(String::from_utf8(output.stdout)?),
+        false => Err(String::from_utf8_lossy(&output.stderr).into()),
+    }
+}
