@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::edges::Relations;
-use crate::health::Scripts;
+use crate::health::{Patience, Scripts};
 use crate::model::{Kind, KindPattern, LabelSelector};
 
 /// Raise this when the program's own rules judge, link or count in another way than before.
-pub const RULES_VERSION: u32 = 5;
+pub const RULES_VERSION: u32 = 6;
 
 /// What users add to the program's rules.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,8 @@ pub struct RuleSet {
     pub exceptions: Vec<Exception>,
     /// For how long a Progressing resource does not make its environment Progressing.
     pub progressing_grace: Duration,
+    /// For how long what may still come right is given time.
+    pub patience: Patience,
 }
 
 /// Sets that judge alike are equal.
@@ -45,13 +47,17 @@ impl RuleSet {
     /// them, a digest of what they added, such as `4+0c5f0d2a9b1e`.
     pub fn name(&self) -> String {
         let files = self.scripts.is_empty() && self.relations.is_empty();
-        if files && self.exceptions.is_empty() && self.progressing_grace.is_zero() {
+        let times = self.progressing_grace.is_zero() && self.patience == Patience::default();
+        if files && self.exceptions.is_empty() && times {
             return RULES_VERSION.to_string();
         }
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.scripts.digest());
         hasher.update(&self.relations.digest());
-        hasher.update(&self.progressing_grace.as_micros().to_le_bytes());
+        let Patience { unschedulable, unreported } = self.patience;
+        for time in [Some(self.progressing_grace), unschedulable, Some(unreported)] {
+            hasher.update(&time.map_or(u128::MAX, |time| time.as_micros()).to_le_bytes());
+        }
         for Exception { kind, labels } in &self.exceptions {
             let kind = kind.as_ref().map(ToString::to_string).unwrap_or_default();
             hasher.update(format!("{kind}\0{labels}\0").as_bytes());
@@ -104,7 +110,16 @@ mod tests {
         let plain = RuleSet::default();
         let patient = RuleSet { progressing_grace: Duration::from_secs(60), ..RuleSet::default() };
         let excepting = |labels| RuleSet { exceptions: vec![exception("Pod", labels)], ..RuleSet::default() };
-        let names = [plain.name(), patient.name(), excepting("").name(), excepting("a=b").name()];
+        let waiting = |patience| RuleSet { patience, ..RuleSet::default() }.name();
+        let usual = Patience::default();
+        let names = [
+            plain.name(),
+            patient.name(),
+            excepting("").name(),
+            excepting("a=b").name(),
+            waiting(Patience { unschedulable: None, ..usual }),
+            waiting(Patience { unreported: Duration::ZERO, ..usual }),
+        ];
         assert_eq!(names[0], RULES_VERSION.to_string());
         let distinct: std::collections::BTreeSet<_> = names.iter().collect();
         assert_eq!(distinct.len(), names.len(), "{names:?}");

@@ -8,7 +8,7 @@ use super::health_history;
 use super::objects::{Shown, look};
 use super::table::{Cell, Table};
 use crate::config::{self, ReadScriptsError};
-use crate::health::Judge;
+use crate::health::{Judge, Patience};
 use crate::model::Verdict;
 use crate::object::Object;
 
@@ -37,7 +37,7 @@ struct Judged {
 /// A judge with the scripts that are given, if any.
 fn judge_by(scripts: Option<&Path>, argocd_cm: Option<&Path>) -> Result<Judge, CliError> {
     let failed = |error: ReadScriptsError| CliError::new("reading the scripts", &error).hint(error.hint());
-    Ok(Judge::new(&config::read_all_scripts(scripts, argocd_cm).map_err(failed)?))
+    Ok(Judge::new(&config::read_all_scripts(scripts, argocd_cm).map_err(failed)?, Patience::default()))
 }
 
 fn judged(judge: &Judge, object: &Object<'_>) -> Judged {
@@ -60,7 +60,7 @@ impl Shown for Judged {
 
 fn table(judged: &[Judged]) -> Table {
     let row = |one: &Judged| {
-        let Verdict { health, reason, message, rule } = &one.verdict;
+        let Verdict { health, reason, message, rule, .. } = &one.verdict;
         vec![
             Cell::text(&one.name),
             Cell::text(&one.kind),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     fn without_scripts(text: &str) -> Vec<Judged> {
-        all_by(text, &Judge::new(&Scripts::default()))
+        all_by(text, &Judge::new(&Scripts::default(), Patience::default()))
     }
 
     fn args(output: LineFormat) -> ObjectsArgs {

@@ -178,6 +178,8 @@ pub(super) struct Health {
     #[serde(default)]
     pub(super) ignore: Vec<Spanned<Ignored>>,
     pub(super) progressing_grace: Option<Spanned<String>>,
+    pub(super) unschedulable_grace: Option<Spanned<String>>,
+    pub(super) unreported_grace: Option<Spanned<String>>,
 }
 
 /// An entry of `ignore`.

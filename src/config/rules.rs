@@ -8,9 +8,12 @@ use super::check::Check;
 use super::file::{File, Health, Ignored};
 use super::{ConfigError, read_all_scripts};
 use crate::edges::Relations;
-use crate::health::Scripts;
+use crate::health::{Patience, Scripts};
 use crate::model::parse_duration;
 use crate::ruleset::{Exception, RuleSet};
+
+/// Turns a grace time off that has no end then.
+const NEVER: &str = "never";
 
 impl Check {
     pub(super) fn rules(&mut self, file: &File) -> RuleSet {
@@ -18,13 +21,26 @@ impl Check {
         for ignored in &file.health.ignore {
             exceptions.extend(self.exception(ignored));
         }
-        let progressing_grace = self.duration(file.health.progressing_grace.as_ref());
+        let progressing_grace = self.grace(file.health.progressing_grace.as_ref(), Duration::ZERO);
         RuleSet {
             scripts: self.scripts(&file.health),
             relations: self.relations(file.relations.as_ref()),
             exceptions,
             progressing_grace,
+            patience: self.patience(&file.health),
         }
+    }
+
+    fn patience(&mut self, health: &Health) -> Patience {
+        let usual = Patience::default();
+        let unschedulable = match health.unschedulable_grace.as_ref() {
+            None => usual.unschedulable,
+            Some(written) if written.value == NEVER => None,
+            // A Pod that no node can take at once is what autoscalers live on, so nobody means none.
+            written => Some(self.grace(written, Duration::ZERO)).filter(|grace| !grace.is_zero()),
+        };
+        let unreported = self.grace(health.unreported_grace.as_ref(), usual.unreported);
+        Patience { unschedulable, unreported }
     }
 
     /// Reads the file of relations; mistakes in it are told at the place that names it.
@@ -74,13 +90,13 @@ impl Check {
         Some(Exception { kind, labels: self.labels(labels.as_ref()) })
     }
 
-    fn duration(&mut self, written: Option<&Spanned<String>>) -> Duration {
-        let Some(written) = written else { return Duration::ZERO };
+    fn grace(&mut self, written: Option<&Spanned<String>>, usual: Duration) -> Duration {
+        let Some(written) = written else { return usual };
         parse_duration(&written.value).unwrap_or_else(|| {
             let message = format!("`{}` is not a duration", written.value);
             self.say(written.referenced, "bad_duration", message).hint =
                 Some("write it as 90s, 5m or 1h30m".to_owned());
-            Duration::ZERO
+            usual
         })
     }
 }

@@ -266,12 +266,21 @@ fn rules_of_health_and_relations_are_read() {
     let text = "relations: relations.yaml
 health:
   progressing_grace: 2m30s
+  unschedulable_grace: 10m
+  unreported_grace: 0s
   ignore:
     - kind: Job.batch
     - {kind: Pod, labels: 'tier in (debug,canary)'}
 ";
     let config = parse(text, &folder.path().join("strandline.yaml")).unwrap();
     assert_eq!(config.rules.progressing_grace, std::time::Duration::from_secs(150));
+    let patience = config.rules.patience;
+    assert_eq!(patience.unschedulable, Some(std::time::Duration::from_secs(600)));
+    assert!(patience.unreported.is_zero());
+    for off in ["never", "0s"] {
+        let text = format!("health: {{unschedulable_grace: {off}}}");
+        assert_eq!(parse(&text, Path::new("x")).unwrap().rules.patience.unschedulable, None, "{off}");
+    }
     assert!(!config.rules.relations.is_empty());
     let label = |name: &str| (name == "tier").then_some("debug");
     assert!(!config.rules.counts(&crate::model::Kind::new("", "Pod"), label));
@@ -285,6 +294,8 @@ fn rules_that_are_none_are_told_with_their_place() {
     std::fs::write(folder.path().join("bad.yaml"), "relations:\n  - {name: a, edge: owned}\n").unwrap();
     let cases = [
         ("health: {progressing_grace: soon}", "1:29: `soon` is not a duration"),
+        ("health: {unschedulable_grace: no}", "1:31: `no` is not a duration"),
+        ("health: {unreported_grace: never}", "1:28: `never` is not a duration"),
         ("health: {ignore: [{}]}", "1:19: an entry of `ignore` has neither `kind` nor `labels`"),
         ("health: {ignore: [{kind: pods}]}", "`pods` is not a kind"),
         ("health: {ignore: [{labels: 'a b'}]}", "`b` is not one of"),

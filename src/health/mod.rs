@@ -9,14 +9,17 @@ mod builtin;
 mod conventions;
 mod fields;
 mod lua;
+mod patience;
 #[cfg(test)]
 mod tests;
 
 use crate::model::{Health, Verdict};
 use crate::object::Object;
-use fields::Malformed;
+use fields::{Malformed, Section};
+use patience::Wait;
 
 pub use lua::{SCRIPT_BYTES_MAX, SCRIPTS_MAX, ScriptMistake, ScriptRules, Scripts, ScriptsError};
+pub use patience::Patience;
 
 /// What a rule finds; the rule's own name is added by [`assess`].
 #[derive(Debug)]
@@ -24,11 +27,13 @@ struct Finding {
     health: Health,
     reason: String,
     message: String,
+    /// For what the object waits, where it may do so for a time only.
+    wait: Option<Wait>,
 }
 
 impl Finding {
     fn new(health: Health, reason: impl Into<String>, message: impl Into<String>) -> Self {
-        Finding { health, reason: reason.into(), message: message.into() }
+        Finding { health, reason: reason.into(), message: message.into(), wait: None }
     }
 
     fn healthy() -> Self {
@@ -37,16 +42,25 @@ impl Finding {
 
     /// What cannot be known, by the word that says nothing to us.
     fn unknown(word: &str, message: &str) -> Self {
-        Finding::new(Health::Unknown, if word.is_empty() { "NotReported" } else { word }, message)
+        Finding::new(Health::Unknown, if word.is_empty() { NOT_REPORTED } else { word }, message)
     }
 
     fn progressing(reason: &str, message: impl Into<String>) -> Self {
         Finding::new(Health::Progressing, reason, message)
     }
+
+    /// What was found on an object on which somebody is to report who has not yet.
+    fn unreported(object: &Object<'_>) -> Self {
+        let wait = Wait::Report { since: object.metadata.creation_timestamp };
+        Finding { wait: Some(wait), ..Finding::progressing(NOT_REPORTED, "Waiting for a status") }
+    }
 }
 
 /// The reason while a controller has not yet looked at the newest spec.
 const NOT_OBSERVED: &str = "GenerationNotObserved";
+
+/// The reason where nobody has said anything yet.
+const NOT_REPORTED: &str = "NotReported";
 
 type Rule = fn(&Object<'_>) -> Result<Finding, Malformed>;
 
@@ -64,12 +78,13 @@ pub trait Rules {
 pub struct Deletion;
 
 /// The kinds that Kubernetes itself brings.
-#[derive(Clone, Copy, Debug)]
-pub struct BuiltIn;
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BuiltIn(Patience);
 
-/// Judges an object by its state alone.
+/// Judges an object by its state alone, with the patience that nobody has set otherwise.
 pub fn assess(object: &Object<'_>) -> Verdict {
-    assess_by(&[&Deletion, &BuiltIn], object)
+    let patience = Patience::default();
+    assess_by(&[&Deletion, &BuiltIn(patience)], patience, object)
 }
 
 /// Judges objects with a set of scripts, as Argo CD does: what is being deleted, then scripts, then built-in
@@ -77,23 +92,25 @@ pub fn assess(object: &Object<'_>) -> Verdict {
 #[derive(Debug)]
 pub struct Judge {
     scripts: ScriptRules,
+    patience: Patience,
 }
 
 impl Judge {
-    /// A judge who asks these scripts; without any, the verdicts are those of [`assess`].
-    pub fn new(scripts: &Scripts) -> Self {
-        Judge { scripts: scripts.rules() }
+    /// A judge who asks these scripts and has this patience; without any scripts and with the patience that nobody has
+    /// set otherwise, the verdicts are those of [`assess`].
+    pub fn new(scripts: &Scripts, patience: Patience) -> Self {
+        Judge { scripts: scripts.rules(), patience }
     }
 
     /// Judges an object by its state alone; the same object always gets the same verdict.
     pub fn judge(&self, object: &Object<'_>) -> Verdict {
-        assess_by(&[&Deletion, &self.scripts, &BuiltIn], object)
+        assess_by(&[&Deletion, &self.scripts, &BuiltIn(self.patience)], self.patience, object)
     }
 }
 
 /// Judges by the first of these rules that speak of the object, and by conventions where none do.
-pub fn assess_by(rules: &[&dyn Rules], object: &Object<'_>) -> Verdict {
-    rules.iter().find_map(|rules| rules.judge(object)).unwrap_or_else(|| conventions::judge(object))
+pub fn assess_by(rules: &[&dyn Rules], patience: Patience, object: &Object<'_>) -> Verdict {
+    rules.iter().find_map(|rules| rules.judge(object)).unwrap_or_else(|| conventions::judge(patience, object))
 }
 
 impl Rules for Deletion {
@@ -109,18 +126,26 @@ impl Rules for BuiltIn {
     fn judge(&self, object: &Object<'_>) -> Option<Verdict> {
         let (group, kind) = (object.group(), object.kind.as_ref());
         match builtin::rule(group, kind) {
-            Some((rule, judge)) => Some(verdict(rule, judge(object).unwrap_or_else(Finding::from))),
+            Some((rule, judge)) => {
+                let found = judge(object).unwrap_or_else(Finding::from);
+                // Of each of these kinds somebody reports.
+                let silent = found.health == Health::Unknown && found.reason == NOT_REPORTED;
+                let silent = silent && Section::status(object).is_absent();
+                let found = if silent { Finding::unreported(object) } else { found };
+                Some(self.0.verdict(rule, found))
+            }
             None => builtin::has_no_health(group, kind).then(without_health),
         }
     }
 }
 
 fn verdict(rule: &str, finding: Finding) -> Verdict {
-    let Finding { health, reason, message } = finding;
-    Verdict { health: Some(health), reason, message, rule: rule.to_owned() }
+    let Finding { health, reason, message, .. } = finding;
+    Verdict { health: Some(health), reason, message, rule: rule.to_owned(), later: None }
 }
 
 /// The verdict on what has no state that could be good or bad.
 fn without_health() -> Verdict {
-    Verdict { health: None, reason: String::new(), message: String::new(), rule: "none".to_owned() }
+    let (reason, message) = (String::new(), String::new());
+    Verdict { health: None, reason, message, rule: "none".to_owned(), later: None }
 }

@@ -2,8 +2,11 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::Timestamp;
 
 /// The health of a resource or environment, each value worse than the one before.
 ///
@@ -88,7 +91,7 @@ pub fn more_urgent(one: Option<Health>, other: Option<Health>) -> Option<Health>
 }
 
 /// What was found about one object, and by which rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     /// The health; none for kinds that have no health, such as ConfigMap.
     pub health: Option<Health>,
@@ -98,6 +101,51 @@ pub struct Verdict {
     pub message: String,
     /// The rule that judged, such as `builtin/Pod`.
     pub rule: String,
+    /// What the same state means once it has lasted for too long; none where it means the same for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later: Option<Later>,
+}
+
+/// The verdict on a state that has lasted for too long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Later {
+    /// Since when it lasts, by the object's own word; none where it does not tell.
+    pub since: Option<Timestamp>,
+    /// How long it may last.
+    #[serde(rename = "after_seconds", serialize_with = "whole_seconds")]
+    pub after: Duration,
+    /// The health from then on; none where it has no health any more.
+    pub health: Option<Health>,
+    /// As of a verdict.
+    pub reason: String,
+    /// As of a verdict.
+    pub message: String,
+}
+
+fn whole_seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(duration.as_secs())
+}
+
+impl Later {
+    /// From when on it holds, of a state that was seen at this time. What is said to have begun after that began then:
+    /// a clock that is ahead must not put it off.
+    pub fn due(&self, seen: Timestamp) -> Timestamp {
+        self.since.map_or(seen, |since| since.min(seen)).plus(self.after)
+    }
+}
+
+impl Verdict {
+    /// The verdict that holds at the time at which the state was seen, which may have lasted for too long by then.
+    #[must_use]
+    pub fn seen_at(self, seen: Timestamp) -> Self {
+        match self.later {
+            Some(later) if later.due(seen) <= seen => {
+                let Later { health, reason, message, .. } = later;
+                Verdict { health, reason, message, rule: self.rule, later: None }
+            }
+            _ => self,
+        }
+    }
 }
 
 /// How many resources are in each state of health.

@@ -41,7 +41,7 @@ pub use environment::{
 pub use erasure::Erasure;
 pub use glob::Glob;
 pub use happening::{Happening, Hour, Lane};
-pub use health::{Health, HealthCounts, Verdict, attention, more_urgent};
+pub use health::{Health, HealthCounts, Later, Verdict, attention, more_urgent};
 pub use ids::{AgentId, EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
 pub use image::{Image, ImagePattern, familiar};
 pub use inventory::{Inventory, InventoryError};

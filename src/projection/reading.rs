@@ -58,7 +58,7 @@ impl Reading {
         let (answer, answers) = channel();
         let read = move || {
             // Who judges stays on one thread, and so is made here.
-            let judge = Judge::new(&rules.scripts);
+            let judge = Judge::new(&rules.scripts, rules.patience);
             let mut reader = Reader { log, judge, rules, id, known: Known::default() };
             for position in asked {
                 if answer.send(reader.after(position)).is_err() {

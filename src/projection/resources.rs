@@ -60,6 +60,7 @@ fn unreadable(error: &ObjectError) -> Verdict {
         reason: "Unreadable".into(),
         message: error.to_string(),
         rule: "unreadable".into(),
+        later: None,
     }
 }
 
@@ -96,8 +97,8 @@ pub(super) fn deleted(
         DeletionCause::KindRemoved { .. } => "KindRemoved",
         DeletionCause::Forgotten { .. } => "Forgotten",
     };
-    let verdict =
-        Verdict { health: None, reason: reason.into(), message: String::new(), rule: String::new() };
+    let (reason, message, rule) = (reason.into(), String::new(), String::new());
+    let verdict = Verdict { health: None, reason, message, rule, later: None };
     open(at, id, &before, None, &verdict, None)?;
     let relinked = links::withdraw(at, id)?;
     at.touched.resources.insert(id);

@@ -33,7 +33,7 @@ pub(super) use silent::has_no_health;
 
 #[cfg(test)]
 use super::tests;
-use super::{Finding, NOT_OBSERVED, Rule, fields};
+use super::{Finding, NOT_OBSERVED, Rule, Wait, fields};
 use crate::declaration;
 
 /// The rule for a kind, with its name.

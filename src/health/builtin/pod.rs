@@ -1,8 +1,8 @@
 //! Pod: judged by its phase, its containers and, while it runs, its readiness.
 
-use super::Finding;
 use super::fields::{Malformed, Section};
-use crate::model::Health;
+use super::{Finding, Wait};
+use crate::model::{Health, Timestamp};
 use crate::object::Object;
 
 /// Argo CD's mark on pods that run on although their restart policy says they come to an end.
@@ -23,7 +23,7 @@ pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     }
     let message = status.text("message")?;
     match (status.text("phase")?, restart_policy) {
-        ("Pending", _) => Ok(Finding::progressing(pending_reason(status)?, message)),
+        ("Pending", _) => pending(object, status, message),
         ("Succeeded", _) => Ok(Finding::new(Health::Healthy, status.text("reason")?, message)),
         ("Failed", _) => failed(status, message),
         ("Running", _) if stays => running(status, message),
@@ -62,6 +62,27 @@ fn stuck(status: Section<'_>) -> Result<Option<Finding>, Malformed> {
         }
     }
     Ok(first.map(|reason| Finding::new(Health::Degraded, reason, messages.join(", "))))
+}
+
+/// Why the scheduler holds a pod back that its own gates do not hold back: these wait for whoever set them.
+const GATED: &str = "SchedulingGated";
+
+/// On its way; where no node can take it, only for a time.
+fn pending(object: &Object<'_>, status: Section<'_>, message: &str) -> Result<Finding, Malformed> {
+    let finding = Finding::progressing(pending_reason(status)?, message);
+    let unscheduled = status.condition("PodScheduled")?;
+    let Some(unscheduled) = unscheduled.filter(|one| one.text("status").is_ok_and(|is| is == "False")) else {
+        return Ok(finding);
+    };
+    if unscheduled.text("reason")? == GATED {
+        return Ok(finding);
+    }
+    let since = unscheduled.text("lastTransitionTime")?.parse::<Timestamp>().ok();
+    // It cannot have waited before it was there.
+    let since = since.max(object.metadata.creation_timestamp);
+    let told = unscheduled.text("message")?;
+    let message = if told.is_empty() { message } else { told }.to_owned();
+    Ok(Finding { wait: Some(Wait::Node { since, message }), ..finding })
 }
 
 /// Why a pod has not started: the scheduler's word, else that of the first container that waits.
@@ -230,6 +251,6 @@ mod tests {
     fn other_phases() {
         assert_eq!(pod("Never", json!({"phase": "Succeeded"})), "Healthy []");
         assert_eq!(pod("Always", json!({"phase": "Unknown", "reason": "NodeLost"})), "Unknown [NodeLost]");
-        assert_eq!(pod("Always", Value::Null), "Unknown [NotReported]");
+        assert_eq!(pod("Always", json!({"podIP": "10.0.0.1"})), "Unknown [NotReported]");
     }
 }

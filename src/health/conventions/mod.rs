@@ -14,7 +14,7 @@ mod words;
 use serde_json::{Map, Value};
 
 use super::fields::{Malformed, Section};
-use super::{Finding, NOT_OBSERVED, verdict, without_health};
+use super::{Finding, NOT_OBSERVED, Patience, verdict, without_health};
 use crate::model::{Health, Verdict};
 use crate::object::Object;
 
@@ -62,7 +62,7 @@ const PAUSES: [&str; 4] = ["paused", "suspend", "suspended", "pause"];
 const WORKLOADS: [&str; 3] = ["replicas", "instances", "template"];
 
 /// Judges by conventions.
-pub(super) fn judge(object: &Object<'_>) -> Verdict {
+pub(super) fn judge(patience: Patience, object: &Object<'_>) -> Verdict {
     let asked: Vec<&str> = PAUSES.iter().chain(&WORKLOADS).copied().chain(["updateStrategy"]).collect();
     let spec = object.spec_part(&asked);
     if let Some(opinion) = paused(&spec) {
@@ -72,7 +72,11 @@ pub(super) fn judge(object: &Object<'_>) -> Verdict {
         Value::Null if object.field("status").is_some_and(|text| text != "null") => {
             verdict("conventions", Finding::unknown("Malformed", "status nests too deeply"))
         }
-        Value::Null => unreported(object, &spec).map_or_else(without_health, Verdict::from),
+        Value::Null if !is_awaited(object, &spec) => without_health(),
+        // Who writes an empty status means to fill it.
+        status if status.is_null() || is_empty(status) => {
+            patience.verdict("conventions/status", Finding::unreported(object))
+        }
         Value::Object(status) => by_status(object, &spec, status)
             .map_or_else(|malformed| verdict("conventions", malformed.into()), Verdict::from),
         _ => verdict("conventions", Section::status(object).malformed("", "an object").into()),
@@ -88,13 +92,17 @@ fn paused(spec: &Value) -> Option<Opinion> {
     Some(Opinion::new(Health::Suspended, name, "Suspended", ""))
 }
 
-/// An object without a status: awaited where a controller holds it or must answer, else configuration.
-fn unreported(object: &Object<'_>, spec: &Value) -> Option<Opinion> {
+fn is_empty(status: &Value) -> bool {
+    status.as_object().is_some_and(Map::is_empty)
+}
+
+/// Whether somebody is to report on an object without a status: a controller holds it or must answer. All else is
+/// configuration.
+fn is_awaited(object: &Object<'_>, spec: &Value) -> bool {
     let asks = WORKLOADS.iter().any(|name| spec.get(name).is_some());
     let claimed = !object.metadata.finalizers().is_empty();
     let says_nothing = object.is_bare();
-    (asks || claimed || says_nothing)
-        .then(|| Opinion::progressing("status", "NotReported", "Waiting for a status"))
+    asks || claimed || says_nothing
 }
 
 fn by_status(object: &Object<'_>, spec: &Value, status: &Map<String, Value>) -> Result<Opinion, Malformed> {
@@ -174,9 +182,6 @@ impl Said {
 
 /// A status in which no convention was found.
 fn silent(status: &Map<String, Value>, seen: Option<i64>) -> Opinion {
-    if status.is_empty() {
-        return Opinion::progressing("status", "NotReported", "Waiting for a status");
-    }
     // Those who report conditions report that something is ready, in the end.
     if status.get("conditions").is_some_and(Value::is_array) {
         return Opinion::progressing("conditions", "NotReported", "No condition tells of readiness yet");

@@ -3,6 +3,7 @@
 
 mod argo_cd;
 mod fuzz;
+mod patience;
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use super::*;
 
 /// The verdict of an object in one readable line.
 pub(super) fn line(object: &Value) -> String {
-    let Verdict { health, reason, message, rule } = assess(&Object::parse(&object.to_string()).unwrap());
+    let Verdict { health, reason, message, rule, .. } = assess(&Object::parse(&object.to_string()).unwrap());
     let health = health.map_or("none", Health::as_str);
     format!("{rule}: {health} [{reason}] {message}").trim_end().to_owned()
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{judged, line, shown, thing, value};
-use crate::health::{Judge, Scripts};
+use crate::health::{Judge, Patience, Scripts};
 use crate::model::Health;
 
 /// A judge with one script that means harm and one that does not.
@@ -11,7 +11,7 @@ fn judge(script: &str) -> Judge {
     let sound = "return {status = string.format('%s', 'Healthy'), message = ('fine'):rep(1) .. table.concat({obj.kind})}";
     let files = [("example.org/Thing/health.lua", script), ("example.org/Sound/health.lua", sound)];
     let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
-    Judge::new(&Scripts::from_folder(files).unwrap())
+    Judge::new(&Scripts::from_folder(files).unwrap(), Patience::default())
 }
 
 /// What a script gets, after which the same judge must judge a sound object soundly, and the first one again.
@@ -266,7 +266,7 @@ fn a_thousand_scripts_judge_a_thousand_kinds() {
     let files = kinds.clone().map(|kind| (format!("g{}.org/K{kind}/health.lua", kind % 7), script(kind)));
     let scripts = Scripts::from_folder(files).unwrap();
     assert_eq!(scripts.len(), 1000);
-    let judge = Judge::new(&scripts);
+    let judge = Judge::new(&scripts, Patience::default());
     for kind in kinds.clone().chain(kinds.rev()) {
         let object = json!({"apiVersion": format!("g{}.org/v1", kind % 7), "kind": format!("K{kind}"), "metadata": {}});
         assert_eq!(judged(&judge, &object).message, format!("K{kind}{kind}"));

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{judged, line, one, thing, value};
-use crate::health::{Judge, Scripts, assess};
+use crate::health::{Judge, Patience, Scripts, assess};
 use crate::object::Object;
 
 #[test]
@@ -61,7 +61,7 @@ fn objects_are_tables_as_in_argo_cd() {
     let said = |expression: &str| {
         let script =
             format!("local s = obj.status; return {{status = 'Healthy', message = tostring({expression})}}");
-        judged(&Judge::new(&one(&script)), &thing(&status)).message
+        judged(&Judge::new(&one(&script), Patience::default()), &thing(&status)).message
     };
     for (expression, text) in [
         ("s.n .. '/' .. s.whole", "3/4"),
@@ -209,7 +209,7 @@ fn rules_are_asked_in_the_order_of_argo_cd() {
         "_/health.lua".to_owned(),
         "if obj.kind == 'Pod' then return {status = 'Suspended', message = 'mine'} end".to_owned(),
     )]);
-    let judge = Judge::new(&scripts.unwrap());
+    let judge = Judge::new(&scripts.unwrap(), Patience::default());
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}, "status": {"phase": "Running"}});
     assert_eq!(judged(&judge, &pod).message, "mine", "scripts before built-in kinds");
     pod["metadata"]["deletionTimestamp"] = json!("2026-11-20T14:05:00Z");
@@ -227,7 +227,7 @@ proptest! {
         let object = thing(&json!({"phase": phase, "conditions": [{"type": "Ready", "status": ready.to_string()}]}));
         let text = object.to_string();
         let object = Object::parse(&text).unwrap();
-        prop_assert_eq!(Judge::new(&Scripts::default()).judge(&object), assess(&object));
+        prop_assert_eq!(Judge::new(&Scripts::default(), Patience::default()).judge(&object), assess(&object));
     }
 
     /// Two machines hash strings differently, and one that was used differs from one that was not.
@@ -237,7 +237,7 @@ proptest! {
             local first = next(obj.status)
             return {status = 'Healthy', message = names .. tostring(first) .. tostring(obj)}";
         let status: Value = names.iter().map(|name| (name.clone(), json!([]))).collect::<serde_json::Map<_, _>>().into();
-        let (first, second) = (Judge::new(&one(SCRIPT)), Judge::new(&one(SCRIPT)));
+        let (first, second) = (Judge::new(&one(SCRIPT), Patience::default()), Judge::new(&one(SCRIPT), Patience::default()));
         let verdict = judged(&first, &thing(&status));
         prop_assert_eq!(&verdict, &judged(&second, &thing(&status)));
         prop_assert_eq!(&verdict, &judged(&second, &thing(&status)));

@@ -9,7 +9,7 @@ mod sources;
 
 use serde_json::{Value, json};
 
-use crate::health::{Judge, Scripts};
+use crate::health::{Judge, Patience, Scripts};
 use crate::model::{Health, Verdict};
 use crate::object::Object;
 
@@ -30,12 +30,12 @@ pub(super) fn judged(judge: &Judge, object: &Value) -> Verdict {
 
 /// The verdict of a script in one readable line.
 pub(super) fn line(script: &str, object: &Value) -> String {
-    shown(judged(&Judge::new(&one(script)), object))
+    shown(judged(&Judge::new(&one(script), Patience::default()), object))
 }
 
 /// A verdict in one readable line.
 pub(super) fn shown(verdict: Verdict) -> String {
-    let Verdict { health, reason, message, rule } = verdict;
+    let Verdict { health, reason, message, rule, .. } = verdict;
     let health = health.map_or("none", Health::as_str);
     format!("{rule}: {health} [{reason}] {message}").trim_end().to_owned()
 }
@@ -43,7 +43,7 @@ pub(super) fn shown(verdict: Verdict) -> String {
 /// What a Lua expression is, as text.
 pub(super) fn value(expression: &str) -> String {
     let script = format!("return {{status = 'Healthy', message = tostring({expression})}}");
-    let verdict = judged(&Judge::new(&one(&script)), &thing(&Value::Null));
+    let verdict = judged(&Judge::new(&one(&script), Patience::default()), &thing(&Value::Null));
     assert_eq!(verdict.health, Some(Health::Healthy), "{expression}: {verdict:?}");
     verdict.message
 }

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{judged, one, thing};
-use crate::health::Judge;
 use crate::health::lua::budget::Budget;
 use crate::health::lua::pattern::{self, Capture, PatternError};
+use crate::health::{Judge, Patience};
 
 /// What Lua's own `string.find` says, or that it refuses the pattern.
 fn by_lua(find: &Function, text: &str, pattern: &str, from: usize) -> Option<Vec<String>> {
@@ -81,7 +81,7 @@ proptest! {
         let object = lua.create_table_from([("status", own)]).unwrap();
         lua.globals().set("obj", object).unwrap();
         let theirs: mlua::Table = lua.load(SCRIPT).eval().unwrap();
-        let verdict = judged(&Judge::new(&one(SCRIPT)), &thing(&status));
+        let verdict = judged(&Judge::new(&one(SCRIPT), Patience::default()), &thing(&status));
         prop_assert_eq!(verdict.message, theirs.get::<String>("message").unwrap(), "{}", status);
     }
 

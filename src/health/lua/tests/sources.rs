@@ -1,7 +1,7 @@
 //! Which script speaks of a kind, and which sets are refused.
 
 use super::judged;
-use crate::health::{Judge, Scripts, ScriptsError};
+use crate::health::{Judge, Patience, Scripts, ScriptsError};
 use serde_json::json;
 
 /// A folder in which each script says where it stands.
@@ -18,7 +18,7 @@ fn says(word: &str) -> String {
 
 fn rule(scripts: &Scripts, api_version: &str, kind: &str) -> String {
     let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {}});
-    let verdict = judged(&Judge::new(scripts), &object);
+    let verdict = judged(&Judge::new(scripts, Patience::default()), &object);
     if verdict.rule.starts_with("lua/") {
         format!("{} says {}", verdict.rule, verdict.message)
     } else {

@@ -148,6 +148,7 @@ impl Present {
                 reason: "Unreadable".into(),
                 message: error.to_string(),
                 rule: "unreadable".into(),
+                later: None,
             },
         };
         let object = object.ok();
