@@ -32,6 +32,8 @@ pub(super) async fn follow(folders: Vec<AgentFolderConfig>, appender: Appender, 
             .await;
     };
     stop.run_until_cancelled(following).await;
+    // Where there is no checkout nothing is left to do until the end.
+    stop.cancelled().await;
 }
 
 /// Follows the checkouts of one project.
@@ -91,6 +93,29 @@ mod tests {
             }
         }
         reader.read()
+    }
+
+    #[test]
+    fn without_a_checkout_it_waits_for_the_end() {
+        let data = tempfile::tempdir().unwrap();
+        record(data.path(), Arc::new(ManualClock::default()), |appender| async move {
+            let stop = CancellationToken::new();
+            let mut following = std::pin::pin!(follow(Vec::new(), appender.clone(), stop.clone()));
+            // What it withdraws at first, which is nothing, has been asked for and answered before all of these are.
+            let asked_after = async {
+                for _ in 0..10 {
+                    let nothing = |_: &mut Catalog<'_, '_>| Ok((Vec::new(), ()));
+                    appender.decide(Source::Folder, nothing).await.unwrap();
+                }
+            };
+            tokio::select! {
+                biased;
+                () = &mut following => panic!("it ends by itself"),
+                () = asked_after => {}
+            }
+            stop.cancel();
+            following.await;
+        });
     }
 
     #[test]
