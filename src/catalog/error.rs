@@ -102,7 +102,10 @@ impl From<AppendError> for CatalogError {
         let code = match error {
             AppendError::ReadOnly(_) => CatalogCode::ReadOnly,
             AppendError::Busy | AppendError::TooLong | AppendError::Contended => CatalogCode::Busy,
-            AppendError::Superseded(_) | AppendError::Closed | AppendError::Failed(_) => CatalogCode::Failed,
+            AppendError::Superseded(_)
+            | AppendError::Closed
+            | AppendError::Unreadable(_)
+            | AppendError::Failed(_) => CatalogCode::Failed,
         };
         Self::new(code, error.to_string())
     }

@@ -287,6 +287,7 @@ impl<S: Sink> ListWatch<S> {
             AppendError::Superseded(_) => State::Done(End::Superseded),
             AppendError::Closed => State::Done(End::Closed),
             error @ (AppendError::Failed(_)
+            | AppendError::Unreadable(_)
             | AppendError::ReadOnly(_)
             | AppendError::Busy
             | AppendError::TooLong

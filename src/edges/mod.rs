@@ -67,7 +67,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::declaration;
-use crate::model::{Kind, LabelSelector, Uid};
+use crate::model::{Kind, LabelSelector, Uid, stored};
 use crate::object::Object;
 use told::Told;
 
@@ -83,7 +83,7 @@ pub const MAX_EDGES: usize = 1000;
 /// `metadata` only labels and owners are read.
 pub const UNREAD: [&str; 4] = ["metadata", "status", "data", "binaryData"];
 
-/// What a link from cause to dependent means; the view keeps each by its place in this order.
+/// What a link from cause to dependent means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
@@ -124,6 +124,8 @@ impl EdgeKind {
         }
     }
 }
+
+stored!(EdgeKind, "kind of edge", Owns = 0, Selects = 1, Routes = 2, Mounts = 3, Scales = 4, References = 5,);
 
 impl fmt::Display for EdgeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -177,6 +177,9 @@ pub enum AppendError {
     /// What was decided on kept changing while it was decided.
     #[error("what this rests on changed again and again while it was decided")]
     Contended,
+    /// What it says could not be read again, so that it is not recorded.
+    #[error("{0}")]
+    Unreadable(String),
     /// The log is damaged, so that nothing is added to it.
     #[error("nothing is recorded: {0}")]
     ReadOnly(String),

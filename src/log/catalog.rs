@@ -28,6 +28,14 @@ pub(super) struct Declared {
     pub(super) fact: CatalogFact,
 }
 
+/// The same on its way into the log.
+#[derive(Serialize)]
+struct Declaring<'a> {
+    source: Source,
+    #[serde(flatten)]
+    fact: &'a CatalogFact,
+}
+
 /// A fact that holds, and who declared it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
@@ -144,7 +152,7 @@ impl Write<'_> {
         // Under one name there is one fact, wherever it stood before.
         let named = self.facts(fact.kind(), select_facts!("s.name = ?2"), &key.name)?;
         named.iter().filter(|held| held.key != key).try_for_each(|held| self.withdraw(held))?;
-        let body = to_json(&Declared { source, fact: fact.clone() });
+        let body = to_json(&Declaring { source, fact })?;
         let Some(offset) = self.fact(ChangeType::Declared, &key, &body, &body)? else { return Ok(false) };
         self.declared_at(&key, source, offset, fact)?;
         Ok(true)

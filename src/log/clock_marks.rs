@@ -227,7 +227,7 @@ impl Write<'_> {
             namespace: String::new(),
             name: String::new(),
         };
-        let body = to_json(mark);
+        let body = to_json(mark)?;
         let offset = self.write_fact(ChangeType::Clock, &key, &body, &body)?;
         if let Some(InexactTimes { from, to, since, .. }) = mark.inexact {
             let sql = r#"INSERT INTO clock_mark ("offset", inexact_from, inexact_to, since) VALUES (?1, ?2, ?3, ?4)"#;

@@ -19,6 +19,7 @@ use super::reader::{LogReader, LogSnapshot};
 use super::row;
 use crate::clock::{Mark, mark};
 use crate::model::{CatalogFact, CatalogKind, Offset, Source, Timestamp};
+use crate::store::column::{self, Place};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -66,10 +67,9 @@ struct Found {
 
 impl Found {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let source: Option<String> = row.get(1)?;
         Ok(Found {
             name: row.get(0)?,
-            source: source.and_then(|source| source.parse().ok()).unwrap_or_default(),
+            source: column::word(row, 1, "source of the catalog", Place::log("live.source"))?,
             declared: row.get::<_, Option<i64>>(2)?.map(Offset::from_i64).unwrap_or_default(),
         })
     }

@@ -142,45 +142,44 @@ impl LogReader {
         let unreadable =
             |error: serde_json::Error| row.damaged(format!("its body cannot be understood: {error}"));
         let id = ResourceId(row.subject);
-        let change =
-            match ChangeType::from_i64(row.r#type).ok_or_else(|| row.damaged("its type is unknown"))? {
-                ChangeType::Applied => {
-                    if row.base.is_none() {
-                        // Deltas against this keyframe usually follow soon.
-                        self.keyframes.put(row.offset, text.as_str().into());
-                    }
-                    Change::Applied {
-                        id,
-                        key: row.key.clone(),
-                        uid: Uid::new(row.uid.as_str()),
-                        resource_version: ResourceVersion::new(row.resource_version.as_str()),
-                        changed_by: types::changed_by(row.manager.clone(), row.managed_at),
-                        body: text,
-                    }
+        let change = match row.change_type()? {
+            ChangeType::Applied => {
+                if row.base.is_none() {
+                    // Deltas against this keyframe usually follow soon.
+                    self.keyframes.put(row.offset, text.as_str().into());
                 }
-                ChangeType::Deleted => {
-                    let cause: DeletionCause = serde_json::from_str(&text).map_err(unreadable)?;
-                    Change::Deleted { id, key: row.key.clone(), uid: Uid::new(row.uid.as_str()), cause }
+                Change::Applied {
+                    id,
+                    key: row.key.clone(),
+                    uid: Uid::new(row.uid.as_str()),
+                    resource_version: ResourceVersion::new(row.resource_version.as_str()),
+                    changed_by: types::changed_by(row.manager.clone(), row.managed_at),
+                    body: text,
                 }
-                ChangeType::Coverage => Change::Coverage(serde_json::from_str(&text).map_err(unreadable)?),
-                ChangeType::Clock => Change::Clock(serde_json::from_str(&text).map_err(unreadable)?),
-                ChangeType::Erased => Change::Erased(serde_json::from_str(&text).map_err(unreadable)?),
-                ChangeType::Declared => {
-                    let Declared { source, fact } = serde_json::from_str(&text).map_err(unreadable)?;
-                    Change::Declared { id, source, fact }
-                }
-                ChangeType::Withdrawn => {
-                    let kind = CatalogKind::of(&row.key.kind)
-                        .ok_or_else(|| row.damaged("its kind is not one of the catalog"))?;
-                    Change::Withdrawn { id, kind, name: row.key.name.clone() }
-                }
-            };
+            }
+            ChangeType::Deleted => {
+                let cause: DeletionCause = serde_json::from_str(&text).map_err(unreadable)?;
+                Change::Deleted { id, key: row.key.clone(), uid: Uid::new(row.uid.as_str()), cause }
+            }
+            ChangeType::Coverage => Change::Coverage(serde_json::from_str(&text).map_err(unreadable)?),
+            ChangeType::Clock => Change::Clock(serde_json::from_str(&text).map_err(unreadable)?),
+            ChangeType::Erased => Change::Erased(serde_json::from_str(&text).map_err(unreadable)?),
+            ChangeType::Declared => {
+                let Declared { source, fact } = serde_json::from_str(&text).map_err(unreadable)?;
+                Change::Declared { id, source, fact }
+            }
+            ChangeType::Withdrawn => {
+                let kind = CatalogKind::of(&row.key.kind)
+                    .ok_or_else(|| row.damaged("its kind is not one of the catalog"))?;
+                Change::Withdrawn { id, kind, name: row.key.name.clone() }
+            }
+        };
         Ok(Record { offset: row.offset, observed_at: Timestamp::from_micros(row.observed_at), change })
     }
 
     pub(super) fn entry(&mut self, row: RawRow) -> Result<Entry, LogError> {
         let body = self.text(&row)?;
-        let r#type = ChangeType::from_i64(row.r#type).ok_or_else(|| row.damaged("its type is unknown"))?;
+        let r#type = row.change_type()?;
         let recorded = (chain::body_hash(&body) != row.body_hash).then_some(row.body_hash);
         Ok(Entry {
             recorded,

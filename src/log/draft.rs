@@ -7,7 +7,7 @@ use super::chain::{self, Hash, Link};
 use super::error::LogError;
 use super::types::ChangeType;
 use super::write::Write;
-use crate::model::{ChangedBy, Offset, ResourceKey, Timestamp};
+use crate::model::{ChangedBy, Offset, ResourceKey, Stored, Timestamp};
 
 /// A change about to be written.
 pub(super) struct Draft<'a> {
@@ -43,7 +43,7 @@ impl<'a> Draft<'a> {
         Link {
             offset,
             observed_at: now.as_micros(),
-            r#type: self.r#type as i64,
+            r#type: self.r#type.number(),
             subject: [&key.cluster, &key.kind.group, &key.kind.kind, &key.namespace, &key.name, self.uid],
             resource_version: self.resource_version,
             manager,
@@ -71,7 +71,7 @@ impl Write<'_> {
         self.connection.prepare_cached(sql)?.execute(params![
             offset.as_i64(),
             self.now.as_micros(),
-            draft.r#type as i64,
+            draft.r#type.number(),
             draft.subject,
             (!draft.resource_version.is_empty()).then_some(draft.resource_version),
             manager,

@@ -6,7 +6,7 @@ use super::types::ChangeType;
 use crate::json::Members;
 use crate::model::{
     CatalogKind, ChangedBy, ClockMark, CoverageMark, DeletionCause, Erasure, Offset, ResourceId, ResourceKey,
-    Timestamp,
+    Stored, Timestamp,
 };
 
 /// A change with its body as it was recorded.
@@ -42,7 +42,7 @@ impl Entry {
         let link = Link {
             offset: self.offset,
             observed_at: self.observed_at.as_micros(),
-            r#type: self.r#type as i64,
+            r#type: self.r#type.number(),
             subject: [&key.cluster, &key.kind.group, &key.kind.kind, &key.namespace, &key.name, &self.uid],
             resource_version: &self.resource_version,
             manager: by.map_or(["", "", ""], |by| [&by.manager, &by.operation, &by.subresource]),

@@ -17,7 +17,7 @@ use super::ids;
 use super::types::ChangeType;
 use super::write::Write;
 use crate::delta::Codec;
-use crate::model::{Erasure, Kind, Offset, ResourceKey};
+use crate::model::{Erasure, Kind, Offset, ResourceKey, Stored};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -61,7 +61,7 @@ impl Erasures {
             r#"SELECT body, body_hash FROM change WHERE "offset" = ?1 AND type = ?2 AND body IS NOT NULL"#;
         let mut statement = connection.prepare_cached(sql)?;
         let row = statement
-            .query_row([offset, ChangeType::Erased as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row([offset, ChangeType::Erased.number()], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         let Some((frame, recorded)): Option<(Vec<u8>, Hash)> = row else { return Ok(None) };
         let text = Codec::default().read_keyframe(&frame, None).ok();

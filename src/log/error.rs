@@ -76,6 +76,9 @@ pub enum LogError {
     /// What is to be imported does not make sense to the log.
     #[error("it cannot be imported: {0}")]
     Import(String),
+    /// What is to be recorded cannot be written as JSON, or not be read again.
+    #[error("it cannot be recorded: {0}")]
+    NoJson(String),
     /// Another process reads the log, so that what is no longer in it cannot be taken off the disk.
     #[error("{} is being read", path.display())]
     Busy {
@@ -112,6 +115,7 @@ impl LogError {
             | LogError::Compacted { .. }
             | LogError::Taken { .. }
             | LogError::Import(_)
+            | LogError::NoJson(_)
             | LogError::Busy { .. }
             | LogError::Thread(_)
             | LogError::TooLong

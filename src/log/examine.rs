@@ -19,7 +19,7 @@ use super::open;
 use super::reader::LogReader;
 use super::row::{self, RawRow};
 use super::types::ChangeType;
-use crate::model::{Erasure, Offset, Timestamp};
+use crate::model::{Erasure, Offset, Stored, Timestamp};
 
 use findings::Findings;
 pub use findings::{Finding, Harm};
@@ -191,7 +191,7 @@ impl Walk {
         let sound = self.link(row) & self.body(row);
         let observed_at = Timestamp::from_micros(row.observed_at);
         if sound {
-            if row.r#type == ChangeType::Erased as i64
+            if row.r#type == ChangeType::Erased.number()
                 && let Some(erasure) =
                     self.reader.text(row).ok().and_then(|text| serde_json::from_str(&text).ok())
             {

@@ -79,7 +79,7 @@ impl LogImport {
         let offset = match entry.r#type {
             ChangeType::Clock => {
                 let mark = serde_json::from_str(&entry.body).map_err(|error| unreadable(&error))?;
-                let body = to_json(&self.offsets.moved(&mark, entry.offset, self.state.head.next()));
+                let body = to_json(&self.offsets.moved(&mark, entry.offset, self.state.head.next()))?;
                 // Here, and nowhere else, recorded time may go back.
                 let (connection, now) = (&self.connection, entry.observed_at);
                 Write { connection, state: &mut self.state, now }.entry(&Entry { body, ..entry.clone() })?

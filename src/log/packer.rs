@@ -39,7 +39,8 @@ const FRAME_BYTES_MAX: usize = 256 * 1024;
 #[derive(Debug)]
 struct Group {
     keyframe: Offset,
-    deltas: Vec<Offset>,
+    /// None where they cannot be understood.
+    deltas: Option<Vec<Offset>>,
 }
 
 /// A body on its way into a frame.
@@ -103,7 +104,14 @@ impl Packer {
         while bytes < STEP_BYTES
             && let Some(group) = self.plan.pop_front()
         {
-            bytes += self.fill(&group, &mut frames)?;
+            match &group.deltas {
+                Some(deltas) => bytes += self.fill(group.keyframe, deltas, &mut frames)?,
+                // Which bodies are stored against the keyframe is not known, so all of them stay where they are.
+                None => tracing::error!(
+                    offset = %group.keyframe,
+                    "the list of what is stored against this keyframe cannot be read; none of it is packed"
+                ),
+            }
             taken.push(group.keyframe);
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -123,9 +131,9 @@ impl Packer {
     }
 
     /// Adds the bodies of a group to the frame that is being filled, or to new ones; tells how much text that was.
-    fn fill(&mut self, group: &Group, frames: &mut Vec<Filled>) -> Result<usize> {
+    fn fill(&mut self, keyframe: Offset, deltas: &[Offset], frames: &mut Vec<Filled>) -> Result<usize> {
         let mut read = Vec::new();
-        for offset in std::iter::once(group.keyframe).chain(group.deltas.iter().copied()) {
+        for offset in std::iter::once(keyframe).chain(deltas.iter().copied()) {
             // Retention may have let some of them go.
             let Some(row) = row::at(self.reader.connection(), offset)?.filter(|row| row.body.is_some())
             else {
@@ -170,8 +178,7 @@ fn plan(connection: &Connection) -> Result<VecDeque<Group>> {
     let mut statement = connection.prepare_cached(sql)?;
     let groups = statement.query_map([RUN_MAX as i64], |row| {
         let (keyframe, deltas) = (Offset::from_i64(row.get(0)?), row.get::<_, Vec<u8>>(1)?);
-        // What cannot be understood stays as it is.
-        Ok(Group { keyframe, deltas: deltas_of(keyframe, &deltas).unwrap_or_default() })
+        Ok(Group { keyframe, deltas: deltas_of(keyframe, &deltas) })
     })?;
     Ok(groups.collect::<rusqlite::Result<_>>()?)
 }

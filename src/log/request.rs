@@ -3,13 +3,15 @@
 use tokio::sync::oneshot;
 
 use super::append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Session};
-use super::catalog::Decided;
+use super::catalog::{CatalogChange, Decided};
 use super::compaction::Compacted;
+use super::error::LogError;
 use super::forget::{Forget, ForgetRefusal, Forgotten};
 use super::pending::HandedOver;
 use super::sweep::Swept;
 use super::thinning::{Floor, Thinned};
 use super::verify::{Agreement, LivePage, LivePosition};
+use super::write::read_back;
 use super::writer::Shrunk;
 use crate::model::{CatalogFact, CoverageMark, KindPattern, Offset, Source, Timestamp, WatchKey};
 
@@ -66,6 +68,33 @@ impl Request {
     /// Whether it waits behind what clusters tell.
     pub(super) fn is_callers(&self) -> bool {
         matches!(self, Request::Decided(_) | Request::Forget(_))
+    }
+
+    /// That all it says can be read again once it stands in the log. What fails while a group is written fails all of the
+    /// group, so this is asked before.
+    pub(super) fn check(&self) -> Result<(), LogError> {
+        match self {
+            Request::Mark(mark) | Request::Dismiss { mark, .. } => read_back(mark),
+            Request::Declare(_, facts) => facts.iter().try_for_each(read_back),
+            Request::Decided(decided) => decided.changes.iter().try_for_each(|change| match change {
+                CatalogChange::Declare(fact) => read_back(fact),
+                CatalogChange::Withdraw(..) => Ok(()),
+            }),
+            Request::Begin(_)
+            | Request::Append(_)
+            | Request::Define { .. }
+            | Request::Forget(_)
+            | Request::Identify { .. }
+            | Request::Watches(_)
+            | Request::Live { .. }
+            | Request::Agreement { .. }
+            | Request::Compact(_)
+            | Request::Sweep(_)
+            | Request::RaiseFloors(_)
+            | Request::Thin(_)
+            | Request::Shrink(_)
+            | Request::FollowClock => Ok(()),
+        }
     }
 
     /// About how many rows it writes and looks at.

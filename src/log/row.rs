@@ -4,7 +4,8 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, named_params
 
 use super::chain::{self, Hash, Link};
 use super::error::LogError;
-use crate::model::{Kind, Offset, ResourceKey};
+use super::types::ChangeType;
+use crate::model::{Kind, Offset, ResourceKey, Stored};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -121,6 +122,16 @@ impl RawRow {
             return Err(self.damaged("its hash does not follow from the change before"));
         }
         Ok(())
+    }
+
+    /// What it is.
+    pub(super) fn change_type(&self) -> Result<ChangeType> {
+        ChangeType::of_number(self.r#type).ok_or_else(|| {
+            let (number, what) = (self.r#type, ChangeType::WHAT);
+            self.damaged(format!(
+                "`change.type` holds `{number}`, which is no {what} that this program knows; a newer version may have written it"
+            ))
+        })
     }
 
     pub(super) fn damaged(&self, what: impl Into<String>) -> LogError {

@@ -24,7 +24,7 @@ use super::row::{self, RawRow};
 use super::thinning::{self, Floor};
 use super::types::{self, ChangeType};
 use super::write::{Write, WriterState};
-use crate::model::{CoverageMark, CoverageState, Kind, Offset, Timestamp, WatchKey, reason};
+use crate::model::{CoverageMark, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -140,7 +140,7 @@ impl Copy {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             for row in &rows {
                 let observed_at = Timestamp::from_micros(row.observed_at);
-                let is_clock = row.r#type == ChangeType::Clock as i64;
+                let is_clock = row.r#type == ChangeType::Clock.number();
                 let now = if is_clock { observed_at } else { observed_at.max(state.observed_at) };
                 let before = state.observed_at;
                 let mut write = Write { connection: &transaction, state: &mut *state, now };
@@ -230,7 +230,7 @@ impl Write<'_> {
             offset: row.offset,
             what: format!("its body cannot be understood: {what}"),
         };
-        let r#type = ChangeType::from_i64(row.r#type).ok_or_else(|| unreadable(&"its type is unknown"))?;
+        let r#type = row.change_type()?;
         match r#type {
             ChangeType::Applied => self.applied_again(row, text),
             ChangeType::Deleted | ChangeType::Withdrawn => self.ended_again(r#type, row, text),

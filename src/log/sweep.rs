@@ -83,7 +83,7 @@ impl Write<'_> {
         let lasts: HashMap<i64, &RawRow> = rows.iter().map(|row| (row.subject, row)).collect();
         for (subject, last) in lasts {
             let former = Kept::of(self.connection, subject)?;
-            let kept = if is_end(last) { None } else { Some(range.keep(last, former.as_ref())?) };
+            let kept = if is_end(last)? { None } else { Some(range.keep(last, former.as_ref())?) };
             if let Some(kept) = &kept {
                 plan.stay(kept, &rows, from);
                 compaction.count(1, &last.hash);
@@ -227,6 +227,6 @@ impl Range<'_> {
 }
 
 /// Whether nothing of a subject holds after this change.
-fn is_end(row: &RawRow) -> bool {
-    matches!(ChangeType::from_i64(row.r#type), Some(ChangeType::Deleted | ChangeType::Withdrawn))
+fn is_end(row: &RawRow) -> Result<bool> {
+    Ok(matches!(row.change_type()?, ChangeType::Deleted | ChangeType::Withdrawn))
 }

@@ -27,6 +27,7 @@ mod frames;
 mod late;
 mod order;
 mod retention;
+mod stored;
 mod thinning;
 
 /// A log with its writer's thread.

@@ -122,7 +122,7 @@ pub(super) fn is_let_go(connection: &Connection, row: &RawRow) -> Result<bool> {
     if row.is_hollow() {
         return Ok(true);
     }
-    if !matches!(ChangeType::from_i64(row.r#type), Some(ChangeType::Applied | ChangeType::Deleted)) {
+    if !matches!(row.change_type()?, ChangeType::Applied | ChangeType::Deleted) {
         return Ok(false);
     }
     // What holds was looked at here, or left by the rest of retention, whichever came later.
@@ -222,11 +222,9 @@ impl Write<'_> {
 
     /// A row takes the place of what held of its subject before.
     fn plan_row(&self, row: &RawRow, plan: &mut ThinningPlan) -> Result<()> {
-        let held = match ChangeType::from_i64(row.r#type) {
-            Some(ChangeType::Applied) => {
-                Some(Held { offset: row.offset, base: row.base.map(Offset::from_i64) })
-            }
-            Some(ChangeType::Deleted) => None,
+        let held = match row.change_type()? {
+            ChangeType::Applied => Some(Held { offset: row.offset, base: row.base.map(Offset::from_i64) }),
+            ChangeType::Deleted => None,
             // Marks of coverage are under the same kind.
             _ => return Ok(()),
         };

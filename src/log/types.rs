@@ -2,36 +2,39 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ChangedBy, Timestamp};
+use crate::model::{ChangedBy, Timestamp, stored};
 
-/// What a change is; the number is the column `type`.
+/// What a change is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeType {
     /// A resource was created or took a new state.
-    Applied = 1,
+    Applied,
     /// A resource is gone.
-    Deleted = 2,
+    Deleted,
     /// A kind of a cluster began or ceased to be watched.
-    Coverage = 3,
+    Coverage,
     /// The catalog holds something from now on.
-    Declared = 4,
+    Declared,
     /// The catalog no longer holds something.
-    Withdrawn = 5,
+    Withdrawn,
     /// The machine's clock jumped, or recorded time follows it anew.
-    Clock = 6,
+    Clock,
     /// Values were erased from earlier changes.
-    Erased = 7,
+    Erased,
 }
 
-impl ChangeType {
-    pub(super) fn from_i64(value: i64) -> Option<Self> {
-        use ChangeType::{Applied, Clock, Coverage, Declared, Deleted, Erased, Withdrawn};
-        [Applied, Deleted, Coverage, Declared, Withdrawn, Clock, Erased]
-            .into_iter()
-            .find(|t| *t as i64 == value)
-    }
-}
+stored!(
+    ChangeType,
+    "type of change",
+    Applied = 1,
+    Deleted = 2,
+    Coverage = 3,
+    Declared = 4,
+    Withdrawn = 5,
+    Clock = 6,
+    Erased = 7,
+);
 
 /// Puts together who made a change from its columns.
 pub(super) fn changed_by(manager: Option<[String; 3]>, managed_at: Option<i64>) -> Option<ChangedBy> {

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use rusqlite::{Connection, Row, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::append::{AppendError, Appended, Batch, Epoch, Observed, Phase};
 use super::bodies::Bodies;
@@ -240,7 +242,7 @@ impl Write<'_> {
             self.bury(live.subject)?;
             return Ok(0);
         }
-        let body = to_json(&cause);
+        let body = to_json(&cause)?;
         let packed = self.state.bodies.fact(&body)?;
         self.write(Draft {
             r#type: ChangeType::Deleted,
@@ -305,12 +307,12 @@ impl Write<'_> {
     pub(super) fn mark(&mut self, mark: &CoverageMark) -> Result<Appended> {
         let key = key_of(&mark.watch, &mark.watch.namespace, "");
         if mark.until.is_some() {
-            self.write_ended_gap(&key, &to_json(mark))?;
+            self.write_ended_gap(&key, &to_json(mark)?)?;
             return Ok(self.appended(1, 0));
         }
         let since = self.gap_since(mark.since)?;
         let mark = &CoverageMark { since, ..mark.clone() };
-        let written = self.fact(ChangeType::Coverage, &key, &to_json(mark), &mark.said())?.is_some();
+        let written = self.fact(ChangeType::Coverage, &key, &to_json(mark)?, &mark.said())?.is_some();
         Ok(self.appended(usize::from(written), usize::from(!written)))
     }
 
@@ -354,7 +356,28 @@ fn key_of(watch: &WatchKey, namespace: &str, name: &str) -> ResourceKey {
     }
 }
 
-pub(super) fn to_json(value: &impl serde::Serialize) -> String {
-    // Our own plain structures have text keys only, so this cannot fail; were it to, the reader would say so.
-    serde_json::to_string(value).unwrap_or_default()
+/// The body of a change as JSON. What has none is refused: an empty body would say something else for ever.
+pub(super) fn to_json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| LogError::NoJson(error.to_string()))
+}
+
+/// That the body of a change can be read again.
+pub(super) fn read_back<T: Serialize + DeserializeOwned>(value: &T) -> Result<()> {
+    let text = to_json(value)?;
+    let read = serde_json::from_str::<T>(&text).map(|_| ());
+    read.map_err(|error| LogError::NoJson(format!("{text} cannot be read again: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn what_has_no_json_gets_no_body() {
+        let by_pair = BTreeMap::from([((1, 2), "x")]);
+        let refused = to_json(&by_pair).map_err(|error| error.to_string());
+        assert!(refused.is_err_and(|why| why.starts_with("it cannot be recorded: ")));
+    }
 }

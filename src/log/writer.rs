@@ -315,6 +315,10 @@ impl LogWriter {
         let now = write.now;
         let mut replies = Vec::with_capacity(group.len());
         for queued in group {
+            if let Err(error) = queued.request.check() {
+                replies.push(Err(AppendError::Unreadable(error.to_string())));
+                continue;
+            }
             replies.push(match &queued.request {
                 Request::Begin(begin) => Ok(Reply::Session(write.begin(begin)?)),
                 Request::Append(batch) => write.batch(batch)?.map(Reply::Appended),

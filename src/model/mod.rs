@@ -24,6 +24,7 @@ mod overview;
 pub mod reason;
 mod selector;
 mod slug;
+mod stored;
 mod time;
 
 pub use catalog::{
@@ -52,4 +53,6 @@ pub use name::{is_dns_label, is_project_path};
 pub use overview::{EnvironmentFilter, GroupBy, GroupPath, SavedView};
 pub use selector::{Condition, LabelSelector, Requirement, SelectorError};
 pub use slug::slug;
+pub use stored::Stored;
+pub(crate) use stored::stored;
 pub use time::{At, Timestamp, parse_duration};

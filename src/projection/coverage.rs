@@ -4,8 +4,7 @@ use rusqlite::params;
 
 use super::OPEN;
 use super::context::Apply;
-use super::coverage_to_i64;
-use crate::model::{ClockMark, CoverageMark, CoverageState, InexactTimes, Timestamp};
+use crate::model::{ClockMark, CoverageMark, CoverageState, InexactTimes, Stored, Timestamp};
 
 /// Takes over a mark; the environments that it concerns are settled by the caller.
 pub(super) fn mark(at: &mut Apply<'_>, mark: &CoverageMark) -> rusqlite::Result<()> {
@@ -67,7 +66,7 @@ fn row(
         at.offset.as_i64(),
         to_offset,
         cluster,
-        coverage_to_i64(mark.state),
+        mark.state.number(),
         since,
         until.map(Timestamp::as_micros),
         mark.reason,

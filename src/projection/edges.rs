@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
+use super::OPEN;
 use super::context::Apply;
 use super::ids::FarEnd;
 use super::intervals::EDGE;
-use super::{OPEN, edge_kind_to_i64};
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
-use crate::model::ResourceId;
+use crate::model::{ResourceId, Stored};
 
 /// An edge's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,13 +33,13 @@ impl Row {
             FarEnd { kind, uid: uid.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() };
         Ok(Some(Row {
             far: at.ids.far(at.connection, far)?,
-            kind: edge_kind_to_i64(edge.kind),
+            kind: edge.kind.number(),
             outward: edge.direction == Direction::ToFar,
         }))
     }
 
     fn owns_far(self) -> bool {
-        self.outward && self.kind == edge_kind_to_i64(EdgeKind::Owns)
+        self.outward && self.kind == EdgeKind::Owns.number()
     }
 }
 

@@ -9,8 +9,8 @@ use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
 use super::stretch;
-use super::{OPEN, counts_at, counts_to_i64, health_from_i64, health_to_i64, member_health_from_i64};
-use crate::model::{Health, HealthCounts, Timestamp};
+use super::{OPEN, counts_at, counts_to_i64, health_at, member_health_at};
+use crate::model::{Health, HealthCounts, Stored, Timestamp};
 
 /// One row of health.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,18 +86,18 @@ fn held(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Row>> {
     let sql = "SELECT state, since, known, known_since, grace_state, grace_since, grace_until, healthy, suspended,
         progressing, missing, degraded, unknown, no_health FROM environment_health WHERE environment_id = ?1 AND to_offset = ?2 ORDER BY from_offset DESC LIMIT 1";
     let row = at.connection.prepare_cached(sql)?.query_row(params![environment, OPEN], |row| {
-        let health =
-            |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(health_from_i64));
         let time =
             |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros));
         let grace = match (time(5)?, time(6)?) {
-            (Some(since), Some(until)) => Some(Grace { state: health(4)?, since, until }),
+            (Some(since), Some(until)) => {
+                Some(Grace { state: health_at(row, 4, "environment_health.grace_state")?, since, until })
+            }
             _ => None,
         };
         Ok(Row {
-            state: health(0)?,
+            state: health_at(row, 0, "environment_health.state")?,
             since: Timestamp::from_micros(row.get(1)?),
-            known: health(2)?,
+            known: health_at(row, 2, "environment_health.known")?,
             known_since: Timestamp::from_micros(row.get(3)?),
             grace,
             counts: counts_at(row, 7)?,
@@ -144,7 +144,7 @@ fn members(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Members> {
     let mut members = Members { counts: HealthCounts::default(), worst: None, settled: None };
     while let Some(row) = rows.next()? {
         let (total, counted): (i64, i64) = (row.get(1)?, row.get(2)?);
-        let health = member_health_from_i64(row.get(0)?);
+        let health = member_health_at(row, 0, "member_count.health")?;
         *members.counts.slot(health) += u64::try_from(total).unwrap_or(0);
         if counted > 0 {
             members.worst = members.worst.max(health);
@@ -182,11 +182,11 @@ fn open(at: &Apply<'_>, environment: i64, row: &Row, moved: bool) -> rusqlite::R
         at.offset.as_i64(),
         OPEN,
         at.observed_at.as_micros(),
-        row.state.map(health_to_i64),
+        row.state.map(Stored::number),
         row.since.as_micros(),
-        row.known.map(health_to_i64),
+        row.known.map(Stored::number),
         row.known_since.as_micros(),
-        row.grace.and_then(|grace| grace.state).map(health_to_i64),
+        row.grace.and_then(|grace| grace.state).map(Stored::number),
         row.grace.map(|grace| grace.since.as_micros()),
         row.grace.map(|grace| grace.until.as_micros()),
         moved,

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::model::Offset;
+use super::member_health;
+use crate::edges::EdgeKind;
+use crate::model::{CoverageState, Happening, Health, Offset, Stored};
 use crate::ruleset::RULES_VERSION;
 use crate::store::{self, Identities, OpenError, Role};
 
@@ -44,16 +46,39 @@ pub(super) fn open(directory: &Path, role: Role) -> Result<Connection, OpenError
     store::open(&path(directory), role, APPLICATION_ID)
 }
 
-/// What tells one schema from another: the statements themselves and the version of the program's rules. What users add
-/// is not part of it: a view judged by other additions is whole, and each verdict in it says by which.
+/// What tells one view from another: the statements themselves, what the numbers in its columns mean, and the version of the
+/// program's rules. What users add is not part of it: a view judged by other additions is whole, and each verdict in it says
+/// by which.
 fn fingerprint() -> i32 {
+    fingerprint_of(SCHEMA, &numbers(), RULES_VERSION)
+}
+
+fn fingerprint_of(schema: &str, numbers: &str, rules: u32) -> i32 {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(SCHEMA.as_bytes());
-    hasher.update(&RULES_VERSION.to_le_bytes());
+    hasher.update(&(schema.len() as u64).to_le_bytes()).update(schema.as_bytes());
+    hasher.update(&(numbers.len() as u64).to_le_bytes()).update(numbers.as_bytes());
+    hasher.update(&rules.to_le_bytes());
     let mut bytes = [0; 4];
     bytes.copy_from_slice(&hasher.finalize().as_bytes()[..4]);
     // SQLite's user_version is signed; a clear top bit keeps it readable, and zero is left to new files.
     (i32::from_le_bytes(bytes) & i32::MAX).max(1)
+}
+
+/// What each number in the view's columns means, a line each.
+pub(super) fn numbers() -> String {
+    [
+        lines::<CoverageState>(),
+        lines::<EdgeKind>(),
+        lines::<Happening>(),
+        lines::<Health>(),
+        format!("health of a member: none = {}\n", member_health(None)),
+    ]
+    .concat()
+}
+
+fn lines<T: Stored>() -> String {
+    let line = |(_, word, number): &(T, &str, i64)| format!("{}: {word} = {number}\n", T::WHAT);
+    T::NUMBERS.iter().map(line).collect()
 }
 
 /// Whether the view of a data directory is whole and made by this program's rules.
@@ -139,4 +164,24 @@ pub(super) fn rule_set(connection: &Connection, name: &str) -> rusqlite::Result<
 /// Whether rules other than these judged a part of the view.
 pub(super) fn has_other_rules(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     connection.query_row("SELECT EXISTS (SELECT 1 FROM rule_set WHERE id <> ?1)", [id], |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_in_which_a_number_means_something_else_is_another() {
+        let numbers = numbers();
+        assert_eq!(fingerprint(), fingerprint_of(SCHEMA, &numbers, RULES_VERSION));
+        let others = [
+            fingerprint_of(SCHEMA, &numbers.replace("Degraded = 4", "Degraded = 5"), RULES_VERSION),
+            fingerprint_of(SCHEMA, &numbers.replace("Mounts = 3", "Reads = 3"), RULES_VERSION),
+            fingerprint_of(&SCHEMA.replace("resource_id", "resource"), &numbers, RULES_VERSION),
+            fingerprint_of(SCHEMA, &numbers, RULES_VERSION + 1),
+        ];
+        for other in others {
+            assert_ne!(other, fingerprint());
+        }
+    }
 }

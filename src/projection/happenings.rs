@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::params;
 
+use super::OPEN;
 use super::context::Apply;
-use super::{OPEN, happening_to_i64};
 use crate::kube_event::EventType;
-use crate::model::{Happening, Hour, ResourceId};
+use crate::model::{Happening, Hour, ResourceId, Stored};
 
 /// What the record itself says of its resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +160,7 @@ fn note(at: &Apply<'_>, environment: i64, what: Happening, subject: i64) -> rusq
     let (hour, offset) = (Hour::of(at.observed_at).0, at.offset.as_i64());
     let sql = r#"INSERT OR IGNORE INTO happening (hour, environment_id, "offset", what, subject, observed_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)"#;
-    let row = params![hour, environment, offset, happening_to_i64(what), subject, at.observed_at.as_micros()];
+    let row = params![hour, environment, offset, what.number(), subject, at.observed_at.as_micros()];
     if at.connection.prepare_cached(sql)?.execute(row)? > 0 {
         at.connection.prepare_cached(counting(what))?.execute([environment, hour])?;
     }

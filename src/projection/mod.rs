@@ -47,67 +47,60 @@ pub use projector::{Projector, ProjectorError};
 pub use prune::{LetGo, Pruning};
 pub use status::ViewStatus;
 
-use crate::edges::EdgeKind;
-use crate::model::CoverageState;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use rusqlite::Row;
+
+use crate::model::{Health, Stored};
+use crate::store::column::{self, Place};
 
 /// The end of an interval that still holds.
 pub const OPEN: i64 = i64::MAX;
 
-/// How a state of coverage is kept in a column.
-pub fn coverage_to_i64(state: CoverageState) -> i64 {
-    match state {
-        CoverageState::Watched => 0,
-        CoverageState::Gap => 1,
-        CoverageState::Excluded => 2,
-    }
+/// What a column of the view, `table.column`, says by a number.
+///
+/// # Errors
+/// When the number means nothing.
+pub fn number_at<T: Stored>(row: &Row<'_>, at: usize, column: &'static str) -> rusqlite::Result<T> {
+    column::number(row, at, Place::view(column))
 }
 
-/// The state of coverage a column holds; an unknown number reads as a gap, never as something better.
-pub fn coverage_from_i64(value: i64) -> CoverageState {
-    let held = |state: &CoverageState| coverage_to_i64(*state) == value;
-    CoverageState::ALL.into_iter().find(held).unwrap_or(CoverageState::Gap)
+/// The health that a column of the view, `table.column`, holds; none where it is NULL.
+///
+/// # Errors
+/// When it holds a number that is no health.
+pub fn health_at(row: &Row<'_>, at: usize, column: &'static str) -> rusqlite::Result<Option<Health>> {
+    column::number_or_null(row, at, Place::view(column))
 }
 
-/// How a kind of edge is kept in a column: its place among all.
-pub fn edge_kind_to_i64(kind: EdgeKind) -> i64 {
-    kind as i64
+/// What a column of the view, `table.column`, says in a word.
+///
+/// # Errors
+/// When nobody knows the word.
+pub fn word_at<T: FromStr<Err: Display>>(
+    row: &Row<'_>,
+    at: usize,
+    what: &'static str,
+    column: &'static str,
+) -> rusqlite::Result<T> {
+    column::word(row, at, what, Place::view(column))
 }
 
-/// The kind of edge a column holds; an unknown number reads as the one that says least.
-pub fn edge_kind_from_i64(value: i64) -> EdgeKind {
-    EdgeKind::ALL.into_iter().find(|kind| *kind as i64 == value).unwrap_or(EdgeKind::References)
+/// The number of a member whose kind has no health, in a column that may not be NULL.
+const NO_HEALTH: i64 = -1;
+
+/// How the health of a member is kept.
+fn member_health(health: Option<Health>) -> i64 {
+    health.map_or(NO_HEALTH, Stored::number)
 }
 
-/// How what happened is kept in a column: its place among all.
-pub fn happening_to_i64(what: crate::model::Happening) -> i64 {
-    what as i64
-}
-
-/// What happened by the word of a column; an unknown number reads as the one that says least.
-pub fn happening_from_i64(value: i64) -> crate::model::Happening {
-    use crate::model::Happening;
-    Happening::ALL.into_iter().find(|what| *what as i64 == value).unwrap_or(Happening::Changed)
-}
-
-/// How a health is kept in a column: its place in the order of worsening.
-pub fn health_to_i64(health: crate::model::Health) -> i64 {
-    health as i64
-}
-
-/// How the health of a member is kept in a column that may not be NULL: -1 where its kind has none.
-pub fn member_health_to_i64(health: Option<crate::model::Health>) -> i64 {
-    health.map_or(-1, health_to_i64)
-}
-
-/// The health of a member that such a column holds.
-pub fn member_health_from_i64(value: i64) -> Option<crate::model::Health> {
-    (value >= 0).then(|| health_from_i64(value))
-}
-
-/// The health a column holds; an unknown number reads as Unknown, never as something better.
-pub fn health_from_i64(value: i64) -> crate::model::Health {
-    use crate::model::Health;
-    Health::ALL.into_iter().find(|health| *health as i64 == value).unwrap_or(Health::Unknown)
+/// The health of a member that a column of the view, `table.column`, holds.
+///
+/// # Errors
+/// When it holds a number that is no health.
+pub fn member_health_at(row: &Row<'_>, at: usize, column: &'static str) -> rusqlite::Result<Option<Health>> {
+    if row.get::<_, i64>(at)? == NO_HEALTH { Ok(None) } else { health_at(row, at, column) }
 }
 
 /// How counts are kept in seven columns: from healthy to those that have no health.
@@ -122,7 +115,7 @@ fn counts_to_i64(counts: crate::model::HealthCounts) -> [i64; 7] {
 ///
 /// # Errors
 /// When one of them is no number.
-pub fn counts_at(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<crate::model::HealthCounts> {
+pub fn counts_at(row: &Row<'_>, first: usize) -> rusqlite::Result<crate::model::HealthCounts> {
     let count = |place: usize| {
         Ok::<_, rusqlite::Error>(u64::try_from(row.get::<_, i64>(first + place)?).unwrap_or(0))
     };

@@ -17,7 +17,7 @@ use crate::clock::mark;
 use crate::log::{LogError, LogReader};
 use crate::model::Offset;
 use crate::ruleset::RuleSet;
-use crate::store::{self, Displaced, Identities, OpenError, Role, RoomWait, Watermark, is_corrupt};
+use crate::store::{self, Displaced, Identities, OpenError, Role, RoomWait, Watermark, column, is_corrupt};
 
 /// Batches that a build applies in one transaction: the more, the fewer times a page is written that many of them change.
 const BATCHES: usize = if cfg!(test) { 1 } else { 8 };
@@ -70,7 +70,7 @@ impl ProjectorError {
     pub fn is_mended_by_rebuild(&self) -> bool {
         match self {
             ProjectorError::View(error) | ProjectorError::Open(OpenError::Sqlite { source: error, .. }) => {
-                is_corrupt(error)
+                is_corrupt(error) || column::unknown(error).is_some()
             }
             ProjectorError::Open(OpenError::Foreign { .. })
             | ProjectorError::Foreign { .. }

@@ -4,9 +4,9 @@ use rusqlite::{OptionalExtension, params};
 
 use super::context::{Apply, Rules};
 use super::links::{self, Carried, Known, Relinked};
-use super::{OPEN, health_from_i64, health_to_i64};
+use super::{OPEN, health_at};
 use crate::health::Judge;
-use crate::model::{DeletionCause, Health, ResourceId, ResourceKey, Timestamp, Uid, Verdict};
+use crate::model::{DeletionCause, Health, ResourceId, ResourceKey, Stored, Timestamp, Uid, Verdict};
 use crate::object::{Object, ObjectError};
 
 /// Whether a resource exists and, if so, its health.
@@ -143,9 +143,8 @@ fn last(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<(i64, Last)>>
     let sql = "SELECT from_offset, deleted, health, health_since FROM version WHERE resource_id = ?1
         ORDER BY from_offset DESC LIMIT 1";
     let row = at.connection.prepare_cached(sql)?.query_row([id.0], |row| {
-        let health: Option<i64> = row.get(2)?;
-        let standing =
-            if row.get(1)? { Standing::Absent } else { Standing::Alive(health.map(health_from_i64)) };
+        let health = health_at(row, 2, "version.health")?;
+        let standing = if row.get(1)? { Standing::Absent } else { Standing::Alive(health) };
         Ok((row.get(0)?, Last { standing, health_since: Timestamp::from_micros(row.get(3)?) }))
     });
     row.optional()
@@ -172,7 +171,7 @@ fn open(
         OPEN,
         at.observed_at.as_micros(),
         alive.is_none(),
-        verdict.health.map(health_to_i64),
+        verdict.health.map(Stored::number),
         verdict.reason,
         verdict.message,
         verdict.rule,

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::params;
 
+use super::OPEN;
 use super::context::Apply;
 use super::edges::cluster_of;
 use super::intervals::SELECTED;
 use super::labels::{self, ANY, Ground};
-use super::{OPEN, edge_kind_to_i64};
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
-use crate::model::{LabelSelector, ResourceId};
+use crate::model::{LabelSelector, ResourceId, Stored};
 use crate::store::column;
 
 /// A selector's columns.
@@ -65,7 +65,7 @@ pub(super) fn declare(
 fn row(at: &mut Apply<'_>, cluster: i64, edge: &EdgeRef) -> rusqlite::Result<Option<Row>> {
     let Far::Matching { kind, namespace, selector } = &edge.far else { return Ok(None) };
     Ok(Some(Row {
-        kind: edge_kind_to_i64(edge.kind),
+        kind: edge.kind.number(),
         outward: edge.direction == Direction::ToFar,
         far_kind: at.ids.kind(at.connection, cluster, kind)?,
         far_namespace: namespace.clone(),
@@ -234,7 +234,7 @@ fn exchange(
         let (declarer, resource) = side.ends(*other);
         SELECTED.open(at, declarer.0, &[&resource.0, kind, outward])?;
     }
-    let owns = edge_kind_to_i64(EdgeKind::Owns);
+    let owns = EdgeKind::Owns.number();
     let moved = held.symmetric_difference(wanted).filter(|(_, kind, outward)| *kind == owns && *outward);
     Ok(moved.map(|(other, ..)| side.ends(*other).1).collect())
 }

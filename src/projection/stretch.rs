@@ -8,7 +8,8 @@ use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
 use super::environment_health::Row;
-use super::{OPEN, counts_to_i64, health_to_i64};
+use super::{OPEN, counts_to_i64};
+use crate::model::Stored;
 
 /// Rows that a stretch takes for each that it took over.
 const ROWS_EACH: i64 = 2;
@@ -70,9 +71,9 @@ pub(super) fn open(at: &mut Apply<'_>, environment: i64, row: &Row) -> rusqlite:
         environment,
         at.offset.as_i64(),
         OPEN,
-        row.state.map(health_to_i64),
+        row.state.map(Stored::number),
         row.since.as_micros(),
-        row.grace.and_then(|grace| grace.state).map(health_to_i64),
+        row.grace.and_then(|grace| grace.state).map(Stored::number),
         row.grace.map(|grace| grace.since.as_micros()),
         row.grace.map(|grace| grace.until.as_micros()),
         healthy,

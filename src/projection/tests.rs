@@ -10,6 +10,7 @@ mod fold;
 mod graph;
 mod inventories;
 mod regions;
+mod stored;
 
 use self::fold::{Told, fold, uid_of, world};
 use std::collections::{BTreeMap, BTreeSet};

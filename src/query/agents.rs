@@ -8,7 +8,7 @@ use super::scope::{Scope, Sight, sees};
 use super::types::{Agent, Answer, Page, PageMetadata};
 use super::{PageRequest, Queries, QueryError, Question, Result};
 use crate::model::{AgentId, At, EnvironmentId};
-use crate::store::column;
+use crate::projection::word_at;
 
 /// The most environments that are told of one agent.
 const ENVIRONMENTS_MAX: i64 = 1000;
@@ -32,7 +32,7 @@ macro_rules! select_agents {
 
 /// An agent, and whether its own project is the caller's: only then is its configuration theirs to read.
 fn from_row(row: &Row<'_>, whole: bool) -> rusqlite::Result<Agent> {
-    let id: AgentId = column::word(row, 0)?;
+    let id: AgentId = word_at(row, 0, "name of an agent", "agent.id")?;
     let own: bool = row.get(6)?;
     let configuration: String = row.get(3)?;
     Ok(Agent {
@@ -43,7 +43,7 @@ fn from_row(row: &Row<'_>, whole: bool) -> rusqlite::Result<Agent> {
         environments: Vec::new(),
         problem: if own { row.get(4)? } else { String::new() },
         configuration: (own && whole).then_some(configuration),
-        source: column::word(row, 5)?,
+        source: word_at(row, 5, "source of the catalog", "agent.source")?,
         id,
     })
 }

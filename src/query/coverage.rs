@@ -12,8 +12,8 @@ use super::scope::{Scope, Sight, in_sight, looked_at, one_of};
 use super::types::{LastChange, Page, PageMetadata, WatchCoverage, WatchGap};
 use super::{PageRequest, Queries, Question, Result};
 use crate::log::{Cursor, LogReader};
-use crate::model::{At, CoverageState, Kind, Offset, Timestamp, WatchKey, reason};
-use crate::projection::{coverage_from_i64, coverage_to_i64};
+use crate::model::{At, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
+use crate::projection::number_at;
 
 /// Which watches a list of coverage holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,7 +122,7 @@ fn watches(
         ":at": at.as_i64(), ":scope": scope.with_places(view, at)?,
         ":clusters": one_of(&filter.clusters, String::as_str),
         ":kinds": one_of(&filter.kinds, String::as_str),
-        ":states": one_of(&filter.states, |state| coverage_to_i64(*state)),
+        ":states": one_of(&filter.states, |state| state.number()),
         ":cluster": start.after(0), ":group": start.after(1), ":kind": start.after(2),
         ":namespace": start.after(3), ":limit": start.rows(),
     };
@@ -134,7 +134,7 @@ fn watch(row: &Row<'_>) -> rusqlite::Result<WatchCoverage> {
     let kind = Kind::new(row.get::<_, String>(2)?, row.get::<_, String>(3)?);
     Ok(WatchCoverage {
         watch: WatchKey { cluster: row.get(1)?, kind, namespace: row.get(4)? },
-        state: coverage_from_i64(row.get(5)?),
+        state: number_at(row, 5, "coverage.state")?,
         since: Timestamp::from_micros(row.get(6)?),
         reason: row.get(7)?,
         message: row.get(8)?,

@@ -8,8 +8,9 @@ use super::scope::{Sight, in_sight};
 use super::stretch::holds;
 use super::types::{FarEnd, Page, PageMetadata, ResourceEdge};
 use super::{PageRequest, Queries, Question, Result, Scope, resources};
-use crate::model::{At, Kind, Offset, Uid};
-use crate::projection::{edge_kind_from_i64, edge_kind_to_i64, health_from_i64};
+use crate::edges::EdgeKind;
+use crate::model::{At, Kind, Offset, Stored, Uid};
+use crate::projection::{health_at, number_at};
 
 /// Whether a resource is there at `:at`.
 macro_rules! there {
@@ -115,13 +116,13 @@ fn read(view: &Connection, at: Offset, scope: &Sight, id: i64, start: &Start) ->
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<ResourceEdge> {
     Ok(ResourceEdge {
-        edge: edge_kind_from_i64(row.get(0)?).to_string(),
+        edge: number_at::<EdgeKind>(row, 0, "edge.kind")?.to_string(),
         far: if row.get(1)? { FarEnd::Dependent } else { FarEnd::Cause },
         kind: Kind::new(row.get::<_, String>(2)?, row.get::<_, String>(3)?),
         namespace: row.get(4)?,
         name: row.get(5)?,
         id: row.get::<_, Option<String>>(6)?.map(Uid::new),
-        health: row.get::<_, Option<i64>>(7)?.map(health_from_i64),
+        health: health_at(row, 7, "version.health")?,
         exists: row.get(8)?,
     })
 }
@@ -129,7 +130,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<ResourceEdge> {
 fn position(edge: &ResourceEdge) -> Vec<String> {
     let outward = i64::from(edge.far == FarEnd::Dependent).to_string();
     let uid = edge.id.as_ref().map(|uid| uid.as_str().to_owned()).unwrap_or_default();
-    let kind_of_edge = edge.edge.parse().map_or(-1, edge_kind_to_i64).to_string();
+    let kind_of_edge = edge.edge.parse().map_or(-1, EdgeKind::number).to_string();
     let ResourceEdge { kind, namespace, name, .. } = edge;
     let parts = [&kind_of_edge, &outward, &kind.kind, &kind.group, namespace, name, &uid];
     parts.into_iter().cloned().collect()

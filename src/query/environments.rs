@@ -8,8 +8,8 @@ use super::scope::{Sight, one_of, reads, sees};
 use super::sieve::{Candidate, Sieve};
 use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page, PageMetadata};
 use super::{EnvironmentFilter, Gone, QueryError, Result, warnings};
-use crate::model::{EnvironmentId, HealthCounts, Offset, Timestamp};
-use crate::projection::{counts_at, health_from_i64, health_to_i64};
+use crate::model::{EnvironmentId, HealthCounts, Offset, Stored, Timestamp};
+use crate::projection::{counts_at, health_at, word_at};
 use crate::store::column;
 
 /// What an environment shows at `:clock`: within the grace time of Progressing, what it showed before. Of what the
@@ -91,9 +91,9 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
         project: row.get(2)?,
         name: row.get(3)?,
         slug: row.get(4)?,
-        tier: column::word(row, 5)?,
+        tier: word_at(row, 5, "tier", "environment.tier")?,
         region: row.get(6)?,
-        state: column::word(row, 13)?,
+        state: word_at(row, 13, "state of environments", "environment.state")?,
         labels: column::json(row, LABELS)?,
         settings: column::json(row, 15)?,
         declared_by: column::json(row, 16)?,
@@ -108,9 +108,9 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
 }
 
 fn health(row: &Row<'_>, readable: bool) -> rusqlite::Result<EnvironmentHealth> {
-    let known = row.get::<_, Option<i64>>(10)?.map(health_from_i64);
+    let known = health_at(row, 10, "environment_health.known")?;
     Ok(EnvironmentHealth {
-        state: row.get::<_, Option<i64>>(8)?.map(health_from_i64),
+        state: health_at(row, 8, "environment_health.state")?,
         since: Timestamp::from_micros(row.get(9)?),
         last_known: known.filter(|_| readable),
         counts: if readable { counts_at(row, 19)? } else { HealthCounts::default() },
@@ -162,7 +162,7 @@ pub(super) fn list(
         ":tiers": one_of(&filter.tiers, |tier| tier.as_str()),
         ":regions": one_of(&filter.regions, String::as_str),
         ":states": one_of(&filter.states, |state| state.as_str()),
-        ":healths": one_of(&filter.healths, |health| health_to_i64(*health)),
+        ":healths": one_of(&filter.healths, |health| health.number()),
         ":project": start.after(0), ":name": start.after(1), ":id": start.after(2),
     };
     let (sieve, mut items) = (Sieve::new(filter), Vec::new());

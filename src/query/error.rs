@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::log::{LogError, LogReader};
 use crate::model::{DeploymentId, EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
-use crate::store::{PoolError, is_corrupt, is_interrupted};
+use crate::store::{PoolError, column, is_corrupt, is_interrupted};
 
 /// Where people read what to do when an agent does not let them in.
 const ACCESS_HELP: &str =
@@ -197,6 +197,8 @@ impl From<rusqlite::Error> for QueryError {
     fn from(error: rusqlite::Error) -> Self {
         if is_interrupted(&error) {
             QueryError::TooLong
+        } else if let Some(unknown) = column::unknown(&error) {
+            QueryError::Damaged(unknown.to_string())
         } else if is_corrupt(&error) {
             QueryError::Damaged(error.to_string())
         } else {

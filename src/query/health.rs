@@ -8,7 +8,7 @@ use super::types::{Answer, HealthHistory, HealthInterval, HealthTime};
 use super::{HealthFilter, QueryError, Result, environments, resources};
 use crate::log::LogReader;
 use crate::model::{At, EnvironmentId, Health, Offset, Timestamp, Uid};
-use crate::projection::health_from_i64;
+use crate::projection::health_at;
 
 /// The most moves of health that one answer looks at.
 const MOVES_MAX: usize = 10_000;
@@ -204,10 +204,6 @@ fn marks(
     Ok(marks)
 }
 
-fn health(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Health>> {
-    Ok(row.get::<_, Option<i64>>(column)?.map(health_from_i64))
-}
-
 const OF_ENVIRONMENT: (&str, Said) = (
     "SELECT h.from_offset, h.observed_at, h.state, s.name, h.grace_state, h.grace_until
         FROM environment_health h JOIN rule_set s ON s.id = h.rule_set_id
@@ -221,12 +217,13 @@ fn environment_said(row: &Row<'_>, time: Timestamp, end: Timestamp) -> rusqlite:
         let (reason, message) = (String::new(), String::new());
         Mark { offset, time, health, reason, message, rule_set: rule_set.clone() }
     };
-    let state = health(row, 2)?;
+    let state = health_at(row, 2, "environment_health.state")?;
     let Some(patience) = row.get::<_, Option<i64>>(5)?.map(Timestamp::from_micros) else {
         return Ok(vec![mark(time, state)]);
     };
     let over = (patience < end).then(|| mark(patience, state));
-    Ok(over.into_iter().chain([mark(time, health(row, 4)?)]).collect())
+    let meanwhile = health_at(row, 4, "environment_health.grace_state")?;
+    Ok(over.into_iter().chain([mark(time, meanwhile)]).collect())
 }
 
 const OF_RESOURCE: (&str, Said) = (
@@ -239,7 +236,8 @@ const OF_RESOURCE: (&str, Said) = (
 /// The end of a resource is a mark without health.
 fn resource_said(row: &Row<'_>, time: Timestamp, _: Timestamp) -> rusqlite::Result<Vec<Mark>> {
     let (reason, message, rule_set) = (row.get(3)?, row.get(4)?, row.get(5)?);
-    Ok(vec![Mark { offset: row.get(0)?, time, health: health(row, 2)?, reason, message, rule_set }])
+    let health = health_at(row, 2, "version.health")?;
+    Ok(vec![Mark { offset: row.get(0)?, time, health, reason, message, rule_set }])
 }
 
 /// What of the marks is in sight: as things stood when it came into sight, then as they changed, until it left.

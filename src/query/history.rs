@@ -9,7 +9,7 @@ use super::types::{Page, PageMetadata, Version, VersionChange};
 use super::{Result, resources};
 use crate::log::LogReader;
 use crate::model::{Change, Offset, ResourceVersion, Timestamp, Uid};
-use crate::projection::health_from_i64;
+use crate::projection::health_at;
 
 /// SQL that holds for a version `v` that `:scope` is told of at `:at`.
 ///
@@ -76,7 +76,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Version> {
         observed_at: Timestamp::from_micros(row.get(1)?),
         change: if row.get(2)? { VersionChange::Deleted } else { VersionChange::Applied },
         resource_version: ResourceVersion::default(),
-        health: row.get::<_, Option<i64>>(3)?.map(health_from_i64),
+        health: health_at(row, 3, "version.health")?,
         reason: row.get(4)?,
         message: row.get(5)?,
         rule: row.get(6)?,

@@ -8,6 +8,7 @@ use super::scope::{Scope, Sight};
 use super::types::{Answer, Page, PageMetadata, Project};
 use super::{PageRequest, Queries, QueryError, Question, Result};
 use crate::model::At;
+use crate::projection::word_at;
 use crate::store::column;
 
 macro_rules! select_projects {
@@ -31,7 +32,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Project> {
         number: row.get::<_, Option<i64>>(1)?.map(i64::cast_unsigned),
         default_branch: row.get(2)?,
         labels: column::json(row, 3)?,
-        source: column::word(row, 4)?,
+        source: word_at(row, 4, "source of the catalog", "project.source")?,
     })
 }
 

@@ -9,8 +9,10 @@ use super::stretch::holds;
 use super::types::{Answer, Page, PageMetadata, Resource, ResourceDetail};
 use super::{Gone, QueryError, ResourceFilter, ResourceOrder, Result, environments, floors, search};
 use crate::log::LogReader;
-use crate::model::{Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Timestamp, Uid, attention};
-use crate::projection::{health_from_i64, health_to_i64};
+use crate::model::{
+    Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Stored, Timestamp, Uid, attention,
+};
+use crate::projection::health_at;
 
 macro_rules! select_resources {
     ($gone:expr, $from:expr, $tail:expr) => {
@@ -49,7 +51,7 @@ impl Held {
                 namespace: row.get(5)?,
                 name: row.get(6)?,
             },
-            health: row.get::<_, Option<i64>>(7)?.map(health_from_i64),
+            health: health_at(row, 7, "version.health")?,
             health_since: Timestamp::from_micros(row.get(15)?),
             reason: row.get(8)?,
             message: row.get(9)?,
@@ -114,7 +116,7 @@ fn members(
     start: &Start,
 ) -> Result<Vec<Held>> {
     let kinds = one_of(&filter.kinds, String::as_str);
-    let healths = one_of(&filter.healths, |health| health_to_i64(*health));
+    let healths = one_of(&filter.healths, |health| health.number());
     let (at, owner, limit) = (at.as_i64(), filter.owner.as_ref().map(Uid::as_str), start.rows());
     let after: Vec<&str> = (0..6).map(|part| start.after(part)).collect();
     let rank = (start.number(0), start.number(1));

@@ -1,6 +1,7 @@
 //! A small world for tests: recorded by the log's writer, folded by the projector, ready to be asked.
 
 mod history;
+mod objects;
 
 pub(crate) use history::{environments, mark, mover, say, small_history};
 
@@ -221,6 +222,10 @@ pub(crate) enum Event {
     Catalog(Vec<CatalogFact>),
     Apply(Thing),
     Delete(Thing),
+    /// Any object of the cluster `one`.
+    Object(Value),
+    /// It is gone.
+    Gone(Value),
     Say(Remark),
     /// A kind of a cluster is not watched from here on, or is again; an empty kind is the cluster's discovery.
     Mark {
@@ -374,6 +379,14 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
         Event::Apply(thing) => {
             let seen = Observed::Applied(thing.observation(step as u64));
             appender.append(batch(appender, thing.watch(), seen).await).await
+        }
+        Event::Object(object) => {
+            let (watch, seen) = (objects::watch("one", object), objects::applied(object, step as u64));
+            appender.append(batch(appender, watch, seen).await).await
+        }
+        Event::Gone(object) => {
+            let (watch, seen) = (objects::watch("one", object), objects::deleted(object, step as u64));
+            appender.append(batch(appender, watch, seen).await).await
         }
         Event::Say(remark) => {
             let seen = Observed::Applied(remark.observation(step));

@@ -180,6 +180,7 @@ fn log_hint(error: &LogError) -> Option<&'static str> {
         | LogError::Thread(_)
         | LogError::TooLong
         | LogError::Import(_)
+        | LogError::NoJson(_)
         | LogError::Sqlite(_)
         | LogError::Body(_)
         | LogError::Compacted { .. } => None,

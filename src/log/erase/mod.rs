@@ -113,7 +113,7 @@ pub fn erase(
             reason: erasing.reason.to_owned(),
             values: erasing.values.masks().to_vec(),
             bodies: named.iter().map(|(_, recorded, left)| (hex(recorded), hex(left))).collect(),
-        });
+        })?;
         let mark = write.erasure(&body)?;
         let sql = r#"INSERT OR REPLACE INTO erased ("offset", mark) VALUES (?1, ?2)"#;
         let mut statement = transaction.prepare_cached(sql)?;

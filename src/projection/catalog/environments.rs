@@ -4,6 +4,7 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, params};
 
 use super::super::context::Apply;
+use super::super::word_at;
 use super::declarations::{self, Declaration};
 use super::deployments;
 use super::resolve::{self, Facts, Resolved};
@@ -112,10 +113,9 @@ fn resolved(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<Option<Resolved>> {
 
 fn fact(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<(EnvironmentSpec, Source)>> {
     let sql = "SELECT spec, source FROM environment_fact WHERE environment_id = ?1";
-    let row = at
-        .connection
-        .prepare_cached(sql)?
-        .query_row([id], |row| Ok((column::json(row, 0)?, column::word(row, 1)?)));
+    let row = at.connection.prepare_cached(sql)?.query_row([id], |row| {
+        Ok((column::json(row, 0)?, word_at(row, 1, "source of the catalog", "environment_fact.source")?))
+    });
     row.optional()
 }
 

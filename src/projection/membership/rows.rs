@@ -1,12 +1,13 @@
 //! The rows of membership, and the counts that follow them.
 
 use std::collections::BTreeSet;
+use std::str::FromStr;
 
 use rusqlite::{ToSql, params};
 
 use super::super::context::Apply;
 use super::super::intervals::MEMBERSHIP;
-use super::super::{OPEN, member_health_from_i64, member_health_to_i64};
+use super::super::{OPEN, member_health, member_health_at, word_at};
 use super::Belonging;
 use crate::model::{Health, ResourceId};
 
@@ -39,6 +40,15 @@ impl Why {
     }
 }
 
+impl FromStr for Why {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = [Why::Matches, Why::Owned].into_iter().find(|why| why.as_str() == text);
+        known.ok_or_else(|| format!("`{text}` is no reason to belong"))
+    }
+}
+
 /// What a resource belongs to.
 pub(super) fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belonging> {
     let sql = "SELECT environment_id, why, owner_id, counted, health FROM membership
@@ -47,12 +57,11 @@ pub(super) fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belonging
     let mut rows = statement.query(params![id.0, OPEN])?;
     let mut held = Belonging::new();
     while let Some(row) = rows.next()? {
-        let matches = row.get_ref(1)?.as_str()? == Why::Matches.as_str();
         let belongs = Belongs {
-            why: if matches { Why::Matches } else { Why::Owned },
+            why: word_at(row, 1, "reason to belong", "membership.why")?,
             owner: row.get::<_, Option<i64>>(2)?.map(ResourceId),
             counted: row.get(3)?,
-            health: member_health_from_i64(row.get(4)?),
+            health: member_health_at(row, 4, "membership.health")?,
         };
         held.insert(row.get(0)?, belongs);
     }
@@ -139,7 +148,7 @@ fn open(
     belongs: &Belongs,
 ) -> rusqlite::Result<()> {
     let owner = belongs.owner.map(|owner| owner.0);
-    let health = member_health_to_i64(belongs.health);
+    let health = member_health(belongs.health);
     let row: [&dyn ToSql; 6] = [&id.0, &kind, &owner, &health, &belongs.why.as_str(), &belongs.counted];
     MEMBERSHIP.open(at, environment, &row)
 }
@@ -155,7 +164,7 @@ fn count(
         "INSERT INTO member_count (environment_id, kind_id, health, total, counted) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT DO UPDATE SET total = total + excluded.total, counted = counted + excluded.counted";
     let counted = if belongs.counted { by } else { 0 };
-    let row = params![environment, kind, member_health_to_i64(belongs.health), by, counted];
+    let row = params![environment, kind, member_health(belongs.health), by, counted];
     at.connection.prepare_cached(sql)?.execute(row)?;
     at.touched.environments.insert(environment);
     Ok(())

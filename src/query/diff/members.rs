@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::one::body;
 use crate::log::LogReader;
 use crate::model::{EnvironmentId, Health, Kind, Offset, ResourceKey, Uid};
-use crate::projection::health_from_i64;
+use crate::projection::member_health_at;
 use crate::query::moment::Moment;
 use crate::query::page::{Pinned, Start};
 use crate::query::scope::{Sight, in_sight};
@@ -90,10 +90,9 @@ fn members(view: &Connection, environment: i64, at: Offset) -> Result<HashMap<i6
     let mut statement = view.prepare_cached(sql)?;
     let rows =
         statement.query_map(named_params! { ":environment": environment, ":at": at.as_i64() }, |row| {
-            let health: i64 = row.get(2)?;
             let member = Member {
                 owner: row.get(1)?,
-                health: (health >= 0).then(|| health_from_i64(health)),
+                health: member_health_at(row, 2, "membership.health")?,
                 version: Offset::from_i64(row.get(3)?),
             };
             Ok((row.get(0)?, member))

@@ -9,7 +9,7 @@ use rusqlite::{Connection, named_params};
 use super::super::Result;
 use super::super::stretch::holds;
 use crate::model::{Health, HealthCounts, Offset, attention, more_urgent};
-use crate::projection::member_health_from_i64;
+use crate::projection::member_health_at;
 
 /// A member, as lists and trees need it.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl Forest {
             members.push(Member {
                 id: row.get(0)?,
                 kind: row.get(1)?,
-                health: member_health_from_i64(row.get(2)?),
+                health: member_health_at(row, 2, "membership.health")?,
                 counted: row.get(3)?,
                 owner: None,
             });

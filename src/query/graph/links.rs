@@ -9,7 +9,7 @@ use super::super::resources::Held;
 use super::super::stretch::holds;
 use crate::edges::EdgeKind;
 use crate::model::Offset;
-use crate::projection::edge_kind_from_i64;
+use crate::projection::number_at;
 use crate::query::types::Edge;
 
 /// Where the ends of edges stand: the names under which nodes and groups are known in the graph.
@@ -90,8 +90,10 @@ impl<'a> Ends<'a> {
                 ("", _) => one(Far::Address { cluster, group, kind, namespace, name }),
                 _ => one(Far::Uid(cluster, uid)),
             };
+            let kind = number_at(row, 1, "edge.kind")?;
             for far in ends {
-                add(found, near.resource.id.as_str(), far, row.get(2)?, row.get(1)?);
+                let link = link(near.resource.id.as_str(), far, row.get(2)?, kind);
+                link.map(|link| found.insert(link, 1));
             }
         }
         Ok(())
@@ -114,19 +116,28 @@ impl<'a> Ends<'a> {
         while let Some(row) = rows.next()? {
             let Some(near) = self.by_number.get(&row.get::<_, i64>(0)?) else { continue };
             let number: i64 = row.get(1)?;
-            let shown = self.by_number.get(&number).map(|held| held.resource.id.as_str());
-            if let Some(far) = shown.or_else(|| self.groups.get(&number).copied()) {
-                add(found, near.resource.id.as_str(), far, row.get(3)?, row.get(2)?);
+            let (near, kind) = (near.resource.id.as_str(), number_at(row, 2, "selected.kind")?);
+            if let Some(far) = self.by_number.get(&number) {
+                let link = link(near, far.resource.id.as_str(), row.get(3)?, kind);
+                link.map(|link| found.insert(link, 1));
+            } else if let Some(group) = self.groups.get(&number) {
+                let link = link(near, group, row.get(3)?, kind);
+                if let Some(link) = link {
+                    *found.entry(link).or_default() += 1;
+                }
             }
         }
         Ok(())
     }
 }
 
-/// Counts an edge, from cause to dependent, whichever of the two declared it; nothing is linked to itself.
-fn add<'a>(found: &mut Found<'a>, near: &'a str, far: &'a str, outward: bool, kind: i64) {
+/// A link from cause to dependent, whichever of the two declared it, and be it both; nothing is linked to itself.
+fn link<'a>(
+    near: &'a str,
+    far: &'a str,
+    outward: bool,
+    kind: EdgeKind,
+) -> Option<(&'a str, &'a str, EdgeKind)> {
     let (from, to) = if outward { (near, far) } else { (far, near) };
-    if from != to {
-        *found.entry((from, to, edge_kind_from_i64(kind))).or_default() += 1;
-    }
+    (from != to).then_some((from, to, kind))
 }

@@ -11,8 +11,9 @@ use super::super::stretch::holds;
 use super::super::types::{Answer, MissingEnd, Why, WhyPath};
 use super::super::{Result, environments};
 use super::forest::Forest;
+use crate::edges::EdgeKind;
 use crate::model::{EnvironmentId, Health, Kind, Offset, attention};
-use crate::projection::edge_kind_from_i64;
+use crate::projection::number_at;
 
 /// The most steps of one path that are told; what lies between them is only counted.
 const STEPS_MAX: usize = 20;
@@ -140,7 +141,7 @@ fn missing(view: &Connection, at: Offset, number: i64) -> Result<Vec<MissingEnd>
     let params = named_params! { ":number": number, ":at": at.as_i64(), ":limit": MISSING_MAX as i64 };
     let rows = statement.query_map(params, |row| {
         Ok(MissingEnd {
-            edge: edge_kind_from_i64(row.get(0)?).to_string(),
+            edge: number_at::<EdgeKind>(row, 0, "edge.kind")?.to_string(),
             kind: Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?),
             namespace: row.get(3)?,
             name: row.get(4)?,

@@ -16,7 +16,7 @@ use super::health::{self, Course, Span};
 use super::moment::{Concerns, Moment};
 use super::resources as found;
 use super::scope::Scope;
-use super::timeline::{self, Place};
+use super::timeline::{self, Place, What};
 use super::types::{Answer, EntryResource, Onset, OnsetChange, Resource, TimelineGap};
 use super::{PageRequest, Queries, QueryError, Question, Result, environments};
 use crate::diff::{Between, Class, Comparison, Lens, compare};
@@ -214,10 +214,11 @@ fn ranked(
 ) -> Result<(Vec<OnsetChange>, Vec<OnsetChange>)> {
     let (mut changes, mut all) = (Vec::new(), Vec::new());
     for place in places {
-        let entry = timeline::entry(q, place)?;
+        let What::Happened(what) = place.what else { continue };
+        let entry = timeline::entry(q, place, what)?;
         let resource = entry.resource.as_ref();
         let parts = resource.map(|resource: &EntryResource| resource.parts.clone()).unwrap_or_default();
-        changes.push(Changed { resource: place.subject, offset: place.offset, what: place.what(), parts });
+        changes.push(Changed { resource: place.subject, offset: place.offset, what, parts });
         all.push(entry);
     }
     let resources: Vec<i64> = changes

@@ -17,8 +17,8 @@ use super::moment::{Concerns, Moment};
 use super::scope::{Sight, one_of, reads, sees};
 use super::sieve::{Candidate, Sieve};
 use super::types::{Answer, Overview};
-use crate::model::{EnvironmentFilter, GroupBy, Tier, Timestamp};
-use crate::projection::{counts_at, health_from_i64, health_to_i64};
+use crate::model::{EnvironmentFilter, GroupBy, Stored, Tier, Timestamp};
+use crate::projection::{counts_at, health_at};
 use crate::store::column;
 
 /// What an overview tells.
@@ -107,7 +107,7 @@ pub(super) fn get(
         ":tiers": one_of(tiers, |tier| tier.as_str()),
         ":regions": one_of(&filter.regions, String::as_str),
         ":states": one_of(&filter.states, |state| state.as_str()),
-        ":healths": one_of(&filter.healths, |health| health_to_i64(*health)),
+        ":healths": one_of(&filter.healths, |health| health.number()),
     })?;
     let mut fold = Fold::new(grouping);
     while let Some(row) = rows.next()? {
@@ -126,7 +126,7 @@ fn take(fold: &mut Fold, sieve: &Sieve<'_>, row: &Row<'_>) -> Result<()> {
     if !sieve.admits(&Candidate { project, name, labels, targets }).map_err(unreadable)? {
         return Ok(());
     }
-    let health = row.get::<_, Option<i64>>(9)?.map(health_from_i64);
+    let health = health_at(row, 9, "stretch_health.state")?;
     let facts = Facts { tier: text(0)?, region: text(1)?, state: text(2)?, project, labels, targets, health };
     let shown = if row.get(8)? {
         let since = Timestamp::from_micros(row.get(10)?);

@@ -5,19 +5,12 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use super::super::health::{Course, Mark};
 use super::super::types::{Deployment, Entry, EntryHealth, EntryResource, FoldedEvent};
 use super::super::{QueryError, Question, Result, resources};
-use super::{Place, gaps};
+use super::{Place, What, gaps};
 use crate::diff::{Between, Class, Lens, compare};
 use crate::log::{LogError, LogReader};
 use crate::model::{Change, Happening, Kind, Lane, Offset, ResourceKey, Timestamp, Uid};
-use crate::projection::{happening_from_i64, health_from_i64};
+use crate::projection::health_at;
 use crate::store::column;
-
-impl Place {
-    /// What happened to a resource, was said of one, or was deployed.
-    pub(in crate::query) fn what(&self) -> Happening {
-        happening_from_i64(self.code)
-    }
-}
 
 /// Tells of each place.
 pub(super) fn told(
@@ -28,10 +21,10 @@ pub(super) fn told(
 ) -> Result<Vec<Entry>> {
     let mut entries = Vec::with_capacity(places.len());
     for place in places {
-        entries.push(match place.code {
-            Place::HEALTH => became(place, &course.marks),
-            Place::GAP => unwatched(place, gaps),
-            _ => happened(q, place)?,
+        entries.push(match place.what {
+            What::Health => became(place, &course.marks),
+            What::Gap => unwatched(place, gaps),
+            What::Happened(what) => happened(q, place, what)?,
         });
     }
     Ok(entries)
@@ -39,7 +32,7 @@ pub(super) fn told(
 
 fn entry(place: &Place, lane: Lane, what: &str) -> Entry {
     Entry {
-        id: format!("{}.{}.{}", place.offset, place.code, place.subject),
+        id: format!("{}.{}.{}", place.offset, place.what.code(), place.subject),
         offset: Offset::from_i64(place.offset),
         observed_at: place.time,
         lane,
@@ -61,7 +54,7 @@ fn became(place: &Place, marks: &[Mark]) -> Entry {
         message: mark.message.clone(),
     });
     // An environment can become what it is twice by one change: at once, and when its grace time is over.
-    let id = format!("{}.{}.{}", place.offset, place.code, place.time.as_micros());
+    let id = format!("{}.{}.{}", place.offset, place.what.code(), place.time.as_micros());
     Entry { id, health, ..entry(place, Lane::Health, "became") }
 }
 
@@ -71,8 +64,7 @@ fn unwatched(place: &Place, gaps: &[gaps::Found]) -> Entry {
 }
 
 /// What happened to a resource, or was deployed, with all that is told of it.
-pub(in crate::query) fn happened(q: &mut Question<'_>, place: &Place) -> Result<Entry> {
-    let what = place.what();
+pub(in crate::query) fn happened(q: &mut Question<'_>, place: &Place, what: Happening) -> Result<Entry> {
     let mut entry = entry(place, what.lane(), what.as_str());
     match what.lane() {
         Lane::Changes => entry.resource = resource(q.view, q.log, place)?,
@@ -99,7 +91,7 @@ fn resource(view: &Connection, log: &mut LogReader, place: &Place) -> Result<Opt
                 namespace: row.get(4)?,
                 name: row.get(5)?,
             },
-            health: row.get::<_, Option<i64>>(6)?.map(health_from_i64),
+            health: health_at(row, 6, "version.health")?,
             reason: row.get(7)?,
             message: row.get(8)?,
             changed_by: None,
@@ -130,7 +122,7 @@ fn complete(
     match change {
         Change::Applied { changed_by, body, .. } => {
             resource.changed_by = changed_by;
-            let before = before.filter(|_| place.what() == Happening::Changed);
+            let before = before.filter(|_| place.what == What::Happened(Happening::Changed));
             if let Some(before) = before
                 && let Some(Change::Applied { body: old, .. }) = change_at(log, before)?
             {

@@ -6,10 +6,10 @@ use rusqlite::{Connection, Row, named_params, params};
 use super::super::Result;
 use super::super::health::{Seen, Span};
 use super::axis::Axis;
-use super::{Order, Place, Wanted};
+use super::{Order, Place, Wanted, What};
 use crate::log::LogReader;
-use crate::model::{Happening, Hour, Lane, Offset, Timestamp};
-use crate::projection::{happening_from_i64, happening_to_i64};
+use crate::model::{Happening, Hour, Lane, Offset, Stored, Timestamp};
+use crate::projection::number_at;
 
 /// Offsets of which the caller may read, with the hours that lie between them as a whole.
 pub(super) struct Part {
@@ -94,7 +94,7 @@ fn count_each(
     for part in parts.iter().filter(|part| part.touches(hour)) {
         let mut rows = statement.query(params![hour.0, environment, part.from, part.to])?;
         while let Some(row) = rows.next()? {
-            axis.count(Timestamp::from_micros(row.get(0)?), happening_from_i64(row.get(1)?));
+            axis.count(Timestamp::from_micros(row.get(0)?), number_at(row, 1, "happening.what")?);
         }
     }
     Ok(())
@@ -149,7 +149,7 @@ pub(super) fn page(
             Order::Oldest => first = first.max(Hour::of(after.time)),
         }
     }
-    let whats = Happening::ALL.into_iter().filter(|what| wanted.shows(what.lane())).map(happening_to_i64);
+    let whats = Happening::ALL.into_iter().filter(|what| wanted.shows(what.lane())).map(Stored::number);
     let whats = serde_json::json!(whats.collect::<Vec<_>>()).to_string();
     let mut places = Vec::new();
     let (mut hours, mut rows) = (view.prepare_cached(hours)?, view.prepare_cached(rows)?);
@@ -174,7 +174,7 @@ pub(super) fn page(
                 let place = Place {
                     time: Timestamp::from_micros(row.get(0)?),
                     offset: row.get(1)?,
-                    code: row.get(2)?,
+                    what: What::Happened(number_at(row, 2, "happening.what")?),
                     subject: row.get(3)?,
                 };
                 if span.since <= place.time && place.time <= span.until && wanted.follows(&place) {

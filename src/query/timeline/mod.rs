@@ -23,7 +23,7 @@ use super::scope::Scope;
 use super::types::{PageMetadata, Timeline, TimelineBelow, TimelineGap, TimelinePage};
 use super::{PageRequest, Queries, Question, Result, environments, resources as found};
 use crate::log::LogReader;
-use crate::model::{At, EnvironmentId, Lane, Offset, Timestamp, Uid};
+use crate::model::{At, EnvironmentId, Happening, Lane, Offset, Stored, Timestamp, Uid};
 
 /// What a timeline shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,19 +85,50 @@ impl FromStr for Order {
     }
 }
 
-/// Where something stands among all that happened; health and gaps follow on the codes of the projection.
+/// Where something stands among all that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) time: Timestamp,
     pub(super) offset: i64,
-    code: i64,
+    pub(super) what: What,
     /// The resource, the Event or the deployment.
     pub(super) subject: i64,
 }
 
-impl Place {
-    const HEALTH: i64 = 100;
-    const GAP: i64 = 101;
+/// What stands there, in the order in which what stands at one change is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum What {
+    /// Something happened to a resource, was said of one, or was deployed.
+    Happened(Happening),
+    /// The health became another.
+    Health,
+    /// A gap began.
+    Gap,
+}
+
+impl What {
+    /// The number in page tokens and in ids of entries; health and gaps follow on the numbers of the view.
+    fn code(self) -> i64 {
+        match self {
+            What::Happened(happening) => happening.number(),
+            What::Health => 100,
+            What::Gap => 101,
+        }
+    }
+
+    fn of_code(code: i64) -> Option<Self> {
+        let others = [What::Health, What::Gap].into_iter().find(|what| what.code() == code);
+        others.or_else(|| Happening::of_number(code).map(What::Happened))
+    }
+
+    /// The lane on which it is drawn.
+    fn lane(self) -> Lane {
+        match self {
+            What::Happened(happening) => happening.lane(),
+            What::Health => Lane::Health,
+            What::Gap => Lane::Gaps,
+        }
+    }
 }
 
 /// Which entries a page holds.
@@ -125,7 +156,7 @@ impl Wanted<'_> {
     /// Offsets, both included, cut to where the page can begin. Health may change later than the change that lets it, so
     /// that the offset it stands at says nothing of what came between.
     fn offsets(&self, from: i64, to: i64) -> (i64, i64) {
-        match self.after.filter(|after| after.code < Place::HEALTH) {
+        match self.after.filter(|after| matches!(after.what, What::Happened(_))) {
             Some(after) if self.order == Order::Newest => (from, to.min(after.offset)),
             Some(after) => (from.max(after.offset), to),
             None => (from, to),
@@ -165,9 +196,10 @@ fn span(q: &Question<'_>, filter: &TimelineFilter) -> Result<Span> {
 
 fn wanted<'a>(start: &Start, filter: &'a TimelineFilter) -> Wanted<'a> {
     let number = |part: usize| start.after(part).parse::<i64>().ok();
-    let after = match (number(0), number(1), number(2), number(3)) {
-        (Some(time), Some(offset), Some(code), Some(subject)) => {
-            Some(Place { time: Timestamp::from_micros(time), offset, code, subject })
+    let what = number(2).and_then(What::of_code);
+    let after = match (number(0), number(1), what, number(3)) {
+        (Some(time), Some(offset), Some(what), Some(subject)) => {
+            Some(Place { time: Timestamp::from_micros(time), offset, what, subject })
         }
         _ => None,
     };
@@ -213,7 +245,7 @@ fn told(
         places.extend(marks.map(|mark| Place {
             time: mark.time,
             offset: mark.offset,
-            code: Place::HEALTH,
+            what: What::Health,
             subject: 0,
         }));
     }
@@ -222,14 +254,14 @@ fn told(
         places.extend(begun.map(|found| Place {
             time: found.gap.since,
             offset: found.offset,
-            code: Place::GAP,
+            what: What::Gap,
             subject: found.kind,
         }));
     }
     wanted.cut(&mut places);
     let next = q.start.finish(q.moment.offset, &mut places, |place| {
         let [since, until] = [span.since, span.until].map(Timestamp::as_micros);
-        let parts = [place.time.as_micros(), place.offset, place.code, place.subject, since, until];
+        let parts = [place.time.as_micros(), place.offset, place.what.code(), place.subject, since, until];
         parts.map(|part| part.to_string()).into()
     });
     let seen = seen(q.log, &q.moment, &course.sight)?;
@@ -287,8 +319,12 @@ fn of_resource(
     let (mut places, truncated) =
         resources::happened(q.view, q.log, q.moment.offset, q.scope, &numbers, top, span)?;
     let mut axis = Axis::new(span, filter.buckets);
-    places.iter().for_each(|place| axis.count(place.time, place.what()));
-    places.retain(|place| wanted.shows(place.what().lane()) && wanted.follows(place));
+    for place in &places {
+        if let What::Happened(what) = place.what {
+            axis.count(place.time, what);
+        }
+    }
+    places.retain(|place| wanted.shows(place.what.lane()) && wanted.follows(place));
     let gaps = gaps::of_resources(q.view, &q.moment, &numbers, span)?;
     let gathered = Gathered { axis, course, gaps, places, below, truncated };
     told(&mut q, gathered, &wanted, &Concerns::Cluster(&held.resource.key.cluster))
@@ -323,7 +359,7 @@ pub(super) fn newest_of_resources(
 ) -> Result<(Vec<Place>, bool)> {
     let numbers = serde_json::json!(numbers).to_string();
     let (mut places, cut) = resources::happened(q.view, q.log, at, q.scope, &numbers, top, span)?;
-    places.retain(|place| place.what().lane() != Lane::Events);
+    places.retain(|place| place.what.lane() != Lane::Events);
     Ok((places, cut))
 }
 

@@ -10,9 +10,10 @@ use super::super::history::told;
 use super::super::moment::Moment;
 use super::super::scope::{Sight, belonged, reads};
 use super::super::types::{Timeline, TimelineBelow};
-use super::Place;
+use super::{Place, What};
 use crate::log::LogReader;
 use crate::model::{Offset, Timestamp};
+use crate::projection::number_at;
 
 /// The most things that are looked at for one answer.
 const LOOKED_AT_MAX: usize = 500_000;
@@ -49,7 +50,8 @@ pub(super) fn happened(
                 None => log.observed_at(Offset::from_i64(offset))?.unwrap_or_default(),
             };
             if span.since <= time && time <= span.until {
-                places.push(Place { time, offset, code: row.get(2)?, subject: row.get(3)? });
+                let what = What::Happened(number_at(row, 2, "happening.what")?);
+                places.push(Place { time, offset, what, subject: row.get(3)? });
             }
         }
         cut |= places.len() - held >= LOOKED_AT_MAX;
