@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use self::numbers::{find, free_id, renamed};
-pub(super) use self::numbers::{projects_of, recorded_name};
+use self::numbers::free_id;
+pub(super) use self::numbers::{find, projects_of};
 use super::authority::{self, Authority};
 use super::environments::{self, check_name};
 use super::error::{CatalogCode, CatalogError};
@@ -212,10 +212,10 @@ pub(super) fn put(
     };
     let held = find(catalog, &checked.project, id)?;
     let spec = DeploymentSpec { agent, authorization, ..spec(checked, id, &environment) };
-    if let Some(refusal) = held.as_ref().and_then(|held| refused(&held.spec, &spec)) {
+    if let Some(refusal) = held.as_ref().and_then(|held| refused(held, &spec)) {
         return Ok(Err(refusal));
     }
-    let mut changes = renamed(held.as_ref());
+    let mut changes = Vec::new();
     if created {
         changes.push(CatalogChange::Declare(CatalogFact::from(environment)));
     }
@@ -401,13 +401,12 @@ pub(super) fn set_status(
     status: DeploymentStatus,
     finished_at: Option<Timestamp>,
 ) -> Result<Decided<Deployed>, LogError> {
-    let Some(found) = find(catalog, project, id)? else {
+    let Some(held) = find(catalog, project, id)? else {
         let message = format!("there is no deployment `{id}`");
         return Ok(Err(CatalogError::new(CatalogCode::Unknown, message)));
     };
-    let held = &found.spec;
     let next = DeploymentSpec { status, finished_at: finished_at.or(held.finished_at), ..held.clone() };
-    if let Some(refusal) = refused(held, &next) {
+    if let Some(refusal) = refused(&held, &next) {
         return Ok(Err(refusal));
     }
     let stopped = environments::find(catalog, &held.environment)?
@@ -416,7 +415,6 @@ pub(super) fn set_status(
         let message = format!("the environment `{}` is stopped", held.environment);
         return Ok(Err(CatalogError::new(CatalogCode::EnvironmentStopped, message)));
     }
-    let mut changes = renamed(Some(&found));
-    changes.push(CatalogChange::Declare(CatalogFact::Deployment(Box::new(next.clone()))));
+    let changes = vec![CatalogChange::Declare(CatalogFact::Deployment(Box::new(next.clone())))];
     Ok(Ok((changes, Deployed { spec: next, environment_created: false }, false)))
 }

@@ -32,8 +32,8 @@ pub async fn retire_deployments(
         for place in &places {
             for gone in ended(catalog, place, before)? {
                 // Only if it stays as it was found, which rests on looking it up.
-                if let Some(name) = deployments::recorded_name(catalog, &gone)? {
-                    changes.push(CatalogChange::Withdraw(CatalogKind::Deployment, name));
+                if deployments::find(catalog, &gone.project, gone.id)?.is_some() {
+                    changes.push(CatalogChange::Withdraw(CatalogKind::Deployment, gone.name()));
                 }
             }
         }

@@ -144,12 +144,9 @@ impl DeploymentSpec {
         format!("{id}:{project}")
     }
 
-    /// The number and the project that a name is made of; of before numbers were a project's own, it has no project.
-    pub fn parts_of(name: &str) -> Option<(DeploymentId, Option<&str>)> {
-        let (number, project) = match name.split_once(':') {
-            Some((number, project)) => (number, Some(project)),
-            None => (name, None),
-        };
+    /// The number and the project that a name is made of.
+    pub fn parts_of(name: &str) -> Option<(DeploymentId, &str)> {
+        let (number, project) = name.split_once(':')?;
         Some((DeploymentId(number.parse().ok()?), project))
     }
 }

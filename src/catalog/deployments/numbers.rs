@@ -2,50 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use crate::log::{Catalog, CatalogChange, LogError, Standing};
+use crate::log::{Catalog, LogError};
 use crate::model::{CatalogFact, CatalogKind, DeploymentId, DeploymentSpec};
 
-/// A deployment as it is recorded.
-pub(super) struct Held {
-    pub(super) spec: DeploymentSpec,
-    /// The name under which it is recorded, where that is one of before numbers were a project's own.
-    former: Option<String>,
-}
-
 /// The deployment that has a number in a project.
-pub(super) fn find(
+pub(in crate::catalog) fn find(
     catalog: &mut Catalog<'_, '_>,
     project: &str,
     id: DeploymentId,
-) -> Result<Option<Held>, LogError> {
-    let name = DeploymentSpec::name_of(id, project);
-    if let Some(Standing { fact: CatalogFact::Deployment(spec), .. }) =
-        catalog.get(CatalogKind::Deployment, &name)?
-    {
-        return Ok(Some(Held { spec: *spec, former: None }));
-    }
-    let former = id.to_string();
-    Ok(match catalog.get(CatalogKind::Deployment, &former)? {
-        Some(Standing { fact: CatalogFact::Deployment(spec), .. }) if spec.project == project => {
-            Some(Held { spec: *spec, former: Some(former) })
-        }
+) -> Result<Option<DeploymentSpec>, LogError> {
+    let standing = catalog.get(CatalogKind::Deployment, &DeploymentSpec::name_of(id, project))?;
+    Ok(standing.and_then(|standing| match standing.fact {
+        CatalogFact::Deployment(spec) => Some(*spec),
         _ => None,
-    })
-}
-
-/// The name under which a deployment is recorded.
-pub(in crate::catalog) fn recorded_name(
-    catalog: &mut Catalog<'_, '_>,
-    spec: &DeploymentSpec,
-) -> Result<Option<String>, LogError> {
-    let held = find(catalog, &spec.project, spec.id)?;
-    Ok(held.map(|held| held.former.unwrap_or_else(|| spec.name())))
-}
-
-/// What ends the record of a deployment under its former name, before it is declared under the one it has now.
-pub(super) fn renamed(held: Option<&Held>) -> Vec<CatalogChange> {
-    let former = held.and_then(|held| held.former.clone());
-    former.into_iter().map(|name| CatalogChange::Withdraw(CatalogKind::Deployment, name)).collect()
+    }))
 }
 
 /// The projects that have a deployment of this number, by path.
@@ -53,8 +23,7 @@ pub(in crate::catalog) fn projects_of(
     catalog: &mut Catalog<'_, '_>,
     id: DeploymentId,
 ) -> Result<Vec<String>, LogError> {
-    let mut found = catalog.beginning(CatalogKind::Deployment, &DeploymentSpec::name_of(id, ""))?;
-    found.extend(catalog.get(CatalogKind::Deployment, &id.to_string())?);
+    let found = catalog.beginning(CatalogKind::Deployment, &DeploymentSpec::name_of(id, ""))?;
     let projects = found.into_iter().filter_map(|standing| match standing.fact {
         CatalogFact::Deployment(spec) => Some(spec.project),
         _ => None,

@@ -103,8 +103,7 @@ fn ended_well(
 /// Ends the record of a deployment.
 pub(super) fn withdrawn(at: &mut Apply<'_>, name: &str) -> rusqlite::Result<()> {
     let Some((number, project)) = DeploymentSpec::parts_of(name) else { return Ok(()) };
-    // Facts of before numbers were a project's own name none: then one project had the number, and had it first.
-    let sql = "SELECT id FROM deployment_name WHERE number = ?1 AND (?2 IS NULL OR project = ?2) ORDER BY id LIMIT 1";
+    let sql = "SELECT id FROM deployment_name WHERE number = ?1 AND project = ?2";
     let key = params![number.0.cast_signed(), project];
     let found: Option<i64> =
         at.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
