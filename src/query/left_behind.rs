@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, named_params};
 
 use super::moment::{Concerns, Moment};
-use super::scope::{Scope, Sight};
+use super::scope::{Scope, Sight, sees};
 use super::types::{Answer, LeftBehind, LeftNamespace};
 use super::{PageRequest, Queries, Question, Result, environments};
 use crate::log::LogReader;
@@ -62,8 +62,8 @@ macro_rules! there {
     };
 }
 
-/// What the environment held when it looked at its place last, and what is there now and no other environment's, as the
-/// table `left`: with its owner and why it belonged.
+/// What the environment held when it looked at its place last, and what is there now and no other environment's that is
+/// seen, as the table `left`: with its owner and why it belonged.
 macro_rules! left {
     ($tail:expr) => {
         ends!(concat!(
@@ -75,19 +75,23 @@ macro_rules! left {
                 JOIN cluster c ON c.id = r.cluster_id AND c.name = ends.cluster
                 WHERE m.environment_id = :id AND ",
             there!("r"),
-            " AND NOT EXISTS (SELECT 1 FROM membership o WHERE o.resource_id = r.id AND o.environment_id <> :id
-                AND o.from_offset <= :at AND o.to_offset > :at) GROUP BY r.id) ",
+            " AND NOT EXISTS (SELECT 1 FROM membership o JOIN environment_audience e ON e.environment_id = o.environment_id
+                    AND e.from_offset <= :at AND e.to_offset > :at AND ",
+            sees!(),
+            " WHERE o.resource_id = r.id AND o.environment_id <> :id AND o.from_offset <= :at AND o.to_offset > :at)
+            GROUP BY r.id) ",
             $tail
         ))
     };
 }
 
 /// The namespaces in which something is left, and whether something else is there or others look there too. What
-/// Kubernetes puts into every namespace is nobody's.
-fn namespaces(view: &Connection, number: i64, at: Offset) -> Result<Vec<LeftNamespace>> {
+/// Kubernetes puts into every namespace is nobody's. Who does not see everything is never told that there is nothing of
+/// others in a namespace: that would tell of others, and have a namespace deleted of which only a part was seen.
+fn namespaces(view: &Connection, sight: &Sight, number: i64, at: Offset) -> Result<Vec<LeftNamespace>> {
     let sql = left!(concat!(
-        "SELECT c.name, l.namespace, count(*),
-            EXISTS (SELECT 1 FROM environment_place o WHERE o.cluster_id = c.id AND o.namespace = l.namespace
+        "SELECT c.name, l.namespace, count(*), :scope IS NOT NULL
+            OR EXISTS (SELECT 1 FROM environment_place o WHERE o.cluster_id = c.id AND o.namespace = l.namespace
                 AND o.environment_id <> :id AND o.from_offset <= :at AND o.to_offset > :at)
             OR EXISTS (SELECT 1 FROM resource o JOIN kind k ON k.id = o.kind_id
                 WHERE o.cluster_id = c.id AND o.namespace = l.namespace AND l.namespace <> ''
@@ -100,7 +104,7 @@ fn namespaces(view: &Connection, number: i64, at: Offset) -> Result<Vec<LeftName
         GROUP BY c.name, l.namespace ORDER BY c.name, l.namespace"
     ));
     let mut statement = view.prepare_cached(sql)?;
-    let params = named_params! { ":id": number, ":at": at.as_i64() };
+    let params = named_params! { ":id": number, ":at": at.as_i64(), ":scope": sight.as_sql() };
     let rows = statement.query_map(params, |row| {
         Ok(LeftNamespace {
             cluster: row.get(0)?,
@@ -124,14 +128,14 @@ struct Top {
     matched: bool,
 }
 
-fn tops(view: &Connection, number: i64, at: Offset) -> Result<Vec<Top>> {
+fn tops(view: &Connection, sight: &Sight, number: i64, at: Offset) -> Result<Vec<Top>> {
     let sql = left!(
         "SELECT c.name, l.namespace, k.kind || iif(k.\"group\" = '', '', '.' || k.\"group\"), l.name, l.why = 'matches'
         FROM left l JOIN cluster c ON c.id = l.cluster_id JOIN kind k ON k.id = l.kind_id
         WHERE l.owner_id IS NULL OR l.owner_id NOT IN (SELECT id FROM left) ORDER BY 1, 2, 3, 4"
     );
     let mut statement = view.prepare_cached(sql)?;
-    let params = named_params! { ":id": number, ":at": at.as_i64() };
+    let params = named_params! { ":id": number, ":at": at.as_i64(), ":scope": sight.as_sql() };
     let rows = statement.query_map(params, |row| {
         let (cluster, namespace, kind) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(Top { cluster, namespace, kind, name: row.get(3)?, matched: row.get(4)? })
@@ -201,8 +205,9 @@ fn get(
     }
     if let Some(stopped) = stopped(view, number, moment.offset)? {
         value.stopped_at = log.observed_at(stopped)?;
-        value.namespaces = namespaces(view, number, moment.offset)?;
-        let (looked, tops) = (looked(view, number, moment.offset)?, tops(view, number, moment.offset)?);
+        value.namespaces = namespaces(view, scope, number, moment.offset)?;
+        let (looked, tops) =
+            (looked(view, number, moment.offset)?, tops(view, scope, number, moment.offset)?);
         for left in &mut value.namespaces {
             left.kubectl = kubectl(left, &looked, &tops);
             value.resources += left.resources;

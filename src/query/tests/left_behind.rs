@@ -185,3 +185,25 @@ fn what_an_environment_let_go_before_is_not_left() {
     let line = "kubectl --context east --namespace review delete Deployment.apps -l app=web";
     assert_eq!((left.resources, left.namespaces[0].kubectl.as_str()), (1, line));
 }
+
+#[test]
+fn who_sees_a_part_is_never_told_that_a_namespace_is_theirs_alone() {
+    let own = thing("web", DEPLOYMENT, "web");
+    let others = environment("pay/api", "review/pay", &[("east", "review", "")]);
+    let told = |others: &[EnvironmentSpec], things: &[Thing]| {
+        let all = [&[review(&["web"])], others].concat();
+        let mut events = vec![Event::Declare(all.clone())];
+        events.extend(things.iter().cloned().map(Event::Apply));
+        events.push(first_stopped(&all));
+        let world = World::new(events);
+        let scope = Scope::projects(["shop/web".to_owned()]);
+        let left = block_on(world.queries.left_behind(&scope, At::Now, &all[0].id)).unwrap().value;
+        left.namespaces
+    };
+    let alone = told(&[], std::slice::from_ref(&own));
+    let line = "kubectl --context east --namespace review delete Deployment.apps -l app=web";
+    assert_eq!((alone[0].shared, alone[0].kubectl.as_str()), (true, line));
+    let secret = thing("", ("v1", "Secret"), "other");
+    assert_eq!(told(&[], &[own.clone(), secret.clone()]), alone, "something of nobody");
+    assert_eq!(told(&[others], &[own, secret]), alone, "an environment that has the whole namespace");
+}

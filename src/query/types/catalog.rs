@@ -87,7 +87,8 @@ pub struct LeftNamespace {
     pub namespace: String,
     /// Resources of the environment that are still there.
     pub resources: u64,
-    /// Whether the namespace cannot go as a whole: other environments look into it too, or something else is there.
+    /// Whether the namespace is not to go as a whole: other environments look into it too, or something else is there. Who
+    /// does not see everything could not know, so that it is true for them.
     pub shared: bool,
     /// What cleans up, for whoever may: Strandline itself never writes to a cluster. Empty where that would be a line of
     /// more than a hundred names.

@@ -327,7 +327,7 @@ fn questions() -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(laws::cases(300))]
+    #![proptest_config(laws::cases(200))]
 
     #[test]
     fn what_others_do_changes_no_answer(steps in prop::collection::vec(step(), 1..24)) {

@@ -201,3 +201,21 @@ async fn who_finds_nothing_is_told_which_labels_were_looked_for() {
         nowhere["warnings"][0]["message"].as_str().is_some_and(|told| told.contains("`ops/agents:prod`"))
     );
 }
+
+#[tokio::test]
+async fn what_is_left_is_told_only_to_those_who_were_let_in() {
+    let town = Town::new().await;
+    town.write("PUT", "projects/shop%2Fweb", json!({ "id": 42 })).await;
+    let closed = "ci_access: {projects: [{id: shop/web}]}";
+    town.agent("ops/agents:prod", "east", closed).await;
+    town.pod("east", "shop", "web", &labelled("42", "production")).await;
+    let body = json!({ "project": "shop/web", "environment": "production", "status": "success",
+        "kubernetes": { "agent": "ops/agents:prod", "namespace": "shop" } });
+    town.write_as("web", "POST", "deployments", body).await;
+    town.write_as("web", "POST", "environments/shop.web.production/stop", json!({})).await;
+    let left = "environments/shop.web.production/left-behind";
+    town.refused("web", "GET", left, "", (403, "agent_access_denied")).await;
+    let open = "ci_access: {projects: [{id: shop/web}]}\nuser_access: {projects: [{id: shop/web}]}";
+    town.agent("ops/agents:prod", "east", open).await;
+    assert_eq!(town.get_as("web", left).await["resources"], json!(1));
+}
