@@ -10,7 +10,6 @@ pub(super) fn tell(
     caller: &Caller,
     route: &str,
     context: &Context,
-    query: &str,
     reads: bool,
     answer: &Result<Response, Problem>,
 ) {
@@ -26,7 +25,7 @@ pub(super) fn tell(
         method = context.method.as_str(),
         route,
         path = context.path,
-        query = (!query.is_empty()).then_some(query),
+        query = (!context.query.is_empty()).then_some(context.query.as_str()),
         status = status.as_u16(),
         code,
         trace_id = context.trace.as_str(),

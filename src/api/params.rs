@@ -138,6 +138,19 @@ pub struct Query {
     pairs: Vec<(String, String)>,
     /// Parameters that were named without a value.
     bare: Vec<String>,
+    /// Values that a page leaves out, to say at their fields what is wrong with them.
+    refused: Vec<Refused>,
+}
+
+/// A value that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Of which parameter.
+    pub parameter: String,
+    /// As it was given; several values are joined by commas.
+    pub value: String,
+    /// What is wrong with it, and what would be valid.
+    pub detail: String,
 }
 
 impl Query {
@@ -202,6 +215,33 @@ impl Query {
         let mut rest = self.clone();
         rest.pairs.retain(|(name, _)| name != parameter.name);
         rest
+    }
+
+    /// The query without the parameters that are wrong, of which it keeps what was given.
+    #[must_use]
+    pub fn refusing(&self, errors: &[ParameterError]) -> Self {
+        let mut rest = self.clone();
+        for error in errors {
+            let value = rest.all(&error.parameter).collect::<Vec<_>>().join(",");
+            rest.pairs.retain(|(name, _)| *name != error.parameter);
+            // A list may hold several wrong words; all that was given stands with the first of them.
+            if !value.is_empty() {
+                let (parameter, detail) = (error.parameter.clone(), error.detail.clone());
+                rest.refused.push(Refused { parameter, value, detail });
+            }
+        }
+        rest
+    }
+
+    /// What was left out.
+    pub fn refused(&self) -> &[Refused] {
+        &self.refused
+    }
+
+    /// The value of a parameter as it was given, be it valid or not.
+    pub fn typed(&self, parameter: Parameter) -> Option<&str> {
+        let refused = self.refused.iter().find(|refused| refused.parameter == parameter.name);
+        refused.map(|refused| refused.value.as_str()).or_else(|| self.one(parameter))
     }
 
     /// Begins to read typed values.

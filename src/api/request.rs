@@ -24,6 +24,8 @@ const SECRET: [http::HeaderName; 3] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKI
 pub struct Context {
     /// The path as it was sent.
     pub path: String,
+    /// What stood after the question mark, as it was sent; empty where no route matched.
+    pub query: String,
     /// The method.
     pub method: Method,
     /// The headers.
@@ -46,7 +48,8 @@ impl Context {
         }
         let trace = TraceId::of(&headers);
         let (peer, reserved, account) = (None, false, Account::default());
-        Context { path: path.to_owned(), method, headers, trace, peer, reserved, account }
+        let (path, query) = (path.to_owned(), String::new());
+        Context { path, query, method, headers, trace, peer, reserved, account }
     }
 
     /// A header's text; none when absent or not text.

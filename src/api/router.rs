@@ -173,10 +173,10 @@ fn one<S: Gate + Clone + Send + Sync>(route: &'static Route<S>, state: S, failur
         .and(context())
         .and(query)
         .and(warp::body::stream().map(body::incoming).boxed())
-        .then(move |arguments, context, query: String, body| {
-            let state = state.clone();
+        .then(move |arguments, context: Context, query: String, body| {
+            let (state, context) = (state.clone(), Context { query, ..context });
             async move {
-                let asked = Asked { arguments, context: &context, query: &query, body };
+                let asked = Asked { arguments, context: &context, body };
                 let answered = answer(route, state, asked).await;
                 let mut response = answered.unwrap_or_else(|problem| failure(problem, &context));
                 response.extensions_mut().insert(MatchedRoute(route.path));
@@ -220,7 +220,6 @@ fn context() -> BoxedFilter<(Context,)> {
 struct Asked<'a> {
     arguments: Vec<String>,
     context: &'a Context,
-    query: &'a str,
     body: body::Incoming,
 }
 
@@ -244,10 +243,10 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
     let open = route.open && gets;
     let caller = if open { auth::unasked() } else { state.caller(context)? };
     let audited = !open && (!operation.reads || state.audits_reads());
-    let audit = audited.then(|| (Arc::clone(&caller), asked.query));
+    let audit = audited.then(|| Arc::clone(&caller));
     let answer = carry_out(route, operation, state, caller, asked).await;
-    if let Some((caller, query)) = audit {
-        audit::tell(&caller, route.path, context, query, operation.reads, &answer);
+    if let Some(caller) = audit {
+        audit::tell(&caller, route.path, context, operation.reads, &answer);
     }
     answer
 }
@@ -270,7 +269,7 @@ async fn carry_out<S: Gate>(
         context.account.enter(&asker)?;
     }
     let arguments = asked.arguments.iter().map(|argument| decode(argument)).collect::<Result<_, _>>()?;
-    let query = Query::parse(asked.query, operation.parameters)?;
+    let query = Query::parse(&context.query, operation.parameters)?;
     let body = match context.method {
         Method::PUT | Method::POST => body::read(context, asked.body, operation.body_max).await?,
         _ => Bytes::new(),

@@ -1,4 +1,4 @@
-//! What pages load besides themselves: a style sheet and an icon, both from the binary.
+//! What pages load besides themselves: a style sheet, a script for the keys of charts, and an icon, all from the binary.
 
 use std::sync::LazyLock;
 
@@ -9,27 +9,56 @@ use crate::api::problem::Problem;
 use crate::api::request::Request;
 use crate::api::respond::{Response, tagged};
 
-const STYLE: &str = include_str!("assets/style.css");
-const ICON: &str = include_str!("assets/icon.svg");
+/// Something that pages load.
+pub(super) struct Asset {
+    name: &'static str,
+    content_type: &'static str,
+    body: &'static str,
+    /// A digest of what it holds.
+    version: LazyLock<String>,
+}
 
-/// The style sheet's version: a digest of what it holds.
-static STYLE_VERSION: LazyLock<String> =
-    LazyLock::new(|| blake3::hash(STYLE.as_bytes()).to_hex()[..16].to_owned());
+/// How pages look.
+pub(super) static STYLE: Asset = Asset {
+    name: "style.css",
+    content_type: "text/css; charset=utf-8",
+    body: include_str!("assets/style.css"),
+    version: LazyLock::new(|| version(STYLE.body)),
+};
 
-/// The style sheet's address, another one for every content.
-pub(super) fn style() -> String {
-    format!("/assets/style.css?v={}", *STYLE_VERSION)
+/// What moves the focus within a chart.
+pub(super) static CHART: Asset = Asset {
+    name: "chart.js",
+    content_type: "text/javascript; charset=utf-8",
+    body: include_str!("assets/chart.js"),
+    version: LazyLock::new(|| version(CHART.body)),
+};
+
+/// The sign of the program.
+static ICON: Asset = Asset {
+    name: "icon.svg",
+    content_type: "image/svg+xml",
+    body: include_str!("assets/icon.svg"),
+    version: LazyLock::new(|| version(ICON.body)),
+};
+
+fn version(body: &str) -> String {
+    blake3::hash(body.as_bytes()).to_hex()[..16].to_owned()
+}
+
+impl Asset {
+    /// Its address, another one for every content.
+    pub(super) fn address(&self) -> String {
+        format!("/assets/{}?v={}", self.name, *self.version)
+    }
 }
 
 /// `/assets/{name}`.
 pub(super) async fn asset(request: Request) -> Result<Response, Problem> {
-    let (content_type, body) = match request.argument(0) {
-        "style.css" => ("text/css; charset=utf-8", STYLE),
-        "icon.svg" => ("image/svg+xml", ICON),
-        _ => return Err(Problem::no_such_address(&request.context.path)),
-    };
-    let mut response = tagged(&request.context, content_type, body.into());
-    if request.query.one(VERSION) == Some(&STYLE_VERSION) {
+    let asset = [&STYLE, &CHART, &ICON].into_iter().find(|asset| asset.name == request.argument(0));
+    let asset = asset.ok_or_else(|| Problem::no_such_address(&request.context.path))?;
+    let mut response = tagged(&request.context, asset.content_type, asset.body.into());
+    if request.query.one(VERSION) == Some(&asset.version) {
         let forever = HeaderValue::from_static("public, max-age=31536000, immutable");
         response.headers_mut().insert(CACHE_CONTROL, forever);
     }

@@ -6,6 +6,7 @@ use askama::Template;
 use http::StatusCode;
 
 use super::html;
+use super::prose::Prose;
 use super::shell::{Shell, Time, reference};
 use crate::api::problem::Problem;
 use crate::api::request::Request;
@@ -27,12 +28,12 @@ struct Row {
     state: &'static str,
     since: Time,
     reason: String,
-    message: String,
+    message: Prose,
+    /// All that is said besides: reason, message, and the newest gap where it is over.
+    remarks: Prose,
     resources: String,
     last_change: Option<Time>,
     lag: Option<String>,
-    /// The newest gap, where it is over.
-    past_gap: String,
 }
 
 /// What is watched of a cluster, or left out.
@@ -142,7 +143,6 @@ fn shown(text: &str) -> String {
 }
 
 fn row(item: &WatchCoverage, now: Timestamp) -> Row {
-    let past = item.last_error.as_ref().and_then(|gap| Some((gap, gap.until?)));
     Row {
         cluster: shown(&item.watch.cluster),
         kind: shown(&kind_name(&item.watch.kind)),
@@ -150,12 +150,20 @@ fn row(item: &WatchCoverage, now: Timestamp) -> Row {
         state: item.state.as_str(),
         since: Time::new(item.since, now),
         reason: shown(&item.reason),
-        message: shown(&item.message),
+        message: Prose::new(&item.message),
+        remarks: Prose::new(&remarks(item, now)),
         resources: if of_a_kind(item) { grouped(item.resources) } else { String::new() },
         last_change: item.last_change.map(|change| Time::new(change.observed_at, now)),
         lag: item.lag_ms.map(|lag| age(now.minus(Duration::from_millis(lag)), now)),
-        past_gap: past.map(|(gap, until)| shown(&told(gap, until, now))).unwrap_or_default(),
     }
+}
+
+/// All that is said of a watch besides its state.
+fn remarks(item: &WatchCoverage, now: Timestamp) -> String {
+    let past = item.last_error.as_ref().and_then(|gap| Some((gap, gap.until?)));
+    let past = past.map(|(gap, until)| format!("last gap: {}", told(gap, until, now)));
+    let words = [item.reason.clone(), item.message.clone(), past.unwrap_or_default()];
+    words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// A gap that is over.

@@ -5,7 +5,7 @@ use askama::Template;
 use http::StatusCode;
 
 use super::html;
-use super::shell::{Badge, Shell};
+use super::shell::{Badge, Field, Shell};
 use super::tree::resource_href;
 use crate::api::diffs::{EnvironmentQuestion, of_one};
 use crate::api::params::{AT, CHILDREN, CLUSTER, CONTINUE, FROM, IGNORE, INCLUDE, MAP, Parameter, WITH};
@@ -60,10 +60,12 @@ struct DiffPage {
     heading: String,
     /// Name and address of what is compared.
     of: (String, String),
-    /// What was typed as the earlier moment.
-    from: String,
-    /// What was typed as the other environment; none on the page of a resource.
-    with: Option<String>,
+    /// The earlier moment.
+    from: Field,
+    /// The later one.
+    to: Field,
+    /// The other environment; none on the page of a resource.
+    with: Option<Field>,
     /// Names and values that the form keeps.
     kept: Vec<(&'static str, String)>,
     sides: Vec<Side>,
@@ -142,7 +144,8 @@ fn page(
         shell: Shell::new(&heading, request, snapshot, now),
         heading,
         of,
-        from: request.query.one(FROM).unwrap_or_default().to_owned(),
+        from: Field::new(request, FROM, "From", "24h, 1234, 2026-11-20T14:05Z"),
+        to: Field::new(request, AT, "To", "now"),
         with: None,
         kept: kept(request),
         sides: Vec::new(),
@@ -193,7 +196,10 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
     });
     DiffPage {
         of: (base.of.0, format!("{}{}", base.of.1, base.shell.keep)),
-        with: Some(request.query.one(WITH).unwrap_or_default().to_owned()),
+        with: Some(
+            Field::new(request, WITH, "or beside another environment, at one moment", "shop.web.staging")
+                .wide(),
+        ),
         sides: vec![side("From", &found.from), side("To", &found.to)],
         summary: counted(&found.counts),
         names: shown(&found.names.join(", ")),

@@ -5,6 +5,7 @@ use http::StatusCode;
 
 use super::overview::{counts, within};
 use super::places::{Place, places};
+use super::prose::Prose;
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
 use super::tree::{Piece, pieces};
@@ -59,7 +60,7 @@ struct EnvironmentPage {
     external_url: Option<String>,
     labels: String,
     declared_by: String,
-    warnings: Vec<String>,
+    warnings: Vec<Prose>,
     /// Name and address of what changed up to the moment, and of comparing.
     changes: Vec<(&'static str, String)>,
     places: Vec<Place>,
@@ -181,7 +182,7 @@ fn view(request: &Request, filter: &GraphFilter, found: &Found, now: Timestamp) 
         external_url: link(&environment.settings.external_url),
         labels: shown(&label_pairs(&environment.labels).join(", ")),
         declared_by: shown(&declared_by(&environment.declared_by)),
-        warnings: environment.warnings.iter().map(|warning| shown(&warning.message)).collect(),
+        warnings: environment.warnings.iter().map(|warning| Prose::new(&warning.message)).collect(),
         left: found.left.as_ref().and_then(deployments::left),
         deployments: deployments::lines(&found.deployments, &environment.project, now),
         changes: changes(&shell, &id, now),

@@ -5,7 +5,7 @@ use http::StatusCode;
 use serde_json::Value;
 
 use super::html;
-use super::shell::{Shell, Time, reference};
+use super::shell::{Field, Shell, Time, reference};
 use crate::api::images::filter;
 use crate::api::params::{AT, CONTINUE, ENVIRONMENT, FROM, IMAGE};
 use crate::api::problem::Problem;
@@ -17,6 +17,10 @@ use crate::model::{Image, Timestamp, familiar};
 use crate::object::Object;
 use crate::present::{grouped, several, visible, workload_names};
 use crate::query::{ImageInterval, ImageUse, Page, PageRequest, Workload};
+
+/// What may be asked for as an image.
+const IMAGE_HELP: &str = "A name as Docker takes it, with a tag or a digest if you like; a star stands for letters within a \
+                          part, two stars for anything. Empty for all images.";
 
 /// An image in an environment, as a row shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,9 +53,9 @@ struct Interval {
 struct ImagesPage {
     shell: Shell,
     heading: String,
-    image: String,
-    environment: String,
-    from: String,
+    image: Field,
+    environment: Field,
+    from: Field,
     rows: Vec<Row>,
     /// The address of the next page.
     next: Option<String>,
@@ -76,7 +80,6 @@ fn view(request: &Request, found: &Page<ImageUse>, now: Timestamp) -> ImagesPage
     let snapshot = &found.metadata.snapshot;
     let shell = Shell::new(&heading, request, snapshot, now);
     let now = reference(request, snapshot, now);
-    let typed = |parameter| request.query.one(parameter).unwrap_or_default().to_owned();
     let next = found.metadata.next.as_deref();
     let next =
         next.map(|token| format!("/images{}", request.query.with(&[(CONTINUE, Some(token)), (AT, None)])));
@@ -90,9 +93,9 @@ fn view(request: &Request, found: &Page<ImageUse>, now: Timestamp) -> ImagesPage
             ),
         },
         rows: found.items.iter().map(|one| row(one, &shell, now)).collect(),
-        image: typed(IMAGE),
-        environment: typed(ENVIRONMENT),
-        from: typed(FROM),
+        image: Field::new(request, IMAGE, "Image", "nginx, **/web:2.*, @sha256:9f8e").wide().help(IMAGE_HELP),
+        environment: Field::new(request, ENVIRONMENT, "Environment", "shop.web.production").wide(),
+        from: Field::new(request, FROM, "Had it since", "now only; 7d, 1234"),
         next,
         json: format!("/api/v1/images{}", request.query.with(&[])),
         shell,

@@ -1,6 +1,7 @@
 //! Pages, rendered on the server: they need no JavaScript, load nothing from elsewhere, and take what clusters
-//! wrote as text only.
+//! wrote as text only. One script of ours moves the focus within charts, for those who use keys.
 
+mod address;
 mod assets;
 mod coverage;
 mod deployments;
@@ -11,6 +12,7 @@ mod events;
 mod images;
 mod overview;
 mod places;
+mod prose;
 mod resource;
 mod shell;
 mod strip;
@@ -28,19 +30,21 @@ use warp::Filter;
 use crate::api::ApiState;
 use crate::api::params::{
     AGENT, AT, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
-    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, PROJECT, Parameter, REGION, STATE, TIER, TO, UNDER, VIEW,
-    WITH,
+    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, PROJECT, Parameter, Query, REGION, STATE, TIER, TO, UNDER,
+    VIEW, WITH,
 };
 use crate::api::problem::Problem;
 use crate::api::request::Context;
 use crate::api::respond::{Response, uncached};
 use crate::api::router::{Route, Router, mount, nothing_here};
+use address::answer;
+use prose::Prose;
 use shell::Shell;
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// Pages load their style and icon from here and nothing from anywhere; no script runs.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
+/// Pages load their style, icon and script from here and nothing from anywhere; nothing that stands in a page runs.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; \
                       base-uri 'none'; frame-ancestors 'none'";
 
 /// The version of an asset that its address names.
@@ -50,24 +54,25 @@ const VERSION: Parameter = Parameter::one("v");
 pub const ROUTES: &[Route<ApiState>] = &[
     Route::at("/").get(
         &[AT, TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY, VIEW],
-        |state, request| Box::pin(overview::page(state, request)),
+        |state, request| Box::pin(answer(state, request, overview::page)),
     ),
-    Route::at("/coverage").get(&[AT], |state, request| Box::pin(coverage::page(state, request))),
+    Route::at("/coverage").get(&[AT], |state, request| Box::pin(answer(state, request, coverage::page))),
     Route::at("/images")
         .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, CONTINUE], |state, request| {
-            Box::pin(images::page(state, request))
+            Box::pin(answer(state, request, images::page))
         }),
-    Route::at("/environments/{id}")
-        .get(&[AT, UNDER, CLUSTER, COLLAPSE], |state, request| Box::pin(environment::page(state, request))),
+    Route::at("/environments/{id}").get(&[AT, UNDER, CLUSTER, COLLAPSE], |state, request| {
+        Box::pin(answer(state, request, environment::page))
+    }),
     Route::at("/environments/{id}/diff")
         .get(&[FROM, AT, WITH, MAP, CHILDREN, INCLUDE, IGNORE, CONTINUE], |state, request| {
-            Box::pin(diff::of_environment(state, request))
+            Box::pin(answer(state, request, diff::of_environment))
         }),
     Route::at("/resources/{uid}/diff").get(&[FROM, AT, CLUSTER, INCLUDE, IGNORE], |state, request| {
-        Box::pin(diff::of_resource(state, request))
+        Box::pin(answer(state, request, diff::of_resource))
     }),
     Route::at("/resources/{uid}")
-        .get(&[AT, CLUSTER], |state, request| Box::pin(resource::page(state, request))),
+        .get(&[AT, CLUSTER], |state, request| Box::pin(answer(state, request, resource::page))),
     Route::at("/assets/{name}").open().get(&[VERSION], |_, request| Box::pin(assets::asset(request))),
 ];
 
@@ -84,12 +89,12 @@ struct ErrorPage {
     shell: Shell,
     title: &'static str,
     status: u16,
-    detail: String,
-    errors: Vec<(String, String)>,
+    detail: Prose,
+    errors: Vec<(String, Prose)>,
     /// Name and address of each resource to choose from.
     candidates: Vec<(String, String)>,
-    /// The same address for now.
-    now: Option<String>,
+    /// Where it may be instead, in words and as an address.
+    elsewhere: Vec<(&'static str, String)>,
     trace_id: String,
 }
 
@@ -99,24 +104,35 @@ fn sentence(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().to_string() + chars.as_str()).unwrap_or_default()
 }
 
+/// Where what is not there may be instead: as it was last, or now where another moment was asked for.
+fn elsewhere(problem: &Problem, context: &Context) -> Vec<(&'static str, String)> {
+    let known = ROUTES.iter().flat_map(Route::operations).flat_map(|(_, operation)| operation.parameters);
+    let query = Query::parse(&context.query, &known.copied().collect::<Vec<_>>()).unwrap_or_default();
+    let at = |at: Option<&str>| format!("{}{}", context.path, query.with(&[(AT, at), (CONTINUE, None)]));
+    let last = problem.gone.as_ref().map(|gone| gone.last_offset.to_string());
+    let last = last.map(|offset| ("See it as it was last", at(Some(&offset))));
+    let past = query.one(AT).is_some_and(|at| at != "now");
+    let of_a_moment = ["/environments/", "/resources/"].iter().any(|start| context.path.starts_with(start));
+    let missing = problem.code.status() == StatusCode::NOT_FOUND;
+    let now = (past && of_a_moment && missing).then(|| ("Look for it now", at(None)));
+    last.into_iter().chain(now).collect()
+}
+
 fn failure(problem: Problem, context: &Context) -> Response {
     use crate::api::request::encode;
     use crate::present::visible;
     let shown = |text: &str| visible(text).into_owned();
-    let errors = problem.errors.iter().map(|error| (shown(&error.parameter), shown(&error.detail)));
+    let errors = problem.errors.iter().map(|error| (shown(&error.parameter), Prose::new(&error.detail)));
     let choices = problem
         .candidates
         .iter()
         .map(|key| (shown(&key.to_string()), format!("{}?cluster={}", context.path, encode(&key.cluster))));
-    // Of an environment or a resource there may be more at another moment than the one asked for.
-    let of_a_moment = ["/environments/", "/resources/"].iter().any(|start| context.path.starts_with(start));
-    let missing = problem.code.status() == StatusCode::NOT_FOUND;
     let page = ErrorPage {
-        now: (of_a_moment && missing).then(|| context.path.clone()),
+        elsewhere: elsewhere(&problem, context),
         shell: Shell::bare(problem.code.title()),
         title: problem.code.title(),
         status: problem.code.status().as_u16(),
-        detail: sentence(&shown(&problem.detail)),
+        detail: Prose::new(&sentence(&problem.detail)),
         errors: errors.collect(),
         candidates: choices.collect(),
         trace_id: context.trace.as_str().to_owned(),

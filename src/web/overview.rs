@@ -126,7 +126,7 @@ fn view(
     let shell = Shell::new(&title, request, &found.snapshot, now);
     let now = reference(request, &found.snapshot, now);
     let labels: BTreeSet<_> = found.environments.iter().flat_map(|one| one.labels.keys().cloned()).collect();
-    let form = Form::new(selection, &found.regions, &labels.into_iter().collect::<Vec<_>>());
+    let form = Form::new(request, selection, &found.regions, &labels.into_iter().collect::<Vec<_>>());
     let mut glances = glances(request, selection, &shell, overview, now);
     if glances.len() == 1 && !selection.grouped {
         glances.clear();

@@ -1,8 +1,11 @@
 //! `/resources/{uid}`: one resource, who changed it, its history and the object itself.
 
+mod versions;
+
 use askama::Template;
 use http::StatusCode;
 
+use self::versions::{Entry, History, Versions};
 use super::environment::same_moment;
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
@@ -12,42 +15,13 @@ use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::model::{At, ChangedBy, DeletionCause, Offset, ResourceKey, Timestamp, Uid};
-use crate::present::{age, clock_time, visible};
+use crate::diff::Lens;
+use crate::model::{At, ChangedBy, Kind, ResourceKey, Timestamp, Uid};
+use crate::present::{clock_time, visible};
 use crate::query::{
     EventFilter, FoldedEvent, Page, PageRequest, QueryError, ResourceDetail, ResourceEdge, Scope, Snapshot,
-    Timeline, Version, VersionChange,
+    Timeline,
 };
-
-/// A version in the history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Line {
-    href: String,
-    /// What it changed.
-    changes: String,
-    time: Time,
-    /// How far from the moment shown, such as `5m ago` or `5m later`.
-    distance: String,
-    /// None for the end.
-    badge: Option<Badge>,
-    reason: String,
-    by: String,
-    end: String,
-    shown: bool,
-    /// The rule that judged, where another one judged the version before; empty where it is the same.
-    rule: String,
-    /// Older versions of the same health, reason and manager, which say no more than this one.
-    alike: Vec<Line>,
-}
-
-impl Line {
-    /// Whether the next older version says the same; the one shown always stands by itself.
-    fn says_as_much_as(&self, older: &Line) -> bool {
-        let said = |line: &Line| (line.badge, line.reason.clone(), line.by.clone(), line.end.clone());
-        let plain = |line: &Line| !line.shown && line.rule.is_empty();
-        plain(self) && plain(older) && self.badge.is_some() && said(self) == said(older)
-    }
-}
 
 /// What is known of the resource at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,8 +63,8 @@ struct ResourcePage {
     /// None when the resource was not there at the moment.
     facts: Option<Facts>,
     strip: Option<Strip>,
-    lines: Vec<Line>,
-    more: bool,
+    history: History,
+    history_json: String,
     events: Vec<events::Line>,
     events_json: String,
     health_json: String,
@@ -107,8 +81,7 @@ struct Found {
     key: Option<ResourceKey>,
     detail: Option<ResourceDetail>,
     snapshot: Snapshot,
-    versions: Vec<Version>,
-    more: bool,
+    versions: Versions,
     /// None where it was not there yet.
     timeline: Option<Timeline>,
     events: Vec<FoldedEvent>,
@@ -124,7 +97,8 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
     let found = find(&state, &scope, at, uid, request.query.one(CLUSTER)).await?;
     let status = if found.detail.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
-    html(status, &view(&request, found, state.clock.now()))
+    let lens = versions::lens().ignoring(state.ignored.iter().cloned());
+    html(status, &view(&request, found, &lens, state.clock.now()))
 }
 
 async fn find(
@@ -134,28 +108,27 @@ async fn find(
     uid: Uid,
     cluster: Option<&str>,
 ) -> Result<Found, Problem> {
-    let (queries, page) = (&state.queries, PageRequest::default());
-    let found = queries.resource(scope, at, &uid, cluster).await;
-    // The history goes on to now, so that from any version one reaches the later ones too.
-    let history = queries.resource_history(scope, At::Now, &uid, cluster, false, &page).await;
-    let (detail, snapshot) = match (found, &history) {
-        (Ok(found), _) => (Some(found.value), found.metadata),
-        // It is gone or not yet there, but it has a history to show.
-        (Err(QueryError::NotFound { .. }), Ok(history)) if !history.items.is_empty() => {
-            // The history's snapshot is of now; the header has to tell the moment asked for.
+    let queries = &state.queries;
+    let (detail, snapshot) = match queries.resource(scope, at, &uid, cluster).await {
+        Ok(found) => (Some(found.value), found.metadata),
+        // It may be gone or not yet there, and have a history to show.
+        Err(error @ QueryError::NotFound { .. }) => {
             let one = PageRequest { limit: 1, after: None };
+            if if_there(queries.resource_history(scope, At::Now, &uid, cluster, false, &one).await)?.is_none()
+            {
+                return Err(error.into());
+            }
+            // Its snapshot is of now; the header has to tell the moment asked for.
             (None, queries.clusters(scope, at, &one).await?.metadata.snapshot)
         }
-        (Err(error), _) => return Err(error.into()),
+        Err(error) => return Err(error.into()),
     };
-    let (versions, more) = match history {
-        Ok(history) => (history.items, history.metadata.next.is_some()),
-        Err(_) => (Vec::new(), false),
-    };
-    let key = match (&detail, versions.iter().find(|version| version.change == VersionChange::Applied)) {
+    let past = !matches!(at, At::Now);
+    let versions = Versions::find(state, scope, (&uid, cluster), snapshot.offset, past).await?;
+    let key = match (&detail, versions.some_state()) {
         (Some(detail), _) => Some(detail.resource.key.clone()),
         (None, Some(version)) => {
-            let then = queries.resource(scope, At::Offset(version.offset), &uid, cluster).await;
+            let then = queries.resource(scope, At::Offset(version), &uid, cluster).await;
             then.ok().map(|found| found.value.resource.key)
         }
         (None, None) => None,
@@ -167,7 +140,7 @@ async fn find(
     let timeline = if_there(timeline)?.map(|found| found.timeline);
     let edges = if_there(queries.resource_edges(scope, then, &uid, cluster, &edges::first()).await)?;
     let events = events.map(|page| page.items).unwrap_or_default();
-    Ok(Found { uid, key, detail, snapshot, versions, more, timeline, events, edges })
+    Ok(Found { uid, key, detail, snapshot, versions, timeline, events, edges })
 }
 
 /// What is said of something, if it is there at the moment.
@@ -179,8 +152,8 @@ fn if_there<T>(found: Result<T, QueryError>) -> Result<Option<T>, Problem> {
     }
 }
 
-fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
-    let Found { uid, key, detail, snapshot, versions, more, timeline, events: said, edges: linked } = found;
+fn view(request: &Request, found: Found, lens: &Lens, now: Timestamp) -> ResourcePage {
+    let Found { uid, key, detail, snapshot, versions, timeline, events: said, edges: linked } = found;
     let key = key.as_ref();
     let name = key.map_or(uid.as_str(), |key| &key.name);
     let kind = key.map_or("Resource", |key| &key.kind.kind);
@@ -190,7 +163,8 @@ fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
     };
     let shell = Shell::new(&format!("{kind} {name}{state}"), request, &snapshot, now);
     let now = reference(request, &snapshot, now);
-    let shown = detail.as_ref().map(|_| snapshot.offset);
+    let is_there = detail.is_some();
+    let of_kind = key.map_or_else(|| Kind::new("", ""), |key| key.kind.clone());
     let offset = snapshot.offset.to_string();
     let pinned = [(AT, shell.past().then_some(offset.as_str()))];
     let json = |of: &str| format!("/api/v1{}{of}{}", request.context.path, request.query.with(&pinned));
@@ -204,6 +178,7 @@ fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
         changes: format!("{}/diff{}", request.context.path, request.query.with(&pinned)),
         events_json: json("/events"),
         health_json: json("/health"),
+        history_json: json("/history"),
         edges_json: json("/edges"),
         linked_further: linked.as_ref().is_some_and(|page| page.metadata.next.is_some()),
         edges: linked
@@ -212,8 +187,7 @@ fn view(request: &Request, found: Found, now: Timestamp) -> ResourcePage {
         strip: timeline
             .map(|found| timeline::strip(&shell, request, &found, now, (json("/health"), json("/timeline")))),
         events: events::lines(&shell, &said, now),
-        lines: lines(request, &versions, shown, now),
-        more,
+        history: History::new(request, &versions, &of_kind, lens, is_there, now),
         facts: detail.map(|detail| facts(&shell, detail, now)),
         shell,
     }
@@ -261,68 +235,6 @@ fn by(changed_by: &ChangedBy) -> String {
     visible(&format!("{manager} ({operation}{part}{when})")).into_owned()
 }
 
-/// The versions, with the one that held at the offset marked.
-fn lines(request: &Request, versions: &[Version], shown: Option<Offset>, now: Timestamp) -> Vec<Line> {
-    let held = shown.and_then(|shown| versions.iter().position(|version| version.offset <= shown));
-    let cluster = request.query.one(CLUSTER).map(|name| format!("&cluster={}", encode(name)));
-    let at = |version: &Version| format!("?at={}{}", version.offset, cluster.as_deref().unwrap_or_default());
-    let line = |(place, version): (usize, &Version)| Line {
-        href: format!("{}{}", request.context.path, at(version)),
-        changes: format!("{}/diff{}", request.context.path, at(version)),
-        time: Time::new(version.observed_at, now),
-        distance: distance(version.observed_at, now),
-        badge: (version.change == VersionChange::Applied).then(|| Badge::new(version.health)),
-        reason: visible(&version.reason).into_owned(),
-        by: version.changed_by.as_ref().map(|by| visible(&by.manager).into_owned()).unwrap_or_default(),
-        end: version.cause.map(end).unwrap_or_default(),
-        shown: Some(place) == held,
-        rule: new_rule(version, versions.get(place + 1)).unwrap_or_default(),
-        alike: Vec::new(),
-    };
-    let mut lines: Vec<Line> = Vec::new();
-    for line in versions.iter().enumerate().map(line) {
-        match lines.last_mut().filter(|newer| newer.says_as_much_as(&line)) {
-            Some(newer) => newer.alike.push(line),
-            None => lines.push(line),
-        }
-    }
-    lines
-}
-
-/// The rule that judged a version, where another one judged the version before.
-fn new_rule(version: &Version, before: Option<&Version>) -> Option<String> {
-    let judged = |version: &&Version| version.change == VersionChange::Applied;
-    let (now, before) = (Some(version).filter(judged)?, before.filter(judged)?);
-    let other = (&now.rule, &now.rule_set) != (&before.rule, &before.rule_set);
-    other.then(|| visible(&format!("{}, rules {}", now.rule, now.rule_set)).into_owned())
-}
-
-/// How far a version is from the moment shown, which may lie before it.
-fn distance(then: Timestamp, now: Timestamp) -> String {
-    if then > now { format!("{} later", age(now, then)) } else { format!("{} ago", age(then, now)) }
-}
-
-fn end(cause: DeletionCause) -> String {
-    match cause {
-        DeletionCause::Watched => "deleted".into(),
-        DeletionCause::Relist { last_seen } => {
-            format!("vanished while nobody watched, after {}", clock_time(last_seen))
-        }
-        DeletionCause::Replaced { last_seen } => {
-            format!("replaced while nobody watched, after {}", clock_time(last_seen))
-        }
-        DeletionCause::Unfollowed { last_seen } => {
-            format!("no longer followed, after {}", clock_time(last_seen))
-        }
-        DeletionCause::KindRemoved { last_seen } => {
-            format!("removed with its kind, after {}", clock_time(last_seen))
-        }
-        DeletionCause::Forgotten { last_seen } => {
-            format!("declared gone by hand, last seen {}", clock_time(last_seen))
-        }
-    }
-}
-
 /// The page of a fixed resource and three versions of it at noon, for tests.
 #[cfg(test)]
 pub(super) fn rendered(
@@ -331,8 +243,9 @@ pub(super) fn rendered(
     snapshot: Snapshot,
     events: Vec<FoldedEvent>,
 ) -> String {
-    use crate::model::{EnvironmentId, Health, ResourceVersion};
+    use crate::model::{DeletionCause, EnvironmentId, Health, Offset, ResourceVersion};
     use crate::present::tests::{NOON, health_history};
+    use crate::query::{Version, VersionChange};
     let by = ChangedBy {
         manager: resource.key.name.clone(),
         operation: "Update".into(),
@@ -360,11 +273,12 @@ pub(super) fn rendered(
         "metadata": { "name": resource.key.name, "annotations": { resource.key.name.clone(): resource.message } },
         "spec": { "replicas": 3, "containers": [{ "name": "web", "image": "registry/web:1.2", "args": ["--x", "no"] }] }
     });
-    let versions = vec![
+    let main = vec![
         version(1290, None, Some(DeletionCause::Relist { last_seen: NOON })),
         version(1200, Some(Health::Degraded), None),
         version(1100, Some(Health::Healthy), None),
     ];
+    let versions = Versions { main, ..Versions::default() };
     let detail = ResourceDetail {
         resource_version: ResourceVersion::new("88123"),
         changed_by: Some(by.clone()),
@@ -383,15 +297,14 @@ pub(super) fn rendered(
         items: linked(),
         metadata: crate::query::PageMetadata { snapshot: snapshot.clone(), next: None },
     });
-    let found =
-        Found { uid, key, detail: Some(detail), snapshot, versions, more: true, timeline, events, edges };
-    super::tests::text(&view(request, found, NOON))
+    let found = Found { uid, key, detail: Some(detail), snapshot, versions, timeline, events, edges };
+    super::tests::text(&view(request, found, &versions::lens(), NOON))
 }
 
 /// What it is linked with, for tests: something that is there, and something that is not.
 #[cfg(test)]
 fn linked() -> Vec<ResourceEdge> {
-    use crate::model::{Health, Kind};
+    use crate::model::Health;
     let edge = |edge: &str, kind: &str, name: &str, exists: bool| ResourceEdge {
         edge: edge.into(),
         far: crate::query::FarEnd::Cause,

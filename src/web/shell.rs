@@ -1,6 +1,9 @@
 //! What stands around every page: the moment shown, how much of it was watched, and how to ask for another.
 
-use crate::api::params::{AT, Parameter};
+use super::prose::Prose;
+use crate::api::params::{
+    AT, CLUSTERS, ENVIRONMENT, FROM, GROUP, IMAGE, LABELS, NAME, PROJECT, Parameter, WITH,
+};
 use crate::api::request::{Request, encode};
 use crate::model::{Health, Timestamp};
 use crate::present;
@@ -44,13 +47,84 @@ impl Badge {
     }
 }
 
+/// Parameters that have a field on every page that knows them, where it is told what is wrong with them.
+const FIELDS: [Parameter; 10] = [AT, FROM, IMAGE, ENVIRONMENT, WITH, GROUP, PROJECT, NAME, CLUSTERS, LABELS];
+
+/// A line of text in a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) label: &'static str,
+    pub(super) value: String,
+    pub(super) example: &'static str,
+    /// What may be given, for those who cannot see the example; empty where that is plain.
+    pub(super) help: &'static str,
+    /// Whether it takes what room there is.
+    pub(super) wide: bool,
+    /// What is wrong with the value.
+    pub(super) wrong: Option<Prose>,
+}
+
+impl Field {
+    /// A field with what was typed into it.
+    pub(super) fn new(
+        request: &Request,
+        parameter: Parameter,
+        label: &'static str,
+        example: &'static str,
+    ) -> Self {
+        let refused = request.query.refused().iter().find(|refused| refused.parameter == parameter.name);
+        Field {
+            name: parameter.name,
+            label,
+            value: request.query.typed(parameter).unwrap_or_default().to_owned(),
+            example,
+            help: "",
+            wide: false,
+            wrong: refused.map(|refused| Prose::new(&refused.detail)),
+        }
+    }
+
+    /// With all room there is.
+    pub(super) fn wide(self) -> Self {
+        Field { wide: true, ..self }
+    }
+
+    /// With what may be given.
+    pub(super) fn help(self, help: &'static str) -> Self {
+        Field { help, ..self }
+    }
+
+    /// Where more is said of it; empty where nothing is.
+    pub(super) fn described(&self) -> String {
+        let help = (!self.help.is_empty()).then(|| format!("{}-help", self.name));
+        let wrong = self.wrong.is_some().then(|| format!("{}-wrong", self.name));
+        wrong.into_iter().chain(help).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The field for the moment of a page.
+fn moment_field(request: &Request) -> Field {
+    let field = Field::new(request, AT, "Moment", "now, 2h, 1234, 2026-11-20T14:05Z").wide().help(
+        "A time such as 2026-11-20T14:05:00Z, a duration ago such as 2h or 1d12h, or an offset such as 1234. Empty for now.",
+    );
+    Field { value: if field.value == "now" { String::new() } else { field.value }, ..field }
+}
+
+/// What is wrong with what has no field.
+fn unplaced(request: &Request) -> Vec<(String, Prose)> {
+    let placed = |name: &str| FIELDS.iter().any(|field| field.name == name);
+    let refused = request.query.refused().iter().filter(|refused| !placed(&refused.parameter));
+    refused.map(|refused| (refused.parameter.clone(), Prose::new(&refused.detail))).collect()
+}
+
 /// Why part of what is shown may be out of date.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Blind {
     pub(super) cluster: String,
     pub(super) since: Time,
     pub(super) what: String,
-    pub(super) why: String,
+    pub(super) why: Prose,
 }
 
 /// The moment that a page shows.
@@ -72,8 +146,10 @@ pub(super) struct Moment {
 pub(super) struct Shell {
     pub(super) title: String,
     pub(super) style: String,
-    /// What was typed as the moment; empty for now.
-    pub(super) at: String,
+    /// Where another moment can be asked for; none on a page that shows none.
+    pub(super) at: Option<Field>,
+    /// Parameters without a field that are wrong, and why.
+    pub(super) wrong: Vec<(String, Prose)>,
     /// Continues links within the moment shown, as `?at=…`; empty for now.
     pub(super) keep: String,
     pub(super) moment: Option<Moment>,
@@ -84,8 +160,9 @@ impl Shell {
     pub(super) fn bare(title: &str) -> Self {
         Shell {
             title: title.into(),
-            style: super::assets::style(),
-            at: String::new(),
+            style: super::assets::STYLE.address(),
+            at: None,
+            wrong: Vec::new(),
             keep: String::new(),
             moment: None,
         }
@@ -114,7 +191,8 @@ impl Shell {
         if let Some(time) = moment.time.as_ref().filter(|_| !at.is_empty()) {
             title.push_str(&format!(" at {}", time.clock));
         }
-        Shell { at: at.into(), keep, moment: Some(moment), ..Shell::bare(&title) }
+        let (at, wrong) = (Some(moment_field(request)), unplaced(request));
+        Shell { at, wrong, keep, moment: Some(moment), ..Shell::bare(&title) }
     }
 
     /// An address within the moment shown, with more parameters.
@@ -167,7 +245,7 @@ fn blind(gaps: &[Gap], now: Timestamp) -> Vec<Blind> {
         cluster: present::visible(&gap.cluster).into_owned(),
         since: Time::new(gap.since, now),
         what: present::visible(&present::unwatched(gap, count)).into_owned(),
-        why: present::visible(if gap.message.is_empty() { &gap.reason } else { &gap.message }).into_owned(),
+        why: Prose::new(if gap.message.is_empty() { &gap.reason } else { &gap.message }),
     };
     lines.into_iter().map(line).collect()
 }
@@ -193,10 +271,14 @@ mod tests {
         let lines = blind(&[group], NOON);
         assert_eq!(lines[0].what, "API group metrics.k8s.io");
         let lines = blind(&[gap("eu", "Pod", 60), gap("us", "", 30), gap("eu", "Service", 90)], NOON);
-        let told: Vec<_> = lines.iter().map(|b| (&*b.cluster, &*b.what, &*b.since.age, &*b.why)).collect();
+        let why = |b: &Blind| b.why.to_string();
+        let told: Vec<_> = lines.iter().map(|b| (&*b.cluster, &*b.what, &*b.since.age, why(b))).collect();
         assert_eq!(
             told,
-            [("eu", "2 kinds", "90s", "unreachable"), ("us", "its kinds", "30s", "unreachable")]
+            [
+                ("eu", "2 kinds", "90s", "unreachable".to_owned()),
+                ("us", "its kinds", "30s", "unreachable".to_owned())
+            ]
         );
     }
 }

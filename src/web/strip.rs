@@ -84,6 +84,11 @@ impl Strip {
         }
     }
 
+    /// What moves the focus within the lanes.
+    pub(super) fn script() -> String {
+        super::assets::CHART.address()
+    }
+
     /// What the bar shows, in words.
     pub(super) fn words(&self) -> String {
         let shares: Vec<String> =

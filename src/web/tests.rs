@@ -1,5 +1,6 @@
 //! Pages from fixed answers: what they show, and that nothing a cluster wrote is taken for more than text.
 
+mod address;
 mod diff;
 mod environment;
 
@@ -61,12 +62,24 @@ pub(super) fn blind_snapshot() -> Snapshot {
 
 /// Holds for every page: whole, in order, and with nothing from elsewhere.
 fn sound(page: &str) {
+    // The one script is an asset of ours; nothing that stands in a page runs.
+    let script = format!("<script src=\"{}\" defer></script>", super::assets::CHART.address());
+    let page = &page.replacen(&script, "", 1);
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
     for forbidden in ["<script", "<img", "onerror=\"", " style=\"", "src=\"http", "\u{202e}", "\u{1b}"] {
         assert!(!page.contains(forbidden), "{forbidden} in\n{page}");
     }
     for reference in page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
         assert!(matches!(reference.chars().next(), Some('/' | '?' | '#')), "{reference} leads away");
+    }
+    for link in page.split("<a ").skip(1).filter_map(|rest| rest.split("</a>").next()) {
+        let text: String =
+            link.split('>').skip(1).map(|rest| rest.split('<').next().unwrap_or_default()).collect();
+        let label = link.split("aria-label=\"").nth(1).and_then(|rest| rest.split('"').next());
+        assert!(
+            text.trim().is_empty() || label.is_none_or(|label| label.contains(text.trim())),
+            "whoever says what is shown does not reach {link}"
+        );
     }
     for tag in ["ul", "li", "table", "section", "details", "main", "form", "div", "span", "a", "dl", "select"]
     {
@@ -291,6 +304,7 @@ async fn pages_and_the_api_stand_side_by_side() {
         ("/coverage", 200, "text/html; charset=utf-8"),
         ("/coverage?at=yesterday", 400, "text/html; charset=utf-8"),
         ("/assets/style.css", 200, "text/css; charset=utf-8"),
+        ("/assets/chart.js", 200, "text/javascript; charset=utf-8"),
         ("/assets/icon.svg", 200, "image/svg+xml"),
         ("/api/nothing", 404, "application/problem+json"),
         ("/livez", 200, "text/plain; charset=utf-8"),
@@ -309,7 +323,7 @@ async fn pages_and_the_api_stand_side_by_side() {
 
 #[tokio::test]
 async fn the_style_sheet_is_kept_for_ever_under_its_version_only() {
-    let (_, headers, _) = ask(&super::assets::style(), &[]).await;
+    let (_, headers, _) = ask(&super::assets::STYLE.address(), &[]).await;
     assert!(headers["cache-control"].to_str().is_ok_and(|value| value.contains("immutable")));
     let (_, headers, _) = ask("/assets/style.css?v=old", &[]).await;
     assert_eq!(headers["cache-control"], "private, no-cache");

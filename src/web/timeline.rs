@@ -46,6 +46,8 @@ pub(super) struct Column {
     /// The same page as it was at the end of the part.
     pub(super) href: String,
     pub(super) title: String,
+    /// Whether the tabulator key comes here: to one column of all lanes, from which the arrow keys lead on.
+    pub(super) stop: bool,
 }
 
 /// A lane of the axis.
@@ -109,6 +111,10 @@ impl Lanes {
                 columns(request, &timeline.buckets, |one| if one.covered { 0 } else { Strip::LANE });
             lanes.push(Lane { name: "Not watched", class: "gaps", total: String::new(), columns });
         }
+        let newest = lanes.iter_mut().find_map(|lane| lane.columns.last_mut());
+        if let Some(column) = newest {
+            column.stop = true;
+        }
         let lines = timeline.entries.iter().map(|entry| line(shell, request, entry, now)).collect();
         Lanes { lanes, lines, json }
     }
@@ -126,6 +132,7 @@ fn columns(request: &Request, buckets: &[Bucket], height: impl Fn(&Bucket) -> u6
             height,
             href: moment(request, bucket.until),
             title: title(bucket),
+            stop: false,
         })
     };
     buckets.iter().enumerate().filter_map(column).collect()

@@ -1,5 +1,6 @@
 //! Why an environment is in the state it is in, as paths of links.
 
+use super::prose::Prose;
 use super::shell::{Badge, Shell};
 use super::tree::resource_href;
 use crate::present::{Places, grouped, missing_end, preface, visible};
@@ -39,7 +40,7 @@ pub(super) struct Path {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Section {
     pub(super) heading: String,
-    pub(super) preface: Option<String>,
+    pub(super) preface: Option<Prose>,
     pub(super) paths: Vec<Path>,
     /// Paths that are not shown, in words; empty for none.
     pub(super) further: String,
@@ -58,7 +59,7 @@ impl Section {
         let further = why.roots.saturating_sub(why.paths.len() as u64);
         Section {
             heading: health.state.map_or_else(String::new, |state| format!("Why {state}")),
-            preface: preface(why, blind),
+            preface: preface(why, blind).map(|words| Prose::new(&words)),
             paths: why.paths.iter().map(|one| path(shell, one, places)).collect(),
             further: if further > 0 { format!("{} more", grouped(further)) } else { String::new() },
         }

@@ -1,6 +1,7 @@
 //! Questions that were not answered, as problems.
 
-use super::{Code, Earliest, Problem};
+use super::{Code, Earliest, ParameterError, Problem};
+use crate::api::params::FROM;
 use crate::query::QueryError;
 
 impl From<QueryError> for Problem {
@@ -21,7 +22,10 @@ impl From<QueryError> for Problem {
                 let earliest = Some(Box::new(Earliest { offset, time }));
                 Problem { earliest, ..Problem::new(Code::Compacted, detail) }
             }
-            QueryError::Backwards { .. } => Problem::new(Code::InvalidParameter, detail),
+            QueryError::Backwards { .. } => {
+                let errors = vec![ParameterError { parameter: FROM.name.into(), detail: detail.clone() }];
+                Problem { errors, ..Problem::new(Code::InvalidParameter, detail) }
+            }
             QueryError::OnsetUnknown { .. } => Problem::new(Code::OnsetUnknown, detail),
             QueryError::AgentDenied { .. } => Problem::new(Code::AgentAccessDenied, detail),
             QueryError::CostlyField { .. } => Problem::new(Code::InvalidParameter, detail),

@@ -11,6 +11,7 @@ use crate::model::{At, EnvironmentFilter, Glob, GroupBy, Health, LabelSelector, 
 use crate::present::visible;
 use crate::query::OverviewRequest;
 use crate::web::sentence;
+use crate::web::shell::Field;
 
 /// What is asked for.
 pub(super) struct Selection {
@@ -100,15 +101,6 @@ pub(super) struct Choice {
     pub(super) chosen: bool,
 }
 
-/// A line of text in the form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Field {
-    pub(super) name: &'static str,
-    pub(super) label: &'static str,
-    pub(super) value: String,
-    pub(super) example: &'static str,
-}
-
 /// The form; it says all that is asked for, also what comes from a view, so that any of it can be changed.
 pub(super) struct Form {
     pub(super) tiers: Vec<Choice>,
@@ -122,13 +114,18 @@ pub(super) struct Form {
 
 impl Form {
     /// The form for a selection, with the regions and labels that there are.
-    pub(super) fn new(selection: &Selection, regions: &[String], labels: &[String]) -> Self {
+    pub(super) fn new(
+        request: &Request,
+        selection: &Selection,
+        regions: &[String],
+        labels: &[String],
+    ) -> Self {
         let filter = &selection.filter;
-        let field = |parameter: Parameter, label, value: String, example| Field {
-            name: parameter.name,
-            label,
-            value: visible(&value).into_owned(),
-            example,
+        // A view's own filter stands there too, so what is shown is what was understood, where it was.
+        let field = |parameter: Parameter, label, value: String, example| {
+            let field = Field::new(request, parameter, label, example);
+            let value = if field.wrong.is_some() { field.value } else { value };
+            Field { value: visible(&value).into_owned(), ..field }
         };
         let kept = [(AGENT, joined(&filter.agents)), (STATE, states(filter))];
         Form {

@@ -1,6 +1,7 @@
 use super::*;
-use crate::model::{Health, ResourceVersion};
+use crate::model::{DeletionCause, Health, Offset, ResourceVersion};
 use crate::present::tests::NOON;
+use crate::query::{Version, VersionChange};
 
 #[test]
 fn what_is_missing_comes_first_among_the_links() {
@@ -11,9 +12,9 @@ fn what_is_missing_comes_first_among_the_links() {
     assert_eq!(lines[1].href.as_deref(), Some("/resources/front?cluster=eu-west"));
 }
 
-#[test]
-fn the_history_folds_what_says_the_same_and_tells_later_from_earlier() {
-    let version = |offset: u64, health| Version {
+/// A version of a Deployment with so many replicas, an image, and so many of them ready.
+fn version(offset: u64, (replicas, image, ready): (u64, &str, u64), health: Health) -> Version {
+    Version {
         id: offset.to_string(),
         offset: Offset::new(offset),
         observed_at: NOON.plus(std::time::Duration::from_secs(offset * 60)),
@@ -22,27 +23,98 @@ fn the_history_folds_what_says_the_same_and_tells_later_from_earlier() {
         health: Some(health),
         reason: String::new(),
         message: String::new(),
-        rule: "builtin/Pod".into(),
+        rule: "builtin/Deployment".into(),
         rule_set: "4".into(),
         changed_by: None,
         cause: None,
-        object: None,
-    };
-    let newest_first =
-        [(9, Health::Healthy), (8, Health::Healthy), (7, Health::Degraded), (6, Health::Degraded)];
-    let versions = newest_first.map(|(offset, health)| version(offset, health));
-    let request = crate::web::tests::request("/resources/{uid}", "cluster=c");
+        object: Some(serde_json::json!({
+            "metadata": {"resourceVersion": offset.to_string()},
+            "spec": {"replicas": replicas, "template": {"spec": {"containers": [{"name": "web", "image": image}]}}},
+            "status": {"readyReplicas": ready},
+        })),
+    }
+}
+
+/// Six versions of a Deployment, newest first.
+fn versions() -> Vec<Version> {
+    let (well, ill) = (Health::Healthy, Health::Degraded);
+    vec![
+        version(9, (5, "web:2", 5), well),
+        version(8, (5, "web:2", 4), well),
+        version(7, (5, "web:2", 3), well),
+        version(6, (5, "web:2", 3), well),
+        version(5, (3, "web:2", 0), ill),
+        version(4, (3, "web:1", 3), well),
+    ]
+}
+
+fn history(query: &str, main: Vec<Version>, later: Vec<Version>) -> History {
+    let request = crate::web::tests::request("/resources/{uid}", query);
     let now = NOON.plus(std::time::Duration::from_secs(420));
-    let told = |shown: u64| -> Vec<_> {
-        let found = lines(&request, &versions, Some(Offset::new(shown)), now);
-        found.into_iter().map(|line| (line.distance, line.alike.len(), line.shown)).collect()
-    };
-    let line = |distance: &str, alike, shown| (distance.to_owned(), alike, shown);
-    assert_eq!(told(7), [line("2m later", 1, false), line("0s ago", 0, true), line("60s ago", 0, false)]);
-    assert_eq!(told(99).len(), 3, "the one shown stands by itself");
-    let mut versions = versions;
-    versions[2].rule_set = "5".into();
-    let found = lines(&request, &versions, None, now);
-    let rules: Vec<_> = found.iter().map(|line| (line.alike.len(), line.rule.as_str())).collect();
-    assert_eq!(rules, [(0, ""), (0, "builtin/Pod, rules 4"), (0, "builtin/Pod, rules 5"), (0, "")]);
+    let found = Versions { main, later };
+    History::new(&request, &found, &Kind::new("apps", "Deployment"), &versions::lens(), true, now)
+}
+
+/// What the entries say, with the number of versions in those that hold several.
+fn told(entries: &[Entry]) -> Vec<(&str, usize)> {
+    let mut told = Vec::new();
+    for entry in entries {
+        told.push(match entry {
+            Entry::One(line) => (line.said.as_str(), 1),
+            Entry::Run(words, lines) => (words.as_str(), lines.len()),
+        });
+    }
+    told
+}
+
+#[test]
+fn each_version_says_what_it_changed_and_those_of_status_alone_stand_together() {
+    let mut all = versions();
+    all.insert(0, version(10, (5, "web:2", 6), Health::Healthy));
+    let found = history("cluster=c", all.clone(), Vec::new());
+    assert_eq!(
+        told(&found.entries),
+        [
+            ("status only: readyReplicas", 1),
+            ("3 versions that changed status at most", 3),
+            ("replicas: 3 → 5", 1),
+            ("containers[name=web].image: web:1 → web:2", 1),
+            ("first version recorded", 1),
+        ]
+    );
+    let Entry::One(shown) = &found.entries[0] else { panic!("the version shown stands by itself") };
+    assert!(shown.shown && shown.href == "/resources/{uid}?at=10&cluster=c", "{shown:?}");
+    assert_eq!(shown.changes.as_deref(), Some("/resources/{uid}/diff?at=10&cluster=c"));
+    all[3].rule_set = "5".into();
+    let rules = history("", all, Vec::new());
+    let ruled = |entry: &&Entry| matches!(entry, Entry::One(line) if !line.rule.is_empty());
+    assert_eq!(rules.entries.iter().filter(ruled).count(), 2, "another judge shows, there and back");
+}
+
+#[test]
+fn the_list_begins_with_the_moment_and_what_came_later_is_apart() {
+    let mut main = versions();
+    let later: Vec<_> = main.drain(..2).collect();
+    let found = history("at=7", main, later);
+    let Some(Entry::One(first)) = found.entries.first() else { panic!("{found:?}") };
+    assert_eq!(
+        (first.shown, first.distance.as_str(), first.said.as_str()),
+        (true, "0s ago", "nothing that is compared")
+    );
+    assert_eq!(told(&found.later), [("2 versions that changed status at most", 2)]);
+    assert_eq!(found.later_words, "2 later versions");
+    let newest = history("", versions(), Vec::new());
+    assert!(newest.later.is_empty() && newest.later_words.is_empty());
+}
+
+#[test]
+fn the_end_and_a_new_beginning_are_no_differences() {
+    let mut all = versions();
+    all.truncate(3);
+    (all[1].change, all[1].object, all[1].cause) =
+        (VersionChange::Deleted, None, Some(DeletionCause::Watched));
+    let found = history("", all, Vec::new());
+    assert_eq!(told(&found.entries), [("made anew", 1), ("", 1), ("first version recorded", 1)]);
+    let Entry::One(end) = &found.entries[1] else { panic!("{found:?}") };
+    assert_eq!((end.end.as_str(), &end.changes), ("deleted", &None));
 }

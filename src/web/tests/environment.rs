@@ -65,7 +65,8 @@ fn what_happened_stands_in_lanes_that_lead_to_the_moment() {
             "Changes <b>9</b>",
             "Warnings <b>2</b>",
             "Not watched</span>",
-            "<a href=\"/environments/{id}?collapse=owner&#38;at=2026-11-20T12%3A00%3A00Z\"><rect class=\"whole\" x=\"9833\"",
+            "<a href=\"/environments/{id}?collapse=owner&#38;at=2026-11-20T12%3A00%3A00Z\" aria-label=\"",
+            "<rect class=\"whole\" x=\"9833\"",
             "8 changes (0 came, 0 went), 2 warnings</title>",
             "BackOff ×5: Back-off restarting failed container",
             "1 newest thing that happened",
@@ -73,6 +74,9 @@ fn what_happened_stands_in_lanes_that_lead_to_the_moment() {
         ],
     );
     assert!(!page.contains("Deployments <b>"), "no lane for what never happened");
+    let columns: Vec<_> = page.split("<a ").filter(|link| link.contains("class=\"whole\"")).collect();
+    let stops = columns.iter().filter(|link| !link.contains("tabindex=\"-1\"")).count();
+    assert!(columns.len() > 2 && stops == 1, "{stops} tab stops of {} columns", columns.len());
 }
 
 #[test]

@@ -1,0 +1,86 @@
+//! How a page is asked for: moments in its address become absolute, so that a link shows the same tomorrow, and what is
+//! wrong in it is told at its field, with the page around it.
+
+use http::StatusCode;
+use http::header::{HeaderValue, LOCATION};
+
+use super::HTML;
+use crate::api::ApiState;
+use crate::api::params::{AT, FROM, Parameter, SINCE, TO};
+use crate::api::problem::{Code, ParameterError, Problem};
+use crate::api::request::Request;
+use crate::api::respond::{Response, uncached};
+use crate::model::{At, Timestamp};
+
+/// Parameters that hold a moment.
+const MOMENTS: [Parameter; 4] = [AT, FROM, TO, SINCE];
+
+/// Answers with a page.
+pub(super) async fn answer<A>(
+    state: ApiState,
+    request: Request,
+    page: impl Fn(ApiState, Request) -> A,
+) -> Result<Response, Problem>
+where
+    A: Future<Output = Result<Response, Problem>>,
+{
+    if let Some(address) = absolute(&request, state.clock.now()) {
+        return redirect(&address);
+    }
+    let problem = match page(state.clone(), request.clone()).await {
+        Err(problem) => problem,
+        answered => return answered,
+    };
+    for wrong in suspects(&problem, &request) {
+        let corrected = Request { query: request.query.refusing(&wrong), ..request.clone() };
+        if let Ok(mut response) = page(state.clone(), corrected).await {
+            *response.status_mut() = problem.code.status();
+            return Ok(response);
+        }
+    }
+    Err(problem)
+}
+
+/// The same query with every "so long ago" as the time that this is now; none where there is no such moment in it.
+fn absolute(request: &Request, now: Timestamp) -> Option<String> {
+    let time = |parameter: Parameter| match request.query.reader().moment(parameter) {
+        Some(At::Ago(ago)) => {
+            // Nobody who counts back from now means a part of a second.
+            let micros = now.minus(ago).as_micros();
+            let text = Timestamp::from_micros(micros - micros.rem_euclid(1_000_000)).to_string();
+            // What lies before all times that can be written is left to the page.
+            matches!(text.parse(), Ok(At::Time(_))).then_some((parameter, text))
+        }
+        _ => None,
+    };
+    let times: Vec<_> = MOMENTS.into_iter().filter_map(time).collect();
+    let changes: Vec<_> = times.iter().map(|(parameter, text)| (*parameter, Some(text.as_str()))).collect();
+    (!changes.is_empty()).then(|| request.query.with(&changes))
+}
+
+/// Leads to another query of the same path.
+fn redirect(query: &str) -> Result<Response, Problem> {
+    let mut response = uncached(StatusCode::FOUND, HTML, Vec::new());
+    let location = HeaderValue::from_str(query).map_err(Problem::internal)?;
+    response.headers_mut().insert(LOCATION, location);
+    Ok(response)
+}
+
+/// Without which parameters the page may be there, the likeliest first.
+fn suspects(problem: &Problem, request: &Request) -> Vec<Vec<ParameterError>> {
+    match problem.code {
+        Code::InvalidParameter if !problem.errors.is_empty() => vec![problem.errors.clone()],
+        // The answer does not say which of several moments it speaks of.
+        Code::FutureMoment | Code::Compacted => {
+            let given = MOMENTS.into_iter().filter(|moment| request.query.one(*moment).is_some());
+            let wrong = |moment: Parameter| ParameterError {
+                parameter: moment.name.into(),
+                detail: problem.detail.clone(),
+            };
+            let each: Vec<_> = given.map(|moment| vec![wrong(moment)]).collect();
+            let all = (each.len() > 1).then(|| each.concat());
+            each.into_iter().chain(all).collect()
+        }
+        _ => Vec::new(),
+    }
+}
