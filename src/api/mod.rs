@@ -7,6 +7,7 @@
 //! [`server`]; what one caller may take is counted in `load`, and that answers are taken is seen to in `taking`.
 
 mod agents;
+mod announcement;
 mod audit;
 pub mod auth;
 pub mod body;
@@ -64,6 +65,7 @@ use auth::Gate;
 use problem::Problem;
 use request::Context;
 
+pub use announcement::{Announcement, Notice};
 pub use auth::{Access, Caller};
 pub use host::Hosts;
 pub use load::{Load, LoadCounts, LoadLimits};
@@ -98,6 +100,8 @@ pub struct ApiState {
     pub access: Arc<Access>,
     /// Changes the catalog.
     pub catalog: CatalogWriter,
+    /// What the start page says above all else.
+    pub announcement: Announcement,
 }
 
 impl Gate for ApiState {

@@ -31,10 +31,23 @@ impl Progress {
 
     /// Tells, unless it was told a moment ago, that `done` of `all` changes are done.
     pub(super) fn tell(&mut self, done: u64, all: u64) {
+        let (since, elapsed) = (done.saturating_sub(self.from), self.begun.elapsed());
+        self.write(done, all, || line(done, all, since, elapsed));
+    }
+
+    /// Tells likewise how much of a past is recorded.
+    pub(super) fn tell_past(&mut self, done: Duration, all: Duration) {
+        let (seconds, of) = (done.as_secs(), all.as_secs());
+        self.write(seconds, of, || {
+            format!("{}%  {} of {} recorded", share(seconds, of), lasted(done), lasted(all))
+        });
+    }
+
+    fn write(&mut self, done: u64, all: u64, line: impl FnOnce() -> String) {
         let pause = if self.terminal { BAR } else { LINE };
         if self.told.is_none_or(|told| told.elapsed() >= pause) {
             self.told = Some(Instant::now());
-            let line = line(done, all, done.saturating_sub(self.from), self.begun.elapsed());
+            let line = line();
             // Nobody may be looking; what is told of goes on.
             let _ = match self.terminal {
                 true => write!(io::stderr(), "\r{} {line}\u{1b}[K", bar(done, all)),
@@ -57,10 +70,14 @@ fn bar(done: u64, all: u64) -> String {
     format!("[{}{}]", "#".repeat(count(full)), "-".repeat(count(WIDTH - full)))
 }
 
+/// In parts of a hundred.
+fn share(done: u64, all: u64) -> u64 {
+    done.saturating_mul(100).checked_div(all).unwrap_or(100).min(100)
+}
+
 /// Share, numbers, rate, and the time that is left if it goes on like this.
 fn line(done: u64, all: u64, since: u64, elapsed: Duration) -> String {
-    let share = done.saturating_mul(100).checked_div(all).unwrap_or(100).min(100);
-    let mut line = format!("{share}%  {} of {} changes", grouped(done), grouped(all));
+    let mut line = format!("{}%  {} of {} changes", share(done, all), grouped(done), grouped(all));
     let rate = since as f64 / elapsed.as_secs_f64().max(0.001);
     if since > 0 && rate >= 1.0 {
         let left = Duration::from_secs((all.saturating_sub(done) as f64 / rate) as u64);

@@ -2,9 +2,11 @@
 
 use std::io::IsTerminal;
 use std::path::Path;
+use std::time::Duration;
 
 use tracing_subscriber::EnvFilter;
 
+use super::progress::Progress;
 use super::{CliError, DemoArgs, Exit, ServeArgs};
 use crate::config::Config;
 use crate::service::{self, DemoOptions, Overrides, ServiceError};
@@ -29,7 +31,12 @@ pub(super) fn serve(args: &ServeArgs) -> Result<(), CliError> {
 pub(super) fn demo(args: &DemoArgs) -> Result<(), CliError> {
     log_to_stderr("warn");
     let options = DemoOptions { listen: args.listen, data: args.data.clone(), seed: args.seed };
-    service::demo(&options).map_err(failure("serving the demo"))
+    let mut progress = None;
+    let told = |done: Duration, all: Duration| match done < all {
+        true => progress.get_or_insert_with(|| Progress::new(0)).tell_past(done, all),
+        false => progress.take().map_or((), Progress::end),
+    };
+    service::demo(&options, told).map_err(failure("serving the demo"))
 }
 
 /// Reads the configuration.

@@ -36,6 +36,11 @@ impl Timestamp {
         Timestamp(self.0.saturating_add(micros))
     }
 
+    /// The second that it lies in, as people write moments.
+    pub const fn to_the_second(self) -> Self {
+        Timestamp(self.0.saturating_sub(self.0.rem_euclid(1_000_000)))
+    }
+
     /// How long ago `earlier` was; zero when it was not.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))

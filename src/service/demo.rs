@@ -2,7 +2,8 @@
 //!
 //! The history is not made up in the log. A clock of the demo's own starts a day ago; the fleet takes a step,
 //! the watchers follow it over HTTP, and once the log's cursors have reached every kind's newest state the
-//! clock moves on. When it has caught up with the real time, it becomes the real time.
+//! clock moves on. When it has caught up with the real time, it becomes the real time. Pages are there from the first step
+//! on: they show the fleet as it is by the demo's clock, and how far that is.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -15,12 +16,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::readiness::Checks;
 use super::{Options, Service, ServiceError, Watched, end};
+use crate::api::request::encode;
+use crate::api::{Announcement, Notice};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, Access, ConnectSettings, Selection, Watcher};
 use crate::config::{AccessConfig, RetentionConfig};
 use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::log::{Appender, CatalogChange, LogReader};
-use crate::model::{CatalogFact, EnvironmentFilter, GroupBy, Kind, SavedView, Source, Tier, Timestamp};
+use crate::model::{
+    CatalogFact, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, SavedView, Source, Tier, Timestamp,
+};
+use crate::present::{clock_time, lasted};
 use crate::projection::ViewStatus;
 use crate::redact::Choices;
 use crate::ruleset::RuleSet;
@@ -79,10 +85,12 @@ impl Clock for DemoClock {
 ///
 /// # Errors
 /// When the address or the data directory cannot be used, or a part fails.
-pub fn demo(options: &DemoOptions) -> Result<(), ServiceError> {
+///
+/// `told` hears how much of the past is recorded, and at last that all of it is.
+pub fn demo(options: &DemoOptions, told: impl FnMut(Duration, Duration)) -> Result<(), ServiceError> {
     let passing = options.data.is_none().then(tempdir).transpose().map_err(ServiceError::Fleet)?;
     let data = options.data.clone().or_else(|| passing.as_ref().map(|dir| dir.0.clone())).unwrap_or_default();
-    end::run(|asked| run(options, data, asked))
+    end::run(|asked| run(options, data, asked, told))
 }
 
 /// A directory that goes with the demo.
@@ -107,7 +115,12 @@ fn tempdir() -> std::io::Result<Passing> {
     Err(std::io::ErrorKind::AlreadyExists.into())
 }
 
-async fn run(options: &DemoOptions, data: PathBuf, asked: CancellationToken) -> Result<(), ServiceError> {
+async fn run(
+    options: &DemoOptions,
+    data: PathBuf,
+    asked: CancellationToken,
+    told: impl FnMut(Duration, Duration),
+) -> Result<(), ServiceError> {
     let clock = Arc::new(DemoClock::default());
     let recorded = recorded(&data)?;
     let start = SystemClock.now().minus(HISTORY);
@@ -121,6 +134,10 @@ async fn run(options: &DemoOptions, data: PathBuf, asked: CancellationToken) -> 
         clock.put(start);
     }
     fleet.listen().await.map_err(ServiceError::Fleet)?;
+    let announcement = Announcement::default();
+    if recorded == 0 {
+        announcement.set(past(Duration::ZERO));
+    }
     let starting = Service::start(
         Options {
             data: data.clone(),
@@ -140,6 +157,7 @@ async fn run(options: &DemoOptions, data: PathBuf, asked: CancellationToken) -> 
             redact: Choices::default(),
             quotas: crate::config::QuotaConfig::default(),
             preparing: recorded == 0,
+            announcement: announcement.clone(),
         },
         Arc::clone(&clock) as Arc<dyn Clock>,
     );
@@ -151,13 +169,14 @@ async fn run(options: &DemoOptions, data: PathBuf, asked: CancellationToken) -> 
         checks: service.checks.clone(),
         appender: service.appender.clone(),
         log: LogReader::open(&data)?,
+        announcement,
         clock,
     };
     let mut failure = None;
     let end = async {
         tokio::select! {
             () = asked.cancelled() => {}
-            error = tell(fleet, stage, recorded == 0) => failure = Some(error),
+            error = tell(fleet, stage, (recorded == 0).then_some(start), told) => failure = Some(error),
         }
     };
     service.run_until(end).await?;
@@ -171,6 +190,7 @@ struct Stage {
     checks: Checks,
     appender: Appender,
     log: LogReader,
+    announcement: Announcement,
     clock: Arc<DemoClock>,
 }
 
@@ -215,10 +235,16 @@ async fn clusters(fleet: &Fleet) -> Result<Vec<Watched>, ServiceError> {
     Ok(watched)
 }
 
-/// Tells the fleet's story, first its history and then the present; ends only with what went wrong.
-async fn tell(mut fleet: Fleet, stage: Stage, history: bool) -> ServiceError {
+/// Tells the fleet's story, first its history, if it has one that begins at some time, and then the present; ends only with
+/// what went wrong.
+async fn tell(
+    mut fleet: Fleet,
+    stage: Stage,
+    history: Option<Timestamp>,
+    told: impl FnMut(Duration, Duration),
+) -> ServiceError {
     let mut declared = catalog(&fleet);
-    if let Err(error) = play(&mut fleet, &stage, &mut declared, history).await {
+    if let Err(error) = play(&mut fleet, &stage, &mut declared, history, told).await {
         return error;
     }
     loop {
@@ -230,31 +256,71 @@ async fn tell(mut fleet: Fleet, stage: Stage, history: bool) -> ServiceError {
     }
 }
 
-/// Plays the history, and says when the demo can be asked.
+/// Plays the history, and says where the demo can be asked.
 async fn play(
     fleet: &mut Fleet,
     stage: &Stage,
     declared: &mut Vec<CatalogFact>,
-    history: bool,
+    history: Option<Timestamp>,
+    mut told: impl FnMut(Duration, Duration),
 ) -> Result<(), ServiceError> {
-    follow(fleet, &stage.log).await?;
-    if history {
-        say(format_args!("playing a day of history ..."));
+    shown(stage).await;
+    say(format_args!("Open   http://{}/", stage.address));
+    if history.is_some() {
+        say(format_args!(
+            "       while a day of rollouts, crashes and healing is recorded behind the page\n"
+        ));
     }
-    while history && stage.clock.now().plus(STEP) < SystemClock.now() {
+    follow(fleet, &stage.log).await?;
+    while let Some(start) = history.filter(|_| stage.clock.now().plus(STEP) < SystemClock.now()) {
         let now = stage.clock.now().plus(STEP);
         stage.clock.put(now);
         fleet.step(now);
         declare(fleet, stage, declared).await?;
         follow(fleet, &stage.log).await?;
+        let done = now.since(start).min(HISTORY);
+        stage.announcement.set(past(done));
+        told(done, HISTORY);
     }
     stage.clock.let_go();
+    shown(stage).await;
+    stage.checks.set_preparing(false);
+    told(HISTORY, HISTORY);
+    // A fleet that comes after another has no past in the log.
+    let incidents = if history.is_some() { fleet.incidents() } else { Vec::new() };
+    let incidents: Vec<_> = incidents.into_iter().map(|(one, at)| (one, at.to_the_second())).collect();
+    if !incidents.is_empty() {
+        stage.announcement.set(worth_a_look(&incidents));
+    }
+    welcome(stage.address, stage.log.head()?.get(), incidents.first());
+    Ok(())
+}
+
+/// Waits until pages show all that is in the log.
+async fn shown(stage: &Stage) {
     while stage.status.lag() > 0 || !stage.status.is_usable() {
         tokio::time::sleep(LOOK).await;
     }
-    stage.checks.set_preparing(false);
-    welcome(stage.address, stage.log.head()?.get());
-    Ok(())
+}
+
+/// What the start page says while the past is recorded, of which so much is.
+fn past(done: Duration) -> Notice {
+    let text = format!(
+        "This demo records its past, a day of four simulated clusters: {} of {} so far. Pages show the fleet as it was then.",
+        lasted(done),
+        lasted(HISTORY)
+    );
+    Notice { text, progress: Some((done.as_secs(), HISTORY.as_secs())), links: Vec::new() }
+}
+
+/// What the start page says of environments that failed, each at its moment.
+fn worth_a_look(incidents: &[(EnvironmentSpec, Timestamp)]) -> Notice {
+    let link = |(environment, at): &(EnvironmentSpec, Timestamp)| {
+        let label = format!("{} {} at {}", environment.project, environment.name, clock_time(*at));
+        (label, format!("/environments/{}?at={}", encode(environment.id.as_str()), encode(&at.to_string())))
+    };
+    let links = incidents.iter().map(link).collect();
+    Notice { text: "Incidents of this demo, as they were:".to_owned(), progress: None, links }
 }
 
 /// Declares the environments anew where review apps came or went, and tells of the deployments that were made.
@@ -303,16 +369,18 @@ async fn follow(fleet: &Fleet, log: &LogReader) -> Result<(), ServiceError> {
     Ok(())
 }
 
-fn welcome(address: SocketAddr, changes: u64) {
+fn welcome(address: SocketAddr, changes: u64, incident: Option<&(EnvironmentSpec, Timestamp)>) {
     let url = format!("http://{address}");
     let server = if address.port() == 7979 { String::new() } else { format!(" --server {url}") };
+    let tree = incident
+        .map(|(environment, at)| format!("strandline tree {} --at {at}{server}\n       ", environment.id));
     say(format_args!(
         "Strandline shows four simulated clusters in two regions, with {changes} changes of the last day.\n\n\
          Open   {url}/\n\
          or try strandline get environments --tier production --region us{server}\n       \
-         strandline tree payments.api.production.us-region --at 150m{server}\n       \
-         curl '{url}/api/v1/environments?health=Degraded'\n\n\
+         {}curl '{url}/api/v1/environments?health=Degraded'\n\n\
          Ctrl-C ends it.",
+        tree.unwrap_or_default(),
     ));
 }
 

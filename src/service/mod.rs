@@ -38,7 +38,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{self, ApiState, Hosts, RequestStats, ServerOptions};
+use crate::api::{self, Announcement, ApiState, Hosts, RequestStats, ServerOptions};
 use crate::catalog::CatalogWriter;
 use crate::clock::{Clock, SteadyClock};
 use crate::cluster::{self, Selection, Watcher};
@@ -115,6 +115,8 @@ pub struct Options {
     pub quotas: QuotaConfig,
     /// Whether `/readyz` is to wait for a word that all is prepared.
     pub preparing: bool,
+    /// What the start page says above all else.
+    pub announcement: Announcement,
 }
 
 /// A running service.
@@ -225,6 +227,7 @@ impl Service {
             clock: clock_of,
             access,
             catalog,
+            announcement: options.announcement,
         };
         let hosts = Hosts::for_listener(address, &options.hosts);
         let serving = ServerOptions { requests, load, ..ServerOptions::new(hosts) };

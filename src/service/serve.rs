@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Options, Service, ServiceError, Watched, end};
+use crate::api::Announcement;
 use crate::clock::SystemClock;
 use crate::cluster::{ClusterConnection, Selection, Watcher};
 use crate::config::{AccessConfig, ClusterConfig, Config, WatcherConfig};
@@ -47,6 +48,7 @@ pub fn serve(config: &Config, file: &Path, overrides: Overrides) -> Result<(), S
             redact: config.redact.clone(),
             quotas: config.quotas,
             preparing: false,
+            announcement: Announcement::default(),
         };
         tracing::info!(data = %options.data.display(), "recording");
         let starting = Service::start(options, Arc::new(SystemClock));

@@ -46,8 +46,7 @@ fn absolute(request: &Request, now: Timestamp) -> Option<String> {
     let time = |parameter: Parameter| match request.query.reader().moment(parameter) {
         Some(At::Ago(ago)) => {
             // Nobody who counts back from now means a part of a second.
-            let micros = now.minus(ago).as_micros();
-            let text = Timestamp::from_micros(micros - micros.rem_euclid(1_000_000)).to_string();
+            let text = now.minus(ago).to_the_second().to_string();
             // What lies before all times that can be written is left to the page.
             matches!(text.parse(), Ok(At::Time(_))).then_some((parameter, text))
         }

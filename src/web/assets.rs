@@ -1,4 +1,4 @@
-//! What pages load besides themselves: a style sheet, a script for the keys of charts, and an icon, all from the binary.
+//! What pages load besides themselves: a style sheet, two small scripts and an icon, all from the binary.
 
 use std::sync::LazyLock;
 
@@ -34,6 +34,14 @@ pub(super) static CHART: Asset = Asset {
     version: LazyLock::new(|| version(CHART.body)),
 };
 
+/// What shows a page anew while something goes on.
+pub(super) static PROGRESS: Asset = Asset {
+    name: "progress.js",
+    content_type: "text/javascript; charset=utf-8",
+    body: include_str!("assets/progress.js"),
+    version: LazyLock::new(|| version(PROGRESS.body)),
+};
+
 /// The sign of the program.
 static ICON: Asset = Asset {
     name: "icon.svg",
@@ -55,7 +63,8 @@ impl Asset {
 
 /// `/assets/{name}`.
 pub(super) async fn asset(request: Request) -> Result<Response, Problem> {
-    let asset = [&STYLE, &CHART, &ICON].into_iter().find(|asset| asset.name == request.argument(0));
+    let asset =
+        [&STYLE, &CHART, &PROGRESS, &ICON].into_iter().find(|asset| asset.name == request.argument(0));
     let asset = asset.ok_or_else(|| Problem::no_such_address(&request.context.path))?;
     let mut response = tagged(&request.context, asset.content_type, asset.body.into());
     if request.query.one(VERSION) == Some(&asset.version) {

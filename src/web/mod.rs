@@ -1,5 +1,5 @@
 //! Pages, rendered on the server: they need no JavaScript, load nothing from elsewhere, and take what clusters
-//! wrote as text only. One script of ours moves the focus within charts, for those who use keys.
+//! wrote as text only. Two scripts of ours make them more comfortable: keys within charts, and a page that comes anew.
 
 mod address;
 mod assets;

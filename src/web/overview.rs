@@ -18,7 +18,7 @@ use crate::api::params::{Parameter, TIER};
 use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
-use crate::api::{ApiState, auth};
+use crate::api::{ApiState, Notice, auth};
 use crate::model::{At, Health, HealthCounts, SavedView, Tier, Timestamp, attention};
 use crate::present::visible;
 use crate::query::{Environment, Overview, PageRequest, Scope, Snapshot};
@@ -68,6 +68,10 @@ struct OverviewPage {
     shown: usize,
     cut: bool,
     several_tiers: bool,
+    /// What the service announces.
+    notice: Option<Notice>,
+    /// What shows the page anew.
+    reload: String,
 }
 
 /// The page.
@@ -75,8 +79,16 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     let selection = Selection::read(&state, &request)?;
     let scope = auth::scope(&request)?;
     let found = find(&state, &scope, &selection).await?;
-    let page = view(&request, &selection, &found, &state.views, state.clock.now());
+    let mut page = view(&request, &selection, &found, &state.views, state.clock.now());
+    page.notice = state.announcement.get().map(announced);
     html(StatusCode::OK, &page)
+}
+
+/// An announcement as it is shown.
+fn announced(notice: Notice) -> Notice {
+    let shown = |text: &str| visible(text).into_owned();
+    let links = notice.links.into_iter().map(|(label, href)| (shown(&label), href)).collect();
+    Notice { text: shown(&notice.text), progress: notice.progress, links }
 }
 
 /// What was found.
@@ -146,6 +158,8 @@ fn view(
         sections: sections(&shell, selection, &found.environments, now),
         cut: found.cut,
         several_tiers: selection.several_tiers(),
+        notice: None,
+        reload: super::assets::PROGRESS.address(),
         shell,
     }
 }

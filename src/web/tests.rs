@@ -11,10 +11,10 @@ use http::{HeaderMap, Method};
 
 use super::environment::Found;
 use super::{ROUTES, failure, images};
-use crate::api::ApiState;
 use crate::api::params::Query;
 use crate::api::problem::{Code, ParameterError, Problem};
 use crate::api::request::{Context, Request};
+use crate::api::{ApiState, Notice};
 use crate::model::{CoverageState, GroupBy, Health, Kind, Lane, Uid};
 use crate::present::fixtures::{entry, entry_resource, timeline_page};
 use crate::present::tests::{
@@ -62,9 +62,11 @@ pub(super) fn blind_snapshot() -> Snapshot {
 
 /// Holds for every page: whole, in order, and with nothing from elsewhere.
 fn sound(page: &str) {
-    // The one script is an asset of ours; nothing that stands in a page runs.
-    let script = format!("<script src=\"{}\" defer></script>", super::assets::CHART.address());
-    let page = &page.replacen(&script, "", 1);
+    // Scripts are assets of ours; nothing that stands in a page runs.
+    let ours = |page: String, asset: &super::assets::Asset| {
+        page.replacen(&format!("<script src=\"{}\" defer></script>", asset.address()), "", 1)
+    };
+    let page = &ours(ours(page.to_owned(), &super::assets::CHART), &super::assets::PROGRESS);
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
     for forbidden in ["<script", "<img", "onerror=\"", " style=\"", "src=\"http", "\u{202e}", "\u{1b}"] {
         assert!(!page.contains(forbidden), "{forbidden} in\n{page}");
@@ -356,6 +358,30 @@ pub(super) fn by_region(environments: &[Environment]) -> Overview {
     }
     let groups = groups.into_values().collect();
     Overview { group_by: vec![GroupBy::Region], groups, groups_left_out: 0, totals }
+}
+
+#[tokio::test]
+async fn what_the_service_announces_stands_above_all_else_on_the_start_page() {
+    let state = crate::api::tests::state(true);
+    assert!(!ask_of(&state, "/", &[]).await.2.contains("Announcement"));
+    let links =
+        vec![(HOSTILE.to_owned(), "/environments/shop.web.production?at=2026-11-20T12:00:00Z".to_owned())];
+    state.announcement.set(Notice { text: HOSTILE.into(), progress: Some((3600, 86_400)), links });
+    let (_, _, page) = ask_of(&state, "/", &[]).await;
+    sound(&page);
+    let bar = "<progress value=\"3600\" max=\"86400\"";
+    holds(
+        &page,
+        &[
+            bar,
+            "href=\"/environments/shop.web.production?at=2026-11-20T12:00:00Z\">",
+            "/assets/progress.js?v=",
+        ],
+    );
+    assert!(page.find("<progress") < page.find("<form"));
+    state.announcement.set(Notice { text: "done".into(), ..Notice::default() });
+    let (_, _, page) = ask_of(&state, "/", &[]).await;
+    assert!(page.contains("<p>done</p>") && !page.contains("<progress") && !page.contains("progress.js"));
 }
 
 #[test]

@@ -164,7 +164,7 @@ async fn a_lost_permission_and_a_vanished_kind_are_gaps_and_no_deletions() -> Re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_demo_shows_a_day_and_keeps_no_secret() -> Result<()> {
+async fn the_demo_can_be_used_while_it_records_a_day_and_keeps_no_secret() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let output = std::fs::File::create(folder.path().join("output"))?;
@@ -178,12 +178,27 @@ async fn the_demo_shows_a_day_and_keeps_no_secret() -> Result<()> {
         .spawn()?;
     let url = format!("http://127.0.0.1:{port}");
     let started = Instant::now();
+    // How many pages there were while the past was still being recorded, and what part of it the last of them told.
+    let (mut early, mut done) = (0, String::new());
     while get(&format!("{url}/readyz")).await.map(|(status, _)| status).unwrap_or(0) != 200 {
+        let page = get(&format!("{url}/")).await.unwrap_or_default();
+        if let Some((_, bar)) = page.1.split_once("<progress value=\"").filter(|_| page.0 == 200) {
+            early += 1;
+            done = bar.split('"').next().unwrap_or_default().to_owned();
+        }
         let printed = std::fs::read_to_string(folder.path().join("output"))?;
         assert!(demo.try_wait()?.is_none(), "the demo ended: {printed}");
         assert!(started.elapsed() < Duration::from_secs(300), "the demo never became ready: {printed}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+    assert!(
+        early > 1 && done.parse::<u64>()? > 0,
+        "{early} pages were there before, the last of them at {done}"
+    );
+    let printed = std::fs::read_to_string(folder.path().join("output"))?;
+    let incident = "strandline tree payments.api.production.us-region --at 20";
+    assert!(printed.contains(incident) && !printed.contains("150m"), "a moment that stays: {printed}");
+    assert!(printed.find("Open ") < printed.find("recorded"), "the address comes first: {printed}");
     let ask = async |path: &str| -> Result<Value> {
         let (status, body) = get(&format!("{url}/api/v1{path}")).await?;
         assert_eq!(status, 200, "{path}: {body}");
@@ -205,6 +220,17 @@ async fn the_demo_shows_a_day_and_keeps_no_secret() -> Result<()> {
     assert_eq!(day_ago["items"], again["items"]);
     let (status, page) = get(&format!("{url}/")).await?;
     assert!(status == 200 && page.contains("payments/api") && page.contains("<form"), "{page}");
+    assert!(!page.contains("<progress"), "all of the past is recorded");
+    let announced = page.split("aria-label=\"Announcement\"").nth(1).unwrap_or_default();
+    let announced = announced.split("</section>").next().unwrap_or_default();
+    let links: Vec<_> =
+        announced.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(links.len(), 2, "{announced}");
+    for (link, id) in links.iter().zip(["payments.api.production.us-region", "search.indexer.staging"]) {
+        assert!(link.starts_with(&format!("/environments/{id}?at=20")), "{link} holds a moment that stays");
+        let (status, page) = get(&format!("{url}{link}")).await?;
+        assert!(status == 200 && page.contains("<h2 id=\"why\">Why Degraded"), "{link}: {page}");
+    }
     let history = LogReader::open(&folder.path().join("data"))?;
     let first = history.observed_at(Offset::new(1))?.ok_or("the log is empty")?;
     let last = history.observed_at(history.head()?)?.ok_or("the log is empty")?;

@@ -6,6 +6,7 @@
 mod access;
 mod backup;
 mod bad_input;
+mod browser;
 mod control_plane;
 mod damage;
 mod doctor;

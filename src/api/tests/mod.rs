@@ -116,5 +116,6 @@ pub(crate) fn state(ready: bool) -> ApiState {
         clock: Arc::new(SystemClock),
         access: local(),
         catalog: catalog.clone(),
+        announcement: super::Announcement::default(),
     }
 }

@@ -143,16 +143,9 @@ impl World {
 
     /// Plans what every demo tells, whatever the seed: an incident, one still open at the end, and work in progress.
     fn plan_story(&mut self) {
-        let (start, history) = (self.start, self.history);
-        let end = start.plus(history);
-        let incident = end.minus(history / 8);
-        let open_end = end.minus(history / 48);
-        let stories = [
-            (incident, "payments/api", Tier::Production, "us", Fate::Crashes, history / 36),
-            (open_end, "search/indexer", Tier::Staging, "", Fate::BadImage, history / 48 + minutes(90)),
-            (end.minus(seconds(15)), "media/images", Tier::Production, "eu", Fate::Good, minutes(0)),
-        ];
-        for (at, path, tier, region, fate, lasts) in stories {
+        let start = self.start;
+        let end = start.plus(self.history);
+        for Story { at, path, tier, region, fate, lasts } in stories(end, self.history) {
             let project = PROJECTS.iter().position(|project| project.path == path).unwrap_or(0);
             self.schedule.at(at, Action::Incident(project, tier, region, fate, lasts));
             for id in self.sites_of(project, tier, region) {
@@ -175,6 +168,36 @@ impl World {
             self.schedule.at(opened, Action::OpenReviewApp(project, branch, until));
         }
     }
+}
+
+/// A deployment that every demo has.
+pub(super) struct Story {
+    pub(super) at: Timestamp,
+    /// The project, and of its environments those of a tier, and of a region unless that is empty.
+    pub(super) path: &'static str,
+    pub(super) tier: Tier,
+    pub(super) region: &'static str,
+    pub(super) fate: Fate,
+    /// How long it is until it is taken back, if it is bad.
+    pub(super) lasts: Duration,
+}
+
+/// An incident, one still open at the end, and work in progress.
+pub(super) fn stories(end: Timestamp, history: Duration) -> [Story; 3] {
+    let story = |before_end, path, tier, region, fate, lasts| Story {
+        at: end.minus(before_end),
+        path,
+        tier,
+        region,
+        fate,
+        lasts,
+    };
+    let open = history / 48;
+    [
+        story(history / 8, "payments/api", Tier::Production, "us", Fate::Crashes, history / 36),
+        story(open, "search/indexer", Tier::Staging, "", Fate::BadImage, open + minutes(90)),
+        story(seconds(15), "media/images", Tier::Production, "eu", Fate::Good, minutes(0)),
+    ]
 }
 
 /// The default length of a history.

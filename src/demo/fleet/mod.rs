@@ -112,6 +112,24 @@ impl Fleet {
         std::mem::take(&mut self.world.untold)
     }
 
+    /// The environments that the story lets fail, each with a moment at which it has failed.
+    pub fn incidents(&self) -> Vec<(EnvironmentSpec, Timestamp)> {
+        let end = self.world.start.plus(self.world.history);
+        let environments = self.environments();
+        let of_story = |story: founding::Story| {
+            // Long enough for the deadline of the rollout to pass, and before it is taken back.
+            let seen = story.at.plus(story.lasts * 3 / 4).min(end);
+            let concerns = move |one: &&EnvironmentSpec| {
+                let region = story.region.is_empty() || one.region == story.region;
+                one.project == story.path && one.tier == story.tier && region
+            };
+            environments.iter().filter(concerns).cloned().map(move |one| (one, seen)).collect::<Vec<_>>()
+        };
+        let bad =
+            founding::stories(end, self.world.history).into_iter().filter(|story| story.fate != Fate::Good);
+        bad.flat_map(of_story).collect()
+    }
+
     /// The environments to declare now, in the order of their names; review apps come and go.
     pub fn environments(&self) -> Vec<EnvironmentSpec> {
         catalog::environments(&self.world.sites)

@@ -85,6 +85,7 @@ fn serve_until(
             redact: Choices::default(),
             quotas: crate::config::QuotaConfig::default(),
             preparing: false,
+            announcement: crate::api::Announcement::default(),
         };
         let service = Service::start(options, Arc::new(SystemClock)).await.unwrap();
         let log = LogReader::open(directory).unwrap();

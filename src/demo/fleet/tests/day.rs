@@ -72,6 +72,10 @@ fn a_day_is_consistent_and_tells_its_story() {
         }
     }
     assert!(worst >= 850, "production was never healthier than {worst} in a thousand at its worst");
+    let incidents = fleet.incidents();
+    let told: Vec<_> = incidents.iter().map(|(environment, at)| (environment.id.as_str(), *at)).collect();
+    let api = end.minus(options.history / 8).plus(options.history / 48);
+    assert_eq!(told, [("payments.api.production.us-region", api), ("search.indexer.staging", end)]);
     let indexer = deployment(&fleet, 1, "search-indexer-staging", "indexer");
     assert_eq!(progress(&indexer), "ProgressDeadlineExceeded", "something is broken at the end");
     let images = deployment(&fleet, 2, "media-images-production", "images");

@@ -1,0 +1,91 @@
+use super::*;
+use crate::model::{Health, Offset, Tier};
+
+const TIER: Parameter = Parameter::many("tier");
+const HEALTH: Parameter = Parameter::many("health");
+const BODIES: Parameter = Parameter::one("bodies");
+const KNOWN: &[Parameter] = &[AT, LIMIT, CONTINUE, TIER, HEALTH, BODIES];
+
+fn wrong(raw: &str) -> Vec<String> {
+    let read = |query: Query| {
+        let mut reader = query.reader();
+        reader.at();
+        reader.page();
+        reader.flag(BODIES);
+        reader.words::<Tier>(TIER);
+        reader.words::<Health>(HEALTH);
+        reader.finish()
+    };
+    let problem = Query::parse(raw, KNOWN).and_then(read).err();
+    let errors = problem.map(|problem| problem.errors).unwrap_or_default();
+    errors.into_iter().map(|error| format!("{}: {}", error.parameter, error.detail)).collect()
+}
+
+#[test]
+fn lists_may_repeat_or_use_commas() {
+    let query = Query::parse("tier=production,staging&tier=other&health=degraded", KNOWN).unwrap_or_default();
+    let mut reader = query.reader();
+    assert_eq!(reader.words::<Tier>(TIER), [Tier::Production, Tier::Staging, Tier::Other]);
+    assert_eq!(reader.words::<Health>(HEALTH), [Health::Degraded]);
+    assert!(reader.finish().is_ok());
+}
+
+#[test]
+fn moments_survive_forms_and_zones() {
+    for (raw, expected) in [
+        ("", At::Now),
+        ("at=", At::Now),
+        ("at=1234", At::Offset(Offset::new(1234))),
+        ("at=1970-01-01T01:00+01:00", At::Time(Default::default())),
+        ("at=1970-01-01T01%3A00%2B01%3A00", At::Time(Default::default())),
+    ] {
+        let query = Query::parse(raw, KNOWN).unwrap_or_default();
+        assert_eq!(query.reader().at(), expected, "{raw}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_would_be_right() {
+    let cases = [
+        ("limit=0", "limit: `0` is not a whole number from 1 to 500"),
+        ("limit=1000000000", "limit: `1000000000` is not a whole number from 1 to 500"),
+        ("limit=-1", "limit: `-1` is not a whole number from 1 to 500"),
+        ("limit=%2B5", "limit: `+5` is not a whole number from 1 to 500"),
+        ("limit=NaN", "limit: `NaN` is not a whole number from 1 to 500"),
+        ("at=1&at=2", "at: may be given only once"),
+        ("bodies=yes", "bodies: `yes` is neither `true` nor `false`"),
+        ("x=1", "x: is not known here; known are at, limit, continue, tier, health, bodies"),
+        (
+            "tier=prod",
+            "tier: `prod` is not a tier; it is one of production, staging, testing, development, other",
+        ),
+    ];
+    for (raw, expected) in cases {
+        assert_eq!(wrong(raw), [expected], "{raw}");
+    }
+    assert_eq!(wrong("limit=x&tier=y&at=z").len(), 3, "all at once");
+}
+
+#[test]
+fn the_next_page_keeps_the_filter() {
+    let query = Query::parse("tier=production&at=2h&limit=5", KNOWN).unwrap_or_default();
+    assert_eq!(
+        query.with(&[(CONTINUE, Some("a/b=")), (AT, None)]),
+        "?tier=production&limit=5&continue=a%2Fb%3D"
+    );
+    assert_eq!(Query::default().with(&[(AT, None)]), "");
+}
+
+#[test]
+fn what_is_refused_is_left_out_and_kept_as_it_was_given() {
+    let query = Query::parse("tier=a,b&tier=c&at=soon&limit=5", KNOWN).unwrap_or_default();
+    let error = |name: &str, detail: &str| ParameterError { parameter: name.into(), detail: detail.into() };
+    let rest = query.refusing(&[error("tier", "first"), error("tier", "second"), error("at", "when?")]);
+    assert_eq!(rest.with(&[]), "?limit=5");
+    assert_eq!(
+        (rest.typed(TIER), rest.typed(AT), rest.typed(LIMIT)),
+        (Some("a,b,c"), Some("soon"), Some("5"))
+    );
+    let told: Vec<_> = rest.refused().iter().map(|one| (&*one.parameter, &*one.detail)).collect();
+    assert_eq!(told, [("tier", "first"), ("at", "when?")]);
+}
