@@ -18,6 +18,10 @@
 //! says that another did: neither a tracking id, because then Argo CD tracks by that, nor the mark of another tool.
 //! So it takes an object that was put there by hand, and an Application with the very name of its release, to be mistaken.
 //!
+//! GitLab labels what it manages for an environment (its user guide, "Managed resource labels and annotations") with
+//! `agent.gitlab.com/env-SLUG-PROJECT-AGENT`, once for each environment that shares it, and with nothing else by which one of
+//! them could be told.
+//!
 //! Pure: no clock, no store.
 
 use std::collections::BTreeSet;
@@ -72,6 +76,32 @@ pub fn marks(object: &Object<'_>) -> BTreeSet<Inventory> {
     marks
 }
 
+/// What the labels by which GitLab knows the resources that it manages begin with; then follow the environment's slug, the
+/// number of its project, and that of the agent.
+const MANAGED: &str = "agent.gitlab.com/env-";
+
+/// The marks of the environments for which GitLab manages an object: the labels themselves, which say it by their names, and
+/// the same without the agent, whose number need not be known.
+pub fn managed_marks(object: &Object<'_>) -> BTreeSet<String> {
+    let metadata = &object.metadata;
+    if metadata.owner_references.iter().any(|owner| owner.controller) {
+        return BTreeSet::new();
+    }
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let labels = metadata.labels.keys().filter_map(|name| {
+        let (environment, agent) = name.strip_prefix(MANAGED)?.rsplit_once('-')?;
+        let (slug, project) = environment.rsplit_once('-')?;
+        (number(agent) && number(project) && !slug.is_empty()).then_some((name, environment))
+    });
+    labels.flat_map(|(name, environment)| [name.to_string(), format!("{MANAGED}{environment}")]).collect()
+}
+
+/// The mark of what GitLab manages for an environment, by an agent where its number is known.
+pub fn managed_mark(slug: &str, project: i64, agent: Option<i64>) -> String {
+    let agent = agent.map(|agent| format!("-{agent}")).unwrap_or_default();
+    format!("{MANAGED}{slug}-{project}{agent}")
+}
+
 fn placed(prefix: &str, namespace: Option<&str>, name: Option<&str>) -> Option<Inventory> {
     format!("{prefix}:{}/{}", namespace?, name?).parse().ok()
 }
@@ -117,6 +147,31 @@ mod tests {
     fn told(object: &Value) -> Vec<String> {
         let text = object.to_string();
         marks(&Object::parse(&text).unwrap()).iter().map(Inventory::to_string).collect()
+    }
+
+    #[test]
+    fn what_gitlab_manages_names_its_environments() {
+        let marks = |labels: &Value, owners: &Value| -> Vec<String> {
+            let text = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+                "name": "web", "labels": labels, "ownerReferences": owners}});
+            managed_marks(&Object::parse(&text.to_string()).unwrap()).into_iter().collect()
+        };
+        let labels = json!({"agent.gitlab.com/env-review-a-1-42-7": "", "agent.gitlab.com/id-7": "",
+            "agent.gitlab.com/project_id-42": "", "agent.gitlab.com/environment_slug-review-a-1": ""});
+        let found = ["agent.gitlab.com/env-review-a-1-42", "agent.gitlab.com/env-review-a-1-42-7"];
+        assert_eq!(marks(&labels, &json!([])), found);
+        assert_eq!(managed_mark("review-a-1", 42, None), found[0]);
+        assert_eq!(managed_mark("review-a-1", 42, Some(7)), found[1]);
+        let owner = json!([{"apiVersion": "v1", "kind": "A", "name": "a", "uid": "a", "controller": true}]);
+        assert!(marks(&labels, &owner).is_empty());
+        for label in
+            ["env-", "env-web", "env-web-42", "env-web-a-7", "env-web-42-", "env-42-7", "ENV-web-42-7"]
+        {
+            assert!(
+                marks(&json!({format!("agent.gitlab.com/{label}"): ""}), &json!([])).is_empty(),
+                "{label}"
+            );
+        }
     }
 
     /// The Deployment `web` in `shop` with these labels and annotations.

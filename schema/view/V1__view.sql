@@ -420,7 +420,7 @@ CREATE TABLE membership (
     owner_id       INTEGER,               -- its first owner in the environment; NULL for a root
     health         INTEGER NOT NULL,      -- -1 for kinds that have none
     why            TEXT NOT NULL,         -- matches: by the group's parameters; owned: by its owner
-    counted        INTEGER NOT NULL,      -- 1: a root whose health is the environment's
+    counted        INTEGER NOT NULL,      -- 1: its health is the environment's, as that of roots and of claims on volumes is
     PRIMARY KEY (environment_id, stretch, resource_id, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX membership_by_resource ON membership (resource_id, to_offset);

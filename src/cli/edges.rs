@@ -113,6 +113,13 @@ enum End<'a> {
         namespace: &'a str,
         selector: String,
     },
+    /// All of a series of names: the stem, a dash and a number.
+    Series {
+        #[serde(flatten)]
+        kind: &'a Kind,
+        namespace: &'a str,
+        stem: &'a str,
+    },
     Kind {
         #[serde(flatten)]
         kind: &'a Kind,
@@ -131,6 +138,7 @@ impl<'a> Edge<'a> {
             Far::Matching { kind, namespace, selector } => {
                 End::Labels { kind, namespace, selector: selector.to_string() }
             }
+            Far::Numbered { kind, namespace, stem } => End::Series { kind, namespace, stem },
             Far::Every { kind } => End::Kind { kind },
         };
         Edge { kind: edge.kind, direction, far }
@@ -153,6 +161,7 @@ fn shown(far: &Far) -> String {
         Far::Matching { kind, namespace, selector } => {
             format!("{} -l {selector}", address(kind, namespace, ""))
         }
+        Far::Numbered { kind, namespace, stem } => format!("{}-*", address(kind, namespace, stem)),
         Far::Every { kind } => format!("{kind}/*"),
     }
 }

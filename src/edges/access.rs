@@ -1,11 +1,15 @@
 //! Who may do what: accounts, and the bindings that give them roles.
 //!
-//! A binding is the cause of an account's rights. Groups of accounts tell nothing: an edge to every account of a
-//! cluster would drown those that say something.
+//! A binding is the cause of an account's rights, and a role of what it lets be done to what it names. Groups of accounts
+//! tell nothing: an edge to every account of a cluster would drown those that say something.
 
-use super::EdgeKind::References;
-use super::told::{Told, named};
+use super::EdgeKind::{Owns, References};
+use super::Far;
+use super::resource_names::of_role;
+use super::selector::{SELECTOR, selector};
+use super::told::{Told, is_name, named, selected};
 use crate::json::{Picked, Shape};
+use crate::model::Uid;
 use crate::object::Object;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -27,6 +31,68 @@ const BINDING: Shape = Shape::Members(&[
         ])),
     ),
 ]);
+
+/// In which a Secret with a token names its account.
+const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
+const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
+pub(super) const TOKEN_ANNOTATIONS: [&str; 2] = [ACCOUNT_NAME, ACCOUNT_UID];
+
+const TYPE: Shape = Shape::Members(&[("type", Shape::Text)]);
+
+const TEXTS: Shape = Shape::Each(&Shape::Text);
+const ROLE: Shape = Shape::Members(&[
+    ("aggregationRule", Shape::Members(&[("clusterRoleSelectors", Shape::Each(&SELECTOR))])),
+    (
+        "rules",
+        Shape::Each(&Shape::Members(&[("apiGroups", TEXTS), ("resources", TEXTS), ("resourceNames", TEXTS)])),
+    ),
+]);
+
+/// A Secret with the token of an account is made for it, and goes with it.
+pub(super) fn token(told: &mut Told, object: &Object<'_>) {
+    if object.pick(&TYPE).text_of("type") != Some("kubernetes.io/service-account-token") {
+        return;
+    }
+    let account = object.metadata.annotation(ACCOUNT_NAME);
+    let account = named("", "ServiceAccount", &object.metadata.namespace, account.as_deref());
+    let uid = object.metadata.annotation(ACCOUNT_UID).filter(|uid| is_name(uid));
+    told.from(
+        Owns,
+        match (account, uid) {
+            (Some(Far::Key { kind, name, .. }), Some(uid)) => {
+                Some(Far::Uid { uid: Uid::new(uid.as_ref()), kind, name })
+            }
+            (account, _) => account,
+        },
+    );
+}
+
+/// A Role or ClusterRole: the objects it names, and the roles of which it is put together.
+pub(super) fn role(told: &mut Told, object: &Object<'_>) {
+    let picked = object.pick(&ROLE);
+    for written in picked.get("aggregationRule").items_of("clusterRoleSelectors") {
+        told.from(References, selected(RBAC, "ClusterRole", "", selector(written)));
+    }
+    for rule in picked.items_of("rules") {
+        let names = texts(rule, "resourceNames");
+        for (group, resource) in pairs(&texts(rule, "apiGroups"), &texts(rule, "resources")) {
+            for name in &names {
+                if told.is_full() {
+                    return;
+                }
+                told.to(References, of_role(group, resource, &object.metadata.namespace, name));
+            }
+        }
+    }
+}
+
+fn texts<'p>(rule: &'p Picked<'_>, field: &str) -> Vec<&'p str> {
+    rule.items_of(field).iter().filter_map(Picked::text).collect()
+}
+
+fn pairs<'p>(groups: &[&'p str], resources: &[&'p str]) -> Vec<(&'p str, &'p str)> {
+    groups.iter().flat_map(|group| resources.iter().map(|resource| (*group, *resource))).collect()
+}
 
 /// A ServiceAccount names its Secrets.
 pub(super) fn account(told: &mut Told, object: &Object<'_>) {
@@ -74,6 +140,74 @@ mod tests {
     use serde_json::json;
 
     use super::super::tests::told;
+
+    #[test]
+    fn a_token_belongs_to_its_account() {
+        let secret = |r#type: &str, annotations: serde_json::Value| {
+            told(&json!({"apiVersion": "v1", "kind": "Secret", "type": r#type,
+                "metadata": {"namespace": "shop", "name": "web-token", "annotations": annotations}}))
+        };
+        let token = "kubernetes.io/service-account-token";
+        let (name, uid) = ("kubernetes.io/service-account.name", "kubernetes.io/service-account.uid");
+        assert_eq!(secret(token, json!({name: "web"})), ["<- owns ServiceAccount shop/web"]);
+        assert_eq!(secret(token, json!({name: "web", uid: ""})), ["<- owns ServiceAccount shop/web"]);
+        assert_eq!(secret(token, json!({name: "web", uid: "u-1"})), ["<- owns ServiceAccount web u-1"]);
+        for (r#type, annotations) in [
+            ("Opaque", json!({name: "web"})),
+            (token, json!({uid: "u-1"})),
+            (token, json!({name: "a/b"})),
+            (token, json!(null)),
+        ] {
+            assert!(secret(r#type, annotations.clone()).is_empty(), "{annotations}");
+        }
+    }
+
+    #[test]
+    fn a_cluster_role_is_put_together_of_others() {
+        let role = |selectors: serde_json::Value| {
+            told(
+                &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "view"},
+                "aggregationRule": {"clusterRoleSelectors": selectors}, "rules": []}),
+            )
+        };
+        let to_view = json!({"matchLabels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}});
+        assert_eq!(
+            role(json!([to_view, {"matchLabels": {"a": "b"}}])),
+            [
+                "<- references ClusterRole.rbac.authorization.k8s.io /[rbac.authorization.k8s.io/aggregate-to-view=true]",
+                "<- references ClusterRole.rbac.authorization.k8s.io /[a=b]",
+            ]
+        );
+        assert_eq!(role(json!([{}])), ["<- references ClusterRole.rbac.authorization.k8s.io *"]);
+        assert!(role(json!([7])).is_empty());
+    }
+
+    #[test]
+    fn a_role_is_put_on_what_it_names() {
+        let role = |kind: &str, namespace: &str, rule: serde_json::Value| {
+            told(&json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind,
+                "metadata": {"namespace": namespace, "name": "it"}, "rules": [rule]}))
+        };
+        let names = json!({"apiGroups": ["", "apps"], "resources": ["secrets", "deployments/scale", "namespaces", "widgets"],
+            "resourceNames": ["one", "a/b"]});
+        assert_eq!(
+            role("Role", "shop", names.clone()),
+            [
+                "-> references Secret shop/one",
+                "-> references Namespace /one",
+                "-> references Deployment.apps shop/one"
+            ]
+        );
+        assert_eq!(role("ClusterRole", "", names), ["-> references Namespace /one"]);
+        for rule in [
+            json!({"apiGroups": [""], "resources": ["secrets"]}),
+            json!({"apiGroups": ["*"], "resources": ["*"], "resourceNames": ["one"]}),
+            json!({"apiGroups": "", "resources": ["secrets"], "resourceNames": ["one"]}),
+            json!(7),
+        ] {
+            assert!(role("Role", "shop", rule.clone()).is_empty(), "{rule}");
+        }
+    }
 
     #[test]
     fn an_account_names_its_secrets() {

@@ -29,6 +29,10 @@ const INGRESS: Shape = Shape::Members(&[(
     ]),
 )]);
 
+/// Where the class of an Ingress was written before there was a field for it, and still is.
+const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
+pub(super) const CLASS_ANNOTATIONS: [&str; 1] = [CLASS_ANNOTATION];
+
 const CLASS: Shape = Shape::Members(&[("spec", Shape::Members(&[("parameters", REFERENCE)]))]);
 
 /// An Ingress: its class, the Services behind it, and the Secrets with its certificates.
@@ -36,7 +40,10 @@ pub(super) fn ingress(told: &mut Told, object: &Object<'_>) {
     let namespace = &*object.metadata.namespace;
     let picked = object.pick(&INGRESS);
     let spec = picked.get("spec");
-    told.from(References, named("networking.k8s.io", "IngressClass", "", spec.text_of("ingressClassName")));
+    let annotated = object.metadata.annotation(CLASS_ANNOTATION);
+    for class in [spec.text_of("ingressClassName"), annotated.as_deref()] {
+        told.from(References, named("networking.k8s.io", "IngressClass", "", class));
+    }
     for field in ["defaultBackend", "backend"] {
         backend(told, namespace, spec.get(field));
     }
@@ -106,6 +113,26 @@ mod tests {
             let ingress = json!({"apiVersion": version, "kind": "Ingress", "metadata": {"namespace": "shop"}, "spec": {
                 "backend": backend("web"), "rules": [{"http": {"paths": [{"backend": backend("api")}]}}]}});
             assert_eq!(told(&ingress), ["-> routes Service shop/web", "-> routes Service shop/api"]);
+        }
+    }
+
+    #[test]
+    fn the_class_may_stand_in_an_annotation() {
+        for version in ["networking.k8s.io/v1", "extensions/v1beta1"] {
+            let ingress = |annotation: serde_json::Value, spec: serde_json::Value| {
+                told(
+                    &json!({"apiVersion": version, "kind": "Ingress", "metadata": {"namespace": "shop", "name": "web",
+                    "annotations": {"kubernetes.io/ingress.class": annotation}}, "spec": spec}),
+                )
+            };
+            let nginx = "<- references IngressClass.networking.k8s.io /nginx";
+            assert_eq!(ingress(json!("nginx"), json!({})), [nginx]);
+            assert_eq!(ingress(json!("nginx"), json!({"ingressClassName": "nginx"})), [nginx]);
+            let both = ingress(json!("nginx"), json!({"ingressClassName": "traefik"}));
+            assert_eq!(both, ["<- references IngressClass.networking.k8s.io /traefik", nginx]);
+            for nothing in [json!(""), json!(null), json!("a/b")] {
+                assert!(ingress(nothing.clone(), json!({})).is_empty(), "{nothing}");
+            }
         }
     }
 

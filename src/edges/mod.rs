@@ -4,49 +4,14 @@
 //! the other end is called stands in [`Far`] until it arrives. Pure: no clock, no store.
 //!
 //! An edge goes from cause to dependent. What is named is the cause of what names it, unless naming is acting: who
-//! selects, routes or scales is the cause, and so is a binding or a policy that is put on something, and a volume
-//! that bears a claim. `<-` below means that the far end is the cause.
-//!
-//! | kind | field | edge |
-//! |---|---|---|
-//! | any | `metadata.ownerReferences` | `<- owns` the owner, by uid |
-//! | Pod | `nodeName`, `serviceAccountName`, `priorityClassName`, `runtimeClassName`, `imagePullSecrets`, `resourceClaims` | `<- references` |
-//! | Pod | `volumes` (with `projected` and the Secrets of drivers), `env`, `envFrom` of all containers | `<- mounts` PersistentVolumeClaim, ConfigMap, Secret, ClusterTrustBundle |
-//! | Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job, CronJob, PodTemplate | the template | as its Pods, unless a Deployment or CronJob made it |
-//! | StatefulSet | `serviceName` | `<- references` Service |
-//! | Service | `selector`, unless empty | `-> selects` Pods |
-//! | EndpointSlice | label `kubernetes.io/service-name` | `<- owns` Service |
-//! | Endpoints | its name | `<- owns` Service |
-//! | EndpointSlice, Endpoints | `targetRef` | `-> routes` Pod |
-//! | PodDisruptionBudget, NetworkPolicy | `selector`, `podSelector`; empty for all of the namespace | `-> selects` Pods |
-//! | Ingress | backends | `-> routes` Service, or what it names |
-//! | Ingress | `tls`, `ingressClassName` | `<- references` Secret, IngressClass |
-//! | IngressClass, GatewayClass, Gateway | parameters | `<- references` |
-//! | Gateway, ListenerSet | `gatewayClassName`, certificates | `<- references` GatewayClass, Secret, ConfigMap |
-//! | ListenerSet, HTTPRoute, GRPCRoute, TCPRoute, TLSRoute, UDPRoute | `parentRef`, `parentRefs` | `<- routes` Gateway |
-//! | the routes | `backendRefs`, mirrors | `-> routes` Service |
-//! | the routes | `extensionRef` | `<- references` |
-//! | BackendTLSPolicy | `targetRefs` | `-> references` Service |
-//! | BackendTLSPolicy | `caCertificateRefs` | `<- references` ConfigMap |
-//! | HorizontalPodAutoscaler, VerticalPodAutoscaler | `scaleTargetRef`, `targetRef` | `-> scales` |
-//! | PersistentVolumeClaim | `volumeName`, classes, data sources | `<- references` |
-//! | PersistentVolume | `claimRef` | `-> references` PersistentVolumeClaim |
-//! | PersistentVolume | classes, Secrets of its driver | `<- references` |
-//! | VolumeAttachment | volume, `nodeName` | `<- references` |
-//! | VolumeSnapshot | source, class | `<- references` |
-//! | VolumeSnapshotContent | `volumeSnapshotRef` | `-> references` VolumeSnapshot |
-//! | ServiceAccount | `secrets`, `imagePullSecrets` | `<- references` Secret |
-//! | RoleBinding, ClusterRoleBinding | `roleRef` | `<- references` Role, ClusterRole |
-//! | RoleBinding, ClusterRoleBinding | `subjects` that are accounts | `-> references` ServiceAccount |
-//! | ValidatingWebhookConfiguration, MutatingWebhookConfiguration, APIService, CustomResourceDefinition | `service` of a client | `-> routes` Service |
-//! | ValidatingAdmissionPolicyBinding, MutatingAdmissionPolicyBinding | `policyName` | `<- references` |
-//! | CustomResourceDefinition | group and kind | `-> references` every instance |
-//! | GitLabDeployment | `namespace`, or its own name | `-> references` Namespace |
-//! | GitLabMonitoring | `gitLabDeploymentRef` | `<- references` GitLabDeployment |
+//! selects, routes or scales is the cause, and so is a binding, a role or a policy that is put on something, and a volume
+//! that bears a claim. Which kinds tell of which edges by which fields stands in `docs/relations.md`, written from this code
+//! by `the_documented_table_is_what_the_code_tells`.
 //!
 //! What is missing, has another type, or can name nothing tells of nothing.
 
 mod access;
+mod applications;
 mod declarations;
 mod extensions;
 mod gateway;
@@ -55,6 +20,8 @@ mod owners;
 mod pods;
 mod policies;
 mod relations;
+mod releases;
+mod resource_names;
 mod scaling;
 mod selector;
 mod storage;
@@ -80,7 +47,7 @@ pub use relations::{MAX_BYTES as MAX_RELATIONS_BYTES, MAX_RELATIONS, RelationErr
 pub const MAX_EDGES: usize = 1000;
 
 /// Fields at the top of an object that change most often or are largest, and that no built-in edge is found in; of
-/// `metadata` only labels and owners are read.
+/// `metadata` only name, labels, owners and [`annotations_read`] are.
 pub const UNREAD: [&str; 4] = ["metadata", "status", "data", "binaryData"];
 
 /// What a link from cause to dependent means.
@@ -182,6 +149,15 @@ pub enum Far {
         /// What the labels have to be like.
         selector: LabelSelector,
     },
+    /// Whatever has a name of this series: the stem, a dash and a number, as `data-db-0`.
+    Numbered {
+        /// Group and kind; one of [`numbered`].
+        kind: Kind,
+        /// Namespace.
+        namespace: String,
+        /// What stands before the number.
+        stem: String,
+    },
     /// Everything of a kind in the object's cluster.
     Every {
         /// Group and kind.
@@ -200,6 +176,26 @@ pub struct EdgeRef {
     pub far: Far,
 }
 
+/// The stem of a name that is one of a series, where objects of this kind are told by their series: what a controller calls
+/// by a number is written without leading zeros, and whatever else a name ends in is part of another name.
+pub fn numbered<'n>(kind: &Kind, name: &'n str) -> Option<&'n str> {
+    let (stem, number) = name.rsplit_once('-').filter(|_| *kind == Kind::new("", "PersistentVolumeClaim"))?;
+    let digits = number.len() <= 10 && number.bytes().all(|byte| byte.is_ascii_digit());
+    let plain = number == "0" || !number.starts_with('0');
+    (digits && plain && !number.is_empty() && !stem.is_empty()).then_some(stem)
+}
+
+/// The annotations in which built-in edges of an object are found; most objects have none.
+pub fn annotations_read(object: &Object<'_>) -> impl Iterator<Item = &'static str> {
+    let of_kind: &[&str] = match (object.group(), &*object.kind) {
+        ("", "Secret") => &access::TOKEN_ANNOTATIONS,
+        ("networking.k8s.io" | "extensions", "Ingress") => &ingress::CLASS_ANNOTATIONS,
+        _ => &[],
+    };
+    let of_release: &[&str] = if releases::is_of_release(object) { &releases::ANNOTATIONS } else { &[] };
+    of_kind.iter().chain(of_release).copied()
+}
+
 /// The edges an object tells of, each once, at most [`MAX_EDGES`] of them: its owners first, what users' relations
 /// find last.
 ///
@@ -208,6 +204,7 @@ pub fn edges(object: &Object<'_>, relations: &Relations) -> Vec<EdgeRef> {
     let mut told = Told::default();
     owners::tell(&mut told, object);
     built_in(&mut told, object);
+    releases::tell(&mut told, object);
     relations.tell(&mut told, object);
     told.into_edges()
 }
@@ -216,6 +213,7 @@ pub fn edges(object: &Object<'_>, relations: &Relations) -> Vec<EdgeRef> {
 fn built_in(told: &mut Told, object: &Object<'_>) {
     match (object.group(), &*object.kind) {
         ("", "Pod") => pods::pod(told, object),
+        ("apps.kruise.io", "StatefulSet") => pods::workload(told, object),
         ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
         | ("", "ReplicationController")
         | ("batch", "Job") => pods::workload(told, object),
@@ -237,10 +235,17 @@ fn built_in(told: &mut Told, object: &Object<'_>) {
         ("", "PersistentVolumeClaim") => storage::claim(told, object),
         ("", "PersistentVolume") => storage::volume(told, object),
         ("storage.k8s.io", "VolumeAttachment") => storage::attachment(told, object),
+        ("storage.k8s.io", "StorageClass" | "VolumeAttributesClass" | "CSINode" | "CSIStorageCapacity") => {
+            storage::of_driver(told, object);
+        }
+        ("snapshot.storage.k8s.io", "VolumeSnapshotClass") => storage::of_driver(told, object),
         ("snapshot.storage.k8s.io", "VolumeSnapshot" | "VolumeSnapshotContent") => {
             storage::snapshot(told, object);
         }
         ("", "ServiceAccount") => access::account(told, object),
+        ("", "Secret") => access::token(told, object),
+        ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => access::role(told, object),
+        ("app.k8s.io", "Application") => applications::application(told, object),
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => access::binding(told, object),
         ("autoscaling", "HorizontalPodAutoscaler") | ("autoscaling.k8s.io", "VerticalPodAutoscaler") => {
             scaling::autoscaler(told, object);

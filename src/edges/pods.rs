@@ -2,9 +2,13 @@
 //!
 //! A template tells what its Pods will tell, so that a missing ConfigMap shows where no Pod could be made of it.
 //! What a workload makes with the same template, such as a Deployment's ReplicaSets, says nothing new and tells
-//! nothing. The PersistentVolumeClaims of a StatefulSet are told by its Pods, which name them: those that no Pod
-//! uses would have to be guessed from names.
+//! nothing.
+//!
+//! A StatefulSet makes a PersistentVolumeClaim for each of its templates and Pods, called `TEMPLATE-NAME-N`, and names itself
+//! in none of them unless a retention policy says so. All of that name are its own, whatever their number: what is left
+//! when it is scaled down is used again.
 
+use super::storage::driver;
 use super::told::{Told, named};
 use super::{EdgeKind, Far};
 use crate::json::{Picked, Shape};
@@ -31,9 +35,11 @@ const SOURCE: Shape =
 const VOLUME: Shape = Shape::Members(&[
     ("configMap", NAMED),
     ("secret", SECRET_NAME),
+    ("name", Shape::Text),
     ("persistentVolumeClaim", Shape::Members(&[("claimName", Shape::Text)])),
+    ("ephemeral", Shape::Members(&[("volumeClaimTemplate", Shape::Members(&[]))])),
     ("projected", Shape::Members(&[("sources", Shape::Each(&SOURCE))])),
-    ("csi", Shape::Members(&[("nodePublishSecretRef", NAMED)])),
+    ("csi", Shape::Members(&[("driver", Shape::Text), ("nodePublishSecretRef", NAMED)])),
     ("azureFile", SECRET_NAME),
     ("cephfs", SECRET_REF),
     ("flexVolume", SECRET_REF),
@@ -69,8 +75,14 @@ const POD_SPEC: Shape = Shape::Members(&[
 const TEMPLATE: Shape = Shape::Members(&[("spec", POD_SPEC)]);
 const POD: Shape = Shape::Members(&[("spec", POD_SPEC)]);
 const POD_TEMPLATE: Shape = Shape::Members(&[("template", TEMPLATE)]);
-const WORKLOAD: Shape =
-    Shape::Members(&[("spec", Shape::Members(&[("serviceName", Shape::Text), ("template", TEMPLATE)]))]);
+const WORKLOAD: Shape = Shape::Members(&[(
+    "spec",
+    Shape::Members(&[
+        ("serviceName", Shape::Text),
+        ("template", TEMPLATE),
+        ("volumeClaimTemplates", Shape::Each(&Shape::Members(&[("metadata", NAMED)]))),
+    ]),
+)]);
 const CRON_JOB: Shape = Shape::Members(&[(
     "spec",
     Shape::Members(&[(
@@ -79,12 +91,21 @@ const CRON_JOB: Shape = Shape::Members(&[(
     )]),
 )]);
 
-/// A Pod.
+/// A Pod, with the claims that are made for its ephemeral volumes and go with it.
 pub(super) fn pod(told: &mut Told, object: &Object<'_>) {
-    pod_spec(told, object, object.pick(&POD).get("spec"));
+    let picked = object.pick(&POD);
+    let spec = picked.get("spec");
+    for volume in spec.items_of("volumes") {
+        let Picked::Members(_) = volume.get("ephemeral") else { continue };
+        let name = volume.text_of("name").map(|volume| format!("{}-{volume}", object.metadata.name));
+        let claim = claim(&object.metadata.namespace, name.as_deref());
+        told.to(EdgeKind::Owns, claim.clone());
+        told.from(EdgeKind::Mounts, claim);
+    }
+    pod_spec(told, object, spec);
 }
 
-/// What makes Pods of a `spec.template`; a StatefulSet names its Service besides.
+/// What makes Pods of a `spec.template`; a StatefulSet names its Service besides, and owns the claims it makes.
 pub(super) fn workload(told: &mut Told, object: &Object<'_>) {
     if repeats_its_maker(object) {
         return;
@@ -93,6 +114,11 @@ pub(super) fn workload(told: &mut Told, object: &Object<'_>) {
     let spec = picked.get("spec");
     if object.kind == "StatefulSet" {
         let namespace = &object.metadata.namespace;
+        for template in spec.items_of("volumeClaimTemplates") {
+            let template = template.get("metadata").text_of("name").filter(|name| !name.is_empty());
+            let stem = template.map(|template| format!("{template}-{}", object.metadata.name));
+            told.to(EdgeKind::Owns, series(claim(namespace, stem.as_deref())));
+        }
         told.from(EdgeKind::References, named("", "Service", namespace, spec.text_of("serviceName")));
     }
     pod_spec(told, object, spec.get("template").get("spec"));
@@ -151,8 +177,8 @@ fn mounted(told: &mut Told, namespace: &str, volume: &Picked<'_>) {
     if told.is_full() {
         return;
     }
-    let claim = volume.get("persistentVolumeClaim").text_of("claimName");
-    told.from(EdgeKind::Mounts, named("", "PersistentVolumeClaim", namespace, claim));
+    let name = volume.get("persistentVolumeClaim").text_of("claimName");
+    told.from(EdgeKind::Mounts, claim(namespace, name));
     told.from(EdgeKind::Mounts, config_map(namespace, volume.get("configMap")));
     for source in volume.get("projected").items_of("sources") {
         told.from(EdgeKind::Mounts, config_map(namespace, source.get("configMap")));
@@ -164,7 +190,9 @@ fn mounted(told: &mut Told, namespace: &str, volume: &Picked<'_>) {
         let name = volume.get(holder).text_of("secretName");
         told.from(EdgeKind::Mounts, named("", "Secret", namespace, name));
     }
-    told.from(EdgeKind::Mounts, secret(namespace, volume.get("csi").get("nodePublishSecretRef")));
+    let csi = volume.get("csi");
+    told.from(EdgeKind::References, driver(csi.text_of("driver")));
+    told.from(EdgeKind::Mounts, secret(namespace, csi.get("nodePublishSecretRef")));
     for driver in WITH_SECRET_REF {
         told.from(EdgeKind::Mounts, secret(namespace, volume.get(driver).get("secretRef")));
     }
@@ -182,6 +210,18 @@ fn environment(told: &mut Told, namespace: &str, container: &Picked<'_>) {
         let from = variable.get("valueFrom");
         told.from(EdgeKind::Mounts, config_map(namespace, from.get("configMapKeyRef")));
         told.from(EdgeKind::Mounts, secret(namespace, from.get("secretKeyRef")));
+    }
+}
+
+fn claim(namespace: &str, name: Option<&str>) -> Option<Far> {
+    named("", "PersistentVolumeClaim", namespace, name)
+}
+
+/// All whose names go on from this one with a number.
+fn series(far: Option<Far>) -> Option<Far> {
+    match far? {
+        Far::Key { kind, namespace, name } => Some(Far::Numbered { kind, namespace, stem: name }),
+        _ => None,
     }
 }
 
@@ -227,7 +267,7 @@ mod tests {
         })
     }
 
-    const TOLD: [&str; 20] = [
+    const TOLD: [&str; 21] = [
         "<- references Node /node-1",
         "<- references ServiceAccount shop/web",
         "<- references PriorityClass.scheduling.k8s.io /high",
@@ -238,6 +278,7 @@ mod tests {
         "<- mounts ConfigMap shop/kube-root-ca.crt",
         "<- mounts Secret shop/extra",
         "<- mounts ClusterTrustBundle.certificates.k8s.io /roots",
+        "<- references CSIDriver.storage.k8s.io /x",
         "<- mounts Secret shop/csi",
         "<- mounts Secret shop/azure",
         "<- mounts Secret shop/ceph",
@@ -305,6 +346,71 @@ mod tests {
         };
         assert_eq!(told(&set("StatefulSet")), ["<- references Service shop/db"]);
         assert!(told(&set("Deployment")).is_empty());
+    }
+
+    #[test]
+    fn a_stateful_set_owns_the_claims_that_it_calls_by_number() {
+        let set = |version: &str, templates: serde_json::Value| {
+            told(
+                &json!({"apiVersion": version, "kind": "StatefulSet", "metadata": {"namespace": "shop", "name": "db"},
+                "spec": {"serviceName": "db", "volumeClaimTemplates": templates}}),
+            )
+        };
+        let named = |name: &str| json!({"metadata": {"name": name}});
+        let templates =
+            json!([named("data"), named("data-db"), named("data"), named(""), named("a/b"), {}, 7]);
+        for version in ["apps/v1", "apps.kruise.io/v1beta1"] {
+            assert_eq!(
+                set(version, templates.clone()),
+                [
+                    "-> owns PersistentVolumeClaim shop/data-db-N",
+                    "-> owns PersistentVolumeClaim shop/data-db-db-N",
+                    "<- references Service shop/db",
+                ]
+            );
+        }
+        assert_eq!(set("apps/v1", json!(null)), ["<- references Service shop/db"]);
+    }
+
+    #[test]
+    fn names_of_a_series_end_in_a_number_and_nothing_like_it() {
+        let claim = crate::model::Kind::new("", "PersistentVolumeClaim");
+        for (name, stem) in [
+            ("data-db-0", Some("data-db")),
+            ("data-db-10", Some("data-db")),
+            ("data-db-1-0", Some("data-db-1")),
+            ("data-db-2147483647", Some("data-db")),
+            ("data-db-01", None),
+            ("data-db-00", None),
+            ("data-db-", None),
+            ("data-db", None),
+            ("data-db-x", None),
+            ("data-db-\u{0661}", None),
+            ("data-db-99999999999", None),
+            ("-0", None),
+            ("0", None),
+        ] {
+            assert_eq!(super::super::numbered(&claim, name), stem, "{name}");
+        }
+        assert_eq!(super::super::numbered(&crate::model::Kind::new("", "Pod"), "db-0"), None);
+    }
+
+    #[test]
+    fn a_pod_owns_and_reads_the_claims_of_its_ephemeral_volumes() {
+        let volumes = json!([{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}},
+            {"name": "other", "emptyDir": {}}, {"ephemeral": {}}, {"name": "a/b", "ephemeral": {}}, {"name": "x", "ephemeral": 7}]);
+        let spec = json!({"volumes": volumes});
+        let metadata = json!({"namespace": "shop", "name": "web-0"});
+        assert_eq!(
+            told(&json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})),
+            [
+                "-> owns PersistentVolumeClaim shop/web-0-scratch",
+                "<- mounts PersistentVolumeClaim shop/web-0-scratch",
+            ]
+        );
+        let template = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata,
+            "spec": {"template": {"spec": spec}}});
+        assert!(told(&template).is_empty(), "how a template's Pods are called is not known");
     }
 
     #[test]

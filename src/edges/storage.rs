@@ -3,6 +3,7 @@
 //! Which volume a claim got is said by both of them, and means the same edge: the volume is what the claim stands on.
 
 use super::EdgeKind::References;
+use super::Far;
 use super::told::{Defaults, REFERENCE, Told, named, referenced};
 use crate::json::{Picked, Shape};
 use crate::object::Object;
@@ -30,6 +31,7 @@ const VOLUME: Shape = Shape::Members(&[(
         (
             "csi",
             Shape::Members(&[
+                ("driver", Shape::Text),
                 ("controllerPublishSecretRef", REFERENCE),
                 ("nodeStageSecretRef", REFERENCE),
                 ("nodePublishSecretRef", REFERENCE),
@@ -52,6 +54,7 @@ const SECRETS: [&str; 5] = [
 const ATTACHMENT: Shape = Shape::Members(&[(
     "spec",
     Shape::Members(&[
+        ("attacher", Shape::Text),
         ("nodeName", Shape::Text),
         ("source", Shape::Members(&[("persistentVolumeName", Shape::Text)])),
     ]),
@@ -60,6 +63,7 @@ const ATTACHMENT: Shape = Shape::Members(&[(
 const SNAPSHOT: Shape = Shape::Members(&[(
     "spec",
     Shape::Members(&[
+        ("driver", Shape::Text),
         ("volumeSnapshotClassName", Shape::Text),
         ("volumeSnapshotRef", REFERENCE),
         (
@@ -71,6 +75,15 @@ const SNAPSHOT: Shape = Shape::Members(&[(
         ),
     ]),
 )]);
+
+/// Classes name their driver at the top, a CSINode those of its Node, and a CSIStorageCapacity its class.
+const OF_DRIVER: Shape = Shape::Members(&[
+    ("provisioner", Shape::Text),
+    ("driver", Shape::Text),
+    ("driverName", Shape::Text),
+    ("storageClassName", Shape::Text),
+    ("spec", Shape::Members(&[("drivers", Shape::Each(&Shape::Members(&[("name", Shape::Text)])))])),
+]);
 
 /// A PersistentVolumeClaim stands on its volume, its class, and what it was filled from.
 pub(super) fn claim(told: &mut Told, object: &Object<'_>) {
@@ -92,6 +105,7 @@ pub(super) fn volume(told: &mut Told, object: &Object<'_>) {
     let claim = Defaults { group: "", kind: "PersistentVolumeClaim", namespace: "" };
     told.to(References, referenced(spec.get("claimRef"), claim));
     classes(told, spec);
+    told.from(References, driver(spec.get("csi").text_of("driver")));
     for secret in SECRETS {
         let defaults = Defaults { group: "", kind: "Secret", namespace: "" };
         told.from(References, referenced(spec.get("csi").get(secret), defaults));
@@ -105,6 +119,7 @@ pub(super) fn attachment(told: &mut Told, object: &Object<'_>) {
     let volume = spec.get("source").text_of("persistentVolumeName");
     told.from(References, named("", "PersistentVolume", "", volume));
     told.from(References, named("", "Node", "", spec.text_of("nodeName")));
+    told.from(References, driver(spec.text_of("attacher")));
 }
 
 /// A VolumeSnapshot stands on what it was taken of; a VolumeSnapshotContent bears its snapshot.
@@ -121,6 +136,30 @@ pub(super) fn snapshot(told: &mut Told, object: &Object<'_>) {
     told.to(References, referenced(spec.get("volumeSnapshotRef"), snapshot));
     let class = spec.text_of("volumeSnapshotClassName");
     told.from(References, named(SNAPSHOTS, "VolumeSnapshotClass", "", class));
+    told.from(References, driver(spec.text_of("driver")));
+}
+
+/// A class of storage, of attributes or of snapshots, and what tells of the drivers on a Node or of the room they have.
+pub(super) fn of_driver(told: &mut Told, object: &Object<'_>) {
+    let picked = object.pick(&OF_DRIVER);
+    match &*object.kind {
+        "StorageClass" => told.from(References, driver(picked.text_of("provisioner"))),
+        "VolumeAttributesClass" => told.from(References, driver(picked.text_of("driverName"))),
+        "VolumeSnapshotClass" => told.from(References, driver(picked.text_of("driver"))),
+        "CSIStorageCapacity" => {
+            told.from(References, named(CLASSES, "StorageClass", "", picked.text_of("storageClassName")));
+        }
+        _ => {
+            for one in picked.get("spec").items_of("drivers") {
+                told.from(References, driver(one.text_of("name")));
+            }
+        }
+    }
+}
+
+/// A driver by its name. Those that are built into Kubernetes, and provisioners that are none, have a slash in theirs.
+pub(super) fn driver(name: Option<&str>) -> Option<Far> {
+    named(CLASSES, "CSIDriver", "", name)
 }
 
 fn classes(told: &mut Told, spec: &Picked<'_>) {
@@ -163,6 +202,7 @@ mod tests {
             [
                 "-> references PersistentVolumeClaim db c-1",
                 "<- references StorageClass.storage.k8s.io /fast",
+                "<- references CSIDriver.storage.k8s.io /x",
                 "<- references Secret kube-system/key",
             ]
         );
@@ -171,6 +211,29 @@ mod tests {
             object("v1", "PersistentVolume", "", &reserved),
             ["-> references PersistentVolumeClaim shop/db"]
         );
+    }
+
+    #[test]
+    fn classes_and_nodes_name_their_drivers() {
+        let driver = "<- references CSIDriver.storage.k8s.io /csi.example.org";
+        let at_the_top = |version: &str, kind: &str, field: &str, name: &str| {
+            told(&json!({"apiVersion": version, "kind": kind, "metadata": {"name": "it"}, field: name}))
+        };
+        for (version, kind, field) in [
+            ("storage.k8s.io/v1", "StorageClass", "provisioner"),
+            ("storage.k8s.io/v1", "VolumeAttributesClass", "driverName"),
+            ("snapshot.storage.k8s.io/v1", "VolumeSnapshotClass", "driver"),
+        ] {
+            assert_eq!(at_the_top(version, kind, field, "csi.example.org"), [driver], "{kind}");
+            assert!(at_the_top(version, kind, field, "kubernetes.io/aws-ebs").is_empty(), "{kind}");
+        }
+        let node = json!({"drivers": [{"name": "csi.example.org", "nodeID": "n"}, {"name": "other.example.org"}, {}]});
+        assert_eq!(
+            object("storage.k8s.io/v1", "CSINode", "", &node),
+            [driver, "<- references CSIDriver.storage.k8s.io /other.example.org"]
+        );
+        let capacity = at_the_top("storage.k8s.io/v1", "CSIStorageCapacity", "storageClassName", "fast");
+        assert_eq!(capacity, ["<- references StorageClass.storage.k8s.io /fast"]);
     }
 
     #[test]
@@ -192,7 +255,11 @@ mod tests {
             json!({"attacher": "x", "nodeName": "node-1", "source": {"persistentVolumeName": "pv-1"}});
         assert_eq!(
             object("storage.k8s.io/v1", "VolumeAttachment", "", &attachment),
-            ["<- references PersistentVolume /pv-1", "<- references Node /node-1"]
+            [
+                "<- references PersistentVolume /pv-1",
+                "<- references Node /node-1",
+                "<- references CSIDriver.storage.k8s.io /x"
+            ]
         );
         let snapshot =
             json!({"volumeSnapshotClassName": "daily", "source": {"persistentVolumeClaimName": "db"}});

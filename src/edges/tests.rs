@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own fixture has failed")]
 
 pub(super) mod hostile;
+mod table;
 
 use serde_json::{Value, json};
 
@@ -21,6 +22,9 @@ fn line(edge: &EdgeRef) -> String {
         }
         Far::Matching { kind, namespace, selector } => {
             format!("{arrow} {} {kind} {namespace}/[{selector}]", edge.kind)
+        }
+        Far::Numbered { kind, namespace, stem } => {
+            format!("{arrow} {} {kind} {namespace}/{stem}-N", edge.kind)
         }
         Far::Every { kind } => format!("{arrow} {} {kind} *", edge.kind),
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{Direction, EdgeKind, EdgeRef, Far, MAX_EDGES};
 use crate::json::{Picked, Shape};
-use crate::model::{Kind, Uid};
+use crate::model::{Kind, LabelSelector, Uid};
 
 /// Up to how many edges are compared with each other; most objects have fewer, and hashing them takes longer.
 const FEW: usize = 32;
@@ -62,7 +62,7 @@ impl Told {
 fn name(far: &Far) -> &str {
     match far {
         Far::Uid { uid, .. } => uid.as_str(),
-        Far::Key { name, .. } => name,
+        Far::Key { name, .. } | Far::Numbered { stem: name, .. } => name,
         Far::Matching { kind, .. } | Far::Every { kind } => &kind.kind,
     }
 }
@@ -117,13 +117,30 @@ pub(super) fn named(group: &str, kind: &str, namespace: &str, name: Option<&str>
     Some(Far::Key { kind: kind_of(group, kind)?, namespace, name })
 }
 
+/// What carries labels that match, in a namespace or, where that is empty, in all of them; none where there is no selector.
+/// What selects everything everywhere means the kind, and is one edge.
+pub(super) fn selected(
+    group: &str,
+    kind: &str,
+    namespace: &str,
+    selector: Option<LabelSelector>,
+) -> Option<Far> {
+    let (kind, selector) = (kind_of(group, kind)?, selector?);
+    let everything = selector.is_empty() && namespace.is_empty();
+    Some(if everything {
+        Far::Every { kind }
+    } else {
+        Far::Matching { kind, namespace: namespace.to_owned(), selector }
+    })
+}
+
 /// A group and kind; none where they can name nothing.
 pub(super) fn kind_of(group: &str, kind: &str) -> Option<Kind> {
     ((group.is_empty() || is_name(group)) && is_name(kind)).then(|| Kind::new(group, kind))
 }
 
 /// Whether something could have this name: part of a path, and of a length that the cluster can store.
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     let inside = |b: u8| b > b' ' && !matches!(b, b'/' | b'%' | 0x7f);
     !text.is_empty() && text.len() <= 253 && text != "." && text != ".." && text.bytes().all(inside)
 }

@@ -16,7 +16,7 @@ const SERVICE_NAME: &str = "kubernetes.io/service-name";
 const SERVICE: Shape =
     Shape::Members(&[("spec", Shape::Members(&[("type", Shape::Text), ("selector", Shape::Texts)]))]);
 
-const TARGETS: Shape = Shape::Each(&Shape::Members(&[("targetRef", REFERENCE)]));
+const TARGETS: Shape = Shape::Each(&Shape::Members(&[("targetRef", REFERENCE), ("nodeName", Shape::Text)]));
 const SLICE: Shape = Shape::Members(&[("endpoints", TARGETS)]);
 const ENDPOINTS: Shape = Shape::Members(&[(
     "subsets",
@@ -39,16 +39,21 @@ pub(super) fn service(told: &mut Told, object: &Object<'_>) {
 /// An EndpointSlice belongs to the Service that its label names and routes to its endpoints.
 pub(super) fn endpoint_slice(told: &mut Told, object: &Object<'_>) {
     owned_by_service(told, object, object.metadata.label(SERVICE_NAME));
-    routed(told, object, object.pick(&SLICE).items_of("endpoints"));
+    let picked = object.pick(&SLICE);
+    routed(told, object, picked.items_of("endpoints"));
+    on_nodes(told, picked.items_of("endpoints"));
 }
 
 /// Endpoints belong to the Service of the same name and route to their addresses.
 pub(super) fn endpoints(told: &mut Told, object: &Object<'_>) {
     owned_by_service(told, object, Some(&object.metadata.name));
-    for subset in object.pick(&ENDPOINTS).items_of("subsets") {
-        routed(told, object, subset.items_of("addresses"));
-        routed(told, object, subset.items_of("notReadyAddresses"));
-    }
+    let picked = object.pick(&ENDPOINTS);
+    let addresses = || {
+        let subsets = picked.items_of("subsets").iter();
+        subsets.flat_map(|subset| ["addresses", "notReadyAddresses"].map(|field| subset.items_of(field)))
+    };
+    addresses().for_each(|addresses| routed(told, object, addresses));
+    addresses().for_each(|addresses| on_nodes(told, addresses));
 }
 
 /// Unless an owner reference says so already.
@@ -62,6 +67,16 @@ fn owned_by_service(told: &mut Told, object: &Object<'_>, name: Option<&str>) {
     };
     let name = name.filter(|name| !said(name));
     told.from(EdgeKind::Owns, named("", "Service", &object.metadata.namespace, name));
+}
+
+/// The Nodes on which endpoints are; their Pods matter more.
+fn on_nodes(told: &mut Told, endpoints: &[Picked<'_>]) {
+    for endpoint in endpoints {
+        if told.is_full() {
+            return;
+        }
+        told.from(EdgeKind::References, named("", "Node", "", endpoint.text_of("nodeName")));
+    }
 }
 
 fn routed(told: &mut Told, object: &Object<'_>, endpoints: &[Picked<'_>]) {
@@ -124,6 +139,28 @@ mod tests {
         assert_eq!(
             told(&slice),
             ["<- owns Service shop/web", "-> routes Pod web-0 p-0", "-> routes Pod shop/web-1"]
+        );
+    }
+
+    #[test]
+    fn endpoints_are_on_nodes() {
+        let mut slice = slice(json!([]));
+        slice["endpoints"] = json!([
+            {"targetRef": {"kind": "Pod", "name": "a"}, "nodeName": "n-1"}, {"nodeName": "n-2"}, {"nodeName": "n-1"}, {"nodeName": 7}]);
+        assert_eq!(
+            told(&slice),
+            [
+                "<- owns Service shop/web",
+                "-> routes Pod shop/a",
+                "<- references Node /n-1",
+                "<- references Node /n-2"
+            ]
+        );
+        let old = json!({"apiVersion": "v1", "kind": "Endpoints", "metadata": {"namespace": "shop", "name": "web"},
+            "subsets": [{"addresses": [{"nodeName": "n-1"}], "notReadyAddresses": [{"nodeName": "n-2"}]}]});
+        assert_eq!(
+            told(&old),
+            ["<- owns Service shop/web", "<- references Node /n-1", "<- references Node /n-2"]
         );
     }
 

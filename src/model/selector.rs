@@ -55,6 +55,11 @@ impl LabelSelector {
         LabelSelector { requirements: requirements.into_iter().collect() }
     }
 
+    /// All that has to hold.
+    pub fn requirements(&self) -> impl ExactSizeIterator<Item = &Requirement> {
+        self.requirements.iter()
+    }
+
     /// Whether it selects everything.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()

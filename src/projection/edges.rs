@@ -26,7 +26,7 @@ impl Row {
             Far::Uid { uid, kind, name } => (kind, uid.as_str(), "", name.as_str()),
             Far::Key { kind, namespace, name } => (kind, "", namespace.as_str(), name.as_str()),
             Far::Every { kind } => (kind, "", "", ""),
-            Far::Matching { .. } => return Ok(None),
+            Far::Matching { .. } | Far::Numbered { .. } => return Ok(None),
         };
         let kind = at.ids.kind(at.connection, cluster, kind)?;
         let far =

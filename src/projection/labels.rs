@@ -6,11 +6,15 @@ use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
-use crate::model::ResourceId;
+use crate::edges::numbered;
+use crate::model::{Kind, ResourceId};
 use crate::store::column;
 
 /// The label that everything carries, so that what asks for no value finds all of a place.
 pub(super) const ANY: (&str, &str) = ("", "");
+
+/// Under which the stem of a numbered name stands among labels; no label has this name.
+pub(super) const SERIES: &str = "";
 
 /// Where in the world a label is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -55,20 +59,20 @@ pub(super) fn declare(
     id: ResourceId,
     labels: &BTreeMap<String, String>,
 ) -> rusqlite::Result<bool> {
-    let held = of(at, id)?;
-    if held.as_ref() == Some(labels) {
+    if of(at, id)?.as_ref() == Some(labels) {
         return Ok(false);
     }
     let (kind, namespace) = ground(at, id)?;
     let ground = Ground { kind, namespace: &namespace };
-    move_places(at, id, &ground.places(held.as_ref()), &ground.places(Some(labels)))?;
+    let (before, after) = (sought(at, id)?, with_series(at, id, labels.clone())?);
+    move_places(at, id, &ground.places(before.as_ref()), &ground.places(Some(&after)))?;
     Ok(true)
 }
 
 /// Finds a resource by no label any more. Whoever calls lets go of them.
 pub(super) fn withdraw(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<()> {
     let (kind, namespace) = ground(at, id)?;
-    let before = Ground { kind, namespace: &namespace }.places(of(at, id)?.as_ref());
+    let before = Ground { kind, namespace: &namespace }.places(sought(at, id)?.as_ref());
     move_places(at, id, &before, &BTreeSet::new())
 }
 
@@ -96,6 +100,27 @@ pub(super) fn of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<BTre
         ValueRef::Null => Ok(None),
         _ => column::json(row, 0).map(Some),
     })
+}
+
+/// The same with the stem of its name, where it is one of a series, under [`SERIES`].
+pub(super) fn sought(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<BTreeMap<String, String>>> {
+    of(at, id)?.map(|labels| with_series(at, id, labels)).transpose()
+}
+
+fn with_series(
+    at: &Apply<'_>,
+    id: ResourceId,
+    mut labels: BTreeMap<String, String>,
+) -> rusqlite::Result<BTreeMap<String, String>> {
+    let sql =
+        r#"SELECT k."group", k.kind, r.name FROM resource r JOIN kind k ON k.id = r.kind_id WHERE r.id = ?1"#;
+    let stem = at.connection.prepare_cached(sql)?.query_row([id.0], |row| {
+        let kind = Kind::new(row.get::<_, String>(0)?, row.get::<_, String>(1)?);
+        Ok(numbered(&kind, row.get_ref(2)?.as_str()?).map(str::to_owned))
+    })?;
+    labels.remove(SERIES);
+    labels.extend(stem.map(|stem| (SERIES.to_owned(), stem)));
+    Ok(labels)
 }
 
 /// The kind and namespace of a resource.

@@ -7,8 +7,8 @@ use rusqlite::{Connection, params};
 use super::context::{Apply, Rules};
 use super::images::Imaged;
 use super::{catalog, edges, images, inventories, labels, regions, selectors};
-use crate::edges::{EdgeRef, UNREAD};
-use crate::inventory::marks;
+use crate::edges::{EdgeRef, UNREAD, annotations_read};
+use crate::inventory::{managed_marks, marks};
 use crate::model::{Inventory, ResourceId};
 use crate::object::Object;
 
@@ -54,7 +54,9 @@ impl Carried {
         rules: Rules<'_>,
         known: &mut Known,
     ) -> Self {
-        let marks = object.map(marks).unwrap_or_default().iter().map(Inventory::to_string).collect();
+        let inventories = object.map(marks).unwrap_or_default();
+        let managed = object.map(managed_marks).unwrap_or_default();
+        let marks = inventories.iter().map(Inventory::to_string).chain(managed).collect();
         let (links, images) = (source(rules, object, &marks), images::told(object));
         let found = (!known.has(id, (links, images))).then(|| Found::of(object, rules));
         Carried { marks, links, images, found }
@@ -144,6 +146,10 @@ fn source(rules: Rules<'_>, object: Option<&Object<'_>>, marks: &BTreeSet<String
         for (name, text) in object.fields().filter(|(name, _)| all || !UNREAD.contains(name)) {
             add(name);
             add(text);
+        }
+        for annotation in annotations_read(object) {
+            add(annotation);
+            add(object.metadata.annotation(annotation).as_deref().unwrap_or_default());
         }
         for (name, value) in &object.metadata.labels {
             add(name);

@@ -11,9 +11,9 @@ use super::OPEN;
 use super::context::Apply;
 use super::edges::cluster_of;
 use super::intervals::SELECTED;
-use super::labels::{self, ANY, Ground};
+use super::labels::{self, ANY, Ground, SERIES};
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
-use crate::model::{LabelSelector, ResourceId, Stored};
+use crate::model::{Condition, LabelSelector, Requirement, ResourceId, Stored};
 use crate::store::column;
 
 /// A selector's columns.
@@ -36,7 +36,7 @@ pub(super) fn declare(
     edges: &[EdgeRef],
 ) -> rusqlite::Result<Vec<ResourceId>> {
     let mut wanted = BTreeSet::new();
-    if edges.iter().any(|edge| matches!(edge.far, Far::Matching { .. })) {
+    if edges.iter().any(|edge| matches!(edge.far, Far::Matching { .. } | Far::Numbered { .. })) {
         let cluster = cluster_of(at, id)?;
         for edge in edges {
             wanted.extend(row(at, cluster, edge)?);
@@ -63,14 +63,24 @@ pub(super) fn declare(
 }
 
 fn row(at: &mut Apply<'_>, cluster: i64, edge: &EdgeRef) -> rusqlite::Result<Option<Row>> {
-    let Far::Matching { kind, namespace, selector } = &edge.far else { return Ok(None) };
+    let (kind, namespace, selector) = match &edge.far {
+        Far::Matching { kind, namespace, selector } => (kind, namespace, selector.clone()),
+        Far::Numbered { kind, namespace, stem } => (kind, namespace, of_series(stem)),
+        _ => return Ok(None),
+    };
     Ok(Some(Row {
         kind: edge.kind.number(),
         outward: edge.direction == Direction::ToFar,
         far_kind: at.ids.kind(at.connection, cluster, kind)?,
         far_namespace: namespace.clone(),
-        selector: selector.clone(),
+        selector,
     }))
+}
+
+/// What selects all whose names go on from a stem with a number.
+fn of_series(stem: &str) -> LabelSelector {
+    let condition = Condition::In(BTreeSet::from([stem.to_owned()]));
+    LabelSelector::new([Requirement { name: SERIES.to_owned(), condition }])
 }
 
 /// The selectors a resource declares, in their order, each with its number.
@@ -128,7 +138,7 @@ fn matching(at: &Apply<'_>, row: &Row) -> rusqlite::Result<BTreeSet<ResourceId>>
         for place in places(row.far_kind, namespace, &row.selector) {
             for id in labels::at_place(at, place)? {
                 let stands = labels::stands_on(at, id, row.far_kind, &row.far_namespace)?;
-                if stands && selects(&row.selector, labels::of(at, id)?.as_ref()) {
+                if stands && selects(&row.selector, labels::sought(at, id)?.as_ref()) {
                     found.insert(id);
                 }
             }
@@ -149,7 +159,7 @@ pub(super) fn settle(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<()>
     if !at.connection.prepare_cached(sought)?.query_row([kind], |row| row.get(0))? {
         return Ok(());
     }
-    let labels = labels::of(at, id)?;
+    let labels = labels::sought(at, id)?;
     let mut selected = BTreeSet::new();
     for (declarer, row) in candidates(at, kind, &namespace, labels.as_ref())? {
         let reaches = row.far_kind == kind && ["", &namespace].contains(&row.far_namespace.as_str());

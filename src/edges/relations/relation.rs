@@ -217,6 +217,6 @@ fn is_itself(far: &Far, object: &Object<'_>) -> bool {
         Far::Key { kind, namespace, name } => {
             *name == metadata.name && *namespace == metadata.namespace && *kind == object.group_kind()
         }
-        Far::Matching { .. } | Far::Every { .. } => false,
+        Far::Matching { .. } | Far::Numbered { .. } | Far::Every { .. } => false,
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::super::*;
 
 /// An object of each kind that tells of edges, with all the fields that do, and how many edges that makes.
-fn samples() -> Vec<(Value, usize)> {
+pub(super) fn samples() -> Vec<(Value, usize)> {
     let samples = include_str!("samples.json");
     let samples: Vec<Value> = serde_json::from_str(samples).unwrap();
     let split = |mut sample: Value| {
@@ -78,7 +78,9 @@ fn nothing_is_found_where_nobody_reads() {
         for field in UNREAD.into_iter().filter(|field| *field != "metadata") {
             other[field] = sample["spec"].clone();
         }
-        other["metadata"]["annotations"] = json!({"kubernetes.io/service-name": "web", "volume.name": "v"});
+        for (name, value) in [("kubernetes.io/service-name", "web"), ("volume.name", "v")] {
+            other["metadata"]["annotations"][name] = json!(value);
+        }
         other["metadata"]["generation"] = json!(7);
         let tell = |object: &Value| told_by(&Object::parse(&text(object)).unwrap());
         assert_eq!(tell(&other), tell(&sample), "{sample}");

@@ -17,7 +17,7 @@ pub(super) fn settle(
     id: &str,
     declared: Option<(&AgentSpec, Source)>,
 ) -> rusqlite::Result<()> {
-    let before = cluster(at, id)?;
+    let before = (cluster(at, id)?, number_of(at, id)?);
     let wanted = declared.map(|(spec, source)| {
         let (cluster, problem) = (text(spec.cluster.as_str()), text(spec.problem.as_str()));
         vec![number(spec.number), cluster, text(spec.configuration.as_str()), problem, text(source.as_str())]
@@ -27,7 +27,7 @@ pub(super) fn settle(
     }
     viewers::note(at, id.split_once(':').map(|(project, _)| project).into_iter())?;
     viewers::of_agent(at, id, declared.map_or("", |(spec, _)| &spec.configuration))?;
-    if before == cluster(at, id)? {
+    if before == (cluster(at, id)?, number_of(at, id)?) {
         return Ok(());
     }
     environments::settle_upon(at, "agent", id)
@@ -38,4 +38,11 @@ pub(super) fn cluster(at: &Apply<'_>, id: &str) -> rusqlite::Result<String> {
     let sql = "SELECT cluster FROM agent WHERE id = ?1 AND to_offset = ?2";
     let found = at.connection.prepare_cached(sql)?.query_row(params![id, OPEN], |row| row.get(0));
     Ok(found.optional()?.unwrap_or_default())
+}
+
+/// GitLab's number of an agent, as far as it is known.
+pub(super) fn number_of(at: &Apply<'_>, name: &str) -> rusqlite::Result<Option<i64>> {
+    let sql = "SELECT number FROM agent WHERE id = ?1 AND to_offset = ?2";
+    let found = at.connection.prepare_cached(sql)?.query_row(params![name, OPEN], |row| row.get(0));
+    Ok(found.optional()?.flatten())
 }

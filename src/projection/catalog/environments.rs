@@ -1,5 +1,7 @@
 //! Environments, settled from all that is declared of them.
 
+use std::collections::BTreeSet;
+
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, params};
 
@@ -83,16 +85,19 @@ pub(super) fn settle(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<()> {
         ]
     });
     depend(at, id, resolved.as_ref())?;
-    if !rows::exchange(at, &ENVIRONMENT, Value::Integer(id), row)? {
-        return Ok(());
+    if rows::exchange(at, &ENVIRONMENT, Value::Integer(id), row)? {
+        at.touched.environments.insert(id);
+        viewers::exchange(at, id, audience)?;
+        if let Some(resolved) = &resolved {
+            let own = std::iter::once(&resolved.spec.project);
+            viewers::note(at, own.chain(&resolved.viewers).map(String::as_str))?;
+        }
     }
-    at.touched.environments.insert(id);
-    viewers::exchange(at, id, audience)?;
-    if let Some(resolved) = &resolved {
-        let own = std::iter::once(&resolved.spec.project);
-        viewers::note(at, own.chain(&resolved.viewers).map(String::as_str))?;
-    }
-    targets::exchange(at, id, resolved.as_ref().map_or(&[], |resolved| &resolved.targets))
+    // The number of an agent, which the environment does not tell of, moves what is managed by it.
+    let (none, nowhere) = (Vec::new(), BTreeSet::new());
+    let (targets, managed) =
+        resolved.as_ref().map_or((&none, &nowhere), |resolved| (&resolved.targets, &resolved.managed));
+    targets::exchange(at, id, targets, managed)
 }
 
 /// Gathers what is declared of an environment; none where nothing is.

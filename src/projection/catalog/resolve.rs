@@ -6,6 +6,7 @@ use super::super::context::Apply;
 use super::declarations::Declaration;
 use super::deployments::Deployed;
 use super::{agents, clusters};
+use crate::inventory::managed_mark;
 use crate::model::{DeclaredBy, EnvironmentSpec, EnvironmentState, Labels, Source, Target, TargetSpec};
 
 /// A label by which an environment tells its region.
@@ -28,6 +29,8 @@ pub(super) struct Resolved {
     pub(super) region: String,
     pub(super) labels: Labels,
     pub(super) targets: Vec<Target>,
+    /// Where what GitLab manages for it is found besides: cluster, namespace, and the mark that it carries.
+    pub(super) managed: BTreeSet<(String, String, String)>,
     /// The agents of its targets.
     pub(super) agents: BTreeSet<String>,
     /// On what it depends, known or not: its project, agents and clusters, by kind and name.
@@ -49,13 +52,20 @@ pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Reso
     let through = places.iter().filter_map(|place| place.agent.as_ref());
     let mut grounds: BTreeSet<_> = through.map(|agent| ("agent", agent.to_string())).collect();
     grounds.insert(("project", facts.spec.project.clone()));
-    let mut targets = Vec::new();
+    let (mut targets, mut managed) = (Vec::new(), BTreeSet::new());
     for place in places {
         let cluster = match &place.agent {
             Some(agent) => agents::cluster(at, &agent.to_string())?,
             None => place.cluster,
         };
         if !cluster.is_empty() {
+            // Who says by which labels resources are the environment's means no others.
+            if let Some(project) = facts.project_number.filter(|_| place.labels.is_none()) {
+                let agent = place.agent.as_ref().map(ToString::to_string);
+                let agent = agent.map(|agent| agents::number_of(at, &agent)).transpose()?.flatten();
+                let mark = managed_mark(&facts.spec.slug, project, agent);
+                managed.insert((cluster.clone(), place.namespace.clone(), mark));
+            }
             // The mark says whose a resource is; what a GitOps tool deploys need not carry GitLab's labels.
             let marked = place.inventory.is_some();
             let mut labels =
@@ -75,6 +85,7 @@ pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Reso
     let agents = targets.iter().filter_map(|target| target.agent.as_ref()).map(ToString::to_string).collect();
     if facts.spec.state == EnvironmentState::Stopped {
         targets.clear();
+        managed.clear();
     }
     let declared: Vec<_> =
         facts.declarations.iter().map(|one| DeclaredBy::Cluster(one.origin.clone())).collect();
@@ -86,6 +97,7 @@ pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Reso
         region,
         labels,
         targets,
+        managed,
         agents,
         grounds,
         viewers,

@@ -9,8 +9,13 @@ use super::super::{OPEN, membership};
 use crate::model::{Labels, ResourceId, Target};
 use crate::store::column;
 
-/// Makes an environment look at these places, and settles what it held and what it may now hold.
-pub(super) fn exchange(at: &mut Apply<'_>, id: i64, targets: &[Target]) -> rusqlite::Result<()> {
+/// Makes an environment look at these places, and for what GitLab manages at them, and settles what it held and what it may now hold.
+pub(super) fn exchange(
+    at: &mut Apply<'_>,
+    id: i64,
+    targets: &[Target],
+    managed: &BTreeSet<(String, String, String)>,
+) -> rusqlite::Result<()> {
     let mut wanted = Vec::new();
     for target in targets {
         wanted.push((
@@ -19,6 +24,10 @@ pub(super) fn exchange(at: &mut Apply<'_>, id: i64, targets: &[Target]) -> rusql
             target.labels.clone(),
             target.inventory.as_ref().map(ToString::to_string).unwrap_or_default(),
         ));
+    }
+    for (cluster, namespace, mark) in managed {
+        let cluster = at.ids.cluster(at.connection, cluster)?;
+        wanted.push((cluster, namespace.clone(), Labels::new(), mark.clone()));
     }
     if held(at, id)? == wanted {
         return Ok(());

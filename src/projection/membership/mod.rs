@@ -16,6 +16,7 @@ use super::context::Apply;
 use super::resources::Standing;
 use super::{labels, owners, resources};
 use crate::model::{Health, Kind, ResourceId};
+use crate::ruleset;
 
 type Belonging = BTreeMap<i64, Belongs>;
 
@@ -172,22 +173,25 @@ fn wanted(at: &Apply<'_>, id: ResourceId, health: Option<Health>) -> rusqlite::R
             wanted.entry(environment).or_insert(by_owner).owner.get_or_insert(owner);
         }
     }
-    if wanted.values().any(|belongs| belongs.owner.is_none()) {
-        let counts = counts(at, id)?;
-        wanted.values_mut().for_each(|belongs| belongs.counted = counts && belongs.owner.is_none());
+    if !wanted.is_empty() {
+        let (counts, by_itself) = counts(at, id)?;
+        wanted
+            .values_mut()
+            .for_each(|belongs| belongs.counted = counts && (by_itself || belongs.owner.is_none()));
     }
     Ok(wanted)
 }
 
-/// Whether the rules count a resource's health.
-fn counts(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<bool> {
+/// Whether the rules count a resource's health, and whether they do though something owns it.
+fn counts(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<(bool, bool)> {
     let rules = at.rules.set;
-    if rules.exceptions.is_empty() {
-        return Ok(true);
-    }
     let sql = r#"SELECT k."group", k.kind FROM resource r JOIN kind k ON k.id = r.kind_id WHERE r.id = ?1"#;
     let kind = |row: &rusqlite::Row<'_>| Ok(Kind::new(row.get::<_, String>(0)?, row.get::<_, String>(1)?));
     let kind = at.connection.prepare_cached(sql)?.query_row([id.0], kind)?;
+    let by_itself = ruleset::counts_by_itself(&kind);
+    if rules.exceptions.is_empty() {
+        return Ok((true, by_itself));
+    }
     let labels = labels::of(at, id)?.unwrap_or_default();
-    Ok(rules.counts(&kind, |name| labels.get(name).map(String::as_str)))
+    Ok((rules.counts(&kind, |name| labels.get(name).map(String::as_str)), by_itself))
 }

@@ -17,7 +17,7 @@ pub(super) struct Belongs {
     pub(super) why: Why,
     /// Its first owner in the environment; none for a root.
     pub(super) owner: Option<ResourceId>,
-    /// Whether its health is the environment's.
+    /// Whether its health is the environment's: that of a root, and of what its owners say nothing of.
     pub(super) counted: bool,
     pub(super) health: Option<Health>,
 }
@@ -87,11 +87,13 @@ const BY_PLACE: &str = matching!(
     "JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = '' AND t.namespace = r.namespace AND t.namespace <> ''"
 );
 
-/// By its marks, and in the target's namespace if that has one. The order is said because a resource has few marks, and a
-/// cluster can have thousands of targets.
+/// By its marks, and in the target's namespace if that has one, or as that namespace itself. The order is said because a
+/// resource has few marks, and a cluster can have thousands of targets.
 const BY_MARK: &str = matching!(
-    "CROSS JOIN inventory_mark i ON i.resource_id = r.id
-    CROSS JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = i.mark AND t.namespace IN ('', r.namespace)"
+    r#"CROSS JOIN inventory_mark i ON i.resource_id = r.id
+    CROSS JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = i.mark AND (t.namespace IN ('', r.namespace)
+        OR (t.namespace = r.name AND r.kind_id = (SELECT id FROM kind
+            WHERE cluster_id = r.cluster_id AND "group" = '' AND kind = 'Namespace')))"#
 );
 
 /// Environments of which a target matches a resource.

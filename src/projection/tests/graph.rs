@@ -15,7 +15,7 @@ enum Happens {
 }
 
 /// Group with version, kind and name of each object.
-const THINGS: [(&str, &str, &str); 12] = [
+const THINGS: [(&str, &str, &str); 17] = [
     ("v1", "Service", "s0"),
     ("v1", "Service", "s1"),
     ("networking.k8s.io/v1", "NetworkPolicy", "n0"),
@@ -28,6 +28,11 @@ const THINGS: [(&str, &str, &str); 12] = [
     ("apps/v1", "ReplicaSet", "r0"),
     ("autoscaling/v2", "HorizontalPodAutoscaler", "h0"),
     ("example.org/v1", "Group", "g0"),
+    ("apps/v1", "StatefulSet", "d"),
+    ("apps/v1", "StatefulSet", "d-1"),
+    ("v1", "PersistentVolumeClaim", "data-d-0"),
+    ("v1", "PersistentVolumeClaim", "data-d-1-0"),
+    ("v1", "PersistentVolumeClaim", "data-d-x"),
 ];
 
 /// A kind of which an instance owns the Pods it selects and the ConfigMap it names: relations that a user wrote.
@@ -71,7 +76,12 @@ fn body(object: usize, variant: usize, incarnation: usize) -> Value {
     };
     let spec = match kind {
         "Service" => json!({"selector": selectors[variant % 4]}),
-        "NetworkPolicy" => json!({"podSelector": policies[variant % 4]}),
+        "NetworkPolicy" => json!({"podSelector": policies[variant % 4],
+            "ingress": [{"from": [{"podSelector": policies[variant / 4]}]}]}),
+        "StatefulSet" => {
+            let claims = ["data", "data-d", "d"].map(|name| json!({"metadata": {"name": name}}));
+            json!({"serviceName": "s0", "volumeClaimTemplates": claims[..variant % 4]})
+        }
         "Pod" => {
             json!({"containers": [], "volumes": [{"name": "v", "configMap": {"name": format!("c{}", variant % 3)}}]})
         }
@@ -135,6 +145,13 @@ fn naive(objects: &[(ResourceKey, String)], relations: &Relations) -> BTreeSet<L
                         key.kind == *kind && key.namespace == *namespace && key.name == *name
                     }
                     Far::Every { kind } => key.kind == *kind,
+                    Far::Numbered { kind, namespace, stem } => {
+                        // Told apart from the code: nothing but digits, and no zero before others.
+                        let number = key.name.strip_prefix(&format!("{stem}-"));
+                        key.kind == *kind
+                            && key.namespace == *namespace
+                            && number.is_some_and(|n| n.parse::<u32>().is_ok_and(|m| m.to_string() == n))
+                    }
                     Far::Matching { kind, namespace, selector } => {
                         key.kind == *kind
                             && (namespace.is_empty() || key.namespace == *namespace)

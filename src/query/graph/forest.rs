@@ -96,6 +96,14 @@ impl Forest {
         &self.children[place]
     }
 
+    /// The way down to a place, from the root above it.
+    pub(super) fn above(&self, place: usize) -> Vec<usize> {
+        let up = std::iter::successors(Some(place), |&place| self.members[place].owner);
+        let mut way: Vec<usize> = up.collect();
+        way.reverse();
+        way
+    }
+
     /// All below a place, by health.
     pub(super) fn below(&self, place: usize) -> HealthCounts {
         self.below[place]

@@ -33,7 +33,7 @@ pub(in crate::query) fn why(
     let forest = Forest::load(view, moment.offset, number)?;
     let known = environment.health.last_known.or(environment.health.state);
     let roots = culprits(&forest, known);
-    let places: Vec<Vec<usize>> = roots.iter().take(limit).map(|&root| descend(&forest, root)).collect();
+    let places: Vec<Vec<usize>> = roots.iter().take(limit).map(|&root| way(&forest, root)).collect();
     let numbers: Vec<i64> = places.iter().flatten().map(|&place| forest.members[place].id).collect();
     let held = resources::with_numbers(view, moment.offset, &numbers)?;
     let held: HashMap<i64, Held> = held.into_iter().map(|held| (held.id.0, held)).collect();
@@ -52,7 +52,7 @@ pub(in crate::query) fn why(
     Ok(Answer { value, metadata })
 }
 
-/// The roots of an environment that count and have a health, and these with what below each needs attention most: at
+/// What of an environment counts and has a health, and these with what below each needs attention most: at
 /// most so many, and how many roots are then left out.
 pub(in crate::query) fn sick(
     view: &Connection,
@@ -66,7 +66,7 @@ pub(in crate::query) fn sick(
     let id = |place: usize| forest.members[place].id;
     let (mut told, mut shown) = (Vec::new(), 0);
     for &root in &roots {
-        let steps = descend(&forest, root);
+        let steps = way(&forest, root);
         if !told.is_empty() && told.len() + steps.len() > limit {
             break;
         }
@@ -77,17 +77,35 @@ pub(in crate::query) fn sick(
     Ok((roots.into_iter().map(id).collect(), told, left_out))
 }
 
-/// The roots that have the environment's health, those first below which something needs attention most; none where
-/// nothing is wrong.
+/// What counts and has the environment's health, those first below which something needs attention most; none where
+/// nothing is wrong. What counts though it has an owner is left out where the way from its root leads to it anyway.
 fn culprits(forest: &Forest, known: Option<Health>) -> Vec<usize> {
-    let wrong = known.filter(|known| *known > Health::Suspended);
-    let counts = |&&root: &&usize| {
-        let member = &forest.members[root];
-        member.counted && member.health == wrong && wrong.is_some()
+    let Some(wrong) = known.filter(|known| *known > Health::Suspended) else { return Vec::new() };
+    let counts = |place: usize| {
+        let member = &forest.members[place];
+        member.counted && member.health == Some(wrong)
     };
-    let mut roots: Vec<usize> = forest.roots.iter().filter(counts).copied().collect();
-    forest.sort(&mut roots);
-    roots
+    let (mut culprits, owned): (Vec<usize>, Vec<usize>) = (0..forest.members.len())
+        .filter(|&place| counts(place))
+        .partition(|&place| forest.members[place].owner.is_none());
+    let mut ways: HashMap<usize, Vec<usize>> = HashMap::new();
+    for place in owned {
+        let root = forest.above(place)[0];
+        let told = counts(root) && ways.entry(root).or_insert_with(|| descend(forest, root)).contains(&place);
+        if !told {
+            culprits.push(place);
+        }
+    }
+    forest.sort(&mut culprits);
+    culprits
+}
+
+/// From the root above a place down to it, and on to what is worst below.
+fn way(forest: &Forest, place: usize) -> Vec<usize> {
+    let mut steps = forest.above(place);
+    steps.pop();
+    steps.extend(descend(forest, place));
+    steps
 }
 
 /// From a root down, each time to the child below which something needs attention most, as long as something does.

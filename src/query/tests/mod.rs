@@ -18,6 +18,7 @@ mod hostile;
 mod images;
 mod left_behind;
 mod lost_end;
+mod managed;
 mod moments;
 mod onset;
 mod oracle;
@@ -28,6 +29,7 @@ mod search;
 mod stretches;
 mod timeline;
 mod times;
+mod volumes;
 
 use super::testing::{
     Event, Remark, Thing, World, block_on, end, environment, environments, mark, mover, observation, observe,

@@ -184,7 +184,8 @@ pub struct Why {
     /// The environment. Where part of it is not watched, which makes it Unknown, the paths tell of what was last known;
     /// what was not watched stands under `coverage`.
     pub environment: Environment,
-    /// Resources without an owner that have the environment's health; none where it is Healthy or Suspended.
+    /// Resources that have the environment's health and count for it, which are those without an owner and claims on volumes;
+    /// none where it is Healthy or Suspended.
     pub roots: u64,
     /// From each of these to what is wrong, as many as were asked for, those first that need attention most.
     pub paths: Vec<WhyPath>,

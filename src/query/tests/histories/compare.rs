@@ -409,7 +409,7 @@ fn claimed(far: &Far) -> Option<(Kind, String, String)> {
         Far::Uid { kind, name, .. } => Some((kind.clone(), String::new(), name.clone())),
         Far::Key { kind, namespace, name } => Some((kind.clone(), namespace.clone(), name.clone())),
         Far::Every { kind } => Some((kind.clone(), String::new(), String::new())),
-        Far::Matching { .. } => None,
+        Far::Matching { .. } | Far::Numbered { .. } => None,
     }
 }
 

@@ -182,6 +182,11 @@ impl Present {
                     of_kind(kind) && thing.key.namespace == *namespace && thing.key.name == *name
                 }
                 Far::Every { kind } => of_kind(kind),
+                Far::Numbered { kind, namespace, stem } => {
+                    of_kind(kind)
+                        && thing.key.namespace == *namespace
+                        && crate::edges::numbered(kind, &thing.key.name) == Some(stem)
+                }
                 Far::Matching { kind, namespace, selector } => {
                     of_kind(kind)
                         && (namespace.is_empty() || thing.key.namespace == *namespace)
@@ -272,7 +277,8 @@ impl Present {
     /// The health of an environment: the worst of what has no owner inside it, unless something it holds is not watched.
     fn standing(&self, id: &EnvironmentId, held: &Held) -> Standing {
         let health = |id: &ResourceId| self.things[id].verdict.health;
-        let roots = held.members.iter().filter(|(_, owner)| owner.is_none());
+        let by_itself = |id: &ResourceId| crate::ruleset::counts_by_itself(&self.things[id].key.kind);
+        let roots = held.members.iter().filter(|(id, owner)| owner.is_none() || by_itself(id));
         let known = roots.filter_map(|(id, _)| health(id)).max();
         let mut counts = HealthCounts::default();
         held.members.keys().for_each(|id| *counts.slot(health(id)) += 1);
