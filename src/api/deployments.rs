@@ -4,6 +4,7 @@ use super::params::{ENVIRONMENT, PROJECT, PROJECT_ONE, STATUS};
 use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
+use super::selection::globs;
 use super::{ApiState, auth, catalog};
 use crate::model::EnvironmentId;
 use crate::query::DeploymentFilter;
@@ -28,7 +29,7 @@ async fn filtered(
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     let filter =
-        DeploymentFilter { environment, projects: read.texts(PROJECT), statuses: read.words(STATUS) };
+        DeploymentFilter { environment, projects: globs(&mut read, PROJECT), statuses: read.words(STATUS) };
     read.finish()?;
     let found = state.queries.deployments(&auth::scope(&request)?, at, &filter, &page).await?;
     respond::page(&request, &found)

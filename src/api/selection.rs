@@ -49,7 +49,8 @@ pub fn group_by(read: &mut Reader<'_>, base: &[GroupBy]) -> Vec<GroupBy> {
     given
 }
 
-fn globs(read: &mut Reader<'_>, parameter: Parameter) -> Vec<Glob> {
+/// Patterns of one parameter.
+pub(super) fn globs(read: &mut Reader<'_>, parameter: Parameter) -> Vec<Glob> {
     let given = read.words(parameter);
     if let Some(conflict) = EnvironmentFilter::conflict(&given) {
         read.refuse(parameter, conflict);

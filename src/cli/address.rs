@@ -89,7 +89,7 @@ fn choose(what: &str, found: Vec<FoundResource>) -> Result<Address, CliError> {
         candidates.dedup_by(|next, one| next.resource.key == one.resource.key);
     }
     match candidates.as_slice() {
-        [] => Err(CliError::new(what, "no such resource is or was there, as far as you may see")
+        [] => Err(CliError::new(what, "no such resource, now or in the past, that you have access to")
             .hint("`strandline find KIND --gone any` lists what is and was there")
             .exit(Exit::NotFound)),
         [one] => {
@@ -102,8 +102,8 @@ fn choose(what: &str, found: Vec<FoundResource>) -> Result<Address, CliError> {
                 format!("\n  {}  {}{went}", one.resource.id, one.resource.key)
             };
             let lines: String = several.iter().map(line).collect();
-            Err(CliError::new(what, format!("{} resources are called so", several.len()))
-                .hint(format!("say which with --cluster, --namespace or --env, or by its uid:{lines}"))
+            Err(CliError::new(what, format!("{} resources match", several.len()))
+                .hint(format!("add --cluster, --namespace or --env, or give the uid:{lines}"))
                 .exit(Exit::Usage))
         }
     }

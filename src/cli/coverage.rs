@@ -7,7 +7,7 @@ use super::args::{CoverageArgs, OutputFormat};
 use super::client::{Client, Parameters};
 use super::error::CliError;
 use super::output::{document, write};
-use super::read::{Add, listing, parameters, reference, tell_moment, typed};
+use super::read::{Add, listing, parameters, reference, tell_moment, typed, understood};
 use super::table::Cell;
 use super::views::Listed;
 use crate::model::{CoverageState, Health, Timestamp};
@@ -24,8 +24,10 @@ pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
     let client = Client::of(&list.server.address)?;
     let value = client.list(what, "/api/v1/coverage", query, list.limit).await?;
     if let Some(text) = document(list.output.output, &value) {
-        return write(&text?);
+        write(&text?)?;
+        return understood(what, &value);
     }
+    understood(what, &value)?;
     let mut page: Page<WatchCoverage> = typed(what, value)?;
     let now = reference(&list.server, &page.metadata.snapshot);
     tell_moment(list, &page.metadata.snapshot);
@@ -67,12 +69,20 @@ fn summary(items: &[WatchCoverage]) -> String {
         .filter(|item| item.watch.is_discovery() && item.state == CoverageState::Gap)
         .map(|item| format!("; cluster {} is not recorded: {}", item.watch.cluster, item.reason))
         .collect();
+    let all = watched.union(&gaps).count();
+    // Which kinds a cluster has is not known before it was reached.
+    let kinds_known = match all {
+        0 => format!("no kinds are known of {}", several(clusters.len(), "cluster")),
+        all => format!(
+            "{whole} of {} watched in {} of {}",
+            several(all, "kind"),
+            recorded.len(),
+            several(clusters.len(), "cluster")
+        ),
+    };
     format!(
-        "{}; {whole} of {} watched in {} of {}, {} excluded{}",
+        "{}; {kinds_known}, {} excluded{}",
         several(of(CoverageState::Gap).count(), "gap"),
-        several(watched.union(&gaps).count(), "kind"),
-        recorded.len(),
-        several(clusters.len(), "cluster"),
         kinds(CoverageState::Excluded).len(),
         visible(&away.concat())
     )
@@ -185,7 +195,7 @@ eu-west   Lease             <all>       excluded   60m     3           <none>   
             discovery
         };
         let reached = [discovery(CoverageState::Watched)];
-        assert_eq!(summary(&reached), "0 gaps; 0 of 0 kinds watched in 0 of 1 cluster, 0 excluded");
+        assert_eq!(summary(&reached), "0 gaps; no kinds are known of 1 cluster, 0 excluded");
         let mut away = discovery(CoverageState::Gap);
         (away.reason, away.watch.cluster) = ("unreachable".into(), "us-east".into());
         let [_, watched, _] = sample();

@@ -136,7 +136,7 @@ fn warn(snapshot: &Snapshot) {
     }
 }
 
-fn painted(lines: &[Line], paint: Paint) -> String {
+pub(super) fn painted(lines: &[Line], paint: Paint) -> String {
     let painted = |line: &Line| {
         let text = printed(line);
         let text = match line.mark {

@@ -67,8 +67,10 @@ impl CliError {
 
     /// The lines for stderr; what servers and files wrote cannot steer the terminal, nor pass for a line of ours.
     pub fn lines(&self) -> String {
+        // Back-ticks are for those who render them.
         let shown = |text: &str| {
-            let lines: Vec<_> = text.lines().map(crate::present::visible).collect();
+            let lines: Vec<_> =
+                text.lines().map(|line| crate::present::visible(line).replace('`', "\"")).collect();
             lines.join("\n       ")
         };
         let hint = self.hint.as_deref().map(|hint| format!("\nhint: {}", shown(hint)));
@@ -79,6 +81,16 @@ impl CliError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_named_stands_in_quotes() {
+        let failure =
+            CliError::new("reading environment nope", "there is no environment `nope`").hint("`a` or `b`");
+        assert_eq!(
+            failure.lines(),
+            "error: reading environment nope: there is no environment \"nope\"\nhint: \"a\" or \"b\""
+        );
+    }
 
     #[test]
     fn several_lines_stay_lines_that_pass_for_no_other() {

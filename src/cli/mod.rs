@@ -19,6 +19,8 @@ mod forget;
 mod health;
 mod health_history;
 mod images;
+#[cfg(test)]
+mod incidents;
 mod kinds;
 mod line;
 mod objects;

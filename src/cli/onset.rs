@@ -5,16 +5,17 @@ use super::args::{OnsetArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
 use super::line::{Beside, Style, moment};
-use super::output::{Paint, document, write};
+use super::output::{Paint, document, width, write};
 use super::read::{Add, parameters, reference, typed};
 use crate::model::{Health, Timestamp};
 use crate::present::{
-    age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, sign, visible,
+    Places, age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, no_cause, sign,
+    visible,
 };
 use crate::query::{Answer, Onset, OnsetChange, Rank};
 
-/// Letters of a value in a difference.
-const LETTERS: usize = 60;
+/// Where what is said of a change begins.
+const MARGIN: usize = 29;
 
 /// Asks for an onset and tells it.
 pub(super) async fn onset(args: &OnsetArgs) -> Result<(), CliError> {
@@ -40,15 +41,35 @@ pub(super) async fn onset(args: &OnsetArgs) -> Result<(), CliError> {
         now: reference(&args.server, &answer.metadata),
         wide: args.output.output == OutputFormat::Wide,
     };
-    write(&told(&subject, &answer, style, args.effects))
+    write(&told(&subject, &answer, Form::new(&answer, style, width()), args.effects))
 }
 
-fn told(subject: &str, answer: &Answer<Onset>, style: Style, effects: bool) -> String {
-    let onset = &answer.value;
+/// How an onset is written.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    style: Style,
+    places: Places,
+    /// Letters on a line.
+    width: usize,
+}
+
+impl Form {
+    /// For a terminal of this width; what is wide, or read on none, is cut nowhere.
+    pub(super) fn new(answer: &Answer<Onset>, style: Style, width: Option<usize>) -> Self {
+        let width = width.filter(|_| !style.wide).unwrap_or(usize::MAX);
+        Form { style, places: Places::of_onset(&answer.value), width }
+    }
+}
+
+pub(super) fn told(subject: &str, answer: &Answer<Onset>, form: Form, effects: bool) -> String {
+    let (onset, style) = (&answer.value, form.style);
     let mut out = heading(subject, answer, style);
+    let mut above = None;
     for sick in &onset.sick {
-        let line = style.resource(sick, &Beside::default());
+        let place = form.places.say(&sick.key, above);
+        let line = style.resource(sick, &Beside { place, ..Beside::default() });
         out.push_str(&format!("  {line}\n"));
+        above = Some(&sick.key);
     }
     if onset.sick_left_out > 0 {
         let more = format!("  … and {} more at the top", grouped(onset.sick_left_out));
@@ -56,15 +77,15 @@ fn told(subject: &str, answer: &Answer<Onset>, style: Style, effects: bool) -> S
     }
     let window = lasted(onset.from.since(onset.looked_at_since));
     if onset.causes.is_empty() {
-        out.push_str(&format!("\nNothing that could have caused it changed in the {window} before.\n"));
+        out.push_str(&format!("\n{}\n", no_cause(onset)));
     } else {
         out.push_str(&format!("\nChanged in the {window} before, the likeliest cause first:\n"));
     }
-    out.extend(onset.causes.iter().map(|cause| line(cause, onset.from, style)));
+    out.extend(onset.causes.iter().map(|cause| line(cause, onset.from, form)));
     out.push_str(&further(onset.causes_left_out, style));
     if effects {
         out.push_str("\nWhat followed, the newest first:\n");
-        out.extend(onset.effects.iter().map(|effect| line(effect, onset.from, style)));
+        out.extend(onset.effects.iter().map(|effect| line(effect, onset.from, form)));
         out.push_str(&further(onset.effects_left_out, style));
     } else if !onset.effects.is_empty() {
         let count = onset.effects.len() as u64 + onset.effects_left_out;
@@ -119,24 +140,27 @@ fn further(left_out: u64, style: Style) -> String {
 }
 
 /// A change, and what of its object differs.
-fn line(change: &OnsetChange, from: Timestamp, style: Style) -> String {
-    let entry = &change.entry;
+fn line(change: &OnsetChange, from: Timestamp, form: Form) -> String {
+    let (entry, style) = (&change.entry, form.style);
+    let place = form.places.say_all(change).map(|place| format!("  in {place}")).unwrap_or_default();
     let rank = match change.rank {
         Rank::Deployment | Rank::Cause => style.paint.bold(&format!("{:<12}", change.rank)),
         rank => style.paint.dim(&format!("{rank:<12}")),
     };
     let before = format!("{} before", age(entry.observed_at, from));
     let mut out = format!(
-        "  {before:<13} {rank} {}  {}\n",
+        "  {before:<13} {rank} {}{}  {}\n",
         style.paint.bold(&visible(&entry_subject(entry))),
+        style.paint.dim(&visible(&place)),
         visible(&entry_words(entry)),
     );
     for difference in &change.differences {
-        out.push_str(&format!("{:29}{}\n", "", visible(&difference_line(difference, LETTERS))));
+        let line = difference_line(difference, form.width.saturating_sub(MARGIN));
+        out.push_str(&format!("{:MARGIN$}{}\n", "", visible(&line)));
     }
     if change.differences_left_out > 0 {
         let more = format!("… {} more differences", grouped(change.differences_left_out));
-        out.push_str(&format!("{:29}{}\n", "", style.paint.dim(&more)));
+        out.push_str(&format!("{:MARGIN$}{}\n", "", style.paint.dim(&more)));
     }
     out
 }
@@ -144,7 +168,7 @@ fn line(change: &OnsetChange, from: Timestamp, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::fixtures::onset;
+    use crate::present::fixtures::{onset, onset_place};
     use crate::present::tests::{NOON, snapshot};
 
     const PLAIN: Style = Style { paint: Paint(false), now: NOON, wide: false };
@@ -153,10 +177,14 @@ mod tests {
         Answer { value: onset(), metadata: snapshot() }
     }
 
+    fn told(subject: &str, answer: &Answer<Onset>, effects: bool) -> String {
+        super::told(subject, answer, Form::new(answer, PLAIN, Some(100)), effects)
+    }
+
     #[test]
     fn an_onset_names_what_became_sick_and_what_changed_before() {
         assert_eq!(
-            told("shop.web.production", &answer(), PLAIN, false),
+            told("shop.web.production", &answer(), false),
             "\
 shop.web.production became ✖ Degraded at 2026-11-20 11:58:00 UTC (2m ago), it was Healthy before   offset 1234, 2026-11-20 12:00:00 UTC
   Deployment/web  ✖ Degraded  5d3h
@@ -168,7 +196,7 @@ Changed in the 15m before, the likeliest cause first:
 (5 more changes followed from others; --effects lists them)
 "
         );
-        let effects = told("shop.web.production", &answer(), PLAIN, true);
+        let effects = told("shop.web.production", &answer(), true);
         assert!(effects.contains("What followed, the newest first:\n  60s before    symptom"), "{effects}");
     }
 
@@ -177,8 +205,27 @@ Changed in the 15m before, the likeliest cause first:
         let mut answer = answer();
         answer.value.causes.clear();
         answer.value.not_before = answer.value.looked_at_since;
-        let text = told("x", &answer, PLAIN, false);
+        let text = told("x", &answer, false);
         assert!(text.contains("! it may have been so since 2026-11-20 11:43:00 UTC"), "{text}");
-        assert!(text.contains("Nothing that could have caused it changed in the 15m before."), "{text}");
+        assert!(text.contains("What changed in the 15m before is not known: not everything"), "{text}");
+        answer.value.not_before = answer.value.from;
+        let text = told("x", &answer, false);
+        assert!(text.contains("No likely cause found in the 15m before."), "{text}");
+    }
+
+    #[test]
+    fn a_change_of_several_clusters_is_one_line_that_says_what_differs() {
+        let mut answer = answer();
+        let cause = &mut answer.value.causes[0];
+        cause.also.push(onset_place("us-east", "shop"));
+        let image = |version: &str| {
+            Some(format!("registry.example.com/platform/notifications/notifications:{version}").into())
+        };
+        let one = &mut cause.differences[0];
+        (one.path, one.before, one.after) = ("spec.image".into(), image("2.4.0"), image("2.5.0"));
+        let text = told("x", &answer, false);
+        assert!(text.contains("Deployment/web  in eu-west, us-east  changed spec\n"), "{text}");
+        assert!(text.contains(" spec.image: …notifications:2.4.0 → …notifications:2.5.0\n"), "{text}");
+        assert!(text.contains("  Deployment/web  in eu-west  ✖ Degraded"), "{text}");
     }
 }

@@ -70,6 +70,12 @@ impl Paint {
     }
 }
 
+/// The width of the terminal that reads standard output; none where none does, as in a pipe.
+pub(super) fn width() -> Option<usize> {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    told.or_else(|| terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)))
+}
+
 /// An answer as JSON or YAML; none for the forms that are made for people.
 pub(super) fn document(format: OutputFormat, value: &Value) -> Option<Result<String, CliError>> {
     let failed = |error: String| CliError::new("writing the answer", error);

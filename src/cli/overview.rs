@@ -5,7 +5,7 @@ use super::client::{Client, Parameters};
 use super::error::CliError;
 use super::line;
 use super::output::{Paint, document, write};
-use super::read::{Add, parameters, reference, typed};
+use super::read::{Add, parameters, reference, typed, understood};
 use super::table::{Cell, Table};
 use crate::model::GroupBy;
 use crate::present::{grouped, several, visible};
@@ -26,8 +26,10 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
         .add("limit", args.limit.as_slice());
     let value = Client::of(&args.server.address)?.get(what, "/api/v1/overview", &query).await?;
     if let Some(text) = document(args.output.output, &value) {
-        return write(&text?);
+        write(&text?)?;
+        return understood(what, &value);
     }
+    understood(what, &value)?;
     let answer: Answer<Overview> = typed(what, value)?;
     let overview = &answer.value;
     if args.output.output == OutputFormat::Name {
@@ -148,8 +150,13 @@ mod tests {
         let group =
             |key: &str| OverviewGroup { keys: vec![key.into()], counts, attention: vec![one.clone()] };
         let groups = vec![group("eu"), group("")];
-        let overview =
-            Overview { group_by: vec![GroupBy::Region], groups, groups_left_out: 1200, totals: counts };
+        let overview = Overview {
+            group_by: vec![GroupBy::Region],
+            groups,
+            groups_left_out: 1200,
+            totals: counts,
+            warnings: Vec::new(),
+        };
         assert_eq!(
             table(&overview, false).render(Paint(false), true),
             "\

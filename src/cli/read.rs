@@ -257,8 +257,10 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
     let what = format!("reading {nouns}");
     let value = Client::of(&list.server.address)?.list(&what, path, query, list.limit).await?;
     if let Some(text) = document(list.output.output, &value) {
-        return write(&text?);
+        write(&text?)?;
+        return understood(&what, &value);
     }
+    understood(&what, &value)?;
     let page: Page<T> = typed(&what, value)?;
     let now = reference(&list.server, &page.metadata.snapshot);
     for gap in line::gaps(&page.metadata.snapshot.coverage.gaps, now) {
@@ -270,6 +272,18 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
         return Ok(());
     }
     write(&listing(&page.items, &list.output, now))
+}
+
+/// Fails where nothing was found because words of the question fit nothing: scripts must not take a slip of the finger for
+/// an environment in which all is well.
+pub(super) fn understood(what: &str, value: &Value) -> Result<(), CliError> {
+    let warnings = value["warnings"].as_array().or_else(|| value["metadata"]["warnings"].as_array());
+    let messages = warnings.into_iter().flatten().filter_map(|warning| warning["message"].as_str());
+    let messages: Vec<&str> = messages.collect();
+    if messages.is_empty() {
+        return Ok(());
+    }
+    Err(CliError::new(what, messages.join("; ")).exit(Exit::NotFound))
 }
 
 /// What `2h` meant is known only now; scripts that ask for names or documents have no use for it.

@@ -5,12 +5,12 @@ use super::args::{OutputFormat, TimelineArgs};
 use super::client::Client;
 use super::error::CliError;
 use super::line::{Style, moment};
-use super::output::{Paint, document, write};
+use super::output::{Paint, document, width, write};
 use super::read::{Add, parameters, reference, typed};
 use super::table::{Cell, Table};
 use crate::model::{Health, Timestamp, Uid};
 use crate::present::{
-    age, clock_time, entry_subject, entry_words, grouped, lasted, level, several, sign, visible,
+    Places, age, clock_time, entry_subject, entry_words, grouped, lasted, level, several, sign, visible,
 };
 use crate::query::{Bucket, Entry, Timeline, TimelinePage};
 
@@ -64,9 +64,7 @@ pub(super) async fn timeline(args: &TimelineArgs) -> Result<(), CliError> {
 
 /// The width of the terminal, within what can be read and asked for.
 fn columns() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let seen = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    told.or(seen).unwrap_or(COLUMNS).clamp(40, 240)
+    width().unwrap_or(COLUMNS).clamp(40, 240)
 }
 
 fn drawn(subject: &str, page: &TimelinePage, style: Style, headers: bool) -> String {
@@ -148,7 +146,15 @@ fn ends(since: Timestamp, until: Timestamp, width: usize) -> String {
 }
 
 fn table(entries: &[Entry], style: Style) -> Table {
-    let mut headers = vec!["WHEN", "AGO", "WHAT", "OF", "SAYS"];
+    let places = Places::of_entries(entries);
+    let place = |entry: &Entry| {
+        let resource = entry.resource.as_ref().map(|resource| &resource.key);
+        resource.or(entry.event.as_ref().map(|event| &event.key)).and_then(|key| places.say(key, None))
+    };
+    let apart = entries.iter().any(|entry| place(entry).is_some());
+    let mut headers = vec!["WHEN", "AGO", "WHAT", "OF"];
+    headers.extend(apart.then_some("IN"));
+    headers.push("SAYS");
     headers.extend(if style.wide { &["OFFSET", "UID"][..] } else { &[] });
     let row = |entry: &Entry| {
         let health = entry.health.as_ref().and_then(|health| health.after);
@@ -163,8 +169,9 @@ fn table(entries: &[Entry], style: Style) -> Table {
             Cell::text(age(entry.observed_at, style.now)),
             what,
             Cell::text(entry_subject(entry)),
-            Cell::text(entry_words(entry)),
         ];
+        cells.extend(apart.then(|| Cell::text(place(entry).unwrap_or_default())));
+        cells.push(Cell::text(entry_words(entry)));
         if style.wide {
             let uid = entry.resource.as_ref().map(|resource| &resource.id);
             let uid = uid.or(entry.event.as_ref().map(|event| &event.uid));

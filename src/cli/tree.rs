@@ -23,8 +23,9 @@ pub(super) fn draw(answer: &Answer<Graph>, all: bool, style: Style) -> String {
     // Where nothing is counted beside what is drawn, each line says itself what is below it.
     if graph.truncated && !graph.nodes.is_empty() && !graph.groups.is_empty() {
         let id = visible(graph.environment.id.as_str());
-        let list = format!("get resources -e {id} --order health");
-        out.push_str(&format!("… not all resources are drawn one by one; `{list}` lists them\n"));
+        let at = answer.metadata.offset;
+        let list = format!("strandline get resources -e {id} --order health --at {at}");
+        out.push_str(&format!("… not all resources are drawn one by one; for a list: {list}\n"));
     }
     out
 }
@@ -215,7 +216,7 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
         let text = draw(&answer, false, PLAIN);
         assert!(text.contains("│     └─ … 40 Pods  ✔ 40 Healthy\n"), "{text}");
         assert!(
-            text.ends_with("`get resources -e shop.web.production --order health` lists them\n"),
+            text.ends_with("strandline get resources -e shop.web.production --order health --at 1234\n"),
             "{text}"
         );
     }

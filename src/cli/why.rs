@@ -35,7 +35,7 @@ pub(super) async fn why(args: &WhyArgs) -> Result<(), CliError> {
 }
 
 /// Draws what is wrong, or says that nothing is.
-fn draw(answer: &Answer<Why>, style: Style) -> String {
+pub(super) fn draw(answer: &Answer<Why>, style: Style) -> String {
     let why = &answer.value;
     let mut out = style.header(&why.environment, &answer.metadata);
     if let Some(line) = preface(why, !answer.metadata.coverage.complete) {

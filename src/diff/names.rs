@@ -8,11 +8,15 @@ use serde_json::Value;
 /// The most parts that are replaced.
 const PAIRS_MAX: usize = 32;
 
+/// The most steps in which two texts are held against each other; what takes more is told as a difference.
+const WAYS_MAX: usize = 100_000;
+
 /// The longest part.
 const LETTERS_MAX: usize = 255;
 
 /// Turns names of one environment into those of another by replacing parts of them: whole words, such as `staging` in
-/// `web-staging-config` but not in `upstaging`, or with a `*` at an end of the part any letters there too.
+/// `web-staging-config` but not in `upstaging`, or with a `*` at an end of the part any letters there too. One part may stand
+/// for several, as a name does that is also the slug; the first of them is what names are turned into.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameMap {
     pairs: Vec<NamePair>,
@@ -32,10 +36,7 @@ impl NameMap {
     pub fn new(pairs: impl IntoIterator<Item = NamePair>) -> Self {
         let mut kept: Vec<NamePair> = Vec::new();
         for pair in pairs {
-            if kept.len() < PAIRS_MAX
-                && pair.from != pair.to
-                && kept.iter().all(|known| known.from != pair.from)
-            {
+            if kept.len() < PAIRS_MAX && pair.from != pair.to && !kept.contains(&pair) {
                 kept.push(pair);
             }
         }
@@ -68,6 +69,37 @@ impl NameMap {
             rest = &rest[taken..];
         }
         out
+    }
+
+    /// Whether two texts are the same, or say the same but for names.
+    pub(super) fn equates(&self, text: &str, other: &str) -> bool {
+        if text == other || self.pairs.is_empty() {
+            return text == other;
+        }
+        // Where the one is read up to, and the other; what is left of both has to be the same.
+        let mut ways = vec![(0, 0)];
+        for _ in 0..WAYS_MAX {
+            let Some((one, two)) = ways.pop() else { return false };
+            let (rest, left) = (&text[one..], &other[two..]);
+            let Some(letter) = rest.chars().next() else {
+                if left.is_empty() {
+                    return true;
+                }
+                continue;
+            };
+            let last = text[..one].chars().next_back();
+            let mut named = false;
+            for pair in self.pairs.iter().rev().filter(|pair| pair.begins(rest, last)) {
+                named = true;
+                if left.starts_with(&pair.to) {
+                    ways.push((one + pair.from.len(), two + pair.to.len()));
+                }
+            }
+            if !named && left.starts_with(letter) {
+                ways.push((one + letter.len_utf8(), two + letter.len_utf8()));
+            }
+        }
+        false
     }
 
     /// An object with all of its texts as they would be elsewhere; names of members stay.
@@ -162,6 +194,27 @@ mod tests {
     }
 
     #[test]
+    fn texts_are_the_same_but_for_any_of_the_names() {
+        let names =
+            &["staging:production/eu", "staging:production-eu-x1y2z3", "shop-staging:shop-production"];
+        let cases = [
+            ("staging", "production/eu", true),
+            ("staging", "production-eu-x1y2z3", true),
+            ("env: staging, slug: staging", "env: production/eu, slug: production-eu-x1y2z3", true),
+            ("shop-staging.svc", "shop-production.svc", true),
+            ("letsencrypt-staging", "letsencrypt-staging", true),
+            ("staging/staging", "staging/production/eu", false),
+            ("staging", "production", false),
+            ("upstaging", "upproduction/eu", false),
+            ("", "x", false),
+        ];
+        for (text, other, expected) in cases {
+            assert_eq!(map(names).equates(text, other), expected, "{text} and {other}");
+        }
+        assert!(map(&[]).equates("a", "a") && !map(&[]).equates("a", "b"));
+    }
+
+    #[test]
     fn what_maps_nothing_is_refused() {
         for text in ["", "a", ":", ":b", "*:b", "*a:b", "a*:b", "a:b*", "a:b:c", "a*b:c", "**:**"] {
             let refused = text.parse::<NamePair>().unwrap_err();
@@ -178,6 +231,7 @@ mod tests {
         fn any_name_is_mapped(text in ".{0,40}", from in "[a-cé-]{1,3}", to in "[a-c]{0,3}") {
             let map = NameMap::new(NamePair::words(&from, &to));
             let mapped = map.apply(&text);
+            prop_assert!(map.equates(&text, &mapped), "{:?} {:?}", text, mapped);
             if !text.contains(&from) {
                 prop_assert_eq!(mapped, text);
             }

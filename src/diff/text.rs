@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::align::align;
-use super::{Comparison, Difference, DifferenceType};
+use super::{Comparison, Difference, DifferenceType, NameMap};
 
 /// Lines of a long text that are shown before and behind what differs.
 const CONTEXT: usize = 3;
@@ -75,11 +75,12 @@ impl std::fmt::Display for Line {
     }
 }
 
-/// A comparison in lines: each difference by its path with its values below, then what is not shown.
-pub fn lines(comparison: &Comparison) -> Vec<Line> {
+/// A comparison in lines: each difference by its path with its values below, then what is not shown. Lines of texts that
+/// are the same but for names are the same.
+pub fn lines(comparison: &Comparison, names: &NameMap) -> Vec<Line> {
     let mut out = Vec::new();
     for difference in &comparison.differences {
-        difference_lines(difference, &mut out);
+        difference_lines(difference, names, &mut out);
     }
     if comparison.left_out > 0 {
         out.push(Line::new(Mark::Note, format!("{} more, too many to be shown", comparison.left_out)));
@@ -102,7 +103,7 @@ pub fn lines(comparison: &Comparison) -> Vec<Line> {
     out
 }
 
-fn difference_lines(difference: &Difference, out: &mut Vec<Line>) {
+fn difference_lines(difference: &Difference, names: &NameMap, out: &mut Vec<Line>) {
     let path = if difference.path.is_empty() { "the whole object" } else { &difference.path };
     if let (DifferenceType::Moved, Some(from), Some(to)) =
         (difference.change, place(&difference.before), place(&difference.after))
@@ -116,7 +117,7 @@ fn difference_lines(difference: &Difference, out: &mut Vec<Line>) {
         (Some(Value::String(before)), Some(Value::String(after)))
             if before.contains('\n') || after.contains('\n') =>
         {
-            text_lines(before, after, &mut body);
+            text_lines(before, after, names, &mut body);
         }
         (before, after) => {
             let apart =
@@ -168,11 +169,17 @@ fn value_lines(value: &Value, exact: bool) -> Vec<String> {
 }
 
 /// Two texts line by line, with some lines around what differs.
-fn text_lines(before: &str, after: &str, out: &mut Vec<Line>) {
+fn text_lines(before: &str, after: &str, names: &NameMap, out: &mut Vec<Line>) {
     let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let mut alike = before.clone();
+    for line in alike.iter_mut().filter(|line| names.apply(line) != **line) {
+        if let Some(renamed) = after.iter().find(|other| names.equates(line, other)) {
+            *line = renamed;
+        }
+    }
     let mut all = Vec::new();
     let mut from = (0, 0);
-    for (one, other) in align(&before, &after).into_iter().chain([(before.len(), after.len())]) {
+    for (one, other) in align(&alike, &after).into_iter().chain([(before.len(), after.len())]) {
         all.extend(before[from.0..one].iter().map(|text| Line::new(Mark::Removed, *text)));
         all.extend(after[from.1..other].iter().map(|text| Line::new(Mark::Added, *text)));
         all.extend(before.get(one).map(|text| Line::new(Mark::Same, *text)));
@@ -209,7 +216,7 @@ mod tests {
     fn text(before: &Value, after: &Value) -> String {
         let lens = Lens::new(Between::Versions, &[Class::Metadata]);
         let found = compare(&Kind::new("apps", "Deployment"), Some(before), Some(after), &lens);
-        lines(&found).iter().map(|line| format!("{line}\n")).collect()
+        lines(&found, &NameMap::default()).iter().map(|line| format!("{line}\n")).collect()
     }
 
     #[test]
@@ -253,6 +260,21 @@ mod tests {
         assert_eq!(text(&before, &after), expected);
         let ended = json!({"data": {"app.conf": config.trim_end()}});
         assert!(text(&before, &ended).contains("(the line breaks at the end differ)"));
+    }
+
+    #[test]
+    fn lines_that_are_renamed_are_no_differences() {
+        let pairs = ["staging:production", "staging:production-x1"].map(|pair| pair.parse().ok());
+        let names = NameMap::new(pairs.into_iter().flatten());
+        let lens = Lens::new(Between::Environments, &[]).mapping(names.clone());
+        let config = |env: &str, slug: &str, level: &str| json!({"data": {"env": slug, "conf": format!("env: {env}\nslug: {slug}\nlevel: {level}\n")}});
+        let here = config("staging", "staging", "debug");
+        let there = config("production", "production-x1", "info");
+        let found = compare(&Kind::new("", "ConfigMap"), Some(&here), Some(&there), &lens);
+        let shown: String = lines(&found, &names).iter().map(|line| format!("{line}\n")).collect();
+        let expected =
+            "  data.conf\n    env: staging\n    slug: staging\n-   level: debug\n+   level: info\n";
+        assert_eq!(shown, expected);
     }
 
     #[test]

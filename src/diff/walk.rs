@@ -60,6 +60,7 @@ impl Walk<'_> {
             (before, after) if before == after => {}
             (Value::Object(before), Value::Object(after)) if self.at.goes_on() => self.members(before, after),
             (Value::Array(before), Value::Array(after)) if self.at.goes_on() => self.elements(before, after),
+            (Value::String(_), Value::String(other)) if self.is_renamed(before, other) => {}
             _ => self.tell(DifferenceType::Changed, Some(before), Some(after)),
         }
     }
@@ -130,6 +131,12 @@ impl Walk<'_> {
     fn as_it_was<'v>(&'v self, value: &'v Value, side: Side) -> &'v Value {
         let original = self.original.filter(|_| side == Side::Before);
         original.and_then(|object| object.pointer(&pointer(&self.at.steps, Side::Before))).unwrap_or(value)
+    }
+
+    /// Whether a text says the same as the other but for names.
+    fn is_renamed(&self, before: &Value, other: &str) -> bool {
+        let text = self.original.and_then(|_| self.as_it_was(before, Side::Before).as_str());
+        text.is_some_and(|text| self.at.lens.names.equates(text, other))
     }
 
     /// A value without what in it is ignored, or noise that nobody asked for; none where nothing else is in it.

@@ -1,7 +1,9 @@
 //! Differences as pages, the terminal and the API's text show them.
 
+use std::collections::BTreeSet;
+
 use super::{clock_time, number_of, sign, visible, word};
-use crate::diff::{Line, Mark, lines};
+use crate::diff::{Line, Mark, NameMap, lines};
 use crate::model::{Health, Kind, Offset, ResourceKey, Timestamp};
 use crate::query::{
     ChangeType, DiffCounts, EnvironmentAt, EnvironmentDiff, KindChanges, ResourceChange, ResourceDiff,
@@ -18,12 +20,13 @@ pub fn resource_diff(diff: &ResourceDiff) -> Vec<Line> {
     if diff.comparison.is_empty() {
         out.push(Line::new(Mark::Note, "no differences"));
     }
-    out.extend(lines(&diff.comparison));
+    out.extend(lines(&diff.comparison, &NameMap::default()));
     out
 }
 
 /// An environment's differences in lines: the two sides, how many there are, then each resource.
 pub fn environment_diff(diff: &EnvironmentDiff) -> Vec<Line> {
+    let (names, side) = (names(diff), |at| side(at, names_clusters(diff)));
     let mut out = vec![
         Line::new(Mark::From, side(&diff.from)),
         Line::new(Mark::To, side(&diff.to)),
@@ -34,11 +37,22 @@ pub fn environment_diff(diff: &EnvironmentDiff) -> Vec<Line> {
     }
     for item in &diff.items {
         out.push(Line::new(Mark::Blank, ""));
-        out.push(Line::new(Mark::Title, title(item)));
-        out.extend(lines(&item.comparison));
+        out.push(Line::new(Mark::Title, title(diff, item)));
+        out.extend(lines(&item.comparison, &names));
         out.extend(item.children.iter().map(|kind| Line::new(Mark::Note, below(kind))));
     }
     out
+}
+
+/// Which names stand for each other.
+pub fn names(diff: &EnvironmentDiff) -> NameMap {
+    NameMap::new(diff.names.iter().filter_map(|name| name.parse().ok()))
+}
+
+/// Whether clusters are named: where there is more than one.
+fn names_clusters(diff: &EnvironmentDiff) -> bool {
+    let all: BTreeSet<&String> = diff.from.clusters.iter().chain(&diff.to.clusters).collect();
+    all.len() > 1
 }
 
 /// Kind, place and name.
@@ -47,14 +61,28 @@ fn address(key: &ResourceKey) -> String {
     format!("{} {place}{}", key.kind, key.name)
 }
 
-/// What became of a resource, with its sign.
-pub fn title(item: &ResourceChange) -> String {
-    let mut out = format!("{} {}", change_sign(item.change), address(&item.key));
+/// What became of a resource, with its sign, and in which clusters where there are several.
+pub fn title(diff: &EnvironmentDiff, item: &ResourceChange) -> String {
+    let apart = names_clusters(diff);
+    let within = |clusters: &[String]| match apart && !clusters.is_empty() {
+        true => format!(" in {}", clusters.join(", ")),
+        false => String::new(),
+    };
     let (before, after) = (item.before.as_ref(), item.after.as_ref());
-    if let (ChangeType::Different, Some(here)) = (item.change, before)
-        && (&here.namespace, &here.name) != (&item.key.namespace, &item.key.name)
-    {
-        out.push_str(&format!(" (here {}/{})", here.namespace, here.name));
+    let own = [item.key.cluster.clone()];
+    let (here, there) = match &item.clusters {
+        Some(clusters) if after.is_some() => (&clusters.before[..], &clusters.after[..]),
+        Some(clusters) => (&[][..], &clusters.before[..]),
+        None => (&[][..], &own[..]),
+    };
+    let mut out = format!("{} {}{}", change_sign(item.change), address(&item.key), within(there));
+    if let (ChangeType::Different, Some(one)) = (item.change, before) {
+        let renamed = (&one.namespace, &one.name) != (&item.key.namespace, &item.key.name);
+        let name = if renamed { format!(" {}/{}", one.namespace, one.name) } else { String::new() };
+        let place = if here == there { String::new() } else { within(here) };
+        if !name.is_empty() || !place.is_empty() {
+            out.push_str(&format!(" (here{name}{place})"));
+        }
     }
     out.push_str(&format!("   {}", change_word(item.change)));
     if let Some((one, other)) = before.zip(after).filter(|(one, other)| one.health != other.health) {
@@ -142,14 +170,18 @@ fn state(state: &StateAt) -> String {
     }
 }
 
-fn side(side: &EnvironmentAt) -> String {
+fn side(side: &EnvironmentAt, apart: bool) -> String {
     let health = match side.health {
         Some(health) => format!("  {} {health}", sign(Some(health))),
         None if side.exists => String::new(),
         None => ", not there".to_owned(),
     };
     let resources = number_of(side.resources, &Kind::new("", "resource"));
-    format!("{}  {}  {resources}{health}", side.id, moment(side.offset, side.time))
+    let clusters = match apart && !side.clusters.is_empty() {
+        true => format!(" in {}", side.clusters.join(", ")),
+        false => String::new(),
+    };
+    format!("{}{clusters}  {}  {resources}{health}", side.id, moment(side.offset, side.time))
 }
 
 /// A line as it may be printed: nothing in it steers the terminal.
@@ -165,7 +197,7 @@ pub(crate) mod tests {
     use crate::diff::{Class, Comparison, Difference, DifferenceType, Hidden};
     use crate::model::{ChangedBy, EnvironmentId, Uid};
     use crate::present::tests::{NOON, resource, snapshot};
-    use crate::query::{PageMetadata, Resource, ResourceAt, VersionAt};
+    use crate::query::{DiffClusters, PageMetadata, Resource, ResourceAt, VersionAt};
 
     fn comparison() -> Comparison {
         let image = Difference {
@@ -200,6 +232,7 @@ pub(crate) mod tests {
             exists: true,
             health: Some(health),
             resources,
+            clusters: vec!["eu-west".into()],
         }
     }
 
@@ -212,6 +245,7 @@ pub(crate) mod tests {
             key: config.key.clone(),
             before: None,
             after: Some(at(&config, None)),
+            clusters: None,
             comparison: Comparison::default(),
             children: Vec::new(),
         };
@@ -220,6 +254,7 @@ pub(crate) mod tests {
             key: web.key.clone(),
             before: Some(at(&web, Some(Health::Healthy))),
             after: Some(at(&web, Some(Health::Degraded))),
+            clusters: None,
             comparison: comparison(),
             children: vec![pods],
         };
@@ -236,7 +271,7 @@ pub(crate) mod tests {
                 ..DiffCounts::default()
             },
             items: vec![added, changed],
-            metadata: PageMetadata { snapshot: snapshot(), next: None },
+            metadata: PageMetadata::new(snapshot(), None),
         }
     }
 
@@ -275,5 +310,26 @@ pub(crate) mod tests {
         let title = "~ Deployment.apps shop/web (here shop/web-staging)   different, ✔ Healthy → ✖ Degraded";
         assert!(lines.contains(&title.to_owned()), "{lines:?}");
         assert_eq!(counted(&DiffCounts::default()), "no resources");
+    }
+
+    #[test]
+    fn clusters_are_named_where_there_are_several() {
+        let titles =
+            |diff: &EnvironmentDiff| diff.items.iter().map(|item| title(diff, item)).collect::<Vec<_>>();
+        let mut diff = environment_changes();
+        assert_eq!(titles(&diff)[0], "+ ConfigMap shop/web-config   added");
+        diff.from.clusters.push("us-east".into());
+        let told: Vec<String> = super::environment_diff(&diff).iter().map(printed).collect();
+        assert!(told[0].starts_with("--- shop.web.production in eu-west, us-east  offset 1000"), "{told:?}");
+        assert_eq!(titles(&diff)[0], "+ ConfigMap shop/web-config in eu-west   added");
+        let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        diff.items[1].change = ChangeType::Different;
+        diff.items[1].clusters =
+            Some(DiffClusters { before: all(&["eu-west"]), after: all(&["us-east", "us-west"]) });
+        let title = &titles(&diff)[1];
+        assert!(
+            title.starts_with("~ Deployment.apps shop/web in us-east, us-west (here in eu-west)   different"),
+            "{title}"
+        );
     }
 }

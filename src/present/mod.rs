@@ -1,6 +1,7 @@
 //! What pages and the terminal share: ages, signs of health, text made visible, and graphs as trees.
 
 mod age;
+mod cut;
 mod diff;
 mod links;
 mod over_time;
@@ -12,15 +13,15 @@ mod tree;
 
 pub use age::{age, lasted, moment};
 pub use diff::{
-    below as children_below, change_sign, change_word, counted, environment_diff, health_moved, printed,
-    resource_diff, title,
+    below as children_below, change_sign, change_word, counted, environment_diff, health_moved, names,
+    printed, resource_diff, title,
 };
 pub use links::{link_verb, links};
 pub use over_time::{Segment, Share, segments, shares, worsened};
 pub use place::Places;
 pub use say::{below, missing_end, number_of, preface, why_so, workload_names};
 pub use text::{clock_time, grouped, in_bytes, visible};
-pub use timeline::{difference_line, entry_subject, entry_words, level};
+pub use timeline::{difference_line, entry_subject, entry_words, level, no_cause};
 pub use tree::{Item, Step, Tree};
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Where resources stand, said no more often than telling them apart needs.
 
 use crate::model::ResourceKey;
-use crate::query::{Graph, Group, Resource, Why};
+use crate::query::{Entry, Graph, Group, Onset, OnsetChange, Resource, Why};
 
 /// What of their places tells an environment's resources apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,24 @@ impl Places {
         Places::among(steps.chain(targets.map(|target| (target.cluster.as_str(), target.namespace.as_str()))))
     }
 
+    /// Of what became sick and what changed before, and wherever else their environment runs.
+    pub fn of_onset(onset: &Onset) -> Self {
+        let changed = onset.causes.iter().chain(&onset.effects);
+        let keys = changed.clone().filter_map(|change| change.entry.resource.as_ref()).map(|one| &one.key);
+        let keys = keys.chain(onset.sick.iter().map(|sick| &sick.key));
+        let also = changed.flat_map(|change| &change.also);
+        let elsewhere = also.map(|place| (place.cluster.as_str(), place.namespace.as_str()));
+        let clusters = onset.clusters.iter().map(|cluster| (cluster.as_str(), ""));
+        Places::among(keys.map(address).chain(elsewhere).chain(clusters))
+    }
+
+    /// Of what happened.
+    pub fn of_entries(entries: &[Entry]) -> Self {
+        let resources = entries.iter().filter_map(|entry| entry.resource.as_ref()).map(|one| &one.key);
+        let events = entries.iter().filter_map(|entry| entry.event.as_ref()).map(|one| &one.key);
+        Places::among(resources.chain(events).map(address))
+    }
+
     /// Of clusters with namespaces, which are empty for what is in none.
     fn among<'a>(places: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Self {
         fn several<'a>(mut names: impl Iterator<Item = &'a str>) -> bool {
@@ -41,23 +59,40 @@ impl Places {
 
     /// The place of a resource, where what it is drawn below does not say it already.
     pub fn say(self, key: &ResourceKey, parent: Option<&ResourceKey>) -> Option<String> {
-        let place = |key: &ResourceKey| match (self.clusters, self.namespaces && !key.namespace.is_empty()) {
-            (true, true) => Some(format!("{}/{}", key.cluster, key.namespace)),
-            (true, false) => Some(key.cluster.clone()),
-            (false, true) => Some(key.namespace.clone()),
-            (false, false) => None,
-        };
+        let place = |key: &ResourceKey| self.place(address(key));
         place(key).filter(|said| parent.and_then(place).as_ref() != Some(said))
+    }
+
+    /// All places of a change.
+    pub fn say_all(self, change: &OnsetChange) -> Option<String> {
+        let first = change.entry.resource.as_ref().map(|resource| address(&resource.key));
+        let also = change.also.iter().map(|place| (place.cluster.as_str(), place.namespace.as_str()));
+        let said: Vec<String> = first.into_iter().chain(also).filter_map(|place| self.place(place)).collect();
+        (!said.is_empty()).then(|| said.join(", "))
+    }
+
+    fn place(self, (cluster, namespace): (&str, &str)) -> Option<String> {
+        match (self.clusters, self.namespaces && !namespace.is_empty()) {
+            (true, true) => Some(format!("{cluster}/{namespace}")),
+            (true, false) => Some(cluster.to_owned()),
+            (false, true) => Some(namespace.to_owned()),
+            (false, false) => None,
+        }
     }
 }
 
 fn place(resource: &Resource) -> (&str, &str) {
-    (&resource.key.cluster, &resource.key.namespace)
+    address(&resource.key)
+}
+
+fn address(key: &ResourceKey) -> (&str, &str) {
+    (&key.cluster, &key.namespace)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::present::fixtures::{onset, onset_place};
     use crate::present::tests::{counted, graph, resource, why, why_path};
 
     #[test]
@@ -86,6 +121,17 @@ mod tests {
         one.groups[0].cluster = "us".into();
         assert_eq!(Places::of(&one).of_group(&one.groups[0]), Some("us"));
         assert_eq!(Places::of(&one).of_group(&one.groups[1]), None, "its owner says it");
+    }
+
+    #[test]
+    fn a_change_names_all_clusters_in_which_it_was_made() {
+        let mut onset = onset();
+        let said = |onset: &Onset| Places::of_onset(onset).say_all(&onset.causes[0]);
+        assert_eq!(said(&onset), None);
+        onset.clusters.push("us".into());
+        assert_eq!(said(&onset).as_deref(), Some("eu-west"), "its environment runs elsewhere too");
+        onset.causes[0].also.push(onset_place("us", "web"));
+        assert_eq!(said(&onset).as_deref(), Some("eu-west/shop, us/web"));
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! What happened, in words, and how much of it, as bars.
 
-use super::{clock_time, kind_name, word};
+use super::cut::{cut, cut_pair};
+use super::{clock_time, kind_name, lasted, word};
 use crate::diff::{Difference, DifferenceType};
 use crate::model::{ChangedBy, Health, Kind};
-use crate::query::{Entry, EntryHealth, EntryResource, TimelineGap};
+use crate::query::{Entry, EntryHealth, EntryResource, Onset, TimelineGap};
+
+/// Letters that a value has on a line, however narrow that is.
+const VALUE_MIN: usize = 24;
 
 /// Of what an entry tells, such as `Deployment/web` or `deployment 512`.
 pub fn entry_subject(entry: &Entry) -> String {
@@ -98,24 +102,36 @@ fn unseen(gap: &TimelineGap) -> String {
     format!("not watched{until}: {}", if gap.message.is_empty() { &gap.reason } else { &gap.message })
 }
 
-/// A difference on one line, such as `spec.replicas: 3 → 5`, with values cut to so many letters.
-pub fn difference_line(difference: &Difference, letters: usize) -> String {
-    let short = |value: &Option<serde_json::Value>| {
-        let text = match value {
-            Some(serde_json::Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
-            None => return String::new(),
-        };
-        match text.char_indices().nth(letters) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text,
+/// What is said of an onset before which nothing is known that could have caused it.
+pub fn no_cause(onset: &Onset) -> String {
+    let window = lasted(onset.from.since(onset.looked_at_since));
+    match onset.gaps.is_empty() && onset.not_before == onset.from {
+        true => format!("No likely cause found in the {window} before."),
+        false => {
+            format!("What changed in the {window} before is not known: not everything was being watched.")
         }
+    }
+}
+
+/// A difference on one line, such as `spec.replicas: 3 → 5`, with values cut to what a line of so many letters holds, and
+/// to no less than they need to be told apart.
+pub fn difference_line(difference: &Difference, letters: usize) -> String {
+    let text = |value: &Option<serde_json::Value>| match value {
+        Some(serde_json::Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
     };
-    let (path, before, after) = (&difference.path, short(&difference.before), short(&difference.after));
+    let (path, before, after) = (&difference.path, text(&difference.before), text(&difference.after));
+    let left = letters.saturating_sub(path.chars().count() + ": ".len());
     match difference.change {
-        DifferenceType::Added => format!("{path}: + {after}"),
-        DifferenceType::Removed => format!("{path}: − {before}"),
-        DifferenceType::Changed => format!("{path}: {before} → {after}"),
+        DifferenceType::Added => format!("{path}: + {}", cut(&after, left.saturating_sub(2).max(VALUE_MIN))),
+        DifferenceType::Removed => {
+            format!("{path}: − {}", cut(&before, left.saturating_sub(2).max(VALUE_MIN)))
+        }
+        DifferenceType::Changed => {
+            let (before, after) = cut_pair(&before, &after, (left.saturating_sub(3) / 2).max(VALUE_MIN));
+            format!("{path}: {before} → {after}")
+        }
         DifferenceType::Moved => format!("{path}: place {before} → {after}"),
     }
 }
@@ -138,10 +154,10 @@ pub(crate) mod fixtures {
 
     use super::super::tests::{NOON, health_history, resource, snapshot};
     use crate::diff::{Class, Difference, DifferenceType};
-    use crate::model::{Health, Lane, Offset};
+    use crate::model::{Health, Lane, Offset, Uid};
     use crate::query::{
-        Bucket, Entry, EntryResource, Onset, OnsetChange, PageMetadata, Rank, Resource, Tally, Timeline,
-        TimelinePage,
+        Bucket, Entry, EntryResource, Onset, OnsetChange, OnsetPlace, PageMetadata, Rank, Resource, Tally,
+        Timeline, TimelinePage,
     };
 
     /// Something that happened at noon.
@@ -198,10 +214,12 @@ pub(crate) mod fixtures {
                 excerpt: false,
             }],
             differences_left_out: 1,
+            also: Vec::new(),
         };
         let effect = OnsetChange { rank: Rank::Symptom, ..cause.clone() };
         Onset {
             health: Health::Degraded,
+            clusters: vec!["eu-west".into()],
             before: Some(Health::Healthy),
             from: ago(120),
             until: None,
@@ -216,6 +234,17 @@ pub(crate) mod fixtures {
             effects_left_out: 4,
             truncated: false,
             gaps: Vec::new(),
+        }
+    }
+
+    /// Another cluster in which the same was changed.
+    pub(crate) fn onset_place(cluster: &str, namespace: &str) -> OnsetPlace {
+        OnsetPlace {
+            id: Uid::new(format!("{cluster}-web")),
+            cluster: cluster.into(),
+            namespace: namespace.into(),
+            offset: Offset::new(1190),
+            observed_at: NOON.minus(Duration::from_secs(200)),
         }
     }
 
@@ -247,7 +276,7 @@ pub(crate) mod fixtures {
             truncated: false,
             entries: Vec::new(),
         };
-        TimelinePage { timeline, metadata: PageMetadata { snapshot: snapshot(), next: None } }
+        TimelinePage { timeline, metadata: PageMetadata::new(snapshot(), None) }
     }
 }
 
@@ -301,7 +330,14 @@ mod tests {
             after: Some(after),
             excerpt: false,
         };
-        assert_eq!(difference_line(&changed(json!("äöü-1"), json!(2)), 3), "spec.image: äöü… → 2");
+        let image =
+            |version: &str| json!(format!("registry.example.com/notifications/notifications:{version}"));
+        let moved = changed(image("2.4.0"), image("2.5.0"));
+        assert_eq!(difference_line(&moved, 60), "spec.image: …notifications:2.4.0 → …notifications:2.5.0");
+        assert_eq!(difference_line(&moved, 0), difference_line(&moved, 60), "told apart on any line");
+        let whole = difference_line(&moved, 160);
+        assert!(whole.contains("com/notifications/notifications:2.4.0 → registry.example.com/"), "{whole}");
+        assert_eq!(difference_line(&changed(json!(3), json!(5)), 0), "spec.image: 3 → 5");
         let added =
             Difference { change: DifferenceType::Added, before: None, ..changed(json!(1), json!({"a": 1})) };
         assert_eq!(difference_line(&added, 40), r#"spec.image: + {"a":1}"#);

@@ -1,5 +1,7 @@
 //! Agents as the catalog declares them, and what they serve.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use super::moment::{Concerns, Moment};
@@ -73,6 +75,14 @@ fn environments(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The agents in sight.
+pub(super) fn ids(view: &Connection, moment: &Moment, scope: &Sight) -> Result<BTreeSet<String>> {
+    let mut statement = view.prepare_cached(select_agents!(""))?;
+    let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
+    let rows = statement.query_map(params, |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Result<Page<Agent>> {
     let sql = select_agents!("AND a.id > :id ORDER BY a.id LIMIT :limit");
     let mut items = {
@@ -88,7 +98,7 @@ fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Res
         item.environments = environments(view, moment, scope, item)?;
     }
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+    Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
 fn get(view: &Connection, moment: &Moment, scope: &Sight, id: &AgentId) -> Result<Answer<Agent>> {

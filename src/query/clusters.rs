@@ -1,5 +1,7 @@
 //! Clusters and what of them is watched.
 
+use std::collections::HashMap;
+
 use rusqlite::{Connection, named_params};
 
 use super::Result;
@@ -8,7 +10,28 @@ use super::page::Start;
 use super::scope::{Sight, looked_at};
 use super::types::{Cluster, Page, PageMetadata};
 use super::{PageRequest, Queries, Question, Scope};
-use crate::model::At;
+use crate::model::{At, Offset};
+
+/// The region of a cluster `c` with the row `s` of what is configured, which goes before the one on which the Nodes agree.
+macro_rules! region {
+    () => {
+        "CASE WHEN s.region <> '' THEN s.region ELSE coalesce((SELECT n.region FROM cluster_region n
+             WHERE n.cluster_id = c.id AND n.from_offset <= :at AND n.to_offset > :at), '') END"
+    };
+}
+
+/// The region of each cluster, empty where it is not known. Which clusters there are is not for everybody to see.
+pub(super) fn regions(view: &Connection, at: Offset) -> Result<HashMap<String, String>> {
+    let sql = concat!(
+        "SELECT c.name, ",
+        region!(),
+        " FROM cluster c JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at"
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let rows =
+        statement.query_map(named_params! { ":at": at.as_i64() }, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
 
 /// A page of clusters, by name.
 pub(super) fn list(
@@ -17,12 +40,10 @@ pub(super) fn list(
     scope: &Sight,
     start: &Start,
 ) -> Result<Page<Cluster>> {
-    // The configured region goes before the one on which the Nodes agree.
     let sql = concat!(
-        "SELECT c.name,
-            CASE WHEN s.region <> '' THEN s.region ELSE coalesce((SELECT n.region FROM cluster_region n
-             WHERE n.cluster_id = c.id AND n.from_offset <= :at AND n.to_offset > :at), '') END,
-            (SELECT count(DISTINCT g.kind_id) FROM coverage g JOIN kind k ON k.id = g.kind_id
+        "SELECT c.name, ",
+        region!(),
+        ", (SELECT count(DISTINCT g.kind_id) FROM coverage g JOIN kind k ON k.id = g.kind_id
              WHERE g.cluster_id = c.id AND g.state = 0 AND k.kind <> '' AND g.from_offset <= :at AND g.to_offset > :at
                AND ",
         looked_at!(namespace),
@@ -55,7 +76,7 @@ pub(super) fn list(
         cluster.gaps = gaps;
     }
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+    Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
 impl Queries {

@@ -1,13 +1,16 @@
 //! Deployments: those to an environment or of a project, and one by its number.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, Row, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, one_of, sees};
 use super::types::{Answer, Deployment, Page, PageMetadata};
-use super::{PageRequest, Queries, QueryError, Question, Result, environments};
-use crate::model::{At, DeploymentId, DeploymentStatus, EnvironmentId, Timestamp};
+use super::words::Words;
+use super::{PageRequest, Queries, QueryError, Question, Result, environments, groups};
+use crate::model::{At, DeploymentId, DeploymentStatus, EnvironmentId, Glob, Timestamp};
 use crate::store::column;
 
 /// Which deployments a list holds.
@@ -15,8 +18,8 @@ use crate::store::column;
 pub struct DeploymentFilter {
     /// Only those to this environment.
     pub environment: Option<EnvironmentId>,
-    /// Only those of jobs of these projects; empty for all.
-    pub projects: Vec<String>,
+    /// Only those of jobs of projects whose paths match one of these; empty for all.
+    pub projects: Vec<Glob>,
     /// Only those that stand like this; empty for all.
     pub statuses: Vec<DeploymentStatus>,
 }
@@ -95,16 +98,34 @@ fn list(
     let params = named_params! {
         ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
         ":environment": environment,
-        ":projects": one_of(&filter.projects, String::as_str),
+        ":projects": projects(view, moment, scope, &filter.projects)?,
         ":statuses": one_of(&filter.statuses, |status| status.as_str()),
         ":before": before, ":limit": start.rows(),
     };
     let rows = statement.query_map(params, |row| Ok((row.get::<_, i64>(2)?, from_row(row)?)))?;
     let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     let next = start.finish(moment.offset, &mut rows, |(id, _)| vec![id.to_string()]);
-    let items = rows.into_iter().map(|(_, item)| item).collect();
+    let items: Vec<_> = rows.into_iter().map(|(_, item)| item).collect();
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+    let warnings = match items.is_empty() && start.is_first() {
+        true => Words::of_deployments(filter).unknown(view, moment, scope)?,
+        false => Vec::new(),
+    };
+    Ok(Page { items, metadata: PageMetadata { warnings, ..PageMetadata::new(snapshot, next) } })
+}
+
+/// The projects that patterns stand for, for `json_each`: names as they are, which an index leads to, and of patterns the
+/// projects in sight. NULL where there is no pattern.
+fn projects(view: &Connection, moment: &Moment, scope: &Sight, globs: &[Glob]) -> Result<Option<String>> {
+    if globs.is_empty() {
+        return Ok(None);
+    }
+    let mut paths: BTreeSet<String> = globs.iter().filter_map(Glob::name).collect();
+    if globs.iter().any(Glob::is_wild) {
+        let known = groups::paths(view, moment, scope)?;
+        paths.extend(known.into_iter().filter(|path| globs.iter().any(|glob| glob.matches_path(path))));
+    }
+    Ok(Some(serde_json::json!(paths).to_string()))
 }
 
 fn get(

@@ -81,7 +81,7 @@ pub(super) fn list(
     let mut items = read(view, moment.offset, scope, held.id.0, start)?;
     let next = start.finish(moment.offset, &mut items, position);
     let snapshot = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
-    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+    Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
 fn read(view: &Connection, at: Offset, scope: &Sight, id: i64, start: &Start) -> Result<Vec<ResourceEdge>> {

@@ -7,6 +7,7 @@ use super::page::Start;
 use super::scope::{Sight, one_of, reads, sees};
 use super::sieve::{Candidate, Sieve};
 use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page, PageMetadata};
+use super::words::Words;
 use super::{EnvironmentFilter, Gone, QueryError, Result, warnings};
 use crate::model::{EnvironmentId, HealthCounts, Offset, Stored, Timestamp};
 use crate::projection::{counts_at, health_at, word_at};
@@ -179,7 +180,11 @@ pub(super) fn list(
         vec![item.project.clone(), item.name.clone(), item.id.as_str().to_owned()]
     });
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+    let warnings = match items.is_empty() && start.is_first() {
+        true => Words::of_environments(filter).unknown(view, moment, scope)?,
+        false => Vec::new(),
+    };
+    Ok(Page { items, metadata: PageMetadata { warnings, ..PageMetadata::new(snapshot, next) } })
 }
 
 /// Whether a row passes what of a filter no index helps with.
@@ -202,7 +207,7 @@ pub(super) fn seen(view: &Connection, moment: &Moment, scope: &Sight, id: &Envir
         Some(found) => Ok(found),
         None => {
             let gone = gone(view, moment, scope, id)?.map(Gone::after);
-            Err(QueryError::NotFound { what: "environment", id: id.to_string(), gone })
+            Err(QueryError::gone("environment", id, gone))
         }
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::moment::Moment;
 use crate::log::{LogError, LogReader};
 use crate::model::{DeploymentId, EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
 use crate::store::{PoolError, column, is_corrupt, is_interrupted};
@@ -44,7 +45,12 @@ fn told(gone: Option<&Gone>) -> String {
 #[derive(Debug, Error)]
 pub enum QueryError {
     /// No such thing at that moment, or the caller may not see it.
-    #[error("there is no {what} `{id}` at that moment{}", told(gone.as_ref()))]
+    #[error(
+        "there is no {what} `{id}`{}{}{}",
+        moment.as_ref().map(|moment| format!(" at {moment}")).unwrap_or_default(),
+        told(gone.as_ref()),
+        near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+    )]
     NotFound {
         /// `environment` or `resource`.
         what: &'static str,
@@ -52,6 +58,10 @@ pub enum QueryError {
         id: String,
         /// Where it was there before, as far as the caller saw it: when it went.
         gone: Option<Gone>,
+        /// The moment that was asked for, where one was.
+        moment: Option<String>,
+        /// What may have been meant.
+        near: Option<String>,
     },
     /// An agent that serves the environment does not let the caller in; in the words of GitLab's blueprint (seed 002).
     #[error(
@@ -170,14 +180,28 @@ pub enum QueryError {
 impl QueryError {
     /// There is no such thing, and as far as the caller sees there never was.
     pub(super) fn not_found(what: &'static str, id: impl ToString) -> Self {
-        QueryError::NotFound { what, id: id.to_string(), gone: None }
+        QueryError::gone(what, id, None)
+    }
+
+    /// There is no such thing any more, or as far as the caller sees there never was.
+    pub(super) fn gone(what: &'static str, id: impl ToString, gone: Option<Gone>) -> Self {
+        QueryError::NotFound { what, id: id.to_string(), gone, moment: None, near: None }
+    }
+
+    /// With the moment that was asked for, where that is not now.
+    pub(super) fn asked_at(self, asked: &Moment) -> Self {
+        let QueryError::NotFound { what, id, gone, near, .. } = self else { return self };
+        // The same for a time and for the offset that it stands for.
+        let time = asked.time().map(|time| format!(", {time}")).unwrap_or_default();
+        let moment = (!asked.asked_for_now).then(|| format!("offset {}{time}", asked.offset));
+        QueryError::NotFound { what, id, gone, moment, near }
     }
 
     /// With the time at which something went, where that is the reason.
     pub(super) fn dated(self, log: &LogReader) -> Self {
-        let QueryError::NotFound { what, id, gone: Some(gone) } = self else { return self };
+        let QueryError::NotFound { what, id, gone: Some(gone), moment, near } = self else { return self };
         match gone.dated(log) {
-            Ok(gone) => QueryError::NotFound { what, id, gone: Some(gone) },
+            Ok(gone) => QueryError::NotFound { what, id, gone: Some(gone), moment, near },
             Err(error) => error.into(),
         }
     }

@@ -157,7 +157,7 @@ impl Queries {
             let whose = Whose::Environment(number);
             let (items, next) = self::page(q.view, &q.moment, q.scope, whose, &wanted, &q.start)?;
             let snapshot = q.moment.snapshot(q.view, q.scope, &Concerns::Environment(number))?;
-            Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+            Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
         };
         self.ask(scope, at, "environment_events", &(id, filter), page, answer).await
     }
@@ -183,7 +183,7 @@ impl Queries {
             let (items, next) = self::page(q.view, &q.moment, q.scope, whose, &wanted, &q.start)?;
             let concerns = Concerns::Cluster(&held.resource.key.cluster);
             let snapshot = q.moment.snapshot(q.view, q.scope, &concerns)?;
-            Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+            Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
         };
         self.ask(scope, at, "resource_events", &said, page, answer).await
     }

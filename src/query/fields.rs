@@ -139,7 +139,7 @@ fn list(q: Question<'_>, uid: &Uid, cluster: Option<&str>, fields: &[Field]) -> 
     let (items, place) = walk(log, &versions, &mut walks, start.limit())?;
     let next = place.map(|place| start.token(moment.offset, &place));
     let snapshot = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
-    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+    Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
 impl Queries {

@@ -1,6 +1,6 @@
 //! Groups: what the paths of projects name before their last `/`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, named_params};
 
@@ -26,6 +26,14 @@ const PROJECTS: &str = concat!(
         WHERE e.from_offset <= :at AND e.to_offset > :at GROUP BY u.project) GROUP BY path"
 );
 
+/// The paths of projects in sight, be it that only their environments are declared.
+pub(super) fn paths(view: &Connection, moment: &Moment, scope: &Sight) -> Result<BTreeSet<String>> {
+    let mut statement = view.prepare_cached(PROJECTS)?;
+    let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
+    let rows = statement.query_map(params, |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Result<Page<ProjectGroup>> {
     let mut groups: BTreeMap<String, ProjectGroup> = BTreeMap::new();
     let mut statement = view.prepare_cached(PROJECTS)?;
@@ -45,7 +53,7 @@ fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Res
     let mut items: Vec<ProjectGroup> = after.take(rows).collect();
     let next = start.finish(moment.offset, &mut items, |item| vec![item.id.clone()]);
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+    Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
 impl Queries {

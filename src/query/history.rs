@@ -65,7 +65,7 @@ pub(super) fn list(
         complete(log, version, bodies)?;
     }
     let snapshot = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
-    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+    Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Version> {

@@ -11,6 +11,7 @@ use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, one_of, reads};
 use super::types::{ImageInterval, ImageUse, Page, PageMetadata, Workload};
+use super::words::Words;
 use super::{PageRequest, Queries, QueryError, Question, Result, resources};
 use crate::log::LogReader;
 use crate::model::{At, EnvironmentId, Image, ImagePattern, Offset, Tier, Timestamp, familiar};
@@ -359,7 +360,11 @@ fn list(q: Question<'_>, filter: &ImageFilter) -> Result<Page<ImageUse>> {
         Some(since) => moment.snapshot_over(view, scope, &concerns, since)?,
         None => moment.snapshot(view, scope, &concerns)?,
     };
-    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+    let warnings = match items.is_empty() && start.is_first() {
+        true => Words::of_images(filter).unknown(view, &moment, scope)?,
+        false => Vec::new(),
+    };
+    Ok(Page { items, metadata: PageMetadata { warnings, ..PageMetadata::new(snapshot, next) } })
 }
 
 impl Queries {

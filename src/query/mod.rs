@@ -40,6 +40,7 @@ mod tests;
 mod timeline;
 mod types;
 mod warnings;
+mod words;
 
 pub use crate::model::EnvironmentFilter;
 pub use coverage::CoverageFilter;
@@ -56,15 +57,15 @@ pub use scope::Scope;
 pub use search::{Presence, ResourceSearch};
 pub use timeline::{Order as TimelineOrder, TimelineFilter};
 pub use types::{
-    Access, Agent, Answer, Below, Bucket, ChangeType, Cluster, Collapse, Coverage, Deployment, DiffCounts,
-    Edge, Entry, EntryHealth, EntryResource, Environment, EnvironmentAt, EnvironmentDiff, EnvironmentHealth,
-    EnvironmentWarning, FarEnd, FieldValue, FoldedEvent, FoundResource, Gap, Graph, GraphNode, Group,
-    HealthHistory, HealthInterval, HealthTime, ImageInterval, ImageUse, KindBelow, KindChanges, LastChange,
-    LeftBehind, LeftNamespace, MissingEnd, Onset, OnsetChange, Overview, OverviewCounts, OverviewEnvironment,
-    OverviewGroup, Page, PageMetadata, Project, ProjectGroup, Rank, Resource, ResourceAt, ResourceChange,
-    ResourceDetail, ResourceDiff, ResourceEdge, Snapshot, StateAt, Tally, Timeline, TimelineBelow,
-    TimelineGap, TimelinePage, Version, VersionAt, VersionChange, WatchCoverage, WatchGap, Why, WhyPath,
-    Workload,
+    Access, Agent, Answer, Below, Bucket, ChangeType, Cluster, Collapse, Coverage, Deployment, DiffClusters,
+    DiffCounts, Edge, Entry, EntryHealth, EntryResource, Environment, EnvironmentAt, EnvironmentDiff,
+    EnvironmentHealth, EnvironmentWarning, FarEnd, FieldValue, FoldedEvent, FoundResource, Gap, Graph,
+    GraphNode, Group, HealthHistory, HealthInterval, HealthTime, ImageInterval, ImageUse, KindBelow,
+    KindChanges, LastChange, LeftBehind, LeftNamespace, MissingEnd, Onset, OnsetChange, OnsetPlace, Overview,
+    OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, Project, ProjectGroup, Rank,
+    Resource, ResourceAt, ResourceChange, ResourceDetail, ResourceDiff, ResourceEdge, Snapshot, StateAt,
+    Tally, Timeline, TimelineBelow, TimelineGap, TimelinePage, UnknownWord, Version, VersionAt,
+    VersionChange, WatchCoverage, WatchGap, Why, WhyPath, Workload,
 };
 
 use std::fmt::Debug;
@@ -211,8 +212,9 @@ impl Queries {
                 None => Moment::find(view, log, now, at, start.pinned)?.with_live(live),
             };
             let (sight, start) = (scope.look_up(view)?, start.at(&moment));
-            let question = Question { view, log: &mut *log, moment, scope: &sight, start };
-            answer(question).map_err(|error| error.dated(log).or_lost(log))
+            let question = Question { view, log: &mut *log, moment: moment.clone(), scope: &sight, start };
+            let placed = |error: QueryError| words::suggested(error.asked_at(&moment), view, &moment, &sight);
+            answer(question).map_err(|error| placed(error).dated(log).or_lost(log))
         })
         .await
     }

@@ -143,6 +143,11 @@ impl Start {
         i64::try_from(self.limit + 1).unwrap_or(i64::MAX)
     }
 
+    /// Whether it is where a list begins.
+    pub(super) fn is_first(&self) -> bool {
+        self.after.is_empty()
+    }
+
     /// A part of the sort key to go on from; empty on the first page.
     pub(super) fn after(&self, part: usize) -> &str {
         self.after.get(part).map_or("", String::as_str)

@@ -52,7 +52,7 @@ fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Res
     let mut items = statement.query_map(params, from_row)?.collect::<rusqlite::Result<Vec<_>>>()?;
     let next = start.finish(moment.offset, &mut items, |item| vec![item.id.clone()]);
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+    Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
 fn get(view: &Connection, moment: &Moment, scope: &Sight, path: &str) -> Result<Answer<Project>> {

@@ -7,6 +7,7 @@ use super::page::Start;
 use super::scope::{Sight, belonged, in_sight, one_of, reads};
 use super::stretch::holds;
 use super::types::{Answer, Page, PageMetadata, Resource, ResourceDetail};
+use super::words::Words;
 use super::{Gone, QueryError, ResourceFilter, ResourceOrder, Result, environments, floors, search};
 use crate::log::LogReader;
 use crate::model::{
@@ -178,9 +179,13 @@ pub(super) fn list(
     let (number, _) = environments::find(view, moment, scope, id)?;
     let mut items = members(view, moment.offset, number, filter, start)?;
     let next = start.finish(moment.offset, &mut items, |held| position(filter.order, held));
-    let items = items.into_iter().map(|held| held.resource).collect();
+    let items: Vec<_> = items.into_iter().map(|held| held.resource).collect();
     let snapshot = moment.snapshot(view, scope, &Concerns::Environment(number))?;
-    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+    let warnings = match items.is_empty() && start.is_first() {
+        true => Words::of_resources(filter).unknown(view, moment, scope)?,
+        false => Vec::new(),
+    };
+    Ok(Page { items, metadata: PageMetadata { warnings, ..PageMetadata::new(snapshot, next) } })
 }
 
 /// Resources by the view's numbers, ordered by kind, namespace and name.
@@ -258,7 +263,7 @@ pub(super) fn find(
                 return Err(QueryError::Compacted { earliest, time: Some(time) });
             }
             let gone = search::gone(view, at, scope, &gone)?.map(Gone::after);
-            Err(QueryError::NotFound { what: "resource", id: uid.to_string(), gone })
+            Err(QueryError::gone("resource", uid, gone))
         }
     }
 }

@@ -9,6 +9,7 @@ use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, belonged, one_of, reads};
 use super::types::{FoundResource, Page, PageMetadata};
+use super::words::{Of, Words};
 use super::{Gone, PageRequest, Queries, QueryError, Question, Result, environments, resources};
 use crate::log::LogReader;
 use crate::model::{At, Change, EnvironmentId, Glob, Kind, KindName, Offset};
@@ -275,6 +276,16 @@ pub(super) fn number(view: &Connection, moment: &Moment, scope: &Sight, id: &Env
     }
 }
 
+/// What of the question may fit nothing; names of resources are what it is asked for.
+fn words<'a>(view: &Connection, log: &mut LogReader, search: &'a ResourceSearch) -> Result<Words<'a>> {
+    let words = Words::default().names("cluster", Of::Cluster, &search.clusters);
+    let mut words = words.names("namespace", Of::Namespace, &search.namespace);
+    for kind in &search.kinds {
+        words = words.kind_name(kind, served_as(view, log, kind)?);
+    }
+    Ok(words)
+}
+
 fn list(q: Question<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>> {
     let Question { view, log, moment, scope, start } = q;
     let mut found = found(view, log, &moment, scope, search, &start)?;
@@ -286,7 +297,11 @@ fn list(q: Question<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>>
         items.push(FoundResource { resource: held.resource, gone });
     }
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    Ok(Page { items, metadata: PageMetadata { snapshot, next } })
+    let warnings = match items.is_empty() && start.is_first() {
+        true => words(view, log, search)?.unknown(view, &moment, scope)?,
+        false => Vec::new(),
+    };
+    Ok(Page { items, metadata: PageMetadata { warnings, ..PageMetadata::new(snapshot, next) } })
 }
 
 impl Queries {

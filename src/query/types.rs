@@ -11,14 +11,14 @@ mod timeline;
 
 pub use catalog::{Agent, Deployment, LeftBehind, LeftNamespace, Project, ProjectGroup};
 pub use diff::{
-    ChangeType, DiffCounts, EnvironmentAt, EnvironmentDiff, KindChanges, ResourceAt, ResourceChange,
-    ResourceDiff, StateAt, VersionAt,
+    ChangeType, DiffClusters, DiffCounts, EnvironmentAt, EnvironmentDiff, KindChanges, ResourceAt,
+    ResourceChange, ResourceDiff, StateAt, VersionAt,
 };
 pub use graph::{
     Below, Collapse, Edge, FarEnd, Graph, GraphNode, Group, KindBelow, MissingEnd, ResourceEdge, Why, WhyPath,
 };
 pub use health::{HealthHistory, HealthInterval, HealthTime};
-pub use onset::{Onset, OnsetChange, Rank};
+pub use onset::{Onset, OnsetChange, OnsetPlace, Rank};
 pub use over_time::{FieldValue, ImageInterval, ImageUse, Workload};
 pub use overview::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
 pub use timeline::{
@@ -101,6 +101,27 @@ pub struct Page<T> {
     pub metadata: PageMetadata,
 }
 
+/// A word of a question that fits nothing the caller sees at the moment, told where nothing was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownWord {
+    /// [`UnknownWord::CODE`].
+    pub code: String,
+    /// The parameter that has it.
+    pub parameter: String,
+    /// The word.
+    pub value: String,
+    /// What may have been meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+    /// A sentence for people.
+    pub message: String,
+}
+
+impl UnknownWord {
+    /// The stable word for it.
+    pub const CODE: &'static str = "unknown_value";
+}
+
 /// What a list says besides its items.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageMetadata {
@@ -110,6 +131,16 @@ pub struct PageMetadata {
     /// Token of the next page; absent on the last.
     #[serde(default, rename = "continue", skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// Of a list in which there is nothing: the words of the question that fit nothing at all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<UnknownWord>,
+}
+
+impl PageMetadata {
+    /// With nothing to be warned of.
+    pub fn new(snapshot: Snapshot, next: Option<String>) -> Self {
+        PageMetadata { snapshot, next, warnings: Vec::new() }
+    }
 }
 
 /// A single answer.
@@ -162,7 +193,7 @@ pub struct Environment {
 /// Why an environment may show less than people expect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentWarning {
-    /// Stable word: `no_agent_access`, `no_resources`, `no_target` or `agent_without_cluster`.
+    /// Stable word: `no_agent_access`, `not_watched`, `no_resources`, `no_target` or `agent_without_cluster`.
     pub code: String,
     /// Sentences for people.
     pub message: String,

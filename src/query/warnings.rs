@@ -2,7 +2,7 @@
 
 use super::QueryError;
 use super::types::{Access, Environment, EnvironmentWarning};
-use crate::model::{AgentId, EnvironmentState, Labels, label_pairs};
+use crate::model::{AgentId, EnvironmentState, Health, Labels, label_pairs};
 
 /// Where people read what to do when an environment holds nothing.
 const RESOURCES_HELP: &str =
@@ -39,6 +39,11 @@ pub(super) fn of(environment: &Environment) -> Vec<EnvironmentWarning> {
     }
     if environment.health.counts.total() > 0 {
         return Vec::new();
+    }
+    // Nothing that it holds is Unknown, so it is itself: nobody looked.
+    if environment.health.state == Some(Health::Unknown) {
+        let message = "Nothing is known of its resources: not all of its clusters are being watched.";
+        return vec![warning("not_watched", message.to_owned(), Labels::new())];
     }
     // The first sentences stand in GitLab's blueprint (seed 002).
     let labels: Labels = environment.targets.iter().flat_map(|target| target.labels.clone()).collect();

@@ -13,9 +13,9 @@ use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::diff::{Comparison, Line, Mark, lines};
+use crate::diff::{Comparison, Line, Mark, NameMap, lines};
 use crate::model::{EnvironmentId, Kind, Timestamp, Uid};
-use crate::present::{children_below, clock_time, counted, number_of, printed, title, visible};
+use crate::present::{children_below, clock_time, counted, names, number_of, printed, title, visible};
 use crate::query::{
     Answer, ChangeType, EnvironmentAt, EnvironmentDiff, ResourceChange, ResourceDiff, Snapshot, StateAt,
 };
@@ -215,7 +215,7 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
 }
 
 fn block(found: &EnvironmentDiff, item: &ResourceChange) -> Block {
-    let mut lines = lines(&item.comparison);
+    let mut lines = lines(&item.comparison, &names(found));
     lines.extend(item.children.iter().map(|kind| Line::new(Mark::Note, children_below(kind))));
     let (before, after) = (item.before.as_ref(), item.after.as_ref());
     let moment = if after.is_some() { found.to.offset } else { found.from.offset };
@@ -233,7 +233,10 @@ fn block(found: &EnvironmentDiff, item: &ResourceChange) -> Block {
             false => resource_href(&shell, &side.id, &side.cluster),
         }
     });
-    Block { title: Some((visible(&title(item)).into_owned(), href.unwrap_or_default())), rows: rows(&lines) }
+    Block {
+        title: Some((visible(&title(found, item)).into_owned(), href.unwrap_or_default())),
+        rows: rows(&lines),
+    }
 }
 
 fn resources(count: u64) -> String {
@@ -281,7 +284,7 @@ fn resource_view(request: &Request, found: &Answer<ResourceDiff>, now: Timestamp
                 ("Everything", "metadata,status,noise"),
             ],
         ),
-        blocks: vec![Block { title: None, rows: rows(&lines(&diff.comparison)) }],
+        blocks: vec![Block { title: None, rows: rows(&lines(&diff.comparison, &NameMap::default())) }],
         ..base
     }
 }

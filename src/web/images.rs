@@ -145,6 +145,6 @@ pub(super) fn of_object(object: &Value, shell: &Shell) -> Vec<(String, String)> 
 pub(super) fn rendered(request: &Request, items: Vec<ImageUse>) -> String {
     use crate::present::tests::{NOON, snapshot};
     use crate::query::PageMetadata;
-    let metadata = PageMetadata { snapshot: snapshot(), next: Some("token".into()) };
+    let metadata = PageMetadata::new(snapshot(), Some("token".into()));
     super::tests::text(&view(request, &Page { items, metadata }, NOON))
 }

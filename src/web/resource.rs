@@ -293,10 +293,8 @@ pub(super) fn rendered(
     let key = Some(resource.key.clone());
     let health = health_history(&[(resource.health, 10), (Some(Health::Healthy), 90)]);
     let timeline = Some(Timeline { health, ..crate::present::fixtures::timeline_page(96).timeline });
-    let edges = Some(Page {
-        items: linked(),
-        metadata: crate::query::PageMetadata { snapshot: snapshot.clone(), next: None },
-    });
+    let edges =
+        Some(Page { items: linked(), metadata: crate::query::PageMetadata::new(snapshot.clone(), None) });
     let found = Found { uid, key, detail: Some(detail), snapshot, versions, timeline, events, edges };
     super::tests::text(&view(request, found, &versions::lens(), NOON))
 }

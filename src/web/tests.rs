@@ -357,7 +357,7 @@ pub(super) fn by_region(environments: &[Environment]) -> Overview {
         }));
     }
     let groups = groups.into_values().collect();
-    Overview { group_by: vec![GroupBy::Region], groups, groups_left_out: 0, totals }
+    Overview { group_by: vec![GroupBy::Region], groups, groups_left_out: 0, totals, warnings: Vec::new() }
 }
 
 #[tokio::test]

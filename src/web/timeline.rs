@@ -7,7 +7,8 @@ use crate::api::params::{AT, SINCE};
 use crate::api::request::Request;
 use crate::model::Timestamp;
 use crate::present::{
-    age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, level, visible,
+    Places, age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, level, no_cause,
+    visible,
 };
 use crate::query::{Bucket, Entry, Onset, OnsetChange, PageRequest, Timeline, TimelineFilter};
 
@@ -20,8 +21,8 @@ const LISTED: usize = 15;
 /// Causes that a page lists.
 const CAUSES: usize = 8;
 
-/// Letters of a value in a difference.
-const LETTERS: usize = 80;
+/// Letters of a difference on a line.
+const LETTERS: usize = 160;
 
 /// What a lane counts.
 type Count = fn(&Bucket) -> u64;
@@ -197,6 +198,8 @@ pub(super) fn strip(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cause {
     pub(super) line: Line,
+    /// In which clusters and namespaces, where there are several.
+    pub(super) place: Option<String>,
     /// How long before, such as `60s`.
     pub(super) before: String,
     pub(super) rank: &'static str,
@@ -215,6 +218,8 @@ pub(super) struct Before {
     /// Since when it may have been so, where that is not known to the moment.
     pub(super) not_before: Option<Time>,
     pub(super) causes: Vec<Cause>,
+    /// What is said where there are none.
+    pub(super) no_cause: String,
     /// Causes and effects that are not listed, in words; empty for none.
     pub(super) further: String,
     pub(super) json: String,
@@ -223,8 +228,10 @@ pub(super) struct Before {
 impl Before {
     /// Of an onset; `json` is its address in the API.
     pub(super) fn new(shell: &Shell, request: &Request, onset: &Onset, now: Timestamp, json: String) -> Self {
+        let places = Places::of_onset(onset);
         let cause = |change: &OnsetChange| Cause {
             line: line(shell, request, &change.entry, now),
+            place: places.say_all(change),
             before: age(change.entry.observed_at, onset.from),
             rank: change.rank.as_str(),
             differences: change
@@ -246,6 +253,7 @@ impl Before {
             window: lasted(onset.from.since(onset.looked_at_since)),
             not_before: (onset.not_before < onset.from).then(|| Time::new(onset.not_before, now)),
             causes,
+            no_cause: no_cause(onset),
             further: further.join(" and "),
             json,
         }

@@ -11,7 +11,8 @@ fn every_failure_of_a_query_has_its_code() {
         name: "web".into(),
     };
     let (now, offset) = (Timestamp::default(), Offset::ZERO);
-    let not_found = QueryError::NotFound { what: "environment", id: "x".into(), gone: None };
+    let not_found =
+        QueryError::NotFound { what: "environment", id: "x".into(), gone: None, moment: None, near: None };
     let ambiguous = QueryError::Ambiguous { uid: Uid::new("u"), keys: vec![key.clone(), key] };
     let cases = [
         (not_found, "not_found", 404),

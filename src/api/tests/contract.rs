@@ -267,12 +267,12 @@ fn full_snapshot() -> Snapshot {
 }
 
 fn page<T>(items: Vec<T>) -> Page<T> {
-    Page { items, metadata: PageMetadata { snapshot: full_snapshot(), next: Some("token".into()) } }
+    Page { items, metadata: PageMetadata::new(full_snapshot(), Some("token".into())) }
 }
 
 fn empty<T>() -> Page<T> {
     let snapshot = Snapshot { time: None, offset: Offset::ZERO, ..snapshot() };
-    Page { items: vec![], metadata: PageMetadata { snapshot, next: None } }
+    Page { items: vec![], metadata: PageMetadata::new(snapshot, None) }
 }
 
 #[test]

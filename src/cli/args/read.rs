@@ -135,7 +135,7 @@ pub enum GetCommand {
         /// Only those to this environment, such as shop.web.production
         #[arg(short, long, value_parser = environment)]
         environment: Option<EnvironmentId>,
-        /// Only those by jobs of these projects; of one number, by a job of this project
+        /// Only those by jobs of these projects, such as shop/web or 'shop/**'; of one number, by a job of this project
         #[arg(long, value_delimiter = ',')]
         project: Vec<String>,
         /// Only those that stand like this: created, blocked, running, success, failed, canceled, skipped

@@ -14,7 +14,7 @@ fn a_long_annotation_is_told_around_what_differs() {
     assert_eq!(told(&found), ["~ metadata metadata.annotations.note"]);
     assert!(found.differences[0].excerpt);
     assert!(serde_json::to_string(&found).is_ok_and(|text| text.len() < 2000));
-    assert!(lines(&found).iter().map(|line| line.text.len()).sum::<usize>() < 2000);
+    assert!(lines(&found, &NameMap::default()).iter().map(|line| line.text.len()).sum::<usize>() < 2000);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn whatever_stands_where_an_object_should_is_compared() {
         for other in &odd {
             let found = whole(one, other);
             assert_eq!(found.is_empty(), one == other, "{one} {other}");
-            let _ = lines(&found);
+            let _ = lines(&found, &NameMap::default());
         }
     }
 }

@@ -1,26 +1,37 @@
 //! Two environments at one moment.
+//!
+//! Each cluster of the one is held against the nearest of the other, so that an environment that runs in two clusters is no
+//! environment with twice as much in it; what came out the same in several clusters is told once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::BesideRequest;
-use super::members::{Items, PAIRS_MAX, Side, bodies, described, item, side};
-use crate::diff::{NameMap, NamePair, compare};
-use crate::model::{EnvironmentId, ResourceKey, Uid};
+use super::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side};
+use super::{BesideRequest, targets};
+use crate::diff::{Comparison, NameMap, NamePair, compare};
+use crate::model::{EnvironmentId, Kind, ResourceKey, Target, Uid};
 use crate::query::moment::Concerns;
-use crate::query::types::{ChangeType, DiffCounts, Environment, EnvironmentDiff, PageMetadata};
-use crate::query::{QueryError, Question, Result, environments};
+use crate::query::types::{
+    ChangeType, DiffClusters, DiffCounts, Environment, EnvironmentDiff, PageMetadata, ResourceAt,
+    ResourceChange,
+};
+use crate::query::{QueryError, Question, Result, clusters, environments};
 
 type Described = HashMap<i64, (Uid, ResourceKey)>;
 
+/// A resource of the one environment and of the other, and by which names they are the same.
+type Pair = (Option<i64>, Option<i64>, NameMap);
+
 /// What differs.
-pub(super) fn diff(q: Question<'_>, id: &EnvironmentId, request: &BesideRequest) -> Result<EnvironmentDiff> {
+pub(super) fn diff(
+    mut q: Question<'_>,
+    id: &EnvironmentId,
+    request: &BesideRequest,
+) -> Result<EnvironmentDiff> {
     let read = |id: &EnvironmentId| {
         let (number, environment) = environments::find(q.view, &q.moment, q.scope, id)?;
         Ok::<_, QueryError>((Side::read(q.view, &q.moment, q.scope, id)?, environment, number))
     };
     let ((here, one, number), (there, other, theirs_number)) = (read(id)?, read(&request.with)?);
-    let names = if request.names.is_empty() { by_their_names(&one, &other) } else { request.names.clone() };
-    let names = NameMap::new(names);
     let chosen = |side: &Side| -> Vec<i64> {
         side.members
             .keys()
@@ -29,87 +40,204 @@ pub(super) fn diff(q: Question<'_>, id: &EnvironmentId, request: &BesideRequest)
             .collect()
     };
     let (ours, theirs) = (described(q.view, chosen(&here))?, described(q.view, chosen(&there))?);
-    let lens = request.lens.clone().mapping(names.clone());
-    let (mut counts, mut items, mut compared) = (DiffCounts::default(), Items::new(&q.start), 0);
-    for (before, after) in pairs(&ours, &theirs, &names) {
-        let sides = (
-            before.and_then(|n| Some((n, here.members.get(&n)?))),
-            after.and_then(|n| Some((n, there.members.get(&n)?))),
-        );
-        let (change, counted, comparison) = match sides {
-            (Some((_, one)), Some((_, other))) if one.version == other.version => {
-                counts.same += 1;
-                continue;
-            }
-            (Some((_, one)), Some((number, other))) => {
-                compared += 1;
-                if compared > PAIRS_MAX {
-                    counts.left_out += 1;
-                    continue;
-                }
-                let (before, after) = bodies(q.log, one.version, other.version)?;
-                let Some((_, key)) = theirs.get(&number) else { continue };
-                let found = compare(&key.kind, Some(&before), Some(&after), &lens);
-                if found.is_empty() {
-                    counts.same += 1;
-                    continue;
-                }
-                (ChangeType::Different, &mut counts.different, found)
-            }
-            (Some(_), None) => (ChangeType::OnlyHere, &mut counts.only_here, Default::default()),
-            (None, _) => (ChangeType::OnlyThere, &mut counts.only_there, Default::default()),
-        };
-        *counted += 1;
-        let before = sides.0.and_then(|(number, member)| side(&ours, number, member));
-        let after = sides.1.and_then(|(number, member)| side(&theirs, number, member));
-        if let Some(mut item) = item(change, before, after) {
-            item.comparison = comparison;
-            items.push(item);
+    let regions = clusters::regions(q.view, q.moment.offset)?;
+    let found = pairs((&one, &ours), (&other, &theirs), &regions, &request.names);
+    let mut names: Vec<String> = Vec::new();
+    for name in found.iter().flat_map(|(.., map)| map.pairs()) {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
+    let sides = Sides { here: (&here, &ours), there: (&there, &theirs) };
+    let (changes, counts) = compared(&mut q, &sides, found, request)?;
+    let mut items = Items::new(&q.start);
+    changes.into_iter().for_each(|change| items.push(change));
     let (items, next) = items.page(&q.start, &q.moment, q.moment.offset);
     let (concerns, of_other) = (Concerns::Environment(number), Concerns::Environment(theirs_number));
     let snapshot = q.moment.snapshot_with(q.view, q.scope, &concerns, (&q.moment, &of_other))?;
-    let metadata = PageMetadata { snapshot, next };
-    Ok(EnvironmentDiff {
-        from: here.at,
-        to: there.at,
-        names: names.pairs().collect(),
-        counts,
-        items,
-        metadata,
-    })
+    let metadata = PageMetadata::new(snapshot, next);
+    Ok(EnvironmentDiff { from: here.at, to: there.at, names, counts, items, metadata })
 }
 
-/// By what two environments differ in name: their own names, and the only namespace, cluster or region of each.
-fn by_their_names(one: &Environment, other: &Environment) -> Vec<NamePair> {
-    let only = |environment: &Environment, place: fn(&crate::model::Target) -> &str| {
-        let places: BTreeSet<&str> = environment.targets.iter().map(place).collect();
+/// Both environments, with what is known of their resources.
+struct Sides<'a> {
+    here: (&'a Side, &'a Described),
+    there: (&'a Side, &'a Described),
+}
+
+/// What became of each pair, what is the same in several clusters being one, and how many there are of each.
+fn compared(
+    q: &mut Question<'_>,
+    sides: &Sides<'_>,
+    pairs: Vec<Pair>,
+    request: &BesideRequest,
+) -> Result<(Vec<ResourceChange>, DiffCounts)> {
+    let ((here, ours), (there, theirs)) = (sides.here, sides.there);
+    let (mut changes, mut same, mut read, mut left_out) = (Vec::new(), BTreeSet::new(), 0, 0);
+    for (before, after, names) in pairs {
+        let one = before.and_then(|n| Some((n, here.members.get(&n)?)));
+        let other = after.and_then(|n| Some((n, there.members.get(&n)?)));
+        let key = after.and_then(|n| theirs.get(&n)).or(before.and_then(|n| ours.get(&n)));
+        let Some((_, key)) = key else { continue };
+        let (change, comparison) = match (one, other) {
+            (Some((_, one)), Some((_, other))) if one.version == other.version => {
+                same.insert(address(key));
+                continue;
+            }
+            (Some(_), Some(_)) if read >= PAIRS_MAX => {
+                left_out += 1;
+                continue;
+            }
+            (Some((_, one)), Some((_, other))) => {
+                read += 1;
+                let (before, after) = bodies(q.log, one.version, other.version)?;
+                let lens = request.lens.clone().mapping(names);
+                let found = compare(&key.kind, Some(&before), Some(&after), &lens);
+                if found.is_empty() {
+                    same.insert(address(key));
+                    continue;
+                }
+                (ChangeType::Different, found)
+            }
+            (Some(_), None) => (ChangeType::OnlyHere, Comparison::default()),
+            (None, _) => (ChangeType::OnlyThere, Comparison::default()),
+        };
+        let before = one.and_then(|(number, member): (i64, &Member)| side(ours, number, member));
+        let after = other.and_then(|(number, member): (i64, &Member)| side(theirs, number, member));
+        if let Some(item) = item(change, before, after) {
+            let clusters = |side: &Option<ResourceAt>| side.iter().map(|at| at.cluster.clone()).collect();
+            let clusters =
+                Some(DiffClusters { before: clusters(&item.before), after: clusters(&item.after) });
+            changes.push(ResourceChange { comparison, clusters, ..item });
+        }
+    }
+    let changes = folded(changes);
+    let mut counts = DiffCounts { left_out, ..DiffCounts::default() };
+    for change in &changes {
+        match change.change {
+            ChangeType::OnlyHere => counts.only_here += 1,
+            ChangeType::OnlyThere => counts.only_there += 1,
+            _ => counts.different += 1,
+        }
+        same.remove(&address(&change.key));
+    }
+    counts.same = same.len() as u64;
+    Ok((changes, counts))
+}
+
+/// What a resource is called whatever cluster it is in.
+fn address(key: &ResourceKey) -> (Kind, String, String) {
+    (key.kind.clone(), key.namespace.clone(), key.name.clone())
+}
+
+/// Changes that are the same in several clusters, as one of the first.
+fn folded(changes: Vec<ResourceChange>) -> Vec<ResourceChange> {
+    let mut out: Vec<ResourceChange> = Vec::new();
+    let mut places: HashMap<_, Vec<usize>> = HashMap::new();
+    for change in changes {
+        let alike = places.entry((change.change as u8, address(&change.key))).or_default();
+        let same =
+            alike.iter().copied().find(|place| out.get(*place).is_some_and(|one| is_same(one, &change)));
+        match same.and_then(|place| out.get_mut(place)?.clusters.as_mut()).zip(change.clusters.as_ref()) {
+            Some((one, other)) => one.add(other),
+            None => {
+                alike.push(out.len());
+                out.push(change);
+            }
+        }
+    }
+    out
+}
+
+/// Whether what became of two is the same but for the cluster, as far as it is told.
+fn is_same(one: &ResourceChange, other: &ResourceChange) -> bool {
+    let place = |side: &Option<ResourceAt>| {
+        side.as_ref().map(|at| (at.namespace.clone(), at.name.clone(), at.health))
+    };
+    [(&one.before, &other.before), (&one.after, &other.after)].iter().all(|(a, b)| place(a) == place(b))
+        && one.comparison.differences == other.comparison.differences
+        && one.comparison.left_out == other.comparison.left_out
+}
+
+/// Which resources are held against each other, and which stand alone: cluster by cluster, then what is left wherever it is.
+fn pairs(
+    (one, ours): (&Environment, &Described),
+    (other, theirs): (&Environment, &Described),
+    regions: &HashMap<String, String>,
+    asked: &[NamePair],
+) -> Vec<Pair> {
+    let clusters =
+        |all: &Described| all.values().map(|(_, key)| key.cluster.clone()).collect::<BTreeSet<_>>();
+    let (here, there) = (clusters(ours), clusters(theirs));
+    let names = |clusters: Option<(&str, &str)>| match asked {
+        [] => NameMap::new(by_their_names(one, other, clusters)),
+        asked => NameMap::new(asked.iter().cloned()),
+    };
+    let within = |all: &Described, cluster: &str| -> Vec<i64> {
+        all.iter().filter(|(_, (_, key))| key.cluster == cluster).map(|(number, _)| *number).collect()
+    };
+    let (mut met, mut found) = ((HashSet::new(), HashSet::new()), Vec::new());
+    for (cluster, opposite) in targets::matched(&here, &there, regions) {
+        let names = names(Some((cluster, opposite)));
+        let (of_ours, of_theirs) = (within(ours, cluster), within(theirs, opposite));
+        for (before, after) in alike((ours, of_ours), (theirs, of_theirs), &names) {
+            met.0.insert(before);
+            met.1.insert(after);
+            found.push((Some(before), Some(after), names.clone()));
+        }
+    }
+    let left = |all: &Described, met: &HashSet<i64>| -> Vec<i64> {
+        all.keys().filter(|number| !met.contains(number)).copied().collect()
+    };
+    let (mut ours_left, mut theirs_left) = (left(ours, &met.0), left(theirs, &met.1));
+    let names = names(None);
+    for (before, after) in alike((ours, ours_left.clone()), (theirs, theirs_left.clone()), &names) {
+        ours_left.retain(|number| *number != before);
+        theirs_left.retain(|number| *number != after);
+        found.push((Some(before), Some(after), names.clone()));
+    }
+    // In an order that stays.
+    ours_left.sort_by_key(|number| ours.get(number));
+    theirs_left.sort_by_key(|number| theirs.get(number));
+    found.extend(ours_left.into_iter().map(|number| (Some(number), None, names.clone())));
+    found.extend(theirs_left.into_iter().map(|number| (None, Some(number), names.clone())));
+    found
+}
+
+/// By what two environments differ in name: their own names, and the only namespace, cluster or region of each; of two
+/// clusters, by what they differ there.
+fn by_their_names(one: &Environment, other: &Environment, clusters: Option<(&str, &str)>) -> Vec<NamePair> {
+    let only = |environment: &Environment, cluster: Option<&str>, place: fn(&Target) -> &str| {
+        let targets =
+            environment.targets.iter().filter(|target| cluster.is_none_or(|it| it == target.cluster));
+        let places: BTreeSet<&str> = targets.map(place).collect();
         let mut places = places.into_iter();
         places.next().filter(|_| places.next().is_none()).unwrap_or_default().to_owned()
     };
-    let named = |environment: &Environment| {
+    let named = |environment: &Environment, cluster: Option<&str>| {
         [
-            only(environment, |target| &target.namespace),
-            environment.name.clone(),
+            only(environment, cluster, |target| &target.namespace),
+            // What cannot hold a `/`, such as the name of a resource, holds the slug.
             environment.slug.clone(),
-            only(environment, |target| &target.cluster),
+            environment.name.clone(),
+            only(environment, cluster, |target| &target.cluster),
             environment.region.clone(),
         ]
     };
-    let pairs = named(one).into_iter().zip(named(other)).filter(|(_, other)| !other.is_empty());
+    let (here, there) = clusters.unzip();
+    let pairs = named(one, here).into_iter().zip(named(other, there)).filter(|(_, other)| !other.is_empty());
     pairs.filter_map(|(one, other)| NamePair::words(&one, &other)).collect()
 }
 
 /// Resources of the same kind whose names stand for each other; first those whose namespaces do so too, then of the
 /// others those whose name stands alone on both sides. In an order that stays.
-fn pairs(ours: &Described, theirs: &Described, names: &NameMap) -> Vec<(Option<i64>, Option<i64>)> {
-    let sorted = |all: &Described| {
-        let mut numbers: Vec<i64> = all.keys().copied().collect();
-        numbers.sort_by_key(|number| all.get(number));
-        numbers
-    };
-    let (mut ours_left, mut theirs_left) = (sorted(ours), sorted(theirs));
+fn alike(
+    (ours, mut ours_left): (&Described, Vec<i64>),
+    (theirs, mut theirs_left): (&Described, Vec<i64>),
+    names: &NameMap,
+) -> Vec<(i64, i64)> {
+    ours_left.sort_by_key(|number| ours.get(number));
+    theirs_left.sort_by_key(|number| theirs.get(number));
     let mut pairs = Vec::new();
     for whole in [true, false] {
         let place = |all: &'_ Described, number: i64, map: &dyn Fn(&str) -> String| {
@@ -131,15 +259,13 @@ fn pairs(ours: &Described, theirs: &Described, names: &NameMap) -> Vec<(Option<i
             let alone =
                 whole || (counts.get(&at) == Some(&1) && places.get(&at).is_some_and(|all| all.len() == 1));
             match places.get_mut(&at).filter(|_| alone).and_then(Vec::pop) {
-                Some(other) => pairs.push((Some(number), Some(other))),
+                Some(other) => pairs.push((number, other)),
                 None => rest.push(number),
             }
         }
         ours_left = rest;
-        let paired: BTreeSet<i64> = pairs.iter().filter_map(|(_, other)| *other).collect();
+        let paired: HashSet<i64> = pairs.iter().map(|(_, other)| *other).collect();
         theirs_left.retain(|number| !paired.contains(number));
     }
-    pairs.extend(ours_left.into_iter().map(|number| (Some(number), None)));
-    pairs.extend(theirs_left.into_iter().map(|number| (None, Some(number))));
     pairs
 }

@@ -62,7 +62,7 @@ pub(super) fn diff(
         names: Vec::new(),
         counts,
         items,
-        metadata: PageMetadata { snapshot, next },
+        metadata: PageMetadata::new(snapshot, next),
     })
 }
 

@@ -1,6 +1,6 @@
 //! The resources of an environment at a moment, in narrow rows, and what is read of those that differ.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rusqlite::{Connection, named_params};
 use serde_json::Value;
@@ -66,6 +66,7 @@ impl Side {
             exists: environment.is_some(),
             health: environment.as_ref().and_then(|environment| environment.health.state),
             resources: members.len() as u64,
+            clusters: environment.map(clusters).unwrap_or_default(),
         };
         Ok(Side { at, number, members })
     }
@@ -81,6 +82,11 @@ impl Side {
         }
         at
     }
+}
+
+fn clusters(environment: Environment) -> Vec<String> {
+    let all: BTreeSet<String> = environment.targets.into_iter().map(|target| target.cluster).collect();
+    all.into_iter().collect()
 }
 
 fn members(view: &Connection, environment: i64, at: Offset) -> Result<HashMap<i64, Member>> {
@@ -214,5 +220,13 @@ pub(super) fn item(
 ) -> Option<ResourceChange> {
     let key = after.as_ref().or(before.as_ref()).map(|(key, _)| key.clone())?;
     let [before, after] = [before, after].map(|side| side.map(|(_, at)| at));
-    Some(ResourceChange { change, key, before, after, comparison: Default::default(), children: Vec::new() })
+    Some(ResourceChange {
+        change,
+        key,
+        before,
+        after,
+        clusters: None,
+        comparison: Default::default(),
+        children: Vec::new(),
+    })
 }

@@ -7,6 +7,7 @@ mod beside;
 mod between;
 mod members;
 mod one;
+mod targets;
 
 use super::moment::Moment;
 use super::types::{Answer, EnvironmentDiff, ResourceDiff};

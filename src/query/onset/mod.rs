@@ -17,9 +17,9 @@ use super::moment::{Concerns, Moment};
 use super::resources as found;
 use super::scope::Scope;
 use super::timeline::{self, Place, What};
-use super::types::{Answer, EntryResource, Onset, OnsetChange, Resource, TimelineGap};
+use super::types::{Answer, EntryResource, Onset, OnsetChange, OnsetPlace, Resource, TimelineGap};
 use super::{PageRequest, Queries, QueryError, Question, Result, environments};
-use crate::diff::{Between, Class, Comparison, Lens, compare};
+use crate::diff::{Between, Class, Comparison, Difference, Lens, compare};
 use crate::model::{At, EnvironmentId, Happening, Health, Offset, Timestamp, Uid};
 
 use self::rank::{Around, Changed};
@@ -27,6 +27,9 @@ use self::spell::Spell;
 
 /// The most that is looked at one by one, the newest.
 const LOOKED_AT_MAX: usize = 500;
+
+/// The most changes of a list whose differences are read: enough to fold those of a few clusters.
+const COMPARED_MAX: usize = 2 * Onset::CHANGES;
 
 /// Differences that are told of one change, and bytes of their values.
 const DIFFERENCES: (usize, usize) = (6, 1500);
@@ -92,7 +95,7 @@ fn wrong(state: Option<Health>, last_known: Option<Health>) -> Health {
 /// Finds the onset and what changed before it.
 fn onset(
     q: &mut Question<'_>,
-    whose: Whose,
+    (whose, clusters): (Whose, Vec<String>),
     course: &Course,
     gaps: Vec<TimelineGap>,
     health: Health,
@@ -131,6 +134,7 @@ fn onset(
     let ((causes, causes_left_out), (effects, effects_left_out)) = (cut(causes), cut(effects));
     Ok(Onset {
         health,
+        clusters,
         before: spell.before,
         from: mark.time,
         until: spell.until,
@@ -217,8 +221,15 @@ fn ranked(
         let What::Happened(what) = place.what else { continue };
         let entry = timeline::entry(q, place, what)?;
         let resource = entry.resource.as_ref();
-        let parts = resource.map(|resource: &EntryResource| resource.parts.clone()).unwrap_or_default();
-        changes.push(Changed { resource: place.subject, offset: place.offset, what, parts });
+        let by = resource.and_then(|resource: &EntryResource| resource.changed_by.as_ref());
+        changes.push(Changed {
+            resource: place.subject,
+            offset: place.offset,
+            time: place.time,
+            what,
+            parts: resource.map(|resource| resource.parts.clone()).unwrap_or_default(),
+            by: by.map(|by| by.manager.clone()).unwrap_or_default(),
+        });
         all.push(entry);
     }
     let resources: Vec<i64> = changes
@@ -227,27 +238,85 @@ fn ranked(
         .map(|change| change.resource)
         .collect();
     let owners = upstream::owners(q.view, between, &resources)?;
-    let ranks = rank::ranks(&changes, &Around { upstream, owners: &owners });
+    let hangs_on = upstream::direct(q.view, between, &resources)?;
+    let acts_on = upstream::acts_on(q.view, between, &resources)?;
+    let around = Around { upstream, owners: &owners, hangs_on: &hangs_on, acts_on: &acts_on };
     let (mut causes, mut effects) = (Vec::new(), Vec::new());
-    for ((rank, change), entry) in ranks.into_iter().zip(&changes).zip(all) {
+    for (((rank, order), change), entry) in rank::ranks(&changes, &around).into_iter().zip(&changes).zip(all)
+    {
         let steps = entry.resource.as_ref().and_then(|_| upstream.get(&change.resource).copied());
         let whose = if rank.may_cause() { &mut causes } else { &mut effects };
-        let told = OnsetChange { rank, steps, entry, differences: Vec::new(), differences_left_out: 0 };
-        whose.push((told, change));
+        let told = OnsetChange {
+            rank,
+            steps,
+            entry,
+            also: Vec::new(),
+            differences: Vec::new(),
+            differences_left_out: 0,
+        };
+        whose.push((order, told, change));
     }
     // They stand the newest first already.
-    causes.sort_by_key(|(cause, _)| cause.rank);
-    let mut compared = |(mut told, change): (OnsetChange, &Changed), place: usize| {
-        if place < Onset::CHANGES && change.what == Happening::Changed {
+    causes.sort_by_key(|(order, cause, _)| (cause.rank, *order));
+    let mut compared = |(place, (_, mut told, change)): (usize, (_, OnsetChange, &Changed))| {
+        if place < COMPARED_MAX && change.what == Happening::Changed {
             let found = differences(q, &told, change)?;
             (told.differences, told.differences_left_out) = (found.differences, found.left_out);
         }
         Ok(told)
     };
-    let causes = causes.into_iter().enumerate().map(|(place, one)| compared(one, place));
-    let causes = causes.collect::<Result<Vec<_>>>()?;
-    let effects = effects.into_iter().enumerate().map(|(place, one)| compared(one, place));
-    Ok((causes, effects.collect::<Result<Vec<_>>>()?))
+    let causes = causes.into_iter().enumerate().map(&mut compared).collect::<Result<Vec<_>>>()?;
+    let effects = effects.into_iter().enumerate().map(compared).collect::<Result<Vec<_>>>()?;
+    Ok((folded(causes), folded(effects)))
+}
+
+/// Changes that are the same in several clusters as one, which has the rank and place of the likeliest of them.
+fn folded(changes: Vec<OnsetChange>) -> Vec<OnsetChange> {
+    let mut out: Vec<OnsetChange> = Vec::new();
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    for change in changes {
+        let Some(resource) = &change.entry.resource else {
+            out.push(change);
+            continue;
+        };
+        let alike = places.entry(format!("{}/{}", resource.key.kind, resource.key.name)).or_default();
+        let same =
+            alike.iter().copied().find(|place| out.get(*place).is_some_and(|one| is_same(one, &change)));
+        match same.and_then(|place| out.get_mut(place)) {
+            Some(one) => one.also.push(OnsetPlace {
+                id: resource.id.clone(),
+                cluster: resource.key.cluster.clone(),
+                namespace: resource.key.namespace.clone(),
+                offset: change.entry.offset,
+                observed_at: change.entry.observed_at,
+            }),
+            None => {
+                alike.push(out.len());
+                out.push(change);
+            }
+        }
+    }
+    out
+}
+
+/// Whether two changes are one, made in two clusters: to resources of one name, by the same, to the same values.
+fn is_same(one: &OnsetChange, other: &OnsetChange) -> bool {
+    let clusters = |change: &OnsetChange| change.entry.resource.as_ref().map(|it| it.key.cluster.clone());
+    let taken = |cluster: &String| one.also.iter().any(|place| place.cluster == *cluster);
+    let is_elsewhere = clusters(one) != clusters(other) && !clusters(other).is_some_and(|it| taken(&it));
+    let [made, remade] = [one, other].map(|change| {
+        let resource = change.entry.resource.as_ref();
+        let by = resource.and_then(|it| it.changed_by.as_ref()).map(|by| by.manager.as_str());
+        (change.entry.what.as_str(), by, resource.map(|it| &it.parts))
+    });
+    let values = |change: &OnsetChange| {
+        let one = |found: &Difference| (found.path.clone(), found.before.clone(), found.after.clone());
+        change.differences.iter().map(one).collect::<Vec<_>>()
+    };
+    is_elsewhere
+        && made == remade
+        && one.differences_left_out == other.differences_left_out
+        && values(one) == values(other)
 }
 
 /// What of a resource differs from the state before.
@@ -270,7 +339,11 @@ fn of_environment(mut q: Question<'_>, id: &EnvironmentId, filter: &OnsetFilter)
     let gaps = timeline::gaps_of_environment(&q, number, span)?;
     let state = &environment.health;
     let health = filter.health.unwrap_or_else(|| wrong(state.state, state.last_known));
-    let value = onset(&mut q, Whose::Environment(number), &course, gaps, health, filter.window)?;
+    let mut clusters: Vec<String> = environment.targets.into_iter().map(|target| target.cluster).collect();
+    clusters.sort_unstable();
+    clusters.dedup();
+    let whose = (Whose::Environment(number), clusters);
+    let value = onset(&mut q, whose, &course, gaps, health, filter.window)?;
     let metadata = q.moment.snapshot(q.view, q.scope, &Concerns::Environment(number))?;
     Ok(Answer { value, metadata })
 }
@@ -285,7 +358,8 @@ fn of_resource(
     let course = health::course_of_resource(q.view, q.log, &q.moment, q.scope, id, span)?;
     let gaps = timeline::gaps_of_resources(&q, &[id], span)?;
     let health = filter.health.unwrap_or_else(|| wrong(held.resource.health, None));
-    let value = onset(&mut q, Whose::Resource(id), &course, gaps, health, filter.window)?;
+    let whose = (Whose::Resource(id), vec![held.resource.key.cluster.clone()]);
+    let value = onset(&mut q, whose, &course, gaps, health, filter.window)?;
     let concerns = Concerns::Cluster(&held.resource.key.cluster);
     let metadata = q.moment.snapshot(q.view, q.scope, &concerns)?;
     Ok(Answer { value, metadata })

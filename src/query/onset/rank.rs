@@ -1,19 +1,30 @@
 //! What a change may have to do with what followed.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use super::super::types::Rank;
 use crate::diff::Class;
-use crate::model::Happening;
+use crate::model::{Happening, Timestamp};
+
+/// How much later than its effect a cause may seem to be: kinds are watched apart, and none waits for the other.
+const DISORDER: Duration = Duration::from_secs(5);
+
+/// How soon what follows directly from a change follows it.
+const PROMPT: Duration = Duration::from_secs(60);
 
 /// A change of a resource, as far as its rank depends on it.
 #[derive(Clone, Debug)]
 pub(super) struct Changed {
     pub(super) resource: i64,
     pub(super) offset: i64,
+    pub(super) time: Timestamp,
     pub(super) what: Happening,
     /// What a change of state concerns.
     pub(super) parts: Vec<Class>,
+    /// Who wrote it, as far as the object tells; empty where it does not.
+    pub(super) by: String,
 }
 
 impl Changed {
@@ -21,49 +32,136 @@ impl Changed {
     fn is_asked(&self) -> bool {
         self.what != Happening::Changed || self.parts.contains(&Class::Spec)
     }
+
+    /// Whether only what the cluster says of it is otherwise.
+    fn is_report(&self) -> bool {
+        !self.is_asked() && !self.parts.contains(&Class::Metadata)
+    }
+
+    fn is_deployment(&self) -> bool {
+        matches!(self.what, Happening::Deployed | Happening::Progressed)
+    }
 }
 
 /// What surrounds the changes.
 pub(super) struct Around<'a> {
     /// What the sick hang on, with how many links away.
     pub(super) upstream: &'a HashMap<i64, u64>,
-    pub(super) owners: &'a HashMap<i64, Vec<i64>>,
+    pub(super) owners: &'a Links,
+    /// What each hangs on directly, its owners among it.
+    pub(super) hangs_on: &'a Links,
+    /// What each says itself that it acts on.
+    pub(super) acts_on: &'a Links,
 }
 
-/// The rank of each change, in their order.
+/// Resources with others, each by its number.
+pub(super) type Links = HashMap<i64, Vec<i64>>;
+
+fn linked(links: &Links, resource: i64) -> &[i64] {
+    links.get(&resource).map_or(&[], Vec::as_slice)
+}
+
+/// The changes by what they are of.
+struct Ranking<'a> {
+    around: &'a Around<'a>,
+    of: HashMap<i64, Vec<&'a Changed>>,
+    /// Who wrote a status: a controller, whatever its name.
+    controllers: HashSet<&'a str>,
+}
+
+/// The rank of each change, in their order, and the place that it has among those of its rank.
 ///
-/// What has an owner is made by it: it follows where the owner was changed in the window, where it came or went, and where
-/// nothing sick hangs on it. So a Deployment goes before its ReplicaSets and Pods, and an operator's work before nothing.
-pub(super) fn ranks(changes: &[Changed], around: &Around<'_>) -> Vec<Rank> {
-    let asked: HashSet<i64> =
-        changes.iter().filter(|change| change.is_asked()).map(|change| change.resource).collect();
-    let mut first_asked: HashMap<i64, i64> = HashMap::new();
-    for change in changes.iter().filter(|change| change.is_asked()) {
-        let first = first_asked.entry(change.resource).or_insert(change.offset);
-        *first = (*first).min(change.offset);
+/// What has an owner is made by it: it follows where the owner was changed before, where it came or went, where nothing
+/// sick hangs on it, and where it acts on what changed before, since then it is made from that. So a Deployment goes before
+/// its ReplicaSets and Pods, these before the EndpointSlice that routes to them, and an operator's work before nothing.
+pub(super) fn ranks(changes: &[Changed], around: &Around<'_>) -> Vec<(Rank, Order)> {
+    let mut of: HashMap<i64, Vec<&Changed>> = HashMap::new();
+    for change in changes.iter().filter(|change| !change.is_deployment()) {
+        of.entry(change.resource).or_default().push(change);
     }
-    let rank = |change: &Changed| {
-        let owners = around.owners.get(&change.resource).map_or(&[][..], Vec::as_slice);
-        let hangs = around.upstream.contains_key(&change.resource);
-        let earlier = first_asked.get(&change.resource).is_some_and(|first| *first < change.offset);
+    let reports = changes.iter().filter(|change| change.is_report() && change.parts.contains(&Class::Status));
+    let controllers = reports.map(|change| change.by.as_str()).filter(|by| !by.is_empty()).collect();
+    let ranking = Ranking { around, of, controllers };
+    changes.iter().map(|change| (ranking.rank(change), ranking.order(change))).collect()
+}
+
+/// Among changes of one rank: what people and pipelines wrote goes before what controllers did, the newest first, but what
+/// directly follows a change of what it hangs on goes behind that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Order {
+    controllers: bool,
+    newest: Reverse<(Timestamp, i64)>,
+    behind: u8,
+}
+
+impl Ranking<'_> {
+    fn rank(&self, change: &Changed) -> Rank {
+        let owners = linked(self.around.owners, change.resource);
+        let hangs = self.around.upstream.contains_key(&change.resource);
+        let asked_earlier =
+            || self.of(change.resource).any(|other| other.is_asked() && other.offset < change.offset);
         match change.what {
             Happening::Deployed | Happening::Progressed => Rank::Deployment,
-            Happening::Changed if !change.is_asked() && !change.parts.contains(&Class::Metadata) => {
-                Rank::Symptom
+            _ if change.is_report() => Rank::Symptom,
+            _ if self.follows(owners, change, Changed::is_asked) => Rank::Consequence,
+            Happening::Changed if !change.is_asked() => {
+                match asked_earlier() || self.is_controllers(change) {
+                    true => Rank::Consequence,
+                    false => Rank::Other,
+                }
             }
-            _ if owners.iter().any(|owner| asked.contains(owner)) => Rank::Consequence,
-            Happening::Changed if !change.is_asked() && earlier => Rank::Consequence,
-            Happening::Changed if !change.is_asked() => Rank::Other,
-            Happening::Changed if owners.is_empty() && hangs => Rank::Cause,
-            Happening::Changed if hangs && !earlier => Rank::Cause,
-            Happening::Changed if owners.is_empty() => Rank::Other,
-            Happening::Changed => Rank::Consequence,
+            Happening::Changed if owners.is_empty() => {
+                if hangs {
+                    Rank::Cause
+                } else {
+                    Rank::Other
+                }
+            }
+            Happening::Changed if hangs && !asked_earlier() && !self.is_made_from_others(change) => {
+                Rank::Cause
+            }
             _ if !owners.is_empty() => Rank::Consequence,
             _ if hangs => Rank::Cause,
             _ => Rank::Other,
         }
-    };
-    changes.iter().map(rank).collect()
+    }
+
+    /// Where it stands: as what it directly follows, and behind it.
+    fn order(&self, change: &Changed) -> Order {
+        let controllers = !change.is_deployment() && self.is_controllers(change);
+        let before = linked(self.around.hangs_on, change.resource).iter().flat_map(|on| self.of(*on));
+        let before = before.filter(|other| {
+            let since = change.time.since(other.time);
+            other.is_asked()
+                && other.resource != change.resource
+                && other.time <= change.time
+                && since <= PROMPT
+        });
+        match before.map(|other| (other.time, other.offset)).max().filter(|_| !change.is_deployment()) {
+            Some(place) => Order { controllers, newest: Reverse(place), behind: 1 },
+            None => Order { controllers, newest: Reverse((change.time, change.offset)), behind: 0 },
+        }
+    }
+
+    fn of(&self, resource: i64) -> impl Iterator<Item = &Changed> {
+        self.of.get(&resource).into_iter().flatten().copied()
+    }
+
+    /// Whether any of these resources changed so before a change.
+    fn follows(&self, resources: &[i64], change: &Changed, so: fn(&Changed) -> bool) -> bool {
+        let before = |other: &Changed| other.time <= change.time.plus(DISORDER);
+        let others = resources.iter().filter(|other| **other != change.resource);
+        others.flat_map(|other| self.of(*other)).any(|other| so(other) && before(other))
+    }
+
+    /// Whether what it says of others, such as the endpoints of Pods, moved because these did.
+    fn is_made_from_others(&self, change: &Changed) -> bool {
+        self.follows(linked(self.around.acts_on, change.resource), change, |_| true)
+    }
+
+    fn is_controllers(&self, change: &Changed) -> bool {
+        self.controllers.contains(change.by.as_str())
+    }
 }
 
 #[cfg(test)]
@@ -74,15 +172,37 @@ mod tests {
     const STATUS: &[Class] = &[Class::Status];
     const METADATA: &[Class] = &[Class::Metadata];
 
-    fn change(resource: i64, offset: i64, what: Happening, parts: &[Class]) -> Changed {
-        Changed { resource, offset, what, parts: parts.to_vec() }
+    /// A change at a minute.
+    fn change(resource: i64, minute: i64, what: Happening, parts: &[Class]) -> Changed {
+        let time = Timestamp::from_micros(minute * 60_000_000);
+        Changed { resource, offset: minute, time, what, parts: parts.to_vec(), by: String::new() }
     }
 
-    /// A Deployment 1 with ReplicaSet 2 and Pod 3, which is sick and mounts ConfigMap 4; 5 is elsewhere, 6 is owned by it.
+    fn by(manager: &str, change: Changed) -> Changed {
+        Changed { by: manager.into(), ..change }
+    }
+
+    /// A Deployment 1 with ReplicaSet 2 and Pod 3, which is sick and mounts ConfigMap 4; 5 is elsewhere, 6 is owned by it;
+    /// 7 is a Service that owns EndpointSlice 8, which routes to the Pod.
+    fn ranking(changes: &[Changed]) -> Vec<(Rank, Order)> {
+        let upstream = HashMap::from([(3, 0), (2, 1), (4, 1), (8, 1), (1, 2), (7, 2)]);
+        let owners = Links::from([(2, vec![1]), (3, vec![2]), (6, vec![5]), (8, vec![7])]);
+        let hangs_on =
+            Links::from([(1, vec![4]), (2, vec![1]), (3, vec![2, 4, 8]), (6, vec![5]), (8, vec![7])]);
+        let acts_on = Links::from([(8, vec![3])]);
+        let around = Around { upstream: &upstream, owners: &owners, hangs_on: &hangs_on, acts_on: &acts_on };
+        ranks(changes, &around)
+    }
+
     fn ranked(changes: &[Changed]) -> Vec<Rank> {
-        let upstream = HashMap::from([(3, 0), (2, 1), (4, 1), (1, 2)]);
-        let owners = HashMap::from([(2, vec![1]), (3, vec![2]), (6, vec![5])]);
-        ranks(changes, &Around { upstream: &upstream, owners: &owners })
+        ranking(changes).into_iter().map(|(rank, _)| rank).collect()
+    }
+
+    /// Resources and minutes in the order in which they are told.
+    fn told(changes: &[Changed]) -> Vec<(i64, i64)> {
+        let mut all: Vec<_> = ranking(changes).into_iter().zip(changes).collect();
+        all.sort_by_key(|(place, _)| *place);
+        all.into_iter().map(|(_, change)| (change.resource, change.offset)).collect()
     }
 
     #[test]
@@ -97,6 +217,30 @@ mod tests {
         ];
         use Rank::{Cause, Consequence, Symptom};
         assert_eq!(ranked(&rollout), [Cause, Consequence, Consequence, Consequence, Consequence, Symptom]);
+    }
+
+    #[test]
+    fn an_owner_changed_afterwards_explains_nothing() {
+        use Rank::{Cause, Consequence};
+        let (set, deployment) =
+            (change(2, 10, Happening::Changed, SPEC), change(1, 12, Happening::Changed, SPEC));
+        assert_eq!(ranked(&[set.clone(), deployment]), [Cause, Cause]);
+        let seen_late = Changed {
+            time: set.time.plus(Duration::from_secs(4)),
+            ..change(1, 11, Happening::Changed, SPEC)
+        };
+        assert_eq!(ranked(&[set, seen_late]), [Consequence, Cause], "kinds are watched apart");
+    }
+
+    #[test]
+    fn what_is_made_from_others_follows_them() {
+        let slice = change(8, 12, Happening::Changed, SPEC);
+        let pod = change(3, 11, Happening::Changed, STATUS);
+        use Rank::{Cause, Consequence, Symptom};
+        assert_eq!(ranked(&[slice.clone(), pod]), [Consequence, Symptom], "endpoints of Pods that moved");
+        assert_eq!(ranked(&[slice]), [Cause], "by hand");
+        let service = change(7, 10, Happening::Changed, SPEC);
+        assert_eq!(ranked(&[service, change(3, 11, Happening::Deleted, &[])]), [Cause, Consequence]);
     }
 
     #[test]
@@ -117,15 +261,29 @@ mod tests {
     fn what_is_owned_causes_only_what_hangs_on_it() {
         use Rank::{Cause, Consequence};
         assert_eq!(ranked(&[change(2, 10, Happening::Changed, SPEC)]), [Cause], "by hand, or by an operator");
-        assert_eq!(
-            ranked(&[change(6, 10, Happening::Changed, SPEC)]),
-            [Consequence],
-            "such as an EndpointSlice"
-        );
+        assert_eq!(ranked(&[change(6, 10, Happening::Changed, SPEC)]), [Consequence]);
         assert_eq!(
             ranked(&[change(3, 10, Happening::Created, &[])]),
             [Consequence],
             "such as one rescheduled"
         );
+    }
+
+    #[test]
+    fn a_cause_is_told_before_what_follows_from_it() {
+        let config = |minute| by("alice", change(4, minute, Happening::Changed, SPEC));
+        let web = |minute| by("reloader", change(1, minute, Happening::Changed, SPEC));
+        assert_eq!(told(&[web(11), config(10)]), [(4, 10), (1, 11)], "a minute later, because of it");
+        assert_eq!(told(&[config(10), web(13)]), [(1, 13), (4, 10)], "the newest first");
+        let scaled = by("autoscaler", change(1, 14, Happening::Changed, SPEC));
+        let report = by("autoscaler", change(1, 9, Happening::Changed, STATUS));
+        assert_eq!(
+            told(&[scaled.clone(), config(10), report])[..2],
+            [(4, 10), (1, 14)],
+            "people before controllers"
+        );
+        let labelled = Changed { parts: METADATA.to_vec(), ..scaled };
+        let report = by("autoscaler", change(1, 9, Happening::Changed, STATUS));
+        assert_eq!(ranked(&[labelled, report])[0], Rank::Consequence, "a controller's own mark");
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, Statement, named_params};
 
 use super::super::Result;
+use super::rank::Links;
 
 /// The most resources that are met.
 const MET_MAX: usize = 1000;
@@ -60,16 +61,38 @@ pub(super) fn of(view: &Connection, between: Between, sick: &[i64]) -> Result<Ha
     Ok(met)
 }
 
+/// What each of these hangs on directly.
+pub(super) fn direct(view: &Connection, between: Between, of: &[i64]) -> Result<Links> {
+    links(view, between, of, causes!(">= 0"))
+}
+
 /// The owners of each of these, as far as they have any.
-pub(super) fn owners(view: &Connection, between: Between, owned: &[i64]) -> Result<HashMap<i64, Vec<i64>>> {
-    let mut statement = view.prepare_cached(causes!("= 0"))?;
-    let mut owners: HashMap<i64, Vec<i64>> = HashMap::new();
-    for (owned, owner) in pairs(&mut statement, between, owned)? {
-        if owned != owner {
-            owners.entry(owned).or_default().push(owner);
+pub(super) fn owners(view: &Connection, between: Between, owned: &[i64]) -> Result<Links> {
+    links(view, between, owned, causes!("= 0"))
+}
+
+/// What each of these says itself that it acts on: what it routes to, scales, or is put on.
+pub(super) fn acts_on(view: &Connection, between: Between, of: &[i64]) -> Result<Links> {
+    let sql = "SELECT e.declared_by, it.id FROM json_each(:of) i JOIN edge e ON e.declared_by = i.value
+            JOIN far f ON f.id = e.far_id AND f.uid <> '' JOIN resource me ON me.id = e.declared_by
+            JOIN resource it ON it.uid = f.uid AND it.cluster_id = me.cluster_id
+            WHERE e.outward = 1 AND e.from_offset <= :at AND e.to_offset > :from
+        UNION SELECT e.declared_by, it.id FROM json_each(:of) i JOIN edge e ON e.declared_by = i.value
+            JOIN far f ON f.id = e.far_id AND f.uid = '' AND f.name <> ''
+            JOIN resource it ON it.kind_id = f.kind_id AND it.namespace = f.namespace AND it.name = f.name
+            WHERE e.outward = 1 AND e.from_offset <= :at AND e.to_offset > :from";
+    links(view, between, of, sql)
+}
+
+fn links(view: &Connection, between: Between, of: &[i64], sql: &str) -> Result<Links> {
+    let mut statement = view.prepare_cached(sql)?;
+    let mut found = Links::new();
+    for (one, other) in pairs(&mut statement, between, of)? {
+        if one != other {
+            found.entry(one).or_default().push(other);
         }
     }
-    Ok(owners)
+    Ok(found)
 }
 
 fn pairs(statement: &mut Statement<'_>, (from, at): Between, of: &[i64]) -> Result<Vec<(i64, i64)>> {

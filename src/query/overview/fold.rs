@@ -108,6 +108,7 @@ impl Fold {
             groups,
             groups_left_out: u64::try_from(left_out).unwrap_or(u64::MAX),
             totals: self.totals,
+            warnings: Vec::new(),
         }
     }
 }

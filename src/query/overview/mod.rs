@@ -17,6 +17,7 @@ use super::moment::{Concerns, Moment};
 use super::scope::{Sight, one_of, reads, sees};
 use super::sieve::{Candidate, Sieve};
 use super::types::{Answer, Overview};
+use super::words::Words;
 use crate::model::{EnvironmentFilter, GroupBy, Stored, Tier, Timestamp};
 use crate::projection::{counts_at, health_at};
 use crate::store::column;
@@ -113,7 +114,10 @@ pub(super) fn get(
     while let Some(row) = rows.next()? {
         take(&mut fold, &sieve, row)?;
     }
-    let value = fold.finish(request.limit.unwrap_or(Overview::LIMIT));
+    let mut value = fold.finish(request.limit.unwrap_or(Overview::LIMIT));
+    if value.totals.total == 0 {
+        value.warnings = Words::of_environments(filter).unknown(view, moment, scope)?;
+    }
     let metadata = moment.snapshot(view, scope, &Concerns::Everything)?;
     Ok(Answer { value, metadata })
 }

@@ -279,6 +279,68 @@ fn two_environments_are_matched_by_names_that_stand_for_each_other() {
 }
 
 #[test]
+fn each_cluster_is_held_against_the_nearest_and_what_is_the_same_is_told_once() {
+    let mut production =
+        environment("shop/web", "production/us", &[("us-east", "prod", ""), ("us-west", "prod", "")]);
+    production.slug = "production-us-x1y2z3".into();
+    let staging = environment("shop/web", "staging", &[("us-west", "stage", "")]);
+    let thing = |cluster: &str, namespace: &str, kind: (&str, &str), name: &str, health| {
+        let thing = Thing::pod(cluster, namespace, name).of(kind.0, kind.1);
+        Event::Apply(Thing { health, uid: format!("{cluster}-{namespace}-{name}"), ..thing })
+    };
+    let (deployment, config) = (("apps/v1", "Deployment"), ("v1", "ConfigMap"));
+    let world = World::new([
+        Event::Declare(vec![production, staging]),
+        thing("us-west", "stage", deployment, "web", 0),
+        thing("us-east", "prod", deployment, "web", 3),
+        thing("us-west", "prod", deployment, "web", 3),
+        thing("us-west", "stage", deployment, "api", 0),
+        thing("us-east", "prod", deployment, "api", 0),
+        thing("us-west", "prod", deployment, "api", 3),
+        thing("us-west", "stage", config, "staging", 0),
+        thing("us-east", "prod", config, "production-us-x1y2z3", 0),
+        thing("us-west", "prod", config, "production-us-x1y2z3", 0),
+        thing("us-east", "prod", config, "east-only", 0),
+        thing("us-west", "stage", config, "stage-only", 0),
+    ]);
+    let lens = Lens::new(Between::Environments, &[Class::Metadata]);
+    let with = EnvironmentId::of("shop/web", "production/us");
+    let ask = |here: EnvironmentId, with: EnvironmentId| {
+        let request = BesideRequest { with, at: At::Now, lens: lens.clone(), names: vec![], children: false };
+        let (all, page) = (Scope::everything(), whole());
+        block_on(world.queries.environments_beside(&all, &here, &request, &page)).unwrap()
+    };
+    let found = ask(id("shop.web.staging"), with.clone());
+    let clusters = |diff: &EnvironmentDiff| -> Vec<String> {
+        let all = diff.items.iter().map(|item| {
+            let clusters = item.clusters.as_ref().unwrap();
+            format!("{} {} {:?} {:?}", item.change.as_str(), item.key.name, clusters.before, clusters.after)
+        });
+        all.collect()
+    };
+    let expected = [
+        r#"only_there east-only [] ["us-east"]"#,
+        r#"only_here stage-only ["us-west"] []"#,
+        r#"different api ["us-west"] ["us-west"]"#,
+        r#"different web ["us-west"] ["us-east", "us-west"]"#,
+    ];
+    assert_eq!(clusters(&found), expected);
+    assert_eq!(
+        (found.counts.same, found.counts.different),
+        (1, 2),
+        "the ConfigMap is the same but for the slug"
+    );
+    assert_eq!(found.to.clusters, ["us-east", "us-west"]);
+    let expected = [
+        r#"only_here east-only ["us-east"] []"#,
+        r#"only_there stage-only [] ["us-west"]"#,
+        r#"different api ["us-west"] ["us-west"]"#,
+        r#"different web ["us-east", "us-west"] ["us-west"]"#,
+    ];
+    assert_eq!(clusters(&ask(with, id("shop.web.staging"))), expected, "the other way round");
+}
+
+#[test]
 fn who_may_see_only_one_of_two_environments_may_not_compare_them() {
     let world = two_places();
     let lens = Lens::new(Between::Environments, &[]);

@@ -30,6 +30,7 @@ mod stretches;
 mod timeline;
 mod times;
 mod volumes;
+mod words;
 
 use super::testing::{
     Event, Remark, Thing, World, block_on, end, environment, environments, mark, mover, observation, observe,

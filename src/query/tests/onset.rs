@@ -114,3 +114,35 @@ fn a_resource_has_an_onset_of_its_own() {
     assert_eq!(found.sick.len(), 1);
     assert_eq!(found.causes[0].steps, Some(0));
 }
+
+#[test]
+fn the_same_change_in_several_clusters_is_one() {
+    let targets = [("east", "shop", "web"), ("west", "shop", "web")];
+    let settings = |cluster: &str, health| {
+        let thing = Thing::pod(cluster, "shop", "settings").of("v1", "ConfigMap");
+        Event::Apply(Thing { app: "web".into(), uid: format!("{cluster}-settings"), health, ..thing })
+    };
+    let declared = Event::Declare(vec![environment("shop/web", "production", &targets)]);
+    let before = [declared, pod(0), settings("east", 0), settings("west", 0), Event::Nothing];
+    let after = |west| [settings("east", 3), settings("west", west), pod(FAILED), Event::Nothing];
+    let folded = |west| {
+        let world = World::new(before.clone().into_iter().chain(after(west)));
+        let short = OnsetFilter { window: Duration::from_secs(150), ..OnsetFilter::default() };
+        let found = ask(&world, &Scope::everything(), &short).unwrap();
+        assert_eq!(found.clusters, ["east", "west"]);
+        let one = |change: &OnsetChange| {
+            let also: Vec<_> =
+                change.also.iter().map(|place| (place.cluster.clone(), place.observed_at)).collect();
+            (change.entry.resource.as_ref().unwrap().key.cluster.clone(), change.entry.observed_at, also)
+        };
+        let of_settings = |change: &&OnsetChange| named(&[(*change).clone()])[0].1 == "ConfigMap";
+        found.causes.iter().filter(of_settings).map(one).collect::<Vec<_>>()
+    };
+    let (east, west) = (("east".to_owned(), World::time(6)), ("west".to_owned(), World::time(7)));
+    assert_eq!(folded(3), [(west.0.clone(), west.1, vec![east.clone()])]);
+    assert_eq!(
+        folded(4),
+        [(west.0, west.1, vec![]), (east.0, east.1, vec![])],
+        "to another value it is another"
+    );
+}

@@ -283,7 +283,7 @@ fn told(
         entries,
     };
     let snapshot = q.moment.snapshot(q.view, q.scope, concerns)?;
-    Ok(TimelinePage { timeline, metadata: PageMetadata { snapshot, next } })
+    Ok(TimelinePage { timeline, metadata: PageMetadata::new(snapshot, next) })
 }
 
 fn of_environment(mut q: Question<'_>, id: &EnvironmentId, filter: &TimelineFilter) -> Result<TimelinePage> {

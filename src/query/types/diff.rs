@@ -90,9 +90,12 @@ pub struct EnvironmentAt {
     pub health: Option<Health>,
     /// Its resources.
     pub resources: u64,
+    /// The clusters in which it looks for them, by name.
+    pub clusters: Vec<String>,
 }
 
-/// The resources of both sides, each counted once.
+/// The resources of both sides, each counted once; of two environments also where they run in several clusters, as long as
+/// the same became of it in each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffCounts {
     /// New in the environment, and did not exist before.
@@ -147,12 +150,35 @@ pub struct ResourceChange {
     pub before: Option<ResourceAt>,
     /// The later one; none where there is none.
     pub after: Option<ResourceAt>,
+    /// Of two environments, the clusters in which the same became of it; `before` and `after` are those of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<DiffClusters>,
     /// What differs in it.
     #[serde(flatten)]
     pub comparison: Comparison,
     /// What became of the resources below it that controllers made, by kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<KindChanges>,
+}
+
+/// In which clusters of two environments the same became of a resource, by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffClusters {
+    /// Those of the first environment; empty where it is only in the second.
+    pub before: Vec<String>,
+    /// Those of the second environment; empty where it is only in the first.
+    pub after: Vec<String>,
+}
+
+impl DiffClusters {
+    /// With those of another resource of which the same became.
+    pub(crate) fn add(&mut self, other: &DiffClusters) {
+        for (all, more) in [(&mut self.before, &other.before), (&mut self.after, &other.after)] {
+            all.extend(more.iter().cloned());
+            all.sort_unstable();
+            all.dedup();
+        }
+    }
 }
 
 /// One side of what became of a resource.

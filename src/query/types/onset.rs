@@ -6,13 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{Entry, Resource, TimelineGap};
 use crate::diff::Difference;
-use crate::model::{Health, Offset, Timestamp};
+use crate::model::{Health, Offset, Timestamp, Uid};
 
 /// When the present or last time of a health began, and what changed in the window before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Onset {
     /// The health.
     pub health: Health,
+    /// The clusters in which the environment looks for its resources, by name; of a resource its own.
+    pub clusters: Vec<String>,
     /// What it was before; none where there was none to be told.
     pub before: Option<Health>,
     /// When it was seen to begin.
@@ -30,7 +32,7 @@ pub struct Onset {
     pub sick: Vec<Resource>,
     /// Resources that are sick too and not told, by the roots they stand below.
     pub sick_left_out: u64,
-    /// What may have caused it, the likeliest first.
+    /// What may have caused it, the likeliest first, and no effect above what caused it.
     pub causes: Vec<OnsetChange>,
     /// Further ones that are not told.
     pub causes_left_out: u64,
@@ -66,12 +68,30 @@ pub struct OnsetChange {
     /// What happened.
     #[serde(flatten)]
     pub entry: Entry,
+    /// Where else the same was changed to the same: one change, made in several clusters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<OnsetPlace>,
     /// What of the object differs from its state before, the most telling first, long values cut.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
     /// Differences that are not told.
     #[serde(default)]
     pub differences_left_out: u64,
+}
+
+/// Where else something changed in the same way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OnsetPlace {
+    /// The resource's uid there.
+    pub id: Uid,
+    /// The cluster.
+    pub cluster: String,
+    /// The namespace; empty for what is cluster-scoped.
+    pub namespace: String,
+    /// The change with which it came there.
+    pub offset: Offset,
+    /// When that was observed.
+    pub observed_at: Timestamp,
 }
 
 /// What a change may have to do with what followed, the likeliest to have caused it first.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::UnknownWord;
 use crate::model::{EnvironmentId, GroupBy, Health, HealthCounts, Timestamp, more_urgent};
 
 /// All environments of a selection at a moment, in groups.
@@ -15,6 +16,9 @@ pub struct Overview {
     pub groups_left_out: u64,
     /// All environments together; one that stands in several groups counts once.
     pub totals: OverviewCounts,
+    /// Where there are none: the words of the question that fit nothing at all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<UnknownWord>,
 }
 
 impl Overview {

@@ -30,7 +30,13 @@ fn overviews_and_views_have_the_documented_shape() {
     let full = OverviewGroup { keys: vec!["eu".into()], counts, attention: vec![one] };
     let group_by = vec![GroupBy::Region, GroupBy::Label("team".into())];
     let groups = vec![full, bare];
-    let overview = Overview { group_by: group_by.clone(), groups, groups_left_out: 3, totals: counts };
+    let overview = Overview {
+        group_by: group_by.clone(),
+        groups,
+        groups_left_out: 3,
+        totals: counts,
+        warnings: Vec::new(),
+    };
     holds("OverviewAnswer", &Answer { value: overview, metadata: full_snapshot() });
     let filter = EnvironmentFilter {
         search: String::new(),

@@ -1,0 +1,178 @@
+//! Why a list is empty: words that fit nothing, to whoever sees it.
+
+use super::*;
+use crate::model::EnvironmentId;
+
+fn globs(texts: &[&str]) -> Vec<Glob> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+fn filter(part: &str, text: &str) -> EnvironmentFilter {
+    let mut filter = EnvironmentFilter::default();
+    match part {
+        "region" => filter.regions = vec![text.into()],
+        "cluster" => filter.clusters = vec![text.into()],
+        "agent" => filter.agents = vec![text.parse().unwrap()],
+        "project" => filter.projects = globs(&[text]),
+        "group" => filter.groups = vec![text.parse().unwrap()],
+        "name" => filter.names = globs(&[text]),
+        _ => filter.labels = text.parse().unwrap(),
+    }
+    filter
+}
+
+async fn asked(world: &World, scope: &Scope, filter: &EnvironmentFilter) -> Vec<UnknownWord> {
+    world.clock.set(World::time(world.last()));
+    let page = world.queries.environments(scope, At::Now, filter, &whole()).await.unwrap();
+    let request = OverviewRequest { filter: filter.clone(), ..OverviewRequest::default() };
+    let overview = world.queries.overview(scope, At::Now, &request).await.unwrap().value;
+    assert_eq!(page.metadata.warnings, overview.warnings, "a list and an overview say the same");
+    page.metadata.warnings
+}
+
+/// Parameter, value and suggestion.
+fn short(warnings: &[UnknownWord]) -> Vec<(&str, &str, Option<&str>)> {
+    fn one(word: &UnknownWord) -> (&str, &str, Option<&str>) {
+        (&word.parameter, &word.value, word.suggestion.as_deref())
+    }
+    warnings.iter().map(one).collect()
+}
+
+#[test]
+fn a_word_that_fits_nothing_is_named_with_what_may_have_been_meant() {
+    let (world, all) = (World::new(small_history()), Scope::everything());
+    block_on(async {
+        for (part, text, near) in [
+            ("region", "uss", Some("us")),
+            ("cluster", "easst", Some("east")),
+            ("cluster", "mainframe", None),
+            ("project", "shop/wep", Some("shop/web")),
+            ("project", "shopp/**", Some("shop/**")),
+            ("group", "shpo", Some("shop")),
+            ("name", "producton", Some("production")),
+            ("agent", "ops/agents:none", None),
+            ("labels", "team=pay", None),
+            ("labels", "team", None),
+        ] {
+            let found = asked(&world, &all, &filter(part, text)).await;
+            assert_eq!(short(&found), [(part, text, near)]);
+            assert!(found[0].message.contains(&format!("`{text}`")), "{found:?}");
+        }
+        let mut known = filter("region", "us");
+        (known.projects, known.names) = (globs(&["shop/db"]), globs(&["prod*"]));
+        assert_eq!(
+            asked(&world, &all, &known).await,
+            [],
+            "each word is known, only nothing fits all of them"
+        );
+        let both = EnvironmentFilter { clusters: vec!["nope".into()], ..filter("region", "mars") };
+        assert_eq!(short(&asked(&world, &all, &both).await).len(), 2);
+        assert_eq!(
+            asked(&world, &all, &filter("cluster", "east")).await,
+            [],
+            "what is found warns of nothing"
+        );
+    });
+}
+
+#[test]
+fn what_is_not_to_be_seen_is_told_like_what_is_not_there() {
+    // Two worlds that differ in nothing but what the caller may not see.
+    let theirs = environment("shop/web", "production", &[("east", "shop", "web")]);
+    let others = EnvironmentSpec {
+        region: "mars".into(),
+        ..environment("ops/tools", "secret", &[("moon", "vault", "")])
+    };
+    let world = |environments: Vec<EnvironmentSpec>| {
+        World::new([
+            Event::Declare(environments),
+            Event::Apply(Thing::pod("east", "shop", "one")),
+            Event::Nothing,
+        ])
+    };
+    let (with, without) = (world(vec![theirs.clone(), others]), world(vec![theirs]));
+    let scope = Scope::projects(["shop/web".to_owned()]);
+    block_on(async {
+        for (part, text) in [
+            ("region", "mars"),
+            ("region", "marss"),
+            ("cluster", "moon"),
+            ("project", "ops/tools"),
+            ("project", "ops/tool"),
+            ("project", "ops/*"),
+            ("group", "ops"),
+            ("name", "secret"),
+        ] {
+            let wanted = filter(part, text);
+            let found = asked(&with, &scope, &wanted).await;
+            let alone = asked(&without, &scope, &wanted).await;
+            assert_eq!(found, alone, "{part}={text}");
+            assert_eq!(short(&found), [(part, text, None)]);
+        }
+        for (namespace, cluster) in [("vault", "moon"), ("vaultt", "east")] {
+            let search = ResourceSearch {
+                namespace: Some(namespace.into()),
+                clusters: vec![cluster.into()],
+                kinds: vec!["pdo".parse().unwrap()],
+                ..ResourceSearch::default()
+            };
+            let page = whole();
+            let found = with.queries.search(&scope, At::Now, &search, &page).await.unwrap();
+            let alone = without.queries.search(&scope, At::Now, &search, &page).await.unwrap();
+            assert_eq!(found.metadata.warnings, alone.metadata.warnings);
+            assert!(short(&found.metadata.warnings).iter().any(|word| word.1 == namespace), "{found:?}");
+        }
+        for id in ["ops.tools.secret", "ops.tools.secre"] {
+            let id = EnvironmentId::new(id);
+            let [found, alone] =
+                [&with, &without].map(|world| world.queries.environment(&scope, At::Now, &id));
+            let text = found.await.unwrap_err().to_string();
+            assert_eq!(text, alone.await.unwrap_err().to_string());
+            assert_eq!(text, format!("there is no environment `{id}`"));
+        }
+    });
+}
+
+#[test]
+fn deployments_resources_and_coverage_name_the_word_too() {
+    let (world, all) = (World::new(small_history()), Scope::everything());
+    world.clock.set(World::time(world.last()));
+    let queries = &world.queries;
+    block_on(async {
+        let filter = DeploymentFilter { projects: globs(&["payments/**"]), ..DeploymentFilter::default() };
+        let found = queries.deployments(&all, At::Now, &filter, &whole()).await.unwrap();
+        assert_eq!(short(&found.metadata.warnings), [("project", "payments/**", None)]);
+        let filter =
+            CoverageFilter { clusters: vec!["wset".into()], kinds: vec!["Pdo".into()], states: vec![] };
+        let found = queries.coverage(&all, At::Now, &filter, &whole()).await.unwrap();
+        assert_eq!(short(&found.metadata.warnings)[0], ("cluster", "wset", Some("west")));
+        assert_eq!(short(&found.metadata.warnings)[1].1, "Pdo");
+        let filter = ImageFilter { regions: vec!["uss".into()], ..ImageFilter::default() };
+        let found = queries.images(&all, At::Now, &filter, &whole()).await.unwrap();
+        assert_eq!(short(&found.metadata.warnings), [("region", "uss", Some("us"))]);
+        let filter = ResourceFilter { kinds: vec!["Pdo".into()], ..ResourceFilter::default() };
+        let id = EnvironmentId::of("shop/web", "production");
+        let found = queries.environment_resources(&all, At::Now, &id, &filter, &whole()).await.unwrap();
+        assert_eq!(short(&found.metadata.warnings)[0].1, "Pdo");
+    });
+}
+
+#[test]
+fn what_is_not_there_says_what_may_have_been_meant_and_when_it_was_asked_for() {
+    let (world, all) = (World::new(small_history()), Scope::everything());
+    world.clock.set(World::time(world.last()));
+    let text = |at, id: &str| {
+        let id = EnvironmentId::new(id);
+        block_on(world.queries.environment(&all, at, &id)).unwrap_err().to_string()
+    };
+    let near = "there is no environment `shop.web.producton`; did you mean `shop.web.production`?";
+    assert_eq!(text(At::Now, "shop.web.producton"), near);
+    let head = world.heads[world.last()];
+    let at = text(At::Offset(head), "nothing-of-the-kind");
+    assert!(
+        at.starts_with(&format!("there is no environment `nothing-of-the-kind` at offset {head}, 20")),
+        "{at}"
+    );
+    let project = block_on(world.queries.project(&all, At::Now, "shop/wbe")).unwrap_err().to_string();
+    assert_eq!(project, "there is no project `shop/wbe`; did you mean `shop/web`?");
+}
