@@ -65,11 +65,6 @@ impl LabelSelector {
         self.requirements.is_empty()
     }
 
-    /// Its requirements.
-    pub fn requirements(&self) -> impl Iterator<Item = &Requirement> {
-        self.requirements.iter()
-    }
-
     /// Whether it selects what carries these labels.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.requirements.iter().all(|requirement| requirement.condition.holds(label(&requirement.name)))

@@ -18,8 +18,8 @@ const LISTED: usize = 40;
 /// Differences that are named of a version.
 const NAMED: usize = 3;
 
-/// Letters of a value in a difference.
-const LETTERS: usize = 60;
+/// Letters of a difference on a line.
+const LETTERS: usize = 120;
 
 /// What most differences lie in, so that their paths are as plain without it.
 const PREFIXES: [&str; 3] = ["spec.template.spec.", "spec.", "metadata."];
