@@ -55,13 +55,16 @@ fn shared_words(one: &str, other: &str) -> usize {
 mod tests {
     use super::*;
 
+    /// The clusters of both, and which are held against which.
+    type Case<'a> = (&'a [&'a str], &'a [&'a str], &'a [(&'a str, &'a str)]);
+
     #[test]
     fn each_cluster_is_held_against_the_nearest() {
         let regions =
             [("us-east", "us"), ("us-west", "us"), ("virginia", "us"), ("dublin", "eu"), ("eu-west", "eu")];
         let regions =
             regions.map(|(name, region)| (name.to_owned(), region.to_owned())).into_iter().collect();
-        let cases: &[(&[&str], &[&str], &[(&str, &str)])] = &[
+        let cases: &[Case] = &[
             (&["us-west"], &["us-east", "us-west"], &[("us-west", "us-east"), ("us-west", "us-west")]),
             (&["us-east", "us-west"], &["us-west"], &[("us-east", "us-west"), ("us-west", "us-west")]),
             (
