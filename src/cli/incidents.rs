@@ -27,12 +27,8 @@ use crate::ruleset::RuleSet;
 
 /// What is recorded: the time around the incidents, and the namespaces of the environments that they are in.
 const STEP: Duration = Duration::from_secs(5);
-const NAMESPACES: [&str; 4] = [
-    "payments-api-production",
-    "payments-api-staging",
-    "search-indexer-staging",
-    "platform-notifications-staging",
-];
+const NAMESPACES: [&str; 4] =
+    ["payments-api-production", "payments-api-staging", "search-indexer-staging", "search-query-staging"];
 
 fn time(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -240,10 +236,17 @@ fn three_incidents_are_solved_by_three_commands() {
     terminal.diff(id, "2026-11-20T13:49:00Z", "2026-11-20T14:12:00Z");
     let image = terminal.matches("image.txt");
 
-    // Production is sick and staging is not: what is different?
+    // A version that does not start in staging, noticed while it lasts.
+    let (id, at) = ("search.query.staging", "2026-11-20T13:46:00Z");
+    terminal.why(id, at);
+    terminal.onset(id, at);
+    terminal.diff(id, "2026-11-20T13:30:00Z", at);
+    let start = terminal.matches("start.txt");
+
+    // Besides: the first again. Production is sick and staging is not: what is different?
     let id = "payments.api.production.us-region";
     terminal.beside("payments.api.staging", id, "2026-11-20T13:12:00Z");
     let beside = terminal.matches("beside.txt");
-    let wrong: Vec<String> = [crash, image, beside].into_iter().flatten().collect();
+    let wrong: Vec<String> = [crash, image, start, beside].into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
