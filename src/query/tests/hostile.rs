@@ -113,15 +113,25 @@ impl Hostile {
         uids
     }
 
-    /// What the whole site answers.
+    /// What the whole site answers; where it leads elsewhere, what it answers there.
     fn ask(&self, path: &str) -> (u16, String) {
         use http_body_util::{BodyExt, Empty};
         use tower_service::Service;
         let clock = self.clock.clone();
         let state = ApiState { queries: self.queries.clone(), clock, ..crate::api::tests::state(true) };
-        let request = http::Request::get(path).body(Empty::<bytes::Bytes>::new()).unwrap();
+        let mut site = warp::service(crate::web::site(&state));
+        let mut ask = async |path: &str| {
+            let request = http::Request::get(path).body(Empty::<bytes::Bytes>::new()).unwrap();
+            let Ok(response) = site.call(request).await;
+            response
+        };
         block_on(async {
-            let Ok(response) = warp::service(crate::web::site(&state)).call(request).await;
+            let mut response = ask(path).await;
+            if let Some(elsewhere) = response.headers().get(http::header::LOCATION).cloned() {
+                // Another query of the same page.
+                let page = path.split('?').next().unwrap_or_default();
+                response = ask(&format!("{page}{}", elsewhere.to_str().unwrap())).await;
+            }
             let status = response.status().as_u16();
             let body = response.into_body().collect().await.unwrap().to_bytes();
             (status, String::from_utf8(body.to_vec()).unwrap())
