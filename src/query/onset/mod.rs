@@ -221,14 +221,13 @@ fn ranked(
         let What::Happened(what) = place.what else { continue };
         let entry = timeline::entry(q, place, what)?;
         let resource = entry.resource.as_ref();
-        let by = resource.and_then(|resource: &EntryResource| resource.changed_by.as_ref());
         changes.push(Changed {
             resource: place.subject,
             offset: place.offset,
             time: place.time,
             what,
             parts: resource.map(|resource| resource.parts.clone()).unwrap_or_default(),
-            by: by.map(|by| by.manager.clone()).unwrap_or_default(),
+            by: resource.and_then(|resource: &EntryResource| resource.changed_by.clone()),
         });
         all.push(entry);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::super::types::Rank;
 use crate::diff::Class;
-use crate::model::{Happening, Timestamp};
+use crate::model::{ChangedBy, Happening, Timestamp};
 
 /// How much later than its effect a cause may seem to be: kinds are watched apart, and none waits for the other.
 const DISORDER: Duration = Duration::from_secs(5);
@@ -23,8 +23,8 @@ pub(super) struct Changed {
     pub(super) what: Happening,
     /// What a change of state concerns.
     pub(super) parts: Vec<Class>,
-    /// Who wrote it, as far as the object tells; empty where it does not.
-    pub(super) by: String,
+    /// Who wrote last, as far as the object tells.
+    pub(super) by: Option<ChangedBy>,
 }
 
 impl Changed {
@@ -40,6 +40,20 @@ impl Changed {
 
     fn is_deployment(&self) -> bool {
         matches!(self.what, Happening::Deployed | Happening::Progressed)
+    }
+
+    /// Who wrote it, where that is sure. Managers are dated to the second, so that who the object names may have written
+    /// another change of the same second: the status subresource changes no spec, and who changed the spec then is still
+    /// named with the report that follows.
+    fn writer<'a>(&'a self, mut of_resource: impl Iterator<Item = &'a Changed>) -> Option<&'a str> {
+        let by = self.by.as_ref().filter(|by| !by.manager.is_empty())?;
+        let reports = by.subresource == "status";
+        let before = |other: &Changed| other.offset < self.offset && other.is_asked() && other.by == self.by;
+        let sure = match reports {
+            true => !self.parts.contains(&Class::Spec),
+            false => !self.is_report() || !of_resource.any(before),
+        };
+        sure.then_some(&by.manager)
     }
 }
 
@@ -80,7 +94,8 @@ pub(super) fn ranks(changes: &[Changed], around: &Around<'_>) -> Vec<(Rank, Orde
         of.entry(change.resource).or_default().push(change);
     }
     let reports = changes.iter().filter(|change| change.is_report() && change.parts.contains(&Class::Status));
-    let controllers = reports.map(|change| change.by.as_str()).filter(|by| !by.is_empty()).collect();
+    let of_resource = |change: &Changed| of.get(&change.resource).into_iter().flatten().copied();
+    let controllers = reports.filter_map(|change| change.writer(of_resource(change))).collect();
     let ranking = Ranking { around, of, controllers };
     changes.iter().map(|change| (ranking.rank(change), ranking.order(change))).collect()
 }
@@ -160,7 +175,8 @@ impl Ranking<'_> {
     }
 
     fn is_controllers(&self, change: &Changed) -> bool {
-        self.controllers.contains(change.by.as_str())
+        let writer = change.writer(self.of(change.resource));
+        writer.is_some_and(|writer| self.controllers.contains(writer))
     }
 }
 
@@ -175,11 +191,18 @@ mod tests {
     /// A change at a minute.
     fn change(resource: i64, minute: i64, what: Happening, parts: &[Class]) -> Changed {
         let time = Timestamp::from_micros(minute * 60_000_000);
-        Changed { resource, offset: minute, time, what, parts: parts.to_vec(), by: String::new() }
+        Changed { resource, offset: minute, time, what, parts: parts.to_vec(), by: None }
     }
 
+    /// By a manager, in the second of a minute.
     fn by(manager: &str, change: Changed) -> Changed {
-        Changed { by: manager.into(), ..change }
+        by_the(manager, "", change)
+    }
+
+    fn by_the(manager: &str, subresource: &str, change: Changed) -> Changed {
+        let (manager, operation) = (manager.into(), "Update".into());
+        let by = ChangedBy { manager, operation, subresource: subresource.into(), time: Some(change.time) };
+        Changed { by: Some(by), ..change }
     }
 
     /// A Deployment 1 with ReplicaSet 2 and Pod 3, which is sick and mounts ConfigMap 4; 5 is elsewhere, 6 is owned by it;
@@ -285,5 +308,24 @@ mod tests {
         let labelled = Changed { parts: METADATA.to_vec(), ..scaled };
         let report = by("autoscaler", change(1, 9, Happening::Changed, STATUS));
         assert_eq!(ranked(&[labelled, report])[0], Rank::Consequence, "a controller's own mark");
+    }
+    #[test]
+    fn who_is_named_with_a_report_of_the_same_second_is_no_controller_for_it() {
+        let node = change(7, 9, Happening::Created, &[]);
+        let node = by_the("kubelet", "status", node);
+        let running = by_the("kubelet", "status", change(3, 10, Happening::Changed, STATUS));
+        let applied = by("alice", change(1, 11, Happening::Changed, SPEC));
+        // The controller's entry is as new as that of who applied, and stands before it.
+        let report = Changed { by: applied.by.clone(), ..change(1, 12, Happening::Changed, STATUS) };
+        let all = [node.clone(), running.clone(), applied, report];
+        assert_eq!(told(&all)[..2], [(1, 11), (7, 9)], "who applied is no controller");
+        // Or stands behind it.
+        let applied = by_the("deployer", "status", change(1, 11, Happening::Changed, SPEC));
+        let report = Changed { by: applied.by.clone(), ..change(1, 12, Happening::Changed, STATUS) };
+        assert_eq!(
+            told(&[node, running, applied, report])[..2],
+            [(1, 11), (7, 9)],
+            "a report writes no spec"
+        );
     }
 }
