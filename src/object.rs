@@ -114,11 +114,11 @@ impl<'a> Object<'a> {
         self.status.get_or_init(|| self.parsed("status"))
     }
 
-    /// Whether it has a name and nothing else.
-    pub fn is_bare(&self) -> bool {
-        let named = ["apiVersion", "kind", "metadata"];
+    /// Whether it holds data of its own beside a wish and what became of it, as ConfigMaps and reports do.
+    pub fn holds_data(&self) -> bool {
         let empty = |text: &str| matches!(text, "{}" | "[]" | "null" | "\"\"");
-        self.members.0.iter().all(|(name, value)| named.contains(&name.as_ref()) || empty(value))
+        let usual = ["apiVersion", "kind", "metadata", "spec", "status"];
+        self.members.0.iter().any(|(name, value)| !usual.contains(&name.as_ref()) && !empty(value))
     }
 
     /// All top-level fields, as they stand in the text.

@@ -123,7 +123,8 @@ first: what was read before it was erased is not taken back.")]
   strandline health --resource deploy/web -n shop --at 2h -o wide
   kubectl get pods -o json | strandline health -f -
   strandline health -f objects.yaml -o json
-  strandline health -f objects.yaml --scripts argo-cd/resource_customizations")]
+  strandline health -f objects.yaml --scripts argo-cd/resource_customizations
+  strandline health -f cases.jsonl --check                   do objects get the health that each case wants?")]
     Health(HealthArgs),
     /// List what a resource is linked to, or tell which links objects of a file tell of without a server
     #[command(after_help = "Examples:

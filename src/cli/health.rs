@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::args::HealthArgs;
-use super::error::{CliError, Exit};
-use super::health_history;
+use super::error::{CliError, Exit, Outcome};
 use super::objects::{Shown, look};
 use super::table::{Cell, Table};
+use super::{health_cases, health_history};
 use crate::config::{self, ReadScriptsError};
 use crate::health::{Judge, Patience};
 use crate::model::Verdict;
@@ -16,15 +16,19 @@ use crate::object::Object;
 const MESSAGE_MAX: usize = 100;
 
 /// Judges the objects of a file, or asks a server.
-pub(super) fn health(args: &HealthArgs) -> Result<(), CliError> {
+pub(super) fn health(args: &HealthArgs) -> Result<Outcome, CliError> {
     let objects = args.objects();
     match objects.map_err(|why| CliError::new("printing verdicts", why).exit(Exit::Usage))? {
         Some(objects) => {
             let judge = judge_by(args.scripts.as_deref(), args.argocd_cm.as_deref())?;
-            look(&objects, |object| judged(&judge, object))
+            if args.check {
+                return health_cases::check(&objects, &judge);
+            }
+            look(&objects, |object| judged(&judge, object))?;
         }
-        None => health_history::run(args),
+        None => health_history::run(args)?,
     }
+    Ok(Outcome::Done)
 }
 
 /// An object's name and kind with the verdict on it.
@@ -77,7 +81,7 @@ fn table(judged: &[Judged]) -> Table {
 }
 
 /// The beginning of a message on one line.
-fn shortened(message: &str) -> String {
+pub(super) fn shortened(message: &str) -> String {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MESSAGE_MAX) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),

@@ -17,6 +17,7 @@ mod error;
 mod exchange;
 mod forget;
 mod health;
+mod health_cases;
 mod health_history;
 mod images;
 #[cfg(test)]
@@ -66,6 +67,7 @@ fn runtime() -> Result<Runtime, CliError> {
 pub fn run(cli: &Cli) -> Result<Outcome, CliError> {
     let done = match &cli.command {
         Command::Diff(args) => return diff::run(args),
+        Command::Health(args) => return health::health(args),
         Command::Serve(args) => serve::serve(args),
         Command::Demo(args) => serve::demo(args),
         Command::Rebuild(args) => rebuild::run(args),
@@ -78,7 +80,6 @@ pub fn run(cli: &Cli) -> Result<Outcome, CliError> {
         Command::Import(args) => exchange::import(args),
         Command::Kinds(args) => kinds::run(args),
         Command::Doctor(args) => doctor::run(args),
-        Command::Health(args) => health::health(args),
         Command::Edges(args) => edges::run(args),
         Command::Token(args) => token::run(args),
         Command::Access(AccessCommand::Check(args)) => access::check(args),

@@ -6,6 +6,7 @@
 //! Pure: no clock, no store.
 
 mod builtin;
+mod cases;
 mod conventions;
 mod fields;
 mod lua;
@@ -18,6 +19,7 @@ use crate::object::Object;
 use fields::{Malformed, Section};
 use patience::Wait;
 
+pub use cases::{Agreement, Case};
 pub use lua::{SCRIPT_BYTES_MAX, SCRIPTS_MAX, ScriptMistake, ScriptRules, Scripts, ScriptsError};
 pub use patience::Patience;
 

@@ -78,7 +78,7 @@ pub(crate) fn judged_fields(health: usize) -> Map<String, Value> {
     let ready = if health == 0 { "True" } else { "False" };
     let fields = json!({
         "spec": {"replicas": health, "restartPolicy": "Always"},
-        "status": {"phase": phase, "conditions": [{"type": "Ready", "status": ready}], "replicas": 3},
+        "status": {"phase": phase, "conditions": [{"type": "Ready", "status": ready}]},
     });
     fields.as_object().cloned().unwrap_or_default()
 }

@@ -12,7 +12,7 @@ use crate::query::HealthHistory;
 /// Which objects to look at, and how to print what was found.
 #[derive(Clone, Debug, Args)]
 pub struct ObjectsArgs {
-    /// The objects, in YAML or JSON, as documents, lists or one a line; `-` reads standard input
+    /// The objects, in YAML or JSON, as documents, lists or one a line, or a directory of such files; `-` reads standard input
     #[arg(short, long = "filename", value_name = "FILE")]
     pub file: PathBuf,
     /// Form of the output
@@ -39,9 +39,14 @@ pub struct HealthArgs {
     /// Where the resource is.
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Objects to judge without a server, in YAML or JSON, as documents, lists or one a line; `-` reads standard input
+    /// Objects to judge without a server, in YAML or JSON, as documents, lists or one a line, or a directory of such files;
+    /// `-` reads standard input
     #[arg(short, long = "filename", value_name = "FILE", conflicts_with_all = ["since", "limit", "at", "PlaceArgs"])]
     pub file: Option<PathBuf>,
+    /// Take the file's documents for cases, each `{case, want, object}`: list those whose verdict is not the health that
+    /// they want, count the others, and end with 1 where any differs
+    #[arg(long, conflicts_with_all = ["environment", "resource"])]
+    pub check: bool,
     /// Folder of Lua scripts in Argo CD's layout, <group>/<Kind>/health.lua, to judge the file's objects
     #[arg(long, value_name = "DIR", conflicts_with_all = ["environment", "resource"])]
     pub scripts: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! Deployment: rolled out when every replica is new, no old one is left and all are available.
 
 use super::fields::{Malformed, Section, observed};
-use super::{Finding, NOT_OBSERVED};
+use super::{Finding, NOT_OBSERVED, surplus};
 use crate::model::Health;
 use crate::object::Object;
 
@@ -41,7 +41,10 @@ pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
             "ReplicasNotAvailable",
             format!("{available} of {updated} updated replicas are available"),
         ),
-        _ => Ok(Finding::healthy()),
+        _ => {
+            let found = surplus("Waiting for rollout to finish", wanted, replicas);
+            Ok(found.unwrap_or_else(Finding::healthy))
+        }
     }
 }
 
@@ -78,6 +81,10 @@ mod tests {
             (
                 json!({"observedGeneration": 2, "updatedReplicas": 3, "replicas": 3, "availableReplicas": 3}),
                 "Healthy []",
+            ),
+            (
+                json!({"observedGeneration": 2, "updatedReplicas": 4, "replicas": 4, "availableReplicas": 4}),
+                "Progressing [TooManyPods] Waiting for rollout to finish: 1 pods are pending termination...",
             ),
         ];
         for (status, expected) in steps {

@@ -36,6 +36,13 @@ use super::tests;
 use super::{Finding, NOT_OBSERVED, Rule, Wait, fields};
 use crate::declaration;
 
+/// What there is to say of more Pods than are wanted, which are to go: the work is not done while they are there.
+fn surplus(waiting: &str, wanted: Option<i64>, pods: i64) -> Option<Finding> {
+    let more = pods.saturating_sub(wanted?);
+    let message = format!("{waiting}: {more} pods are pending termination...");
+    (more > 0).then(|| Finding::progressing("TooManyPods", message))
+}
+
 /// The rule for a kind, with its name.
 pub(super) fn rule(group: &str, kind: &str) -> Option<(&'static str, Rule)> {
     Some(match (group, kind) {

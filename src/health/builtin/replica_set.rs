@@ -1,7 +1,7 @@
 //! ReplicaSet: there when all its replicas are available, failed when it cannot create them.
 
 use super::fields::{Malformed, Section, observed};
-use super::{Finding, NOT_OBSERVED};
+use super::{Finding, NOT_OBSERVED, surplus};
 use crate::model::Health;
 use crate::object::Object;
 
@@ -18,15 +18,18 @@ pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     {
         return Ok(Finding::new(Health::Degraded, failure.text("reason")?, failure.text("message")?));
     }
-    let available = status.count("availableReplicas")?;
-    match spec.integer("replicas")? {
+    let (available, wanted) = (status.count("availableReplicas")?, spec.integer("replicas")?);
+    match wanted {
         Some(wanted) if available < wanted => Ok(Finding::progressing(
             "ReplicasNotAvailable",
             format!(
                 "Waiting for rollout to finish: {available} out of {wanted} new replicas are available..."
             ),
         )),
-        _ => Ok(Finding::healthy()),
+        _ => {
+            let waiting = "Waiting for replica set to scale down";
+            Ok(surplus(waiting, wanted, status.count("replicas")?).unwrap_or_else(Finding::healthy))
+        }
     }
 }
 
@@ -59,7 +62,11 @@ mod tests {
                 json!({"observedGeneration": 2, "conditions": over, "availableReplicas": 2}),
                 "Progressing [ReplicasNotAvailable] Waiting for rollout to finish: 2 out of 3 new replicas are available...",
             ),
-            (json!({"observedGeneration": 2, "availableReplicas": 3}), "Healthy []"),
+            (json!({"observedGeneration": 2, "availableReplicas": 3, "replicas": 3}), "Healthy []"),
+            (
+                json!({"observedGeneration": 2, "availableReplicas": 5, "replicas": 5}),
+                "Progressing [TooManyPods] Waiting for replica set to scale down: 2 pods are pending termination...",
+            ),
         ];
         for (status, expected) in cases {
             assert_eq!(replica_set(status), format!("builtin/ReplicaSet: {expected}"));

@@ -1,5 +1,7 @@
 //! Kinds that only hold data or rules: they have no state that could be good or bad.
 
+use crate::declaration;
+
 /// Whether a built-in kind has no health.
 pub(in crate::health) fn has_no_health(group: &str, kind: &str) -> bool {
     match group {
@@ -31,6 +33,7 @@ pub(in crate::health) fn has_no_health(group: &str, kind: &str) -> bool {
         "networking.k8s.io" => matches!(kind, "IPAddress" | "IngressClass" | "NetworkPolicy"),
         "extensions" => matches!(kind, "NetworkPolicy" | "PodSecurityPolicy"),
         "node.k8s.io" => kind == "RuntimeClass",
+        declaration::GROUP => kind == declaration::MONITORING,
         "policy" => kind == "PodSecurityPolicy",
         "resource.k8s.io" => {
             matches!(kind, "DeviceClass" | "DeviceTaintRule" | "ResourceClaimTemplate" | "ResourceSlice")

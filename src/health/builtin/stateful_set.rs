@@ -1,7 +1,7 @@
 //! StatefulSet: there when its pods are ready and at the revision its update strategy asks for.
 
 use super::fields::{Malformed, Section, observed};
-use super::{Finding, NOT_OBSERVED};
+use super::{Finding, NOT_OBSERVED, surplus};
 use crate::model::Health;
 use crate::object::Object;
 
@@ -19,6 +19,10 @@ pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     {
         let message = format!("Waiting for {} pods to be ready...", wanted.saturating_sub(ready));
         return Ok(Finding::progressing("PodsNotReady", message));
+    }
+    if let Some(finding) = surplus("Waiting for statefulset to scale down", wanted, status.count("replicas")?)
+    {
+        return Ok(finding);
     }
     match spec.text("updateStrategy.type")? {
         "RollingUpdate" if spec.section("updateStrategy.rollingUpdate", "spec")?.is_some() => {
@@ -114,6 +118,16 @@ mod tests {
                 "Healthy [] partitioned roll out complete: 2 new pods have been updated...",
             ),
             (&json!({"type": "OnDelete"}), json!({}), "Healthy [] statefulset has 3 ready pods"),
+            (
+                &json!({"type": "OnDelete"}),
+                json!({"replicas": 5}),
+                "Progressing [TooManyPods] Waiting for statefulset to scale down: 2 pods are pending termination...",
+            ),
+            (
+                &rolling,
+                json!({"replicas": 4, "currentRevision": "a", "updateRevision": "b"}),
+                "Progressing [TooManyPods] Waiting for statefulset to scale down: 1 pods are pending termination...",
+            ),
         ];
         for (strategy, mut status, expected) in cases {
             status["observedGeneration"] = json!(2);

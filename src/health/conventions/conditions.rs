@@ -30,27 +30,62 @@ enum Status {
     True,
     False,
     Unknown,
+    /// Neither, in a word of its own that speaks of failure: `Degraded`.
+    Failed,
+    /// Neither yet, in a word of its own: `Progressing`.
+    UnderWay,
     /// It speaks of an earlier wish.
     Stale,
 }
 
+impl Status {
+    fn of_text(text: &str) -> Self {
+        match text {
+            _ if text.eq_ignore_ascii_case("true") => Status::True,
+            _ if text.eq_ignore_ascii_case("false") => Status::False,
+            _ => match words::of_state(text) {
+                Some(Meaning::Bad) => Status::Failed,
+                Some(Meaning::Waiting | Meaning::Lacking) => Status::UnderWay,
+                _ => Status::Unknown,
+            },
+        }
+    }
+}
+
+/// Which spec is the newest, and which one a status as a whole has seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Generations {
+    pub(super) newest: i64,
+    pub(super) seen: Option<i64>,
+}
+
+impl Generations {
+    /// Whether the status as a whole speaks of an earlier spec.
+    pub(super) fn is_behind(self) -> bool {
+        self.seen.is_some_and(|seen| seen < self.newest)
+    }
+}
+
 impl<'a> Condition<'a> {
-    fn read(section: Section<'a>, generation: i64) -> Result<Self, Malformed> {
+    fn read(section: Section<'a>, generations: Generations) -> Result<Self, Malformed> {
         let of_type = section.text("type")?;
-        let stale = section.integer("observedGeneration")?.is_some_and(|seen| seen < generation);
+        // Flux moves the status' own generation only when all is well, and yet says what fails of the newest spec.
+        let seen = section.integer("observedGeneration")?.or(generations.seen);
+        let stale = Generations { seen, ..generations }.is_behind();
         let status = match section.at("status")? {
             _ if stale => Status::Stale,
             Some(Value::Bool(true)) => Status::True,
             Some(Value::Bool(false)) => Status::False,
-            Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => Status::True,
-            Some(Value::String(text)) if text.eq_ignore_ascii_case("false") => Status::False,
-            None | Some(Value::String(_)) => Status::Unknown,
+            Some(Value::String(text)) => Status::of_text(text),
+            None => Status::Unknown,
             Some(_) => return Err(section.malformed("status", "text")),
         };
         let words = words::words(of_type);
         let meaning = match words.last().map(String::as_str) {
             // As a phase this waits for its turn; as a condition it has had it.
             Some("scheduled") => Some(Meaning::Good),
+            // `NoMatchingInstance`: nothing is there to work with.
+            _ if of_type.starts_with("NoMatching") => Some(Meaning::Missing),
             _ => words::of_name(of_type),
         };
         let (reason, message) = (section.text("reason")?, section.text("message")?);
@@ -92,6 +127,40 @@ impl<'a> Condition<'a> {
             && matches!(self.meaning, Some(Meaning::Lacking | Meaning::Waiting))
     }
 
+    /// Whether it tells how something went that is over, which being ready now does not undo: `LastAsyncOperation`.
+    fn tells_how_it_went(&self) -> bool {
+        self.words.len() > 1 && self.words.first().is_some_and(|word| word == "last")
+    }
+
+    /// Whether it is of something that goes on all the time: `ContinuousArchiving`.
+    fn goes_on(&self) -> bool {
+        self.meaning == Some(Meaning::Waiting)
+    }
+
+    /// Whether it names a part that is to be there, and says so itself where the whole can do without it.
+    fn is_of_a_needed_part(&self) -> bool {
+        self.words.len() > 1
+            && self
+                .words
+                .last()
+                .is_some_and(|word| ["ready", "available", "healthy"].contains(&word.as_str()))
+            && self.severity != "Info"
+    }
+
+    /// Whether a summary has taken account of it when it is not met: parts are covered, such as `TestSuccess`, but not
+    /// what stands beside it, such as `Synced`.
+    fn is_covered(&self) -> bool {
+        (self.meaning.is_none() || self.words.len() > 1)
+            && !(self.tells_how_it_went() || self.goes_on() || self.is_of_a_needed_part())
+    }
+
+    /// Whether its reason says only that it is not met, and nothing of a way to it: `NotReady`, `Unavailable`.
+    fn says_no_more(&self) -> bool {
+        let words = words::words(self.reason);
+        let denied = words.split_first().is_some_and(|(first, rest)| first == "not" && rest == self.words);
+        denied || words == ["unavailable"]
+    }
+
     /// What its reason means, or else its message.
     fn why(&self) -> Option<Meaning> {
         match words::of_name(self.reason) {
@@ -123,6 +192,8 @@ impl<'a> Condition<'a> {
             _ if self.only_warns() => None,
             Status::True => self.judge_met(whole),
             Status::False => self.judge_unmet(whole),
+            Status::Failed => self.opinion(Health::Degraded, true),
+            Status::UnderWay if !whole => self.opinion(Health::Progressing, true),
             Status::Unknown if self.meaning == Some(Meaning::Good) && !whole => {
                 self.opinion(Health::Progressing, self.is_summary())
             }
@@ -130,7 +201,7 @@ impl<'a> Condition<'a> {
                 let opinion = self.opinion(Health::Progressing, self.is_summary())?;
                 Some(Opinion { reason: NOT_OBSERVED.to_owned(), ..opinion })
             }
-            Status::Unknown | Status::Stale => None,
+            Status::Unknown | Status::UnderWay | Status::Stale => None,
         }
     }
 
@@ -160,14 +231,15 @@ impl<'a> Condition<'a> {
     }
 
     fn judge_unmet(&self, whole: bool) -> Option<Opinion> {
-        // A summary covers its parts, such as `TestSuccess`, but not what stands beside it, such as `Synced`.
-        if whole && (self.meaning.is_none() || self.words.len() > 1) {
+        if whole && self.is_covered() {
             return None;
         }
         match (self.meaning, self.why()) {
             (Some(Meaning::Good), Some(Meaning::Bad)) => self.opinion(Health::Degraded, true),
             (Some(Meaning::Good), Some(Meaning::Missing)) => self.opinion(Health::Degraded, false),
-            (Some(Meaning::Good), _) if whole && !self.is_a_beginning() => None,
+            (Some(Meaning::Good), _) if whole && !self.is_a_beginning() && !self.is_of_a_needed_part() => {
+                None
+            }
             (Some(Meaning::Good), why) => self.missed(why),
             (Some(Meaning::Waiting), Some(Meaning::Bad)) => self.opinion(Health::Degraded, true),
             (None, Some(Meaning::Bad)) => self.opinion(Health::Degraded, false),
@@ -184,7 +256,7 @@ impl<'a> Condition<'a> {
             _ if self.severity == "Info" => self.opinion(Health::Progressing, true),
             Some(Meaning::Halted) => self.opinion(Health::Suspended, true),
             Some(Meaning::Waiting) => self.opinion(Health::Progressing, true),
-            Some(Meaning::Lacking) => self.opinion(Health::Progressing, false),
+            Some(Meaning::Lacking) if !self.says_no_more() => self.opinion(Health::Progressing, false),
             // Nothing is said at all: nothing is known to have failed.
             None if self.reason.is_empty() && self.message.is_empty() => {
                 self.opinion(Health::Progressing, false)
@@ -199,22 +271,35 @@ impl<'a> Condition<'a> {
 /// `settled` where a word beside them says that all is well: then conditions on the way to it are left over.
 pub(super) fn judge(
     status: Section<'_>,
-    generation: i64,
+    generations: Generations,
     settled: bool,
 ) -> Result<Option<Opinion>, Malformed> {
+    Ok(together(&all(status, generations)?, settled))
+}
+
+/// What is said of the newest spec by conditions of a status that as a whole speaks of an earlier one.
+pub(super) fn judge_ahead(
+    status: Section<'_>,
+    generations: Generations,
+) -> Result<Option<Opinion>, Malformed> {
+    let mut conditions = all(status, generations)?;
+    conditions.retain(|one| one.status != Status::Stale);
+    // One part that is well does not speak for the others, of which nothing is known yet.
+    Ok(together(&conditions, false).filter(|one| one.summary || one.health != Health::Healthy))
+}
+
+fn all<'a>(status: Section<'a>, generations: Generations) -> Result<Vec<Condition<'a>>, Malformed> {
     let list = status.list("conditions", "status.conditions")?;
-    let conditions =
-        list.map(|condition| Condition::read(condition, generation)).collect::<Result<Vec<_>, _>>()?;
-    Ok(together(&conditions, settled))
+    list.map(|condition| Condition::read(condition, generations)).collect()
 }
 
 /// What the conditions of the parts say, the worst of them; a part stands up to two objects below the status.
-pub(super) fn of_parts(status: &Map<String, Value>, generation: i64) -> Option<Opinion> {
+pub(super) fn of_parts(status: &Map<String, Value>, generations: Generations) -> Option<Opinion> {
     let parts: Vec<_> = status.iter().flat_map(below).collect();
     let deeper: Vec<_> = parts.iter().flat_map(|part| part.iter().flat_map(below)).collect();
     let opinions = parts.into_iter().chain(deeper).filter_map(|part| {
         let list = part.get("conditions")?.as_array()?.iter();
-        let read = list.map(|one| Condition::read(Section::of(one, "conditions"), generation));
+        let read = list.map(|one| Condition::read(Section::of(one, "conditions"), generations));
         together(&read.filter_map(Result::ok).collect::<Vec<_>>(), false)
     });
     Some(Opinion { summary: false, ..opinions.reduce(graver)? })

@@ -1,8 +1,8 @@
 //! Kinds without a rule of their own, by the conventions that most controllers keep.
 //!
 //! In the order of trust: a wish to pause, whether the newest spec was seen, conditions, words such as
-//! `phase`, errors, counts of replicas, flags. An object that nobody reports on is configuration and has no
-//! health.
+//! `phase`, errors, counts of replicas, flags. What says nothing of these has no health, unless it was made a
+//! moment ago: then somebody may still report on it.
 
 mod conditions;
 mod replicas;
@@ -13,6 +13,7 @@ mod words;
 
 use serde_json::{Map, Value};
 
+use self::conditions::Generations;
 use super::fields::{Malformed, Section};
 use super::{Finding, NOT_OBSERVED, Patience, verdict, without_health};
 use crate::model::{Health, Verdict};
@@ -58,12 +59,10 @@ impl From<Opinion> for Verdict {
 
 /// Members of a spec by which people ask a controller to leave the object alone.
 const PAUSES: [&str; 4] = ["paused", "suspend", "suspended", "pause"];
-/// Members of a spec that ask for something to run, so that a controller must answer for it.
-const WORKLOADS: [&str; 3] = ["replicas", "instances", "template"];
 
 /// Judges by conventions.
 pub(super) fn judge(patience: Patience, object: &Object<'_>) -> Verdict {
-    let asked: Vec<&str> = PAUSES.iter().chain(&WORKLOADS).copied().chain(["updateStrategy"]).collect();
+    let asked = PAUSES.into_iter().chain(["instances", "replicas", "updateStrategy"]).collect::<Vec<_>>();
     let spec = object.spec_part(&asked);
     if let Some(opinion) = paused(&spec) {
         return opinion.into();
@@ -72,13 +71,11 @@ pub(super) fn judge(patience: Patience, object: &Object<'_>) -> Verdict {
         Value::Null if object.field("status").is_some_and(|text| text != "null") => {
             verdict("conventions", Finding::unknown("Malformed", "status nests too deeply"))
         }
-        Value::Null if !is_awaited(object, &spec) => without_health(),
-        // Who writes an empty status means to fill it.
-        status if status.is_null() || is_empty(status) => {
-            patience.verdict("conventions/status", Finding::unreported(object))
-        }
-        Value::Object(status) => by_status(object, &spec, status)
-            .map_or_else(|malformed| verdict("conventions", malformed.into()), Verdict::from),
+        Value::Null => unreported(patience, object),
+        Value::Object(status) => match by_status(object, &spec, status) {
+            Ok(found) => found.map_or_else(|| unreported(patience, object), Verdict::from),
+            Err(malformed) => verdict("conventions", malformed.into()),
+        },
         _ => verdict("conventions", Section::status(object).malformed("", "an object").into()),
     }
 }
@@ -92,32 +89,34 @@ fn paused(spec: &Value) -> Option<Opinion> {
     Some(Opinion::new(Health::Suspended, name, "Suspended", ""))
 }
 
-fn is_empty(status: &Value) -> bool {
-    status.as_object().is_some_and(Map::is_empty)
+/// An object of which nothing is known. Whether anybody is to report on it no object tells, neither by a finalizer nor
+/// by what it asks for; who is to does so soon. On data nobody does.
+fn unreported(patience: Patience, object: &Object<'_>) -> Verdict {
+    match object.holds_data() {
+        true => without_health(),
+        false => patience.verdict("conventions/status", Finding::unreported(object)),
+    }
 }
 
-/// Whether somebody is to report on an object without a status: a controller holds it or must answer. All else is
-/// configuration.
-fn is_awaited(object: &Object<'_>, spec: &Value) -> bool {
-    let asks = WORKLOADS.iter().any(|name| spec.get(name).is_some());
-    let claimed = !object.metadata.finalizers().is_empty();
-    let says_nothing = object.is_bare();
-    asks || claimed || says_nothing
-}
-
-fn by_status(object: &Object<'_>, spec: &Value, status: &Map<String, Value>) -> Result<Opinion, Malformed> {
+/// What the status says; none where it says nothing that is known here.
+fn by_status(
+    object: &Object<'_>,
+    spec: &Value,
+    status: &Map<String, Value>,
+) -> Result<Option<Opinion>, Malformed> {
     let section = Section::status(object);
-    let generation = object.metadata.generation;
-    let seen = observed_generation(section)?;
-    if seen.is_some_and(|seen| seen < generation) {
+    let generations = Generations { newest: object.metadata.generation, seen: observed_generation(section)? };
+    if generations.is_behind() {
+        let ahead = conditions::judge_ahead(section, generations)?;
         let message = "Waiting for the newest spec to be seen";
-        return Ok(Opinion::progressing("observedGeneration", NOT_OBSERVED, message));
+        let behind = || Opinion::progressing("observedGeneration", NOT_OBSERVED, message);
+        return Ok(Some(ahead.unwrap_or_else(behind)));
     }
     let state = states::of_whole(status);
     let settled = state.as_ref().is_some_and(|one| one.health == Health::Healthy);
     let ended = state.as_ref().is_some_and(|one| words::tells_an_end(&one.reason));
-    let conditions = conditions::judge(section, generation, settled)?;
-    let parts = conditions::of_parts(status, generation).or_else(|| states::of_parts(status));
+    let conditions = conditions::judge(section, generations, settled)?;
+    let parts = conditions::of_parts(status, generations).or_else(|| states::of_parts(status));
     let said = Said {
         conditions,
         state,
@@ -126,11 +125,10 @@ fn by_status(object: &Object<'_>, spec: &Value, status: &Map<String, Value>) -> 
         parts,
     };
     if let Some(found) = said.weigh() {
-        return Ok(with_sentence(found, status));
+        return Ok(Some(with_sentence(found, status)));
     }
     let found = states::of_flag(status).or_else(|| replicas::none_ready(status));
-    let found = found.or_else(|| states::of_sentence(status)).or_else(|| states::strange(status));
-    Ok(found.unwrap_or_else(|| silent(status, seen)))
+    Ok(found.or_else(|| states::of_sentence(status)).or_else(|| seen_alone(generations)))
 }
 
 /// What several conventions say of one status.
@@ -180,18 +178,9 @@ impl Said {
     }
 }
 
-/// A status in which no convention was found.
-fn silent(status: &Map<String, Value>, seen: Option<i64>) -> Opinion {
-    // Those who report conditions report that something is ready, in the end.
-    if status.get("conditions").is_some_and(Value::is_array) {
-        return Opinion::progressing("conditions", "NotReported", "No condition tells of readiness yet");
-    }
-    match seen {
-        Some(_) => Opinion::new(Health::Healthy, "observedGeneration", "", ""),
-        None => {
-            Opinion::new(Health::Unknown, "status", "NotUnderstood", "The status tells nothing of health")
-        }
-    }
+/// Whoever tells only that the newest spec was seen has found nothing wrong with it.
+fn seen_alone(Generations { seen, .. }: Generations) -> Option<Opinion> {
+    seen.map(|_| Opinion::new(Health::Healthy, "observedGeneration", "", ""))
 }
 
 /// The spec that the controller has seen; some write it as text, and -1 for none.

@@ -61,14 +61,6 @@ pub(super) fn of_whole(status: &Members) -> Option<Opinion> {
     worst(found)
 }
 
-/// A word for the state of the whole that has no meaning here.
-pub(super) fn strange(status: &Members) -> Option<Opinion> {
-    STATES.iter().find_map(|name| {
-        let text = status.get(*name)?.as_str().filter(|text| !text.is_empty())?;
-        Some(worded(Health::Unknown, name, text, status))
-    })
-}
-
 /// The worst state that a word tells of a part, however deep.
 pub(super) fn of_parts(status: &Members) -> Option<Opinion> {
     let (mut level, mut found) = (vec![status], Vec::new());

@@ -1,6 +1,9 @@
 use serde_json::{Value, json};
 
+use crate::health::assess;
 use crate::health::tests::line;
+use crate::model::Health;
+use crate::object::Object;
 
 /// The verdict on a custom resource with this spec and status.
 fn judged(spec: Value, status: Value) -> String {
@@ -45,10 +48,10 @@ fn a_condition_is_judged_by_its_type_its_status_and_its_reason() {
             "Progressing: Degraded [ProgressDeadlineExceeded]",
         ),
         (("Paused", "True", ""), "Paused: Suspended [Paused]"),
-        (
-            ("Peculiar", "True", ""),
-            "conditions: Progressing [NotReported] No condition tells of readiness yet",
-        ),
+        (("Ready", "False", "NotReady"), "Ready: Degraded [NotReady]"),
+        (("Available", "Degraded", "SomePodsNotReady"), "Available: Degraded [SomePodsNotReady]"),
+        (("Available", "Progressing", "Rollout"), "Available: Progressing [Rollout]"),
+        (("Available", "Purple", "Peculiar"), "Available: Progressing [Peculiar]"),
     ] {
         assert_eq!(conditions(&[(of_type, status, reason)]), expected, "{of_type} {status} {reason}");
     }
@@ -65,6 +68,21 @@ fn of_several_conditions_trouble_counts_and_a_summary_covers_its_parts() {
         (vec![("Available", "True", ""), ("Degraded", "True", "Sync")], "Degraded: Degraded [Sync]"),
         (vec![ready, ("Synced", "False", "Peculiar")], "Ready: Healthy [Up]"),
         (vec![ready, ("PartiallyReady", "True", "")], "Ready: Healthy [Up]"),
+        (
+            vec![ready, ("LastAsyncOperation", "False", "AsyncUpdateFailure")],
+            "LastAsyncOperation: Degraded [AsyncUpdateFailure]",
+        ),
+        (vec![ready, ("LastAsyncOperation", "False", "Ongoing")], "Ready: Healthy [Up]"),
+        (vec![ready, ("LastSyncSucceeded", "False", "SyncError")], "LastSyncSucceeded: Degraded [SyncError]"),
+        (vec![ready, ("LastSyncSucceeded", "True", "")], "Ready: Healthy [Up]"),
+        (
+            vec![ready, ("ContinuousArchiving", "False", "ContinuousArchivingFailing")],
+            "ContinuousArchiving: Degraded [ContinuousArchivingFailing]",
+        ),
+        (vec![ready, ("ProxyReady", "False", "PodsCrash")], "ProxyReady: Degraded [PodsCrash]"),
+        (vec![ready, ("ProxyReady", "False", "")], "ProxyReady: Progressing [ProxyReady]"),
+        (vec![ready, ("Cache", "Degraded", "Cold")], "Cache: Degraded [Cold]"),
+        (vec![ready, ("Cache", "Progressing", "Cold")], "Ready: Healthy [Up]"),
         (vec![ready, ("Progressing", "True", "NewReplicaSetAvailable")], "Ready: Healthy [Up]"),
         (vec![ready, ("Paused", "True", "ByUser")], "Paused: Suspended [ByUser]"),
         (vec![ready, ("Warning", "True", "DeprecatedFields")], "Ready: Healthy [Up]"),
@@ -87,11 +105,22 @@ fn what_was_said_of_an_earlier_spec_does_not_hold() {
     let ready = |seen: Value| json!([{"type": "Ready", "status": "True", "observedGeneration": seen}]);
     assert_eq!(told(json!({"conditions": ready(json!(1))})), "Ready: Progressing [GenerationNotObserved]");
     assert_eq!(told(json!({"conditions": ready(json!(2))})), "Ready: Healthy []");
+    let unseen =
+        "observedGeneration: Progressing [GenerationNotObserved] Waiting for the newest spec to be seen";
     for seen in [json!(1), json!("1"), json!(-1)] {
-        assert_eq!(
-            told(json!({"observedGeneration": seen, "conditions": ready(json!(2))})),
-            "observedGeneration: Progressing [GenerationNotObserved] Waiting for the newest spec to be seen"
-        );
+        let status = |of_type: &str, is: &str, own: Value| {
+            json!({"observedGeneration": seen, "phase": "Failed", "conditions": [
+                {"type": of_type, "status": is, "reason": "Why", "observedGeneration": own}]})
+        };
+        for own in [json!(1), Value::Null] {
+            assert_eq!(told(status("Ready", "True", own.clone())), unseen, "{seen} {own}");
+            assert_eq!(told(status("Ready", "False", own.clone())), unseen, "{seen} {own}");
+        }
+        // A condition speaks for itself; one part that is well does not speak for the whole.
+        assert_eq!(told(status("Ready", "True", json!(2))), "Ready: Healthy [Why]");
+        assert_eq!(told(status("Ready", "False", json!(2))), "Ready: Degraded [Why]");
+        assert_eq!(told(status("Stalled", "True", json!(2))), "Stalled: Degraded [Why]");
+        assert_eq!(told(status("Accepted", "True", json!(2))), unseen);
     }
     assert_eq!(told(json!({"observedGeneration": 2})), "observedGeneration: Healthy []");
 }
@@ -105,7 +134,6 @@ fn a_word_for_the_state_counts_wherever_it_stands() {
         (json!({"printableStatus": "Stopped"}), "printableStatus: Suspended [Stopped]"),
         (json!({"state": "NotFound"}), "state: Missing [NotFound]"),
         (json!({"phase": "Unknown"}), "phase: Unknown [Unknown]"),
-        (json!({"phase": "Peculiar"}), "phase: Unknown [Peculiar]"),
         (json!({"applicationState": {"state": "SUBMITTED"}}), "state: Progressing [SUBMITTED]"),
         (json!({"phase": "Running", "nodes": [{"state": "Failed"}]}), "state: Degraded [Failed]"),
         (json!({"phase": "Running", "lastBackup": {"state": "Failed"}}), "phase: Healthy [Running]"),
@@ -121,7 +149,6 @@ fn a_word_for_the_state_counts_wherever_it_stands() {
         (json!({"ready": true}), "ready: Healthy []"),
         (json!({"error": {"message": "no disk"}}), "error: Degraded [Error] no disk"),
         (json!({"reason": "the spec was rejected"}), "reason: Degraded [] the spec was rejected"),
-        (json!({"users": 3}), "status: Unknown [NotUnderstood] The status tells nothing of health"),
     ] {
         assert_eq!(told(status.clone()), expected, "{status}");
     }
@@ -226,24 +253,38 @@ fn a_wish_to_pause_comes_first() {
     assert_eq!(judged(json!({"suspend": false}), failed()), "phase: Degraded [Failed]");
 }
 
+/// The verdict on a thing with these members, and what the same state means once it has lasted.
+fn lasting(members: &Value) -> (String, Option<Option<Health>>) {
+    let mut object = json!({"apiVersion": "example.dev/v1", "kind": "Thing", "metadata": {"name": "it"}});
+    let more = members.as_object().cloned().unwrap_or_default();
+    object.as_object_mut().into_iter().for_each(|object| object.extend(more.clone()));
+    let text = object.to_string();
+    let later = Object::parse(&text).ok().and_then(|object| assess(&object).later);
+    (line(&object), later.map(|later| later.health))
+}
+
 #[test]
-fn what_nobody_reports_on_is_awaited_only_where_someone_must() {
-    let waiting = "conventions/status: Progressing [NotReported] Waiting for a status";
-    let thing = |members: Value| {
-        let mut object = json!({"apiVersion": "example.dev/v1", "kind": "Thing", "metadata": {"name": "it"}});
-        object
-            .as_object_mut()
-            .into_iter()
-            .for_each(|object| object.extend(members.as_object().cloned().unwrap_or_default()));
-        line(&object)
-    };
-    assert_eq!(thing(json!({"spec": {"rules": []}})), "none: none []", "plain configuration");
-    assert_eq!(thing(json!({"data": {"a": 1}, "status": null})), "none: none []");
-    assert_eq!(thing(json!({})), waiting, "nothing but a name");
-    assert_eq!(thing(json!({"spec": {"replicas": 1}})), waiting);
-    assert_eq!(thing(json!({"spec": {"rules": []}, "status": {}})), waiting);
-    let claimed = json!({"spec": {"rules": []}, "metadata": {"finalizers": ["example.dev/keep"]}});
-    assert_eq!(thing(claimed), waiting, "a controller holds it");
+fn what_says_nothing_known_has_no_health_but_for_a_moment() {
+    let awaited =
+        ("conventions/status: Progressing [NotReported] Waiting for a status".to_owned(), Some(None));
+    for members in [
+        json!({}),
+        json!({"spec": {"rules": []}}),
+        json!({"spec": {"replicas": 1, "template": {}}}),
+        json!({"spec": {"rules": []}, "metadata": {"finalizers": ["example.dev/keep"]}}),
+        json!({"spec": {"rules": []}, "status": null}),
+        json!({"status": {}}),
+        json!({"status": {"users": 3}}),
+        json!({"status": {"phase": "Peculiar"}}),
+        json!({"status": {"conditions": []}}),
+        json!({"status": {"conditions": [{"type": "Peculiar", "status": "True"}]}}),
+        json!({"status": {"conditions": [{"type": "Peculiar", "status": "Unknown"}]}}),
+    ] {
+        assert_eq!(lasting(&members), awaited, "{members}");
+    }
+    for data in [json!({"data": {"a": 1}}), json!({"results": [7], "status": {}})] {
+        assert_eq!(lasting(&data), ("none: none []".to_owned(), None), "{data}");
+    }
 }
 
 #[test]

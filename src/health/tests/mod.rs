@@ -3,6 +3,7 @@
 
 mod argo_cd;
 mod fuzz;
+mod operators;
 mod patience;
 
 use serde_json::{Value, json};
@@ -76,8 +77,8 @@ fn every_version_of_a_kind_is_judged_by_its_rule() {
         assert!(found.starts_with(&format!("builtin/{kind}: ")), "{api_version}: {found}");
     }
     assert_eq!(
-        line(&json!({"apiVersion": "apps/v1", "kind": "Ingress", "spec": {"rules": []}})),
-        "none: none []"
+        line(&json!({"apiVersion": "apps/v1", "kind": "Ingress", "status": {"phase": "Ready"}})),
+        "conventions/phase: Healthy [Ready]"
     );
 }
 

@@ -107,6 +107,7 @@ fn what_nobody_reports_on_has_no_health_after_a_time() {
         widget(&made, json!({"spec": {"replicas": 2}})),
         widget(&made, json!({"spec": {"size": 1}, "status": {}})),
         widget(&claimed, json!({"spec": {"size": 1}})),
+        widget(&made, json!({"spec": {"size": 1}, "status": {"note": "nothing known"}})),
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": made}),
         json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": made}),
     ];
@@ -122,7 +123,7 @@ fn what_nobody_reports_on_has_no_health_after_a_time() {
         assert_eq!(by(never, "2020-01-01T00:00:00Z"), "none []", "{object}");
     }
     // Of what nobody is to report on nothing is awaited, and what was reported stays.
-    let plain = widget(&made, json!({"spec": {"size": 1}}));
+    let plain = widget(&made, json!({"data": {"size": 1}}));
     assert_eq!(seen(Patience::default(), &plain, MADE), "none []");
     let reported = widget(&made, json!({"spec": {"replicas": 2}, "status": {"phase": "Ready"}}));
     assert_eq!(seen(Patience::default(), &reported, "2027-01-01T00:00:00Z"), "Healthy [Ready]");

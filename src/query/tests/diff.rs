@@ -94,7 +94,7 @@ fn a_rollout_is_one_change_of_its_deployment() {
     };
     assert_eq!(found.counts, counts, "the old ReplicaSet and a ConfigMap are the same");
     assert_eq!((found.from.resources, found.to.resources), (7, 8));
-    assert_eq!(found.from.health, Some(Health::Progressing));
+    assert_eq!((found.from.health, found.to.health), (Some(Health::Healthy), Some(Health::Progressing)));
     let replaced = &found.items[0];
     let uids = [&replaced.before, &replaced.after].map(|side| side.as_ref().map(|at| at.id.to_string()));
     assert_eq!(uids, [Some("3".to_owned()), Some("5".to_owned())], "told that the uid is another");
