@@ -22,7 +22,7 @@ use strandline::log::Observed;
 use strandline::model::{
     At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, Source, TargetSpec, Uid,
 };
-use strandline::projection::{Build, Projector, Pruning, ViewStatus};
+use strandline::projection::{Build, NextDue, Projector, Pruning, ViewStatus};
 use strandline::query::{
     Collapse, EnvironmentDiffRequest, Graph, GraphFilter, HealthFilter, OverviewRequest, PageRequest,
     Queries, ResourceFilter, Scope,
@@ -126,7 +126,9 @@ impl Progress {
 fn follow(directory: &Path, head: &Watermark, checkpoint: &Watermark, ended: &AtomicBool) {
     let mut projector = Projector::open(directory, RuleSet::default()).expect("the view opens");
     let ended = || ended.load(Ordering::Relaxed);
-    projector.run(head, checkpoint, &Pruning::default(), ended).expect("the view is written");
+    projector
+        .run(head, checkpoint, (&Pruning::default(), &NextDue::default()), ended)
+        .expect("the view is written");
 }
 
 /// Records a fleet until the log holds so many changes, with a projector that follows, and builds the view anew.

@@ -13,7 +13,7 @@ use strandline::cluster::{
 use strandline::config;
 use strandline::log::{LogError, LogWriter};
 use strandline::model::{CatalogFact, Source};
-use strandline::projection::{Projector, ProjectorError, Pruning};
+use strandline::projection::{NextDue, Projector, ProjectorError, Pruning};
 use strandline::redact::Rules;
 use strandline::ruleset::RuleSet;
 use strandline::store::Watermark;
@@ -119,8 +119,12 @@ fn project(
 ) -> JoinHandle<Result<(), ProjectorError>> {
     let (head, checkpoint, stopping) = (head.clone(), checkpoint.clone(), Arc::clone(stopping));
     std::thread::spawn(move || {
-        Projector::open(&directory, RuleSet::default())?
-            .run(&head, &checkpoint, &Pruning::default(), || stopping.load(Ordering::Relaxed))
+        Projector::open(&directory, RuleSet::default())?.run(
+            &head,
+            &checkpoint,
+            (&Pruning::default(), &NextDue::default()),
+            || stopping.load(Ordering::Relaxed),
+        )
     })
 }
 

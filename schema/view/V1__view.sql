@@ -95,7 +95,8 @@ CREATE TABLE inventory_mark (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX inventory_mark_by_resource ON inventory_mark (resource_id);
 
--- The states of a resource; from_offset is also where its body stands in the log.
+-- The states of a resource; from_offset is also where its body stands in the log. A state that may last for a time only is
+-- judged anew when that is over: at later_offset, the first change that was observed at later_at or after.
 CREATE TABLE version (
     resource_id INTEGER NOT NULL,
     from_offset INTEGER NOT NULL,
@@ -108,11 +109,19 @@ CREATE TABLE version (
     rule        TEXT NOT NULL,
     rule_set_id INTEGER NOT NULL,         -- which rules judged it
     health_since INTEGER NOT NULL,        -- observed_at of the state with which it came to be so
-    moved       INTEGER NOT NULL,         -- 1: the state before had another health, or there was none
+    moved       INTEGER NOT NULL,         -- 1: the state before had another health, or there was none, or it has another later
     terminating INTEGER,                  -- its deletionTimestamp; NULL while it is meant to stay
+    later_at    INTEGER,                  -- NULL where it means the same for ever
+    later_offset INTEGER,                 -- NULL as long as that is not over, and where another state came before
+    later_health INTEGER,                 -- as health
+    later_reason TEXT,
+    later_message TEXT,
     PRIMARY KEY (resource_id, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX version_moves ON version (resource_id, from_offset) WHERE moved = 1;
+-- What holds now and is to be judged anew. Nearly nothing is, so that it is small however large the table.
+CREATE INDEX version_due ON version (later_at, resource_id)
+    WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 9223372036854775807;
 
 -- Images that anything ever ran or would have run, as Docker understands their names.
 CREATE TABLE image (

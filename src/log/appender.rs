@@ -345,6 +345,14 @@ impl Appender {
         self.write(Request::FollowClock).await
     }
 
+    /// Records that a time has come, unless it is yet to come or something was recorded since, which says so as well.
+    ///
+    /// # Errors
+    /// When the log is closed or failed.
+    pub async fn pass_time(&self, due: Timestamp) -> Result<Appended, AppendError> {
+        self.write(Request::PassTime(due)).await
+    }
+
     /// Gives up to `pages` of what was let go back to the disk and empties the WAL, if no reader is in the way.
     ///
     /// # Errors

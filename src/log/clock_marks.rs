@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::append::Appended;
 use super::compaction::prepare_if_there;
 use super::cursors;
 use super::error::LogError;
@@ -217,6 +218,15 @@ impl Write<'_> {
             self.connection.prepare_cached(sql)?.execute([self.now.as_micros()])?;
         }
         Ok(())
+    }
+
+    /// Records that a time has come, where nothing that is recorded says so.
+    pub(super) fn pass_time(&mut self, due: Timestamp) -> Result<Appended> {
+        if self.state.observed_at >= due || self.now < due {
+            return Ok(self.appended(0, 0));
+        }
+        self.clock_mark(&ClockMark { event: ClockEvent::Passed, deviation_micros: 0, inexact: None })?;
+        Ok(self.appended(1, 0))
     }
 
     /// Writes a mark as it is, at the time at which the transaction is.

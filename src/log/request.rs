@@ -35,6 +35,7 @@ pub(super) enum Request {
     Thin(usize),
     Shrink(u32),
     FollowClock,
+    PassTime(Timestamp),
 }
 
 impl Request {
@@ -59,7 +60,8 @@ impl Request {
             | Request::RaiseFloors(_)
             | Request::Thin(_)
             | Request::Shrink(_)
-            | Request::FollowClock => None,
+            | Request::FollowClock
+            | Request::PassTime(_) => None,
         }
     }
 }
@@ -93,7 +95,8 @@ impl Request {
             | Request::RaiseFloors(_)
             | Request::Thin(_)
             | Request::Shrink(_)
-            | Request::FollowClock => Ok(()),
+            | Request::FollowClock
+            | Request::PassTime(_) => Ok(()),
         }
     }
 

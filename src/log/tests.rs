@@ -327,7 +327,7 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     assert_eq!(
         inspect(dir.path()).unwrap(),
         Some(LogState {
-            schema: 11,
+            schema: 12,
             head: Offset::ZERO,
             compacted: Compacted::default(),
             floors: Vec::new()
@@ -339,7 +339,7 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     assert_eq!(
         inspect(dir.path()).unwrap(),
         Some(LogState {
-            schema: 11,
+            schema: 12,
             head: Offset::new(40),
             compacted: Compacted::default(),
             floors: Vec::new()
@@ -369,7 +369,7 @@ async fn a_newer_or_untrustworthy_schema_is_refused() {
     let damages = [
         (
             "UPDATE refinery_schema_history SET version = 99 WHERE version = 2",
-            "has schema 99, this program knows 11",
+            "has schema 99, this program knows 12",
         ),
         ("UPDATE refinery_schema_history SET applied_on = 'yesterday'", "schema history is damaged"),
         ("UPDATE refinery_schema_history SET checksum = 'x'", "schema history is damaged"),

@@ -352,6 +352,7 @@ impl LogWriter {
                     Ok(None) => Ok(Reply::Thinned(Thinned { done: true, ..Thinned::default() })),
                     Err(error) => Err(failed(error)),
                 },
+                Request::PassTime(due) => Ok(Reply::Appended(write.pass_time(*due)?)),
                 Request::FollowClock => Ok(Reply::Appended(write.appended(0, 0))),
                 Request::Shrink(pages) => {
                     self.wal_due = true;

@@ -80,7 +80,7 @@ pub enum Change {
         /// The name under which it was declared.
         name: String,
     },
-    /// The machine's clock jumped, or recorded time follows it anew.
+    /// The machine's clock jumped, or recorded time follows it anew; or nothing happened but that time has passed.
     Clock(ClockMark),
     /// Values were erased from earlier changes.
     Erased(Erasure),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Offset, Timestamp};
 
-/// A jump of the machine's clock, its end, or the time that is recorded from here on.
+/// A jump of the machine's clock, its end, the time that is recorded from here on, or that time has passed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockMark {
     /// What happened.
@@ -28,6 +28,8 @@ pub enum ClockEvent {
     Adopted,
     /// Recorded times of earlier changes were found to be wrong.
     Mended,
+    /// It did nothing: so much time has passed without a change that something is judged anew.
+    Passed,
 }
 
 /// Changes whose recorded times are wrong: no time resolves to any of them.

@@ -138,12 +138,17 @@ impl Verdict {
     /// The verdict that holds at the time at which the state was seen, which may have lasted for too long by then.
     #[must_use]
     pub fn seen_at(self, seen: Timestamp) -> Self {
+        if self.later.as_ref().is_some_and(|later| later.due(seen) <= seen) { self.outlasted() } else { self }
+    }
+
+    /// The verdict once the state has lasted for too long.
+    #[must_use]
+    pub fn outlasted(self) -> Self {
         match self.later {
-            Some(later) if later.due(seen) <= seen => {
-                let Later { health, reason, message, .. } = later;
+            Some(Later { health, reason, message, .. }) => {
                 Verdict { health, reason, message, rule: self.rule, later: None }
             }
-            _ => self,
+            None => self,
         }
     }
 }

@@ -138,6 +138,7 @@ pub(crate) mod tests {
             offset: Offset::new(1200),
             observed_at: NOON.minus(std::time::Duration::from_secs(300)),
             terminating_since: None,
+            later: None,
         }
     }
 

@@ -7,10 +7,10 @@ use super::happenings::{self, Happened, Own};
 use super::ids::Ids;
 use super::links::Known;
 use super::resources::{Applied, Standing, State};
-use super::{catalog, coverage, environment_health, kube_events, membership, resource_count, resources};
+use super::{catalog, coverage, due, environment_health, kube_events, membership, resource_count, resources};
 use crate::health::Judge;
 use crate::kube_event::{self, KubeEvent};
-use crate::model::{Change, Record};
+use crate::model::{Change, Offset, Record, Timestamp};
 
 /// What follows from a record alone, without a look at the view.
 pub(super) enum Gist {
@@ -26,7 +26,9 @@ impl Gist {
     pub(super) fn of(record: &Record, judge: &Judge, rules: Rules<'_>, known: &mut Known) -> Self {
         match &record.change {
             Change::Applied { key, body, .. } if key.kind.is_event() => Gist::Said(kube_event::read(body)),
-            Change::Applied { id, body, .. } => Gist::State(State::of(*id, body, judge, rules, known)),
+            Change::Applied { id, body, .. } => {
+                Gist::State(State::of((*id, record.observed_at), body, judge, rules, known))
+            }
             _ => Gist::Plain,
         }
     }
@@ -39,15 +41,12 @@ pub(super) fn apply(
     rules: Rules<'_>,
     (record, gist): &(Record, Gist),
 ) -> rusqlite::Result<Touched> {
-    let mut at = Apply {
-        connection,
-        ids,
-        rules,
-        offset: record.offset,
-        observed_at: record.observed_at,
-        touched: Touched::default(),
-        happened: Happened::default(),
+    let mut at = begin(connection, ids, rules, (record.offset, record.observed_at));
+    let own = match &record.change {
+        Change::Applied { id, .. } | Change::Deleted { id, .. } => Some(*id),
+        _ => None,
     };
+    due::settle(&mut at, own)?;
     match (&record.change, gist) {
         (Change::Applied { key, uid, .. }, Gist::Said(event)) => kube_events::said(&mut at, key, uid, event)?,
         (Change::Applied { id, key, uid, body, .. }, Gist::State(state)) => {
@@ -83,6 +82,33 @@ pub(super) fn apply(
         (Change::Declared { source, fact, .. }, _) => catalog::declared(&mut at, *source, fact)?,
         (Change::Withdrawn { kind, name, .. }, _) => catalog::withdrawn(&mut at, *kind, name)?,
     }
+    end(at)
+}
+
+/// Applies that it was this late at an offset of which retention has left no change.
+pub(super) fn pass_time(
+    connection: &Connection,
+    ids: &mut Ids,
+    rules: Rules<'_>,
+    moment: (Offset, Timestamp),
+) -> rusqlite::Result<Touched> {
+    let mut at = begin(connection, ids, rules, moment);
+    due::settle(&mut at, None)?;
+    end(at)
+}
+
+fn begin<'a>(
+    connection: &'a Connection,
+    ids: &'a mut Ids,
+    rules: Rules<'a>,
+    (offset, observed_at): (Offset, Timestamp),
+) -> Apply<'a> {
+    let (touched, happened) = (Touched::default(), Happened::default());
+    Apply { connection, ids, rules, offset, observed_at, touched, happened }
+}
+
+/// What follows from all that a change has moved.
+fn end(mut at: Apply<'_>) -> rusqlite::Result<Touched> {
     environment_health::settle(&mut at)?;
     happenings::settle(&at)?;
     Ok(at.touched)

@@ -9,6 +9,7 @@ mod build;
 mod catalog;
 mod context;
 mod coverage;
+mod due;
 mod edges;
 mod environment_health;
 mod examine;
@@ -40,6 +41,7 @@ mod tests;
 
 pub use build::{Build, build, remove_views};
 pub use context::Touched;
+pub use due::NextDue;
 pub use examine::examine;
 pub use file::{ViewState, inspect, inspect_at_rest, is_current, open_at_rest, open_reader, path};
 pub use members::{Members, members_ever};

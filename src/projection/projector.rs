@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::apply;
 use super::context::{Rules, Touched};
+use super::due::NextDue;
 use super::file;
 use super::floors;
 use super::ids::Ids;
@@ -199,6 +200,9 @@ impl Projector {
         let (mut touched, mut batch) = (Touched::default(), first);
         for left in (0..self.batches).rev() {
             for record in &batch.records {
+                if let Some(floor) = batch.floor.take_if(|(floor, _)| record.0.offset > *floor) {
+                    touched.extend(apply::pass_time(&transaction, &mut self.ids, rules, floor)?);
+                }
                 touched.extend(apply::apply(&transaction, &mut self.ids, rules, record)?);
             }
             if left == 0 || !batch.has_more {
@@ -236,9 +240,10 @@ impl Projector {
         &mut self,
         head: &Watermark,
         checkpoint: &Watermark,
-        pruning: &Pruning,
+        (pruning, due): (&Pruning, &NextDue),
         stop: impl Fn() -> bool,
     ) -> Result<(), ProjectorError> {
+        due.read(&self.view)?;
         checkpoint.set(self.checkpoint());
         pruning.begin_anew();
         let (mut looked, mut room) = (mark(), RoomWait::new("the view"));
@@ -251,6 +256,7 @@ impl Projector {
             match pruned.and_then(|pruned| Ok((self.step()?, pruned))) {
                 Ok((Some(touched), _)) => {
                     room.over();
+                    due.read(&self.view)?;
                     checkpoint.set(self.checkpoint());
                     tracing::trace!(
                         checkpoint = %self.checkpoint(),

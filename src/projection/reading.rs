@@ -12,8 +12,8 @@ use super::context::Rules;
 use super::links::Known;
 use super::projector::ProjectorError;
 use crate::health::Judge;
-use crate::log::LogReader;
-use crate::model::{Offset, Record};
+use crate::log::{Compacted, LogReader};
+use crate::model::{Offset, Record, Timestamp};
 use crate::ruleset::RuleSet;
 
 /// Records read at once.
@@ -37,6 +37,8 @@ pub(super) struct Batch {
     pub(super) hash: [u8; 16],
     /// Whether the log held more when they were read.
     pub(super) has_more: bool,
+    /// The earliest moment that can be asked for, where it lies behind the position: its change may not be among these.
+    pub(super) floor: Option<(Offset, Timestamp)>,
 }
 
 type Answer = Result<Option<Batch>, ProjectorError>;
@@ -142,6 +144,8 @@ impl Reader {
         let records = log.after(checkpoint, BATCH)?;
         let Some(last) = records.last().map(|record| record.offset) else { return Ok(None) };
         let (hash, has_more) = (log.hash_at(last)?, log.head()? > last);
+        let Compacted { offset, observed_at } = log.compacted()?;
+        let floor = observed_at.map(|time| (offset, time)).filter(|_| offset > checkpoint);
         drop(log);
         let rules = Rules { set: &self.rules, id: self.id };
         let told = |record: Record| {
@@ -149,7 +153,7 @@ impl Reader {
             (record, gist)
         };
         let records = records.into_iter().map(told).collect();
-        Ok(Some(Batch { records, end: Position { checkpoint: last, swept }, hash, has_more }))
+        Ok(Some(Batch { records, end: Position { checkpoint: last, swept }, hash, has_more, floor }))
     }
 }
 

@@ -36,10 +36,16 @@ pub(super) struct State {
 
 impl State {
     /// Reads an object; one that cannot be read is Unknown and has no links, but is there all the same.
-    pub(super) fn of(id: ResourceId, body: &str, judge: &Judge, rules: Rules<'_>, known: &mut Known) -> Self {
+    pub(super) fn of(
+        (id, seen): (ResourceId, Timestamp),
+        body: &str,
+        judge: &Judge,
+        rules: Rules<'_>,
+        known: &mut Known,
+    ) -> Self {
         match Object::parse(body) {
             Ok(object) => State {
-                verdict: judge.judge(&object),
+                verdict: judge.judge(&object).seen_at(seen),
                 carried: Carried::of(id, Some(&object), rules, known),
                 created_at: object.metadata.creation_timestamp,
                 terminating: object.metadata.deletion_timestamp,
@@ -123,7 +129,7 @@ fn introduce(
     Ok(())
 }
 
-/// The last version of a resource.
+/// The last version of a resource, as it is judged by now.
 struct Last {
     standing: Standing,
     health_since: Timestamp,
@@ -140,8 +146,9 @@ fn close(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Last> {
 
 /// Where the last version of a resource begins, and how the resource stands since.
 fn last(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<(i64, Last)>> {
-    let sql = "SELECT from_offset, deleted, health, health_since FROM version WHERE resource_id = ?1
-        ORDER BY from_offset DESC LIMIT 1";
+    let sql = "SELECT from_offset, deleted, iif(later_offset IS NULL, health, later_health),
+            iif(later_offset IS NULL OR later_health IS health, health_since, later_at)
+        FROM version WHERE resource_id = ?1 ORDER BY from_offset DESC LIMIT 1";
     let row = at.connection.prepare_cached(sql)?.query_row([id.0], |row| {
         let health = health_at(row, 2, "version.health")?;
         let standing = if row.get(1)? { Standing::Absent } else { Standing::Alive(health) };
@@ -163,8 +170,9 @@ fn open(
     let health_since = if moved { at.observed_at } else { before.health_since };
     let sql =
         "INSERT INTO version (resource_id, from_offset, to_offset, observed_at, deleted, health, reason,
-        message, rule, rule_set_id, health_since, moved, terminating)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+        message, rule, rule_set_id, health_since, moved, terminating, later_at, later_health, later_reason, later_message)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+    let later = verdict.later.as_ref();
     at.connection.prepare_cached(sql)?.execute(params![
         id.0,
         at.offset.as_i64(),
@@ -178,7 +186,11 @@ fn open(
         at.rules.id,
         health_since.as_micros(),
         moved,
-        terminating.map(Timestamp::as_micros)
+        terminating.map(Timestamp::as_micros),
+        later.map(|later| later.due(at.observed_at).as_micros()),
+        later.and_then(|later| later.health).map(Stored::number),
+        later.map(|later| &later.reason),
+        later.map(|later| &later.message),
     ])?;
     Ok(())
 }

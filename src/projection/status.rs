@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::due::NextDue;
 use super::prune::Pruning;
 use crate::log::{WriterHealth, WriterProblem};
 use crate::model::Offset;
@@ -14,6 +15,7 @@ pub struct ViewStatus {
     head: Watermark,
     checkpoint: Watermark,
     pruning: Pruning,
+    due: NextDue,
     flags: Arc<Flags>,
     writer: WriterHealth,
 }
@@ -63,6 +65,11 @@ impl ViewStatus {
     /// What of the view is to be let go, and how far that is.
     pub fn pruning(&self) -> &Pruning {
         &self.pruning
+    }
+
+    /// When something in the view is to be judged anew next.
+    pub fn due(&self) -> &NextDue {
+        &self.due
     }
 
     /// Changes in the log that the view does not hold yet.

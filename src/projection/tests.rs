@@ -5,6 +5,7 @@
 mod build;
 mod catalog;
 mod coverage;
+mod due;
 mod events;
 mod fold;
 mod graph;
@@ -12,7 +13,6 @@ mod inventories;
 mod regions;
 mod stored;
 
-use self::fold::{Told, fold, uid_of, world};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use rusqlite::Connection;
 
+use self::fold::{Told, fold, uid_of, world};
 use super::*;
 use crate::clock::SystemClock;
 use crate::log::{Appender, Batch, Begin, LogReader, Observed, Phase};
@@ -432,12 +433,11 @@ proptest! {
         let history = history(&records);
         block_on(async {
             for n in 0..=records.len() {
+                let offset = Offset::new(n as u64);
                 for (name, expected) in &history.told {
-                    let offset = Offset::new(n as u64);
                     assert_eq!(told(&queries, offset, name).await, expected[n], "{name} at {offset}");
                 }
                 history.agrees(&queries, n).await;
-                let offset = Offset::new(n as u64);
                 assert_eq!(coverage::told(&queries, offset).await, coverage::fold(&records[..n]), "at {offset}");
             }
             let list = queries

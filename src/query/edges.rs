@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Row, named_params};
 
+use super::judged::judged;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Sight, in_sight};
@@ -89,8 +90,9 @@ fn read(view: &Connection, at: Offset, scope: &Sight, id: i64, start: &Start) ->
     // object itself says.
     let in_sight = in_sight!();
     let own = holds!("edge" own, declared_by = ":id");
+    let health = judged!("health");
     let sql = format!(
-        r#"SELECT DISTINCT l.kind, l.outward, k."group", k.kind, l.namespace, l.name, r.uid, v.health,
+        r#"SELECT DISTINCT l.kind, l.outward, k."group", k.kind, l.namespace, l.name, r.uid, {health},
             CASE WHEN r.id IS NOT NULL THEN 1 WHEN EXISTS (SELECT 1 FROM coverage c WHERE c.kind_id = l.kind_id
                 AND c.state = 0 AND c.namespace IN ('', l.namespace) AND c.from_offset <= :at AND c.to_offset > :at)
                 AND l.name <> '' AND :scope IS NULL THEN 0 END

@@ -2,9 +2,10 @@
 
 use rusqlite::{Connection, Row, named_params};
 
+use super::judged::{later, later_columns};
 use super::moment::{Concerns, Moment};
 use super::scope::{Sight, belonged, reads};
-use super::types::{Answer, HealthHistory, HealthInterval, HealthTime};
+use super::types::{Answer, HealthHistory, HealthInterval, HealthTime, LaterHealth};
 use super::{HealthFilter, QueryError, Result, environments, resources};
 use crate::log::LogReader;
 use crate::model::{At, EnvironmentId, Health, Offset, Timestamp, Uid};
@@ -227,17 +228,26 @@ fn environment_said(row: &Row<'_>, time: Timestamp, end: Timestamp) -> rusqlite:
 }
 
 const OF_RESOURCE: (&str, Said) = (
-    "SELECT v.from_offset, v.observed_at, v.health, v.reason, v.message, s.name
-        FROM version v JOIN rule_set s ON s.id = v.rule_set_id
-        WHERE v.resource_id = :id AND v.from_offset <= :at AND v.moved = 1 ORDER BY v.from_offset DESC LIMIT :limit",
+    concat!(
+        "SELECT v.from_offset, v.observed_at, v.health, v.reason, v.message, s.name, ",
+        later_columns!(),
+        " FROM version v JOIN rule_set s ON s.id = v.rule_set_id
+        WHERE v.resource_id = :id AND v.from_offset <= :at AND v.moved = 1 ORDER BY v.from_offset DESC LIMIT :limit"
+    ),
     resource_said,
 );
 
-/// The end of a resource is a mark without health.
+/// The end of a resource is a mark without health. A state that lasted for too long is a second one.
 fn resource_said(row: &Row<'_>, time: Timestamp, _: Timestamp) -> rusqlite::Result<Vec<Mark>> {
     let (reason, message, rule_set) = (row.get(3)?, row.get(4)?, row.get(5)?);
     let health = health_at(row, 2, "version.health")?;
-    Ok(vec![Mark { offset: row.get(0)?, time, health, reason, message, rule_set }])
+    let first = Mark { offset: row.get(0)?, time, health, reason, message, rule_set };
+    let later = later(row, 6)?;
+    let then = later.and_then(|LaterHealth { at, health, reason, message, offset }| {
+        let (offset, rule_set) = (offset?.as_i64(), first.rule_set.clone());
+        Some(Mark { offset, time: at, health, reason, message, rule_set })
+    });
+    Ok(then.into_iter().chain([first]).collect())
 }
 
 /// What of the marks is in sight: as things stood when it came into sight, then as they changed, until it left.

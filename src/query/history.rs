@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Row, named_params};
 
+use super::judged::{later, later_columns};
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::Sight;
@@ -44,7 +45,9 @@ pub(super) fn list(
 ) -> Result<Page<Version>> {
     let held = resources::find(view, moment.offset, scope, uid, cluster, false)?;
     let sql = concat!(
-        "SELECT v.from_offset, v.observed_at, v.deleted, v.health, v.reason, v.message, v.rule, s.name
+        "SELECT v.from_offset, v.observed_at, v.deleted, v.health, v.reason, v.message, v.rule, s.name, ",
+        later_columns!(),
+        "
         FROM version v JOIN rule_set s ON s.id = v.rule_set_id
         WHERE v.resource_id = :id AND v.from_offset <= :at AND v.from_offset < :before AND ",
         told!(),
@@ -81,6 +84,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Version> {
         message: row.get(5)?,
         rule: row.get(6)?,
         rule_set: row.get(7)?,
+        later: later(row, 8)?,
         changed_by: None,
         cause: None,
         object: None,

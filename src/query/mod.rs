@@ -21,6 +21,7 @@ mod groups;
 mod health;
 mod history;
 mod images;
+mod judged;
 mod left_behind;
 mod moment;
 mod onset;
@@ -61,11 +62,11 @@ pub use types::{
     DiffCounts, Edge, Entry, EntryHealth, EntryResource, Environment, EnvironmentAt, EnvironmentDiff,
     EnvironmentHealth, EnvironmentWarning, FarEnd, FieldValue, FoldedEvent, FoundResource, Gap, Graph,
     GraphNode, Group, HealthHistory, HealthInterval, HealthTime, ImageInterval, ImageUse, KindBelow,
-    KindChanges, LastChange, LeftBehind, LeftNamespace, MissingEnd, Onset, OnsetChange, OnsetPlace, Overview,
-    OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, Project, ProjectGroup, Rank,
-    Resource, ResourceAt, ResourceChange, ResourceDetail, ResourceDiff, ResourceEdge, Snapshot, StateAt,
-    Tally, Timeline, TimelineBelow, TimelineGap, TimelinePage, UnknownWord, Version, VersionAt,
-    VersionChange, WatchCoverage, WatchGap, Why, WhyPath, Workload,
+    KindChanges, LastChange, LaterHealth, LeftBehind, LeftNamespace, MissingEnd, Onset, OnsetChange,
+    OnsetPlace, Overview, OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, Project,
+    ProjectGroup, Rank, Resource, ResourceAt, ResourceChange, ResourceDetail, ResourceDiff, ResourceEdge,
+    Snapshot, StateAt, Tally, Timeline, TimelineBelow, TimelineGap, TimelinePage, UnknownWord, Version,
+    VersionAt, VersionChange, WatchCoverage, WatchGap, Why, WhyPath, Workload,
 };
 
 use std::fmt::Debug;

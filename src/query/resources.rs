@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Row, ToSql, named_params};
 
+use super::judged::{judged, judged_since, later, later_columns};
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Sight, belonged, in_sight, one_of, reads};
@@ -18,9 +19,18 @@ use crate::projection::health_at;
 macro_rules! select_resources {
     ($gone:expr, $from:expr, $tail:expr) => {
         concat!(
-            r#"SELECT r.id, r.uid, c.name, k."group", k.kind, r.namespace, r.name, v.health, v.reason, v.message,
-                r.created_at, v.from_offset, v.observed_at, v.rule, v.terminating, v.health_since, s.name, "#,
+            r#"SELECT r.id, r.uid, c.name, k."group", k.kind, r.namespace, r.name, "#,
+            judged!("health"),
+            ", ",
+            judged!("reason"),
+            ", ",
+            judged!("message"),
+            ", r.created_at, v.from_offset, v.observed_at, v.rule, v.terminating, ",
+            judged_since!(),
+            ", s.name, ",
             $gone,
+            ", ",
+            later_columns!(),
             " FROM ",
             $from,
             " JOIN kind k ON k.id = r.kind_id JOIN cluster c ON c.id = r.cluster_id
@@ -60,6 +70,7 @@ impl Held {
             offset: Offset::from_i64(row.get(11)?),
             observed_at: Timestamp::from_micros(row.get(12)?),
             terminating_since: row.get::<_, Option<i64>>(14)?.map(Timestamp::from_micros),
+            later: later(row, 18)?.filter(|later| later.offset.is_none()),
         };
         let (rule, rule_set) = (row.get(13)?, row.get(16)?);
         Ok(Held { id: ResourceId(row.get(0)?), resource, rule, rule_set, gone: row.get(17)? })
@@ -85,7 +96,7 @@ macro_rules! choose_members {
 
 /// How early people want to see a health in a column, 0 first: the order of [`attention`].
 macro_rules! rank {
-    ($health:literal) => {
+    ($health:expr) => {
         concat!(
             "CASE ",
             $health,
@@ -164,7 +175,7 @@ const BY_HEALTH: &str = select_resources!(
         rank!("m.health"),
         ", m.resource_id"
     )),
-    concat!("ORDER BY ", rank!("v.health"), ", r.id")
+    concat!("ORDER BY ", rank!(judged!("health")), ", r.id")
 );
 
 /// A page of an environment's resources.

@@ -17,7 +17,7 @@ pub use diff::{
 pub use graph::{
     Below, Collapse, Edge, FarEnd, Graph, GraphNode, Group, KindBelow, MissingEnd, ResourceEdge, Why, WhyPath,
 };
-pub use health::{HealthHistory, HealthInterval, HealthTime};
+pub use health::{HealthHistory, HealthInterval, HealthTime, LaterHealth};
 pub use onset::{Onset, OnsetChange, OnsetPlace, Rank};
 pub use over_time::{FieldValue, ImageInterval, ImageUse, Workload};
 pub use overview::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
@@ -252,6 +252,9 @@ pub struct Resource {
     /// While it is being deleted: its deletionTimestamp, which with a period of grace may lie ahead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminating_since: Option<Timestamp>,
+    /// What its health becomes by itself if nothing changes until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later: Option<LaterHealth>,
 }
 
 /// A resource that a search found: as it is, or as it was last.
@@ -312,6 +315,9 @@ pub struct Version {
     pub rule: String,
     /// The set of rules that judged.
     pub rule_set: String,
+    /// What its health became, or is to become, by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later: Option<LaterHealth>,
     /// Who made it.
     pub changed_by: Option<ChangedBy>,
     /// For a deletion, how we know.

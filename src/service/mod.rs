@@ -10,6 +10,7 @@ mod agent_folders;
 mod clock;
 mod demo;
 mod disk;
+mod due;
 mod end;
 mod error;
 mod freshness;
@@ -251,6 +252,8 @@ impl Service {
             watchers.keep("agent folders", move |stop| {
                 agent_folders::follow(folders.clone(), sink.clone(), stop)
             });
+            let (now, view, sink) = (Arc::clone(&clock), status.clone(), appender.clone());
+            watchers.keep("due", move |stop| due::follow(Arc::clone(&now), view.clone(), sink.clone(), stop));
             watchers.keep("retention", move |stop| retention.clone().follow(stop));
         }
         Ok(Service {

@@ -223,6 +223,7 @@ impl Projection {
         self.status.checkpoint().set(projector.checkpoint());
         self.status.set_usable(true);
         let stop = || self.stopping.is_cancelled() || self.status.is_damaged() || self.rebuild.is_caught_up();
-        projector.run(self.status.head(), self.status.checkpoint(), self.status.pruning(), stop)
+        let shared = (self.status.pruning(), self.status.due());
+        projector.run(self.status.head(), self.status.checkpoint(), shared, stop)
     }
 }

@@ -16,7 +16,7 @@ use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
 use crate::diff::Lens;
-use crate::model::{At, ChangedBy, Kind, ResourceKey, Timestamp, Uid};
+use crate::model::{At, ChangedBy, Health, Kind, ResourceKey, Timestamp, Uid};
 use crate::present::{clock_time, visible};
 use crate::query::{
     EventFilter, FoldedEvent, Page, PageRequest, QueryError, ResourceDetail, ResourceEdge, Scope, Snapshot,
@@ -36,6 +36,8 @@ struct Facts {
     created: Option<Time>,
     /// Since when it is being deleted.
     terminating: Option<Time>,
+    /// What its health becomes by itself, and when.
+    later: Option<(String, Time)>,
     /// What has to be done before it goes.
     waiting_for: Vec<String>,
     observed: Time,
@@ -218,6 +220,10 @@ fn facts(shell: &Shell, detail: ResourceDetail, now: Timestamp) -> Facts {
         rule_set: shown(&detail.rule_set),
         created: resource.created_at.map(|time| Time::new(time, now)),
         terminating: resource.terminating_since.map(|time| Time::new(time, now)),
+        later: resource.later.as_ref().map(|later| {
+            let health = later.health.map_or("without health", Health::as_str);
+            (health.to_owned(), Time::new(later.at, now))
+        }),
         waiting_for: detail.waiting_for.iter().map(|name| shown(name)).collect(),
         observed: Time::new(resource.observed_at, now),
         by: detail.changed_by.as_ref().map(by).unwrap_or_default(),
@@ -263,6 +269,7 @@ pub(super) fn rendered(
         message: resource.message.clone(),
         rule: "builtin/Pod".into(),
         rule_set: "4".into(),
+        later: None,
         changed_by: cause.is_none().then(|| by.clone()),
         cause,
         object: None,

@@ -346,6 +346,7 @@ fn versions_have_the_documented_shape() {
         message: String::new(),
         rule: "builtin/Pod".into(),
         rule_set: "4".into(),
+        later: None,
         changed_by,
         cause,
         object,

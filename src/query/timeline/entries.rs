@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use super::super::health::{Course, Mark};
+use super::super::judged::judged;
 use super::super::types::{Deployment, Entry, EntryHealth, EntryResource, FoldedEvent};
 use super::super::{QueryError, Question, Result, resources};
 use super::{Place, What, gaps};
@@ -76,12 +77,20 @@ pub(in crate::query) fn happened(q: &mut Question<'_>, place: &Place, what: Happ
 
 /// A resource as it stood after a change, and where its state before stands in the log, if it has changed.
 fn resource(view: &Connection, log: &mut LogReader, place: &Place) -> Result<Option<EntryResource>> {
-    let sql = r#"SELECT r.uid, c.name, k."group", k.kind, r.namespace, r.name, v.health, v.reason, v.message, v.from_offset,
+    let sql = concat!(
+        r#"SELECT r.uid, c.name, k."group", k.kind, r.namespace, r.name, "#,
+        judged!("health"),
+        ", ",
+        judged!("reason"),
+        ", ",
+        judged!("message"),
+        ", v.from_offset,
             (SELECT max(p.from_offset) FROM version p WHERE p.resource_id = r.id AND p.from_offset < v.from_offset)
         FROM resource r JOIN kind k ON k.id = r.kind_id JOIN cluster c ON c.id = r.cluster_id
         JOIN version v ON v.resource_id = r.id AND v.from_offset =
             (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at)
-        WHERE r.id = :id"#;
+        WHERE r.id = :id"
+    );
     let read = |row: &Row<'_>| {
         let resource = EntryResource {
             id: Uid::new(row.get::<_, String>(0)?),

@@ -61,3 +61,19 @@ pub struct HealthTime {
     /// In how many intervals.
     pub intervals: u64,
 }
+
+/// What a health becomes by itself when the same state has lasted for too long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaterHealth {
+    /// From when on.
+    pub at: Timestamp,
+    /// The health from then on; none where it has no health any more.
+    pub health: Option<Health>,
+    /// One word.
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+    /// The offset from which on answers say so; absent while it lies ahead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Offset>,
+}

@@ -25,6 +25,7 @@ fn version(offset: u64, (replicas, image, ready): (u64, &str, u64), health: Heal
         message: String::new(),
         rule: "builtin/Deployment".into(),
         rule_set: "4".into(),
+        later: None,
         changed_by: None,
         cause: None,
         object: Some(serde_json::json!({

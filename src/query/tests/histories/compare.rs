@@ -30,6 +30,13 @@ fn resource(thing: &Thing) -> Resource {
         offset: thing.offset,
         observed_at: thing.observed_at,
         terminating_since: thing.terminating,
+        later: thing.verdict.later.clone().zip(thing.due).map(|(later, at)| LaterHealth {
+            at,
+            health: later.health,
+            reason: later.reason,
+            message: later.message,
+            offset: None,
+        }),
     }
 }
 

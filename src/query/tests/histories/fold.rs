@@ -21,6 +21,8 @@ pub(super) struct Thing {
     pub(super) key: ResourceKey,
     pub(super) uid: Uid,
     pub(super) verdict: Verdict,
+    /// When it is judged anew if nothing changes until then.
+    pub(super) due: Option<Timestamp>,
     pub(super) created_at: Option<Timestamp>,
     pub(super) health_since: Timestamp,
     pub(super) offset: Offset,
@@ -97,6 +99,11 @@ impl Present {
     pub(super) fn take(&mut self, record: &Record) {
         (self.offset, self.time) = (record.offset, record.observed_at);
         self.touched = Default::default();
+        let own = match &record.change {
+            Change::Applied { id, .. } | Change::Deleted { id, .. } => Some(*id),
+            _ => None,
+        };
+        self.judge_anew(own);
         match &record.change {
             Change::Applied { key, .. } | Change::Deleted { key, .. } if key.kind.is_event() => {}
             Change::Applied { id, key, uid, body, .. } => {
@@ -126,6 +133,25 @@ impl Present {
         self.settle();
     }
 
+    /// That it is this late at an offset whose change is not known.
+    pub(super) fn pass_time(&mut self, offset: Offset, time: Timestamp) {
+        (self.offset, self.time) = (offset, time);
+        self.judge_anew(None);
+        self.settle();
+    }
+
+    /// What has lasted for too long by now, but for the one that takes another state.
+    fn judge_anew(&mut self, own: Option<ResourceId>) {
+        for (_, thing) in self.things.iter_mut().filter(|(id, _)| own != Some(**id)) {
+            let Some(due) = thing.due.take_if(|due| *due <= self.time) else { continue };
+            let before = thing.verdict.health;
+            thing.verdict = thing.verdict.clone().outlasted();
+            if thing.verdict.health != before {
+                thing.health_since = due;
+            }
+        }
+    }
+
     /// What does not depend on since when it has been so.
     pub(super) fn substance(&self) -> String {
         let things: Vec<_> =
@@ -142,7 +168,7 @@ impl Present {
     fn thing(&self, key: &ResourceKey, uid: &Uid, body: &str, before: Option<&Thing>) -> Thing {
         let object = Object::parse(body);
         let verdict = match &object {
-            Ok(object) => crate::health::assess(object),
+            Ok(object) => crate::health::assess(object).seen_at(self.time),
             Err(error) => Verdict {
                 health: Some(Health::Unknown),
                 reason: "Unreadable".into(),
@@ -162,6 +188,7 @@ impl Present {
             health_since: same.map_or(self.time, |before| before.health_since),
             offset: self.offset,
             observed_at: self.time,
+            due: verdict.later.as_ref().map(|later| later.due(self.time)),
             terminating: object.as_ref().and_then(|object| object.metadata.deletion_timestamp),
             body: serde_json::from_str(body).unwrap(),
             edges: object.iter().flat_map(|o| crate::edges::edges(o, &Relations::default())).collect(),

@@ -254,7 +254,7 @@ impl Happening {
         }
         let mut metadata = json!({
             "name": slot.name(), "namespace": slot.namespace(), "uid": uid,
-            "creationTimestamp": "2026-11-20T00:00:00Z",
+            "creationTimestamp": "2026-09-01T00:00:00Z",
             "labels": labels(dice, slot), "annotations": annotations(dice), "ownerReferences": owners(dice, slot),
         });
         if dice.chance(3) {
@@ -266,7 +266,30 @@ impl Happening {
             ("kind".to_owned(), kind.into()),
             ("metadata".to_owned(), metadata),
         ]);
-        Value::Object(object)
+        let mut object = Value::Object(object);
+        self.wait(&mut object);
+        object
+    }
+}
+
+impl Happening {
+    /// Some wait for what may not come: no node takes a Pod, and nobody reports.
+    fn wait(&mut self, object: &mut Value) {
+        let Happening { now, later, .. } = self;
+        if !later.chance(30) {
+            return;
+        }
+        let ago = std::time::Duration::from_secs(later.pick(&[0, 1, 59, 240, 299, 86_400]));
+        let since = now.minus(ago).to_string();
+        match object["kind"].as_str() {
+            Some("Pod") => {
+                let condition = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                    "message": "no node", "lastTransitionTime": since});
+                object["status"] = json!({"phase": "Pending", "conditions": [condition]});
+            }
+            Some("Widget") => object["status"] = json!({}),
+            _ => {}
+        }
     }
 }
 

@@ -187,7 +187,7 @@ impl Played {
                 if whole.offset < to {
                     continue;
                 }
-                (left.offset, left.time) = (whole.offset, whole.time);
+                left.pass_time(whole.offset, whole.time);
                 assert_eq!(
                     left.substance(),
                     whole.substance(),
