@@ -5,6 +5,8 @@ use std::fmt;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::mistake::{of_syntax, reason_of_json};
+
 /// An object, or why there is none, in the order of the input.
 pub type Document = Result<Found, Unreadable>;
 
@@ -111,7 +113,7 @@ impl Reader {
                 self.object(text.to_owned(), line);
             }
             Some(Ok(value)) => self.value(value, line - 1),
-            Some(Err(error)) => self.fault(line, without_place(&error.to_string())),
+            Some(Err(error)) => self.fault(line, reason_of_json(&error)),
         }
     }
 
@@ -196,7 +198,7 @@ fn json(text: &str) -> Result<Vec<(usize, &RawValue)>, Fault> {
     let mut found = Vec::new();
     let (mut line, mut counted) = (1, 0);
     while let Some(value) = stream.next() {
-        let value = value.map_err(|error| (error.line(), without_place(&error.to_string())))?;
+        let value = value.map_err(|error| (error.line(), reason_of_json(&error)))?;
         let start = stream.byte_offset().saturating_sub(value.get().len());
         line += text.get(counted..start).unwrap_or_default().matches('\n').count();
         counted = start;
@@ -211,16 +213,9 @@ fn yaml(text: &str) -> Result<Value, Fault> {
         budget: serde_saphyr::budget! { max_nodes: 50_000_000, max_events: 100_000_000, max_depth: 100 },
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let error = error.without_snippet();
-        let line = error.location().map_or(1, |location| location.line());
-        let why = error.to_string().lines().next().unwrap_or_default().to_owned();
-        (usize::try_from(line).unwrap_or(1).max(1), without_place(&why))
+        let mistake = of_syntax(&error);
+        (usize::try_from(mistake.line).unwrap_or(1).max(1), mistake.message)
     })
-}
-
-/// A message without the place at its end, which is told otherwise.
-fn without_place(message: &str) -> String {
-    message.split(" at line ").next().unwrap_or(message).to_owned()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Serialize;
 use serde_json::Number;
 
 use crate::json::Members;
@@ -39,7 +40,7 @@ pub struct KubeEvent {
 }
 
 /// The types of Events that Kubernetes knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum EventType {
     /// Says that something happened as it should.
     Normal,

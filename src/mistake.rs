@@ -1,8 +1,15 @@
 //! Mistakes in files that people write, each with its place and what to do.
 
+mod json;
+mod words;
+mod yaml;
+
 use std::fmt;
 
-use serde_saphyr::{Error as YamlError, Location};
+use serde_saphyr::Location;
+
+pub use json::{of_json, reason_of_json};
+pub use yaml::of_syntax;
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +38,11 @@ impl Mistake {
         }
     }
 
+    /// Place, message, and what to do.
+    pub fn with_hint(&self) -> String {
+        self.hint.iter().fold(self.to_string(), |told, hint| format!("{told}; {hint}"))
+    }
+
     /// With what to do.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Mistake { hint: Some(hint.into()), ..self }
@@ -41,50 +53,6 @@ impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.line, self.column, self.message)
     }
-}
-
-/// The mistake for which a file could not be read as YAML, or not as what it should be.
-///
-/// It says what was expected and never what is written there: the path may lead to a file that is not meant for us, and the
-/// message to somebody who may not read that.
-pub fn of_syntax(error: &YamlError) -> Mistake {
-    let error = error.without_snippet();
-    let location = error.location().unwrap_or(Location::UNKNOWN);
-    match error {
-        YamlError::SerdeUnknownField { field, expected, .. } => {
-            let mistake = Mistake::at(location, "unknown_key", "unknown key");
-            mistake.hint(instead(field, expected, "keys"))
-        }
-        YamlError::DuplicateMappingKey { .. } => {
-            Mistake::at(location, "syntax", "a key stands here that stands before already")
-        }
-        YamlError::SerdeUnknownVariant { variant, expected, .. } => {
-            let mistake = Mistake::at(location, "unknown_word", "unknown word");
-            mistake.hint(instead(variant, expected, "words"))
-        }
-        YamlError::SerdeMissingField { field, .. } => {
-            Mistake::at(location, "missing_key", format!("the key `{field}` is missing"))
-        }
-        YamlError::SerdeInvalidType { unexpected, expected, .. }
-        | YamlError::SerdeInvalidValue { unexpected, expected, .. } => {
-            Mistake::at(location, "syntax", format!("found {}, expected {expected}", unquoted(unexpected)))
-        }
-        other => Mistake::at(location, "syntax", unquoted(without_place(&other.to_string()))),
-    }
-}
-
-/// The first line of a message, without the place at its end, which is told otherwise.
-fn without_place(message: &str) -> &str {
-    let line = message.lines().next().unwrap_or_default();
-    line.split(" at line ").next().unwrap_or(line)
-}
-
-/// A message without what it quotes: all from the first quotation mark to the last.
-fn unquoted(message: &str) -> String {
-    let mark = |c: char| matches!(c, '"' | '\'' | '`' | '‘' | '’' | '“' | '”');
-    let Some(start) = message.find(mark) else { return message.to_owned() };
-    let rest = message.rsplit(mark).next().unwrap_or_default();
-    format!("{}{}", message[..start].trim_end(), rest)
 }
 
 /// What may have been meant, or else all that there is.

@@ -11,6 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::json::{Members, Picked, Shape, pick};
+use crate::mistake::of_json;
 use crate::model::{Kind, Timestamp};
 
 /// An object, borrowed from its JSON text.
@@ -69,7 +70,7 @@ pub struct OwnerReference<'a> {
 
 /// Why a text is not an object.
 #[derive(Debug, thiserror::Error)]
-#[error("not a JSON object: {0}")]
+#[error("not a JSON object: {}", of_json(.0))]
 pub struct ObjectError(#[from] serde_json::Error);
 
 impl<'a> Object<'a> {

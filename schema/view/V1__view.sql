@@ -230,6 +230,7 @@ CREATE TABLE agent (
     cluster       TEXT NOT NULL,          -- empty where it is not known
     configuration TEXT NOT NULL,
     problem       TEXT NOT NULL,
+    warnings      TEXT NOT NULL,          -- JSON
     source        TEXT NOT NULL,
     PRIMARY KEY (id, from_offset)
 ) STRICT, WITHOUT ROWID;

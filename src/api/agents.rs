@@ -8,6 +8,7 @@ use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth, catalog};
 use crate::access::{AgentConfigError, Decision, Job, JobEnvironment, Variables, decide, known_agent_config};
+use crate::mistake::Mistake;
 use crate::query::{Answer, Scope};
 
 /// Agents.
@@ -57,7 +58,7 @@ pub(super) async fn allowed(state: ApiState, request: Request) -> Result<Respons
         Ok::<_, AgentConfigError>((decision, read))
     });
     let (decision, read) = decided.await.map_err(Problem::internal)?.map_err(Problem::internal)?;
-    let warnings = read.warnings.iter().filter(|_| own).map(ToString::to_string).collect();
+    let warnings = read.warnings.iter().filter(|_| own).map(Mistake::with_hint).collect();
     let value = Allowed { decision, warnings };
     respond::json(&request, &Answer { value, metadata: seen.metadata })
 }

@@ -11,6 +11,7 @@ use serde_json::error::Category;
 use super::problem::{Code, Place, Problem};
 use super::request::Context;
 use crate::json::{Lexer, Token, unquote};
+use crate::mistake::reason_of_json;
 
 /// The most bytes that a body may have, where its route does not say less.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -95,14 +96,13 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     }
     serde_json::from_str(text).map_err(|error| {
         let end = offset(text, error.line(), error.column());
-        let message = error.to_string();
-        let message = message.split(" at line ").next().unwrap_or(&message);
+        let message = reason_of_json(&error);
         // What is wrong with a value is told at its end; people look for its beginning.
         let start = match error.classify() {
-            Category::Data => beginning(text, within(text, end, message)),
+            Category::Data => beginning(text, within(text, end, &message)),
             Category::Syntax | Category::Eof | Category::Io => end.saturating_sub(1),
         };
-        wrong(&shortened(message), text, text.floor_char_boundary(start))
+        wrong(&shortened(&message), text, text.floor_char_boundary(start))
     })
 }
 
@@ -127,7 +127,7 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
 fn within(text: &str, told: usize, message: &str) -> usize {
     let (before, after) = text.split_at_checked(told).unwrap_or((text, ""));
     match before.strip_suffix('}') {
-        Some(before) if after.trim().is_empty() && !message.starts_with("missing field") => {
+        Some(before) if after.trim().is_empty() && !message.ends_with("is missing") => {
             before.trim_end().len()
         }
         _ => told,

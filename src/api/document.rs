@@ -5,13 +5,14 @@ use std::sync::LazyLock;
 use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
+use crate::mistake::of_syntax;
 
 /// The contract that this module implements, as written by hand.
 pub const YAML: &str = include_str!("../../api/openapi.yaml");
 
 /// The same as JSON; why not, should the document not be YAML, which a test rules out.
 pub static JSON: LazyLock<Result<serde_json::Value, String>> =
-    LazyLock::new(|| serde_saphyr::from_str(YAML).map_err(|error| error.to_string()));
+    LazyLock::new(|| serde_saphyr::from_str(YAML).map_err(|error| of_syntax(&error).to_string()));
 
 /// `/openapi.yaml`.
 pub(super) async fn yaml(request: Request) -> Result<Response, Problem> {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::files::{FILES, KEY, io};
 use super::{BackupError, Result};
 use crate::log::{LogError, LogReader, Whole};
+use crate::mistake::of_json;
 use crate::model::{Offset, Timestamp};
 use crate::store;
 
@@ -111,8 +112,9 @@ impl Manifest {
         let no_backup = |why: String| BackupError::NoBackup { from: from.to_owned(), why };
         let text = fs::read_to_string(from.join(MANIFEST))
             .map_err(|error| no_backup(format!("its {MANIFEST} cannot be read: {error}")))?;
-        let manifest: Manifest = serde_json::from_str(&text)
-            .map_err(|error| no_backup(format!("its {MANIFEST} cannot be understood: {error}")))?;
+        let manifest: Manifest = serde_json::from_str(&text).map_err(|error| {
+            no_backup(format!("its {MANIFEST} cannot be understood: {}", of_json(&error)))
+        })?;
         if manifest.format != FORMAT || manifest.version != VERSION {
             let (format, version) = (&manifest.format, manifest.version);
             return Err(no_backup(format!(

@@ -52,7 +52,11 @@ impl AgentInput {
         }
         let Some(configuration) = self.configuration.value() else { return Ok(Vec::new()) };
         match known_agent_config(configuration) {
-            Ok(read) => Ok(read.warnings.iter().map(|warning| format!("configuration:{warning}")).collect()),
+            Ok(read) => Ok(read
+                .warnings
+                .iter()
+                .map(|warning| format!("configuration:{}", warning.with_hint()))
+                .collect()),
             Err(error) => Err(CatalogError::invalid("configuration", told(&error.mistakes))),
         }
     }

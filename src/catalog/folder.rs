@@ -259,7 +259,12 @@ fn changes(catalog: &mut Catalog<'_, '_>, found: &[FoundAgent]) -> Result<Vec<Ca
 /// An agent after its file was read: a file that cannot be used leaves what the one before it said.
 fn after(before: AgentSpec, found: &FoundAgent) -> AgentSpec {
     let (configuration, problem) = match &found.said {
-        Ok(text) => (text.clone(), String::new()),
+        Ok(text) => {
+            if before.configuration != *text {
+                warn_of(&found.id, text);
+            }
+            (text.clone(), String::new())
+        }
         Err(problem) => {
             if before.problem != *problem {
                 tracing::error!(agent = %found.id, problem, "the agent's configuration cannot be used; the last good one holds on");
@@ -268,6 +273,13 @@ fn after(before: AgentSpec, found: &FoundAgent) -> AgentSpec {
         }
     };
     AgentSpec { cluster: found.cluster.clone(), configuration, problem, ..before }
+}
+
+/// Logs what is odd about a file that can be used.
+fn warn_of(agent: &AgentId, text: &str) {
+    for warning in known_agent_config(text).iter().flat_map(|read| &read.warnings) {
+        tracing::warn!(%agent, "the agent's {FILE}, {}", warning.with_hint());
+    }
 }
 
 #[cfg(test)]

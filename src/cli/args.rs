@@ -12,6 +12,7 @@ mod read;
 mod redact;
 mod subject;
 mod timeline;
+mod values;
 
 pub use access::{AccessCheckArgs, AccessCommand};
 pub use address::{AddressArgs, TokenText};
@@ -161,7 +162,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG")]
     pub config: PathBuf,
     /// Where to listen; goes before what the configuration says
-    #[arg(long, value_name = "ADDR:PORT", env = "STRANDLINE_LISTEN")]
+    #[arg(long, value_name = "ADDR:PORT", env = "STRANDLINE_LISTEN", value_parser = values::listener)]
     pub listen: Option<SocketAddr>,
     /// Where the log and the view are kept; goes before what the configuration says
     #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
@@ -178,13 +179,19 @@ pub struct ServeArgs {
 #[derive(Clone, Debug, Args)]
 pub struct DemoArgs {
     /// Where to listen
-    #[arg(long, value_name = "ADDR:PORT", env = "STRANDLINE_LISTEN", default_value = "127.0.0.1:7979")]
+    #[arg(
+        long,
+        value_name = "ADDR:PORT",
+        env = "STRANDLINE_LISTEN",
+        default_value = "127.0.0.1:7979",
+        value_parser = values::listener
+    )]
     pub listen: SocketAddr,
     /// Where the log and the view are kept; without it, in a directory that ends with the demo
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Decides what happens in the simulated fleet
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = values::number(0..=u64::MAX))]
     pub seed: u64,
 }
 

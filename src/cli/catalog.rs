@@ -77,14 +77,16 @@ impl Listed for Agent {
     }
 
     fn warnings(&self) -> Vec<String> {
-        if !self.cluster.is_empty() {
-            return Vec::new();
-        }
-        vec![format!(
-            "the agent {} leads to no cluster, so nothing deployed with it is found: name one under `clusters` of its \
-             project's entry of `agents` in the configuration",
-            self.id
-        )]
+        let leads_nowhere = self.cluster.is_empty().then(|| {
+            format!(
+                "the agent {} leads to no cluster, so nothing deployed with it is found: name one under `clusters` of its \
+                 project's entry of `agents` in the configuration",
+                self.id
+            )
+        });
+        let of_file =
+            self.warnings.iter().map(|warning| format!("the file of the agent {}, {warning}", self.id));
+        leads_nowhere.into_iter().chain(of_file).collect()
     }
 }
 
@@ -288,11 +290,18 @@ ID    ENVIRONMENT           STATUS    REF    SHA        AGENT             NAMESP
             cluster: "eu-west".into(),
             environments: vec![EnvironmentId::new("a"), EnvironmentId::new("b")],
             problem: String::new(),
+            warnings: vec!["3:1: unknown section, which is not read".into()],
             configuration: None,
             source: Source::Folder,
         };
-        let broken = Agent { problem: "3:5: unknown key".into(), cluster: String::new(), ..sound.clone() };
-        assert_eq!((sound.warnings().len(), broken.warnings().len()), (0, 1));
+        let broken = Agent {
+            problem: "3:5: unknown key".into(),
+            warnings: Vec::new(),
+            cluster: String::new(),
+            ..sound.clone()
+        };
+        let told = "the file of the agent ops/agents:prod, 3:1: unknown section, which is not read";
+        assert_eq!((sound.warnings(), broken.warnings().len()), (vec![told.to_owned()], 1));
         assert!(broken.warnings()[0].starts_with("the agent ops/agents:prod leads to no cluster"));
         assert_eq!(
             table(&[sound, broken], true, NOON).render(Paint(false), true),

@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::error::{CliError, Exit};
 use super::{AddressArgs, TokenText};
 use crate::api::request::encode;
+use crate::mistake::of_json;
 
 /// How long one answer may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -145,7 +146,7 @@ impl Client {
         })??;
         if status.is_success() {
             return serde_json::from_slice(&body).map_err(|error| {
-                CliError::new(what, format!("the answer is not JSON: {error}"))
+                CliError::new(what, format!("the answer is not JSON: {}", of_json(&error)))
                     .hint(format!("is {} a Strandline server?", self.server))
             });
         }

@@ -16,6 +16,7 @@ use super::views::{Listed, table};
 use super::{catalog, coverage, images, line, onset, overview, runtime, timeline, tree, why};
 use crate::api::request::encode;
 use crate::clock::{Clock, SystemClock};
+use crate::mistake::of_json;
 use crate::model::Timestamp;
 use crate::present::{moment, visible};
 use crate::query::{
@@ -313,7 +314,7 @@ pub(super) fn reference(server: &ServerArgs, snapshot: &Snapshot) -> Timestamp {
 /// An answer as what it is.
 pub(super) fn typed<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, CliError> {
     serde_json::from_value(value).map_err(|error| {
-        CliError::new(what, format!("the answer is not of the form expected: {error}"))
+        CliError::new(what, format!("the answer is not of the form expected: {}", of_json(&error)))
             .hint("do this program and the server have the same version? -o json prints the answer as it is")
     })
 }

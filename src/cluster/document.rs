@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::evidence::{changed_at, observed_at};
 use super::request::Failure;
 use crate::log::Observed;
+use crate::mistake::of_json;
 use crate::model::{ResourceVersion, Timestamp};
 use crate::redact::{CleanError, Identity, Rules, TypeMeta, clean, identify};
 
@@ -34,7 +35,7 @@ pub(super) struct PageMeta<'a> {
 
 impl<'a> Page<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, Failure> {
-        let problem = |error| Failure::Invalid(format!("a list that cannot be read: {error}"));
+        let problem = |error| Failure::Invalid(format!("a list that cannot be read: {}", of_json(&error)));
         serde_json::from_str(text).map_err(problem)
     }
 }

@@ -119,9 +119,11 @@ impl From<Failure> for Trouble {
             Failure::Credentials(_) => Trouble::NoWay(text),
             Failure::Forbidden(_) => Trouble::Forbidden(text),
             Failure::NotServed(_) => Trouble::NotServed(text),
-            Failure::Gone | Failure::Busy { .. } | Failure::Invalid(_) | Failure::TooLarge(_) => {
-                Trouble::Failing(text)
-            }
+            Failure::Gone
+            | Failure::Busy { .. }
+            | Failure::Rejected(_)
+            | Failure::Invalid(_)
+            | Failure::TooLarge(_) => Trouble::Failing(text),
         }
     }
 }

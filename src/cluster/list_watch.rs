@@ -89,6 +89,16 @@ impl From<AppendError> for Stop {
     }
 }
 
+/// Whether the server knows streaming lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Streams {
+    Untried,
+    /// It told one to its end.
+    Known,
+    /// It refused one, or never told the end of its first; or nobody wants them.
+    Unknown,
+}
+
 /// A watch that goes on where one ended that told less than there was.
 #[derive(Clone, Copy, Debug)]
 struct Resumed {
@@ -161,8 +171,9 @@ pub(super) struct ListWatch<S> {
     first_run: bool,
     empty_watches: u32,
     garbage_told: bool,
-    /// Whether the server may know streaming lists.
-    streams: bool,
+    streams: Streams,
+    /// The next list comes in pages, as a stream brought nothing of use.
+    paged_next: bool,
     /// Whether the server is known to send bookmarks.
     bookmarks: bool,
     /// A streaming list is under way: what is told is a list until its end is told.
@@ -215,7 +226,8 @@ impl<S: Sink> ListWatch<S> {
             coverage,
             backoff: Backoff::new(limits.backoff_least, limits.backoff_most, settings.spread(&watch)),
             spread: settings.spread(&watch),
-            streams: settings.streaming_lists,
+            streams: if settings.streaming_lists { Streams::Untried } else { Streams::Unknown },
+            paged_next: false,
             watch,
             settings,
             sink,

@@ -55,7 +55,9 @@ pub(super) fn decide(activity: Activity, failure: &Failure) -> Verdict {
         Failure::Busy { after, .. } => (same, Some(reason::UNREACHABLE), *after),
         Failure::Unreachable(_) => (same, Some(reason::UNREACHABLE), None),
         // The same question would get the same answer, so the cursor is given up.
-        Failure::Invalid(_) | Failure::TooLarge(_) => (Next::Relist, Some(reason::INVALID), None),
+        Failure::Rejected(_) | Failure::Invalid(_) | Failure::TooLarge(_) => {
+            (Next::Relist, Some(reason::INVALID), None)
+        }
     };
     Verdict { next, gap, after: after.map(|after| after.min(LONGEST_ABSENCE)) }
 }

@@ -37,6 +37,8 @@ pub(super) enum Failure {
     },
     /// There is no answer.
     Unreachable(String),
+    /// The cluster does not take the question as it was put (400, 422).
+    Rejected(String),
     /// There is an answer, and it makes no sense.
     Invalid(String),
     /// An answer, or a line of it, is larger than we take.
@@ -54,6 +56,7 @@ impl Failure {
             403 => Failure::Forbidden(message),
             404 | 405 => Failure::NotServed(message),
             408 | 429 | 500.. => Failure::Busy { message, after },
+            400 | 422 => Failure::Rejected(message),
             _ => Failure::Invalid(message),
         }
     }
@@ -69,6 +72,7 @@ impl fmt::Display for Failure {
             | Failure::NotServed(message)
             | Failure::Busy { message, .. }
             | Failure::Unreachable(message)
+            | Failure::Rejected(message)
             | Failure::Invalid(message)
             | Failure::TooLarge(message) => f.write_str(message),
         }
@@ -215,7 +219,9 @@ mod tests {
         assert_eq!(of(504, "Timeout: Too large resource version: 9, current: 1"), Failure::Gone);
         assert!(matches!(of(504, ""), Failure::Busy { .. }));
         assert!(matches!(of(429, ""), Failure::Busy { .. }));
-        assert!(matches!(of(422, ""), Failure::Invalid(_)));
+        assert!(matches!(of(400, ""), Failure::Rejected(_)));
+        assert!(matches!(of(422, ""), Failure::Rejected(_)));
+        assert!(matches!(of(409, ""), Failure::Invalid(_)));
         assert!(matches!(of(404, ""), Failure::NotServed(_)));
     }
 

@@ -61,7 +61,7 @@ pub enum Between {
 }
 
 /// What of all differences is told, and what counts as one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Lens {
     classes: Vec<Class>,
     ignored: Vec<PathRule>,

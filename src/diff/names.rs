@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Serialize;
 use serde_json::Value;
 
 /// The most parts that are replaced.
@@ -17,13 +18,13 @@ const LETTERS_MAX: usize = 255;
 /// Turns names of one environment into those of another by replacing parts of them: whole words, such as `staging` in
 /// `web-staging-config` but not in `upstaging`, or with a `*` at an end of the part any letters there too. One part may stand
 /// for several, as a name does that is also the slug; the first of them is what names are turned into.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NameMap {
     pairs: Vec<NamePair>,
 }
 
 /// One part and what stands for it elsewhere, written as `staging:production`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NamePair {
     from: String,
     to: String,

@@ -1,8 +1,10 @@
 //! Whether agents' files can be read, and lead to clusters.
 
 use super::Check;
+use crate::access::known_agent_config;
 use crate::catalog::FolderReader;
 use crate::config::AgentFolderConfig;
+use crate::mistake::Mistake;
 
 /// Reads the files once, as the server does again and again.
 pub(super) fn check(folders: &[AgentFolderConfig]) -> Vec<Check> {
@@ -19,11 +21,19 @@ fn of_project(reader: &FolderReader) -> Vec<Check> {
     };
     let mut checks = vec![Check::ok(&subject, format!("{} found", found.len()))];
     for agent in found {
-        if let Err(problem) = &agent.said {
-            checks.push(
+        match &agent.said {
+            Err(problem) => checks.push(
                 Check::problem(&subject, problem)
                     .hint("until it is mended, what the file said before holds on"),
-            );
+            ),
+            Ok(text) => checks.extend(warnings(text).iter().map(|warning| {
+                let message = format!(
+                    "the file of {}, {}:{}: {}",
+                    agent.id, warning.line, warning.column, warning.message
+                );
+                let check = Check::warning(&subject, message);
+                warning.hint.iter().fold(check, |check, hint| check.hint(hint))
+            })),
         }
         if agent.cluster.is_empty() {
             let message = format!("{} leads to no cluster", agent.id);
@@ -31,6 +41,11 @@ fn of_project(reader: &FolderReader) -> Vec<Check> {
         }
     }
     checks
+}
+
+/// What is odd about a file that can be used.
+fn warnings(text: &str) -> Vec<Mistake> {
+    known_agent_config(text).map(|read| read.warnings.clone()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -53,14 +68,15 @@ mod tests {
                 .collect()
         };
         assert!(told()[0].starts_with("problem the agents' files in "), "{:?}", told());
-        for (name, text) in [("one", ""), ("two", "a: b\n")] {
+        for (name, text) in [("one", "future: {}\n"), ("two", "ci_access: {a: b}\n")] {
             let agent = checkout.path().join(".gitlab/agents").join(name);
             std::fs::create_dir_all(&agent).unwrap();
             std::fs::write(agent.join("config.yaml"), text).unwrap();
         }
         let told = told();
-        assert_eq!((told.len(), told[0].as_str()), (3, "ok 2 found"), "{told:?}");
-        assert!(told[1].starts_with("problem ") && told[1].ends_with(":1:1: unknown key"), "{told:?}");
-        assert_eq!(told[2], "warning ops/agents:two leads to no cluster");
+        assert_eq!((told.len(), told[0].as_str()), (4, "ok 2 found"), "{told:?}");
+        assert_eq!(told[1], "warning the file of ops/agents:one, 1:1: unknown section, which is not read");
+        assert!(told[2].starts_with("problem ") && told[2].ends_with(":1:13: unknown key"), "{told:?}");
+        assert_eq!(told[3], "warning ops/agents:two leads to no cluster");
     }
 }

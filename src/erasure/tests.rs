@@ -12,7 +12,7 @@ use crate::clock::SystemClock;
 use crate::exchange::{self, Selection};
 use crate::log::LogReader;
 use crate::model::{At, Change, EnvironmentFilter, Offset, Timestamp};
-use crate::projection::Projector;
+use crate::projection::{Projector, ProjectorOptions};
 use crate::query::testing::{self, Event, ManualClock, Thing, World, block_on, environment};
 use crate::query::{PageRequest, ResourceFilter, Scope};
 use crate::ruleset::RuleSet;
@@ -52,7 +52,7 @@ fn leaked() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn project(data: &Path) {
-    let mut projector = Projector::open(data, RuleSet::default()).unwrap();
+    let mut projector = Projector::open(data, ProjectorOptions::small(RuleSet::default())).unwrap();
     while projector.step().unwrap().is_some() {}
 }
 

@@ -6,6 +6,7 @@ use super::format::{END, End, FORMAT, Header, Line, Trailer, VERSION, hex, unhex
 use super::lines::Lines;
 use super::{ExchangeError, Imported, Result};
 use crate::log::{ChangeType, Entry, LogImport};
+use crate::mistake::reason_of_json;
 use crate::model::{Kind, Offset, Timestamp, WatchKey};
 use crate::store::DirectoryLock;
 
@@ -112,7 +113,7 @@ fn walk(path: &Path, mut take: impl FnMut(Entry) -> Result<()>) -> Result<Traile
             Some(line) => serde_json::from_str::<Line<'_>>(line).map(|line| Ok(line.entry())),
         };
         let entry = match parsed {
-            Err(error) => return Err(lines.wrong(format!("not a change: {error}"))),
+            Err(error) => return Err(lines.wrong(format!("not a change: {}", reason_of_json(&error)))),
             Ok(Err(End { end })) => break end,
             Ok(Ok(entry)) => entry,
         };
@@ -144,11 +145,11 @@ fn header(lines: &mut Lines) -> Result<Header> {
     let parsed = match lines.next()? {
         None => return Err(lines.wrong("the file is empty")),
         Some(line) => serde_json::from_str::<Version>(line)
-            .map_err(|error| format!("this is no header of an export: {error}"))
+            .map_err(|error| format!("this is no header of an export: {}", reason_of_json(&error)))
             .and_then(|version| version.check())
             .and_then(|()| {
                 serde_json::from_str::<Header>(line)
-                    .map_err(|error| format!("the header cannot be read: {error}"))
+                    .map_err(|error| format!("the header cannot be read: {}", reason_of_json(&error)))
             }),
     };
     parsed.map_err(|why| lines.wrong(why))

@@ -10,6 +10,7 @@ use super::list::{self, ListError};
 use super::{ExchangeError, Imported, Result};
 use crate::documents;
 use crate::log::{Batch, Epoch, LogImport, Observed, Phase};
+use crate::mistake::reason_of_json;
 use crate::model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 use crate::object::Object;
 use crate::redact::{self, Observation, Rules, TypeMeta};
@@ -116,7 +117,7 @@ impl DumpRun<'_> {
         read.map_err(|error| match error {
             ListError::Refused(error) => error,
             ListError::Unreadable(error) => {
-                let (path, line, why) = (path.clone(), error.line() as u64, error.to_string());
+                let (path, line, why) = (path.clone(), error.line() as u64, reason_of_json(&error));
                 ExchangeError::Wrong { path, line, byte: error.column() as u64, why }
             }
         })

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::log::{ChangeType, Entry, LogReader};
 use crate::model::{At, EnvironmentFilter, EnvironmentId, Offset, Timestamp};
-use crate::projection::Projector;
+use crate::projection::{Projector, ProjectorOptions};
 use crate::query::testing::{
     self, Event, ManualClock, Remark, Thing, World, block_on, environment, small_history,
 };
@@ -76,7 +76,7 @@ fn answers(directory: &Path, offset: Offset) -> Vec<Value> {
 }
 
 fn project(directory: &Path) {
-    let mut projector = Projector::open(directory, RuleSet::default()).unwrap();
+    let mut projector = Projector::open(directory, ProjectorOptions::small(RuleSet::default())).unwrap();
     while projector.step().unwrap().is_some() {}
 }
 

@@ -18,6 +18,7 @@ use super::error::LogError;
 use super::reader::{LogReader, LogSnapshot};
 use super::row;
 use crate::clock::{Mark, mark};
+use crate::mistake::of_json;
 use crate::model::{CatalogFact, CatalogKind, Offset, Source, Timestamp};
 use crate::store::column::{self, Place};
 
@@ -259,7 +260,7 @@ impl Catalog<'_, '_> {
         let text = self.log.text(&row)?;
         let declared: Declared = serde_json::from_str(&text).map_err(|error| LogError::Damaged {
             offset,
-            what: format!("its body cannot be understood: {error}"),
+            what: format!("its body cannot be understood: {}", of_json(&error)),
         })?;
         Ok(Standing { source: found.source, fact: declared.fact, declared: offset })
     }

@@ -14,6 +14,7 @@ use super::solid;
 use super::thinning;
 use super::types::{self, ChangeType};
 use crate::delta::Dictionary;
+use crate::mistake::of_json;
 use crate::model::{
     CatalogKind, Change, DeletionCause, Offset, Record, ResourceId, ResourceVersion, Timestamp, Uid,
 };
@@ -139,8 +140,9 @@ impl LogReader {
 
     pub(super) fn record(&mut self, row: RawRow) -> Result<Record, LogError> {
         let text = self.text(&row)?;
-        let unreadable =
-            |error: serde_json::Error| row.damaged(format!("its body cannot be understood: {error}"));
+        let unreadable = |error: serde_json::Error| {
+            row.damaged(format!("its body cannot be understood: {}", of_json(&error)))
+        };
         let id = ResourceId(row.subject);
         let change = match row.change_type()? {
             ChangeType::Applied => {

@@ -4,6 +4,7 @@ use super::catalog::{Declared, key_of};
 use super::chain::{self, Link};
 use super::types::ChangeType;
 use crate::json::Members;
+use crate::mistake::of_json;
 use crate::model::{
     CatalogKind, ChangedBy, ClockMark, CoverageMark, DeletionCause, Erasure, Offset, ResourceId, ResourceKey,
     Stored, Timestamp,
@@ -57,7 +58,8 @@ impl Entry {
     /// # Errors
     /// What is wrong with it, in a sentence.
     pub fn check(&self) -> Result<(), String> {
-        let readable = |error: serde_json::Error| format!("its body cannot be understood: {error}");
+        let readable =
+            |error: serde_json::Error| format!("its body cannot be understood: {}", of_json(&error));
         let Entry { key, body, .. } = self;
         let resource = || match (&key.cluster, &key.kind.kind, &key.name, &self.uid) {
             (cluster, kind, name, uid) if [cluster, kind, name, uid].iter().any(|text| text.is_empty()) => {
@@ -67,7 +69,8 @@ impl Entry {
         };
         match self.r#type {
             ChangeType::Applied => {
-                Members::parse(body).map_err(|error| format!("its body is not an object: {error}"))?;
+                Members::parse(body)
+                    .map_err(|error| format!("its body is not an object: {}", of_json(&error)))?;
                 resource()
             }
             ChangeType::Deleted => {

@@ -18,6 +18,7 @@ use super::runs::Run;
 use super::types::ChangeType;
 use super::write::{Write, WriterState, to_json};
 use crate::digest::{Noise, digest};
+use crate::mistake::of_json;
 use crate::model::{
     CoverageMark, DeletionCause, Offset, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey,
 };
@@ -246,5 +247,5 @@ impl Write<'_> {
 }
 
 fn unreadable(error: &serde_json::Error) -> LogError {
-    LogError::Import(format!("a body cannot be understood: {error}"))
+    LogError::Import(format!("a body cannot be understood: {}", of_json(error)))
 }

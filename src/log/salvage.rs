@@ -24,6 +24,7 @@ use super::row::{self, RawRow};
 use super::thinning::{self, Floor};
 use super::types::{self, ChangeType};
 use super::write::{Write, WriterState};
+use crate::mistake::of_json;
 use crate::model::{CoverageMark, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
 
 type Result<T> = std::result::Result<T, LogError>;
@@ -235,7 +236,8 @@ impl Write<'_> {
             ChangeType::Applied => self.applied_again(row, text),
             ChangeType::Deleted | ChangeType::Withdrawn => self.ended_again(r#type, row, text),
             ChangeType::Coverage => {
-                let mark: CoverageMark = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+                let mark: CoverageMark =
+                    serde_json::from_str(text).map_err(|error| unreadable(&of_json(&error)))?;
                 let name = mark.watch.to_string();
                 match mark.state {
                     _ if mark.until.is_some() => None,
@@ -245,13 +247,13 @@ impl Write<'_> {
                 self.mark(&mark).map(|_| ())
             }
             ChangeType::Clock => {
-                let mark = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+                let mark = serde_json::from_str(text).map_err(|error| unreadable(&of_json(&error)))?;
                 self.clock_mark(&offsets.moved(&mark, row.offset, self.state.head.next()))
             }
             ChangeType::Erased => self.erasure(text).map(|_| ()),
             ChangeType::Declared => {
                 let Declared { source, fact } =
-                    serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+                    serde_json::from_str(text).map_err(|error| unreadable(&of_json(&error)))?;
                 self.put(source, &fact).map(|_| ())
             }
         }

@@ -18,6 +18,7 @@ use super::packer;
 use super::reader::LogReader;
 use super::runs::Run;
 use super::types::ChangeType;
+use crate::mistake::of_json;
 use crate::model::{
     CoverageMark, DeletionCause, Offset, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey,
 };
@@ -358,14 +359,14 @@ fn key_of(watch: &WatchKey, namespace: &str, name: &str) -> ResourceKey {
 
 /// The body of a change as JSON. What has none is refused: an empty body would say something else for ever.
 pub(super) fn to_json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| LogError::NoJson(error.to_string()))
+    serde_json::to_string(value).map_err(|error| LogError::NoJson(of_json(&error)))
 }
 
 /// That the body of a change can be read again.
 pub(super) fn read_back<T: Serialize + DeserializeOwned>(value: &T) -> Result<()> {
     let text = to_json(value)?;
     let read = serde_json::from_str::<T>(&text).map(|_| ());
-    read.map_err(|error| LogError::NoJson(format!("{text} cannot be read again: {error}")))
+    read.map_err(|error| LogError::NoJson(format!("{text} cannot be read again: {}", of_json(&error))))
 }
 
 #[cfg(test)]

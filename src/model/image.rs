@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Serialize;
+
 use super::Glob;
 
 /// The registry and the namespace that are meant where none is named.
@@ -89,12 +91,15 @@ fn full(path: &str) -> String {
 }
 
 /// Which images are looked for: `nginx`, `nginx:1.27`, `registry.example.com/shop/*:2.*`, `**/web`, `@sha256:9f8e`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ImagePattern {
     text: String,
+    #[serde(skip)]
     repository: Option<Glob>,
+    #[serde(skip)]
     tag: Option<Glob>,
     /// The beginning of the digest, with its algorithm.
+    #[serde(skip)]
     digest: String,
 }
 

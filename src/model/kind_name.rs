@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Serialize;
+
 use super::Kind;
 
 /// The short names under which Kubernetes' API serves its own kinds; no rule leads from one to the other.
@@ -37,7 +39,7 @@ const SHORT: [(&str, &str, &str); 27] = [
 ];
 
 /// A kind as kubectl takes it: `deploy`, `deployments`, `Deployment`, `deployments.apps` or `deployments.v1.apps`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct KindName {
     text: String,
     /// In lower case.

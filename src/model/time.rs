@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for Timestamp {
 }
 
 /// The moment a reader asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum At {
     /// As it is.
     #[default]

@@ -6,6 +6,7 @@ use super::context::{Apply, Rules, Touched};
 use super::happenings::{self, Happened, Own};
 use super::ids::Ids;
 use super::links::Known;
+use super::options::Sizes;
 use super::resources::{Applied, Standing, State};
 use super::{catalog, coverage, due, environment_health, kube_events, membership, resource_count, resources};
 use crate::health::Judge;
@@ -39,9 +40,10 @@ pub(super) fn apply(
     connection: &Connection,
     ids: &mut Ids,
     rules: Rules<'_>,
+    sizes: Sizes,
     (record, gist): &(Record, Gist),
 ) -> rusqlite::Result<Touched> {
-    let mut at = begin(connection, ids, rules, (record.offset, record.observed_at));
+    let mut at = begin(connection, ids, rules, sizes, (record.offset, record.observed_at));
     let own = match &record.change {
         Change::Applied { id, .. } | Change::Deleted { id, .. } => Some(*id),
         _ => None,
@@ -90,9 +92,10 @@ pub(super) fn pass_time(
     connection: &Connection,
     ids: &mut Ids,
     rules: Rules<'_>,
+    sizes: Sizes,
     moment: (Offset, Timestamp),
 ) -> rusqlite::Result<Touched> {
-    let mut at = begin(connection, ids, rules, moment);
+    let mut at = begin(connection, ids, rules, sizes, moment);
     due::settle(&mut at, None)?;
     end(at)
 }
@@ -101,10 +104,11 @@ fn begin<'a>(
     connection: &'a Connection,
     ids: &'a mut Ids,
     rules: Rules<'a>,
+    sizes: Sizes,
     (offset, observed_at): (Offset, Timestamp),
 ) -> Apply<'a> {
     let (touched, happened) = (Touched::default(), Happened::default());
-    Apply { connection, ids, rules, offset, observed_at, touched, happened }
+    Apply { connection, ids, rules, sizes, offset, observed_at, touched, happened }
 }
 
 /// What follows from all that a change has moved.

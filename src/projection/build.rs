@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::file;
+use super::options::ProjectorOptions;
 use super::projector::{Projector, ProjectorError};
 use crate::model::Offset;
-use crate::ruleset::RuleSet;
 use crate::store::{Role, Watermark};
 
 /// A view on its way, beside the one that answers until this one takes its place.
@@ -25,13 +25,13 @@ impl Build {
     ///
     /// # Errors
     /// When the log cannot be read or the new file cannot be written.
-    pub fn open(directory: &Path, rules: RuleSet) -> Result<Self, ProjectorError> {
-        let beside = beside(directory);
-        let projector = match resumed(directory, &beside, &rules) {
+    pub fn open(directory: &Path, options: impl Into<ProjectorOptions>) -> Result<Self, ProjectorError> {
+        let (beside, options) = (beside(directory), options.into());
+        let projector = match resumed(directory, &beside, &options) {
             Some(projector) => projector,
             None => {
                 remove(&beside)?;
-                Projector::open_file(directory, &beside, Role::ViewBuilder, rules)?
+                Projector::open_file(directory, &beside, Role::ViewBuilder, options)?
             }
         };
         let resumed_at = projector.checkpoint();
@@ -80,11 +80,11 @@ fn beside(directory: &Path) -> PathBuf {
 
 /// What an earlier build left, if it can be gone on with: its checkpoint is a change of this log, and no other rules
 /// judged any of it. What cannot be opened cannot be gone on with, for whatever reason.
-fn resumed(directory: &Path, beside: &Path, rules: &RuleSet) -> Option<Projector> {
+fn resumed(directory: &Path, beside: &Path, options: &ProjectorOptions) -> Option<Projector> {
     if !file::is_current_file(beside) {
         return None;
     }
-    let projector = Projector::open_file(directory, beside, Role::ViewBuilder, rules.clone()).ok()?;
+    let projector = Projector::open_file(directory, beside, Role::ViewBuilder, options.clone()).ok()?;
     let alike = projector.has_other_rules().is_ok_and(|others| !others);
     alike.then_some(projector)
 }
@@ -95,8 +95,12 @@ fn resumed(directory: &Path, beside: &Path, rules: &RuleSet) -> Option<Projector
 ///
 /// # Errors
 /// When the log cannot be read or the new file cannot be written.
-pub fn build(directory: &Path, rules: RuleSet, progress: &Watermark) -> Result<Offset, ProjectorError> {
-    let mut build = Build::open(directory, rules)?;
+pub fn build(
+    directory: &Path,
+    options: impl Into<ProjectorOptions>,
+    progress: &Watermark,
+) -> Result<Offset, ProjectorError> {
+    let mut build = Build::open(directory, options)?;
     progress.set(build.checkpoint());
     while build.step()? {
         progress.set(build.checkpoint());

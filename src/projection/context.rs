@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use super::happenings::Happened;
 use super::ids::Ids;
+use super::options::Sizes;
 use crate::model::{Offset, ResourceId, Timestamp};
 use crate::ruleset::RuleSet;
 
@@ -38,6 +39,7 @@ pub(super) struct Apply<'a> {
     pub(super) connection: &'a Connection,
     pub(super) ids: &'a mut Ids,
     pub(super) rules: Rules<'a>,
+    pub(super) sizes: Sizes,
     pub(super) offset: Offset,
     pub(super) observed_at: Timestamp,
     pub(super) touched: Touched,

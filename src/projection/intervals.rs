@@ -15,9 +15,6 @@ use super::context::Apply;
 /// Rows that a stretch takes for each that it began with.
 const ROWS_EACH: i64 = 2;
 
-/// Rows that it takes besides, so that most owners need but one; few in tests, where short histories are to see many.
-const ROWS_BESIDES: i64 = if cfg!(test) { 3 } else { 32 };
-
 /// The most owners whose stretch is remembered.
 const OWNERS_MAX: usize = 65_536;
 
@@ -148,8 +145,9 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    const fn new(start: i64, rows: i64, first: i64) -> Self {
-        Stretch { start, room: ROWS_BESIDES + ROWS_EACH * first - (rows - first) }
+    /// One that takes so many rows besides those for the ones that it began with.
+    const fn new(start: i64, rows: i64, first: i64, besides: i64) -> Self {
+        Stretch { start, room: besides + ROWS_EACH * first - (rows - first) }
     }
 
     /// With so many rows more that begin at an offset.
@@ -174,7 +172,7 @@ impl Intervals {
         let stretch = match self.current(at, owner)? {
             Some(stretch) if stretch.room > 0 || stretch.start == now => stretch,
             Some(full) => self.begin(at, owner, full)?,
-            None => Stretch::new(now, 0, 0),
+            None => Stretch::new(now, 0, 0, at.sizes.stretch_rows),
         };
         self.run(at, self.open, (owner, stretch), columns)?;
         self.remember(at, owner, stretch.with(1, now));
@@ -197,9 +195,10 @@ impl Intervals {
         if let Some(stretch) = at.ids.stretches.get(&(self.name, owner)) {
             return Ok(Some(*stretch));
         }
+        let besides = at.sizes.stretch_rows;
         let read = |row: &rusqlite::Row<'_>| {
             let start: Option<i64> = row.get(0)?;
-            start.map(|start| Ok(Stretch::new(start, row.get(1)?, row.get(2)?))).transpose()
+            start.map(|start| Ok(Stretch::new(start, row.get(1)?, row.get(2)?, besides))).transpose()
         };
         let stretch = at.connection.prepare_cached(self.current)?.query_row([owner], read)?;
         if let Some(stretch) = stretch {
@@ -216,7 +215,7 @@ impl Intervals {
         // What began with this very change begins with the stretch.
         at.connection.prepare_cached(self.forget)?.execute(params![owner, last.start, now])?;
         let taken = i64::try_from(taken).unwrap_or(0);
-        Ok(Stretch::new(now, taken, taken))
+        Ok(Stretch::new(now, taken, taken, at.sizes.stretch_rows))
     }
 
     fn run(

@@ -12,6 +12,7 @@ use super::due::NextDue;
 use super::file;
 use super::floors;
 use super::ids::Ids;
+use super::options::{ProjectorOptions, Sizes};
 use super::prune::{self, Pass, Pruning};
 use super::reading::{Batch, Position, Reading};
 use crate::clock::mark;
@@ -19,9 +20,6 @@ use crate::log::{LogError, LogReader};
 use crate::model::Offset;
 use crate::ruleset::RuleSet;
 use crate::store::{self, Displaced, Identities, OpenError, Role, RoomWait, Watermark, column, is_corrupt};
-
-/// Batches that a build applies in one transaction: the more, the fewer times a page is written that many of them change.
-const BATCHES: usize = if cfg!(test) { 1 } else { 8 };
 
 /// How often to look whether the view is in place.
 const LOOK: Duration = Duration::from_secs(1);
@@ -103,6 +101,7 @@ pub struct Projector {
     position: Position,
     /// Batches applied in one transaction.
     batches: usize,
+    sizes: Sizes,
     pass: Option<Pass>,
     files: Identities,
 }
@@ -119,8 +118,8 @@ impl Projector {
     ///
     /// # Errors
     /// When either cannot be opened, or the view was made from another log.
-    pub fn open(directory: &Path, rules: RuleSet) -> Result<Self, ProjectorError> {
-        Self::open_file(directory, &file::path(directory), Role::ViewWriter, rules)
+    pub fn open(directory: &Path, options: impl Into<ProjectorOptions>) -> Result<Self, ProjectorError> {
+        Self::open_file(directory, &file::path(directory), Role::ViewWriter, options.into())
     }
 
     /// The same for another file than the one that answers, or for its builder.
@@ -128,8 +127,9 @@ impl Projector {
         directory: &Path,
         view: &Path,
         role: Role,
-        rules: RuleSet,
+        options: ProjectorOptions,
     ) -> Result<Self, ProjectorError> {
+        let ProjectorOptions { rules, sizes } = options;
         let log = LogReader::open(directory)?;
         let swept = log.swept()?;
         let path = view;
@@ -155,7 +155,8 @@ impl Projector {
             rule_set_id,
             ids: Ids::default(),
             position: Position { checkpoint, swept },
-            batches: if role == Role::ViewBuilder { BATCHES } else { 1 },
+            batches: if role == Role::ViewBuilder { sizes.batches } else { 1 },
+            sizes,
             pass: None,
             files,
         })
@@ -201,9 +202,9 @@ impl Projector {
         for left in (0..self.batches).rev() {
             for record in &batch.records {
                 if let Some(floor) = batch.floor.take_if(|(floor, _)| record.0.offset > *floor) {
-                    touched.extend(apply::pass_time(&transaction, &mut self.ids, rules, floor)?);
+                    touched.extend(apply::pass_time(&transaction, &mut self.ids, rules, self.sizes, floor)?);
                 }
-                touched.extend(apply::apply(&transaction, &mut self.ids, rules, record)?);
+                touched.extend(apply::apply(&transaction, &mut self.ids, rules, self.sizes, record)?);
             }
             if left == 0 || !batch.has_more {
                 break;
@@ -224,7 +225,7 @@ impl Projector {
     /// # Errors
     /// When the view cannot be written; it is then as before.
     pub fn prune(&mut self, pruning: &Pruning) -> Result<bool, ProjectorError> {
-        let pruned = prune::step(&mut self.view, &mut self.pass, pruning)?;
+        let pruned = prune::step(&mut self.view, &mut self.pass, pruning, self.sizes)?;
         if pruned {
             // Numbers that nothing referred to are gone with their rows.
             self.ids = Ids::default();

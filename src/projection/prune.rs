@@ -10,13 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params_from_iter};
 
+use super::options::Sizes;
 use super::{OPEN, floors};
 use crate::log::Floor;
 use crate::model::Offset;
 use crate::store;
-
-/// Rows that are looked at in one transaction, which questions never wait for and changes only that long.
-const ROWS: usize = if cfg!(test) { 7 } else { 2000 };
 
 /// Pages that are given back to the disk in one transaction.
 const PAGES: u32 = 500;
@@ -100,6 +98,7 @@ pub(super) fn step(
     view: &mut Connection,
     pass: &mut Option<Pass>,
     pruning: &Pruning,
+    sizes: Sizes,
 ) -> rusqlite::Result<bool> {
     if pruning.is_done() {
         return Ok(false);
@@ -120,7 +119,7 @@ pub(super) fn step(
         }
         return Ok(true);
     };
-    let (rows, end) = walk.step(&transaction, on.floors.before, &on.position)?;
+    let (rows, end) = walk.step(&transaction, on.floors.before, &on.position, sizes.pruned_rows)?;
     transaction.commit()?;
     pruning.rows.fetch_add(rows, Ordering::Relaxed);
     if end.is_empty() {
@@ -131,12 +130,13 @@ pub(super) fn step(
 }
 
 impl Walk {
-    /// Looks at the rows after a position; returns how many went and the last key, which is empty at the table's end.
+    /// Looks at so many rows after a position; returns how many went and the last key, which is empty at the table's end.
     fn step(
         &self,
         view: &Connection,
         floor: Offset,
         position: &[Value],
+        rows: usize,
     ) -> rusqlite::Result<(u64, Vec<Value>)> {
         let key = self.key.join(", ");
         let after =
@@ -145,7 +145,7 @@ impl Walk {
         let sql = format!(
             "SELECT {key} FROM {} WHERE {after_or_all} ORDER BY {key} LIMIT 1 OFFSET {}",
             self.table,
-            ROWS - 1
+            rows.saturating_sub(1)
         );
         let read = |row: &rusqlite::Row<'_>| (0..self.key.len()).map(|column| row.get(column)).collect();
         let mut statement = view.prepare_cached(&sql)?;

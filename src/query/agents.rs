@@ -11,6 +11,7 @@ use super::types::{Agent, Answer, Page, PageMetadata};
 use super::{PageRequest, Queries, QueryError, Question, Result};
 use crate::model::{AgentId, At, EnvironmentId};
 use crate::projection::word_at;
+use crate::store::column;
 
 /// The most environments that are told of one agent.
 const ENVIRONMENTS_MAX: i64 = 1000;
@@ -18,7 +19,7 @@ const ENVIRONMENTS_MAX: i64 = 1000;
 macro_rules! select_agents {
     ($tail:literal) => {
         concat!(
-            "SELECT a.id, a.number, a.cluster, a.configuration, a.problem, a.source, 
+            "SELECT a.id, a.number, a.cluster, a.configuration, a.problem, a.source, a.warnings,
                 :scope IS NULL OR substr(a.id, 1, instr(a.id, ':') - 1) IN (SELECT path FROM temp.sight_path) AS own
             FROM agent a
             WHERE a.from_offset <= :at AND a.to_offset > :at AND (own
@@ -35,7 +36,7 @@ macro_rules! select_agents {
 /// An agent, and whether its own project is the caller's: only then is its configuration theirs to read.
 fn from_row(row: &Row<'_>, whole: bool) -> rusqlite::Result<Agent> {
     let id: AgentId = word_at(row, 0, "name of an agent", "agent.id")?;
-    let own: bool = row.get(6)?;
+    let own: bool = row.get(7)?;
     let configuration: String = row.get(3)?;
     Ok(Agent {
         name: id.name().to_owned(),
@@ -44,6 +45,7 @@ fn from_row(row: &Row<'_>, whole: bool) -> rusqlite::Result<Agent> {
         cluster: row.get(2)?,
         environments: Vec::new(),
         problem: if own { row.get(4)? } else { String::new() },
+        warnings: if own { column::json(row, 6)? } else { Vec::new() },
         configuration: (own && whole).then_some(configuration),
         source: word_at(row, 5, "source of the catalog", "agent.source")?,
         id,

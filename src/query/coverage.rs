@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Connection, Row, named_params};
+use serde::Serialize;
 
 use super::gaps;
 use super::history::told;
@@ -17,7 +18,7 @@ use crate::model::{At, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey,
 use crate::projection::number_at;
 
 /// Which watches a list of coverage holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CoverageFilter {
     /// Only these clusters; empty for all.
     pub clusters: Vec<String>,

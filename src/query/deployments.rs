@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row, named_params};
+use serde::Serialize;
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
@@ -14,7 +15,7 @@ use crate::model::{At, DeploymentId, DeploymentStatus, EnvironmentId, Glob, Time
 use crate::store::column;
 
 /// Which deployments a list holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DeploymentFilter {
     /// Only those to this environment.
     pub environment: Option<EnvironmentId>,

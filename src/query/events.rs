@@ -5,6 +5,7 @@
 //! was said after its end. A scope sees of a resource what its environments show.
 
 use rusqlite::{Connection, Row, named_params};
+use serde::Serialize;
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
@@ -15,7 +16,7 @@ use crate::kube_event::EventType;
 use crate::model::{At, EnvironmentId, Kind, ResourceKey, Timestamp, Uid};
 
 /// Which Events a list holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EventFilter {
     /// Only these types; empty for all.
     pub types: Vec<EventType>,

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Serialize;
+
 use super::types::{Collapse, Graph, HealthHistory};
 use crate::model::{At, Health, Uid};
 
 /// Which resources of an environment a list holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResourceFilter {
     /// Only these kinds by name, such as `Pod`; empty for all.
     pub kinds: Vec<String>,
@@ -20,7 +22,7 @@ pub struct ResourceFilter {
 }
 
 /// In which order a list of resources is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum ResourceOrder {
     /// By kind, namespace and name.
     #[default]

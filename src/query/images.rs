@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use serde::Serialize;
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
@@ -24,7 +25,7 @@ const WORKLOADS_MAX: usize = 20;
 const OWNERS_MAX: usize = 16;
 
 /// Which uses of images a list holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ImageFilter {
     /// Only images that match one of these; empty for all.
     pub images: Vec<ImagePattern>,

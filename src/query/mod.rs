@@ -69,12 +69,12 @@ pub use types::{
     VersionAt, VersionChange, WatchCoverage, WatchGap, Why, WhyPath, Workload,
 };
 
-use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::Connection;
+use serde::Serialize;
 
 use self::freshness::Live;
 use self::moment::Moment;
@@ -201,7 +201,7 @@ impl Queries {
         scope: &Scope,
         at: At,
         list: &'static str,
-        filter: &impl Debug,
+        filter: &impl Serialize,
         page: &PageRequest,
         answer: impl FnOnce(Question<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {

@@ -1,11 +1,13 @@
 //! Pages of a list that agree with each other: a token pins them to one offset and tells where to go on.
 
-use std::fmt::Debug;
 use std::hash::{BuildHasher, RandomState};
+
+use serde::Serialize;
 
 use super::moment::{AskedTime, Moment};
 use super::scope::Scope;
 use super::{PageRequest, QueryError, Result};
+use crate::mistake::of_json;
 use crate::model::{Offset, Timestamp};
 
 /// The moment of a first page, as its token tells it to the later ones.
@@ -72,10 +74,12 @@ impl PageKey {
 struct Seal(blake3::Hasher);
 
 impl Seal {
-    fn new(key: &PageKey, list: &str, scope: &Scope, filter: &impl Debug) -> Self {
+    fn new(key: &PageKey, list: &str, scope: &Scope, filter: &impl Serialize) -> Result<Self> {
+        let of = serde_json::to_vec(&(list, scope, filter));
         let mut hasher = blake3::Hasher::new_keyed(&key.0);
-        hasher.update(format!("{list} {scope:?} {filter:?}\0").as_bytes());
-        Seal(hasher)
+        // JSON ends by itself, so that nothing that follows can be taken for a part of it.
+        hasher.update(&of.map_err(|error| QueryError::Storage(of_json(&error)))?);
+        Ok(Seal(hasher))
     }
 
     /// The mark that goes with this place in the list.
@@ -111,10 +115,10 @@ impl Start {
         key: &PageKey,
         list: &str,
         scope: &Scope,
-        filter: &impl Debug,
+        filter: &impl Serialize,
         page: &PageRequest,
     ) -> Result<Self> {
-        let seal = Seal::new(key, list, scope, filter);
+        let seal = Seal::new(key, list, scope, filter)?;
         let limit = page.limit.clamp(1, PageRequest::MAX);
         let Some(token) = &page.after else {
             return Ok(Start { pinned: None, after: Vec::new(), seal, limit, by_time: None });

@@ -1,13 +1,14 @@
 //! What a caller may see.
 
 use rusqlite::{Connection, OptionalExtension, params};
+use serde::Serialize;
 
 use crate::access::Membership;
 use crate::model::Offset;
 use crate::store;
 
 /// What a caller may see; every query takes one and puts it into its SQL.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Scope {
     /// Of what the caller is a member; none where nothing is hidden.
     membership: Option<Membership>,

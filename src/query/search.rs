@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use rusqlite::{Connection, named_params};
+use serde::Serialize;
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
@@ -18,7 +19,7 @@ use crate::model::{At, Change, EnvironmentId, Glob, Kind, KindName, Offset};
 const DEFINITIONS_MAX: i64 = 2000;
 
 /// Which resources a search finds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResourceSearch {
     /// Only these kinds; empty for all.
     pub kinds: Vec<KindName>,
@@ -35,7 +36,7 @@ pub struct ResourceSearch {
 }
 
 /// Whether something is still there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Presence {
     /// Only what is there.
     #[default]

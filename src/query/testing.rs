@@ -4,6 +4,7 @@ mod history;
 mod objects;
 
 pub(crate) use history::{environments, mark, mover, say, small_history};
+pub(crate) use objects::{judged_fields, observation};
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,13 +16,12 @@ use tempfile::TempDir;
 
 use super::Queries;
 use crate::clock::Clock;
-use crate::digest::Digest;
 use crate::log::{Appender, Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase};
 use crate::model::{
     CatalogFact, ChangedBy, ClusterSpec, CoverageMark, CoverageState, EnvironmentSpec, Kind, Offset,
     ResourceVersion, Source, TargetSpec, Timestamp, Uid, WatchKey,
 };
-use crate::projection::{Projector, ViewStatus};
+use crate::projection::{Projector, ProjectorOptions, ViewStatus};
 use crate::ruleset::RuleSet;
 use crate::store::Watermark;
 
@@ -70,32 +70,6 @@ pub(crate) fn queries(directory: &Path, clock: Arc<dyn Clock>) -> Queries {
     let status = ViewStatus::new(Watermark::default());
     status.set_usable(true);
     Queries::new(directory, 1, status, clock)
-}
-
-/// Fields that make the rules judge in several ways; 0 to 6, of which 0 is healthy.
-pub(crate) fn judged_fields(health: usize) -> Map<String, Value> {
-    let phase = ["Running", "Pending", "Failed", "Succeeded", "Unknown", "Odd", "Running"][health % 7];
-    let ready = if health == 0 { "True" } else { "False" };
-    let fields = json!({
-        "spec": {"replicas": health, "restartPolicy": "Always"},
-        "status": {"phase": phase, "conditions": [{"type": "Ready", "status": ready}]},
-    });
-    fields.as_object().cloned().unwrap_or_default()
-}
-
-/// A state as a cluster would tell it, whose digest is that of its body.
-pub(crate) fn observation(namespace: &str, name: &str, uid: &str, version: u64, body: &Value) -> Observation {
-    let body = body.to_string();
-    let hash = blake3::hash(body.as_bytes());
-    Observation {
-        namespace: namespace.into(),
-        name: name.into(),
-        uid: Uid::new(uid),
-        resource_version: ResourceVersion::new(version.to_string()),
-        digest: Digest(*hash.as_bytes().first_chunk().expect("a digest is shorter than a hash")),
-        body,
-        changed_by: None,
-    }
 }
 
 /// One resource as a test speaks of it.
@@ -322,7 +296,8 @@ impl World {
     /// Lets the view take what the log holds.
     pub(crate) fn project(&self) {
         let mut projector =
-            Projector::open(self.directory.path(), self.rules.clone()).expect("the view opens");
+            Projector::open(self.directory.path(), ProjectorOptions::small(self.rules.clone()))
+                .expect("the view opens");
         while projector.step().expect("the view takes the log").is_some() {}
     }
 
@@ -347,8 +322,12 @@ impl World {
     /// Builds the view anew.
     pub(crate) fn rebuild(&self) {
         let rules = self.rules.clone();
-        crate::projection::build(self.directory.path(), rules, &Watermark::default())
-            .expect("the view is built");
+        crate::projection::build(
+            self.directory.path(),
+            ProjectorOptions::small(rules),
+            &Watermark::default(),
+        )
+        .expect("the view is built");
         self.queries.reopen();
     }
 

@@ -79,12 +79,14 @@ pub fn number_or_null<T: Stored>(row: &Row<'_>, column: usize, place: Place) -> 
     row.get::<_, Option<i64>>(column)?.map(|_| number(row, column, place)).transpose()
 }
 
+use crate::mistake::of_json;
+
 /// What a column holds as JSON.
 ///
 /// # Errors
 /// When it holds no text, or no such JSON.
 pub fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error))
+    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, of_json(&error)))
 }
 
 /// What a column says in a word, such as a tier.

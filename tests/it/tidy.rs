@@ -185,6 +185,41 @@ fn whatever_runs_is_watched() {
 }
 
 #[test]
+fn what_a_parser_says_is_said_in_our_words() {
+    let parsers = ["serde_json::from_", "serde_saphyr::from_", "serde_json::Deserializer"];
+    let mut wrong = Vec::new();
+    for (file, text) in sources("src").iter().filter(|(file, _)| !is_test(file) && room(file) != "mistake") {
+        let lines: Vec<&str> = without_tests(text).lines().collect();
+        for (number, _) in
+            lines.iter().enumerate().filter(|(_, line)| parsers.iter().any(|word| line.contains(word)))
+        {
+            // As far as the call that reads goes on.
+            let call: Vec<_> =
+                lines[number..].iter().take(4).take_while(|line| !line.trim().is_empty()).collect();
+            let shown = |line: &&&&str| {
+                ["{error}", "error.to_string()", "{e}", "e.to_string()"]
+                    .iter()
+                    .any(|word| line.contains(word))
+            };
+            wrong.extend(
+                call.iter().find(shown).map(|line| format!("{file}:{}: {}", number + 1, line.trim())),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "`mistake::of_json` and `mistake::of_syntax` say it: {wrong:#?}");
+}
+
+#[test]
+fn what_is_shipped_does_not_know_that_it_is_tested() {
+    let mut wrong = Vec::new();
+    for (file, text) in sources("src").iter().filter(|(file, _)| !is_test(file)) {
+        let branches = without_tests(text).lines().filter(|line| line.contains("cfg!(test)"));
+        wrong.extend(branches.map(|line| format!("{file}: {}", line.trim())));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
 fn every_test_file_is_declared() {
     let main = fs::read_to_string(root().join("tests/it/main.rs")).expect("main.rs can be read");
     let mut forgotten = Vec::new();

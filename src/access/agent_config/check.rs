@@ -10,7 +10,7 @@ use super::super::expression::Expression;
 use super::super::{UserAccess, path};
 use super::place::place;
 use super::{AgentConfig, CiAccess, Entry, Grant, LongNamespace, NoMatch, Rule, When, file};
-use crate::mistake::{Mistake, instead};
+use crate::mistake::{Mistake, closest, instead};
 use crate::model::is_dns_label;
 
 /// The most projects and groups of each list that are heeded: GitLab's `AUTHORIZED_ENTITY_LIMIT`.
@@ -26,6 +26,7 @@ pub(super) fn check(
     room: &mut usize,
 ) -> Result<(AgentConfig, Vec<Mistake>), Vec<Mistake>> {
     let mut check = Check { source, mistakes: Vec::new(), warnings: Vec::new(), rules: 0, room };
+    check.unknown_sections(&file.unknown);
     let ci_access = check.ci_access(file.ci_access.unwrap_or_default());
     let user_access = file.user_access.map(|written| check.user_access(written));
     let Check { mut mistakes, mut warnings, .. } = check;
@@ -55,6 +56,17 @@ impl Check<'_> {
 
     fn warn(&mut self, at: Location, code: &'static str, message: impl Into<String>, hint: &str) {
         self.warnings.push(Mistake::at(at, code, message).hint(hint));
+    }
+
+    /// A section that nobody knows cannot change who may do what, so the others hold. It may be a misspelt one that would.
+    fn unknown_sections(&mut self, unknown: &[Spanned<String>]) {
+        for name in unknown {
+            let hint = match closest(&name.value, &file::READ) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "remove it, or move it to where it is read".to_owned(),
+            };
+            self.warn(name.referenced, "unknown_section", "unknown section, which is not read", &hint);
+        }
     }
 
     /// One of a few words; the first of them where none is written.

@@ -1,35 +1,71 @@
 //! The file as it is written, before it is checked.
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use std::fmt;
+
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::super::UserAccessAs;
 use super::AccessAs;
 
-/// The whole file. GitLab's keys that are not about access are accepted and not read.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The whole file. What it has besides decides nothing of who may do what.
+#[derive(Debug, Default)]
 pub(super) struct File {
     pub(super) ci_access: Option<CiAccess>,
     pub(super) user_access: Option<UserAccess>,
-    #[serde(rename = "gitops")]
-    _gitops: Option<IgnoredAny>,
-    #[serde(rename = "observability")]
-    _observability: Option<IgnoredAny>,
-    #[serde(rename = "remote_development")]
-    _remote_development: Option<IgnoredAny>,
-    #[serde(rename = "flux")]
-    _flux: Option<IgnoredAny>,
-    #[serde(rename = "container_scanning")]
-    _container_scanning: Option<IgnoredAny>,
-    #[serde(rename = "starboard")]
-    _starboard: Option<IgnoredAny>,
-    #[serde(rename = "cilium")]
-    _cilium: Option<IgnoredAny>,
-    #[serde(rename = "workspaces")]
-    _workspaces: Option<IgnoredAny>,
+    /// Sections that nobody knows.
+    pub(super) unknown: Vec<Spanned<String>>,
+}
+
+/// The sections that decide.
+pub(super) const READ: [&str; 2] = ["ci_access", "user_access"];
+
+/// GitLab's sections that are not about access.
+const ACCEPTED: [&str; 8] = [
+    "gitops",
+    "observability",
+    "remote_development",
+    "flux",
+    "container_scanning",
+    "starboard",
+    "cilium",
+    "workspaces",
+];
+
+impl<'de> Deserialize<'de> for File {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Sections)
+    }
+}
+
+/// Reads the sections one by one, since a derived type would refuse unknown ones or not say where they stand.
+struct Sections;
+
+impl<'de> Visitor<'de> for Sections {
+    type Value = File;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map of sections")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut sections: A) -> Result<File, A::Error> {
+        let mut file = File::default();
+        while let Some(name) = sections.next_key::<Spanned<String>>()? {
+            match name.value.as_str() {
+                "ci_access" => file.ci_access = sections.next_value()?,
+                "user_access" => file.user_access = sections.next_value()?,
+                other => {
+                    sections.next_value::<IgnoredAny>()?;
+                    if !ACCEPTED.contains(&other) {
+                        file.unknown.push(name);
+                    }
+                }
+            }
+        }
+        Ok(file)
+    }
 }
 
 /// The `ci_access`.

@@ -158,7 +158,6 @@ fn nothing_is_sound() {
 #[test]
 fn unknown_keys_have_a_line_and_what_may_be_meant() {
     for (yaml, expected, hint) in [
-        ("ci_acces: {}", "1:1 unknown_key: unknown key", "did you mean `ci_access`?"),
         ("ci_access:\n  project: []", "2:3 unknown_key: unknown key", "did you mean `projects`?"),
         (
             "ci_access:\n  projects:\n    - id: a/b\n      rule: []",
@@ -186,6 +185,31 @@ fn unknown_keys_have_a_line_and_what_may_be_meant() {
         let error = read_agent_config(yaml).unwrap_err();
         assert_eq!(error.mistakes[0].hint.as_deref(), Some(hint), "{yaml}");
     }
+}
+
+#[test]
+fn an_unknown_section_is_a_warning_and_the_others_hold() {
+    let of = |yaml: &str| read_agent_config(yaml).unwrap();
+    for (yaml, expected, hint) in [
+        ("future: {a: [b], ci_access: 1}", "1:1", "remove it, or move it to where it is read"),
+        ("future:", "1:1", "remove it, or move it to where it is read"),
+        ("flux: {}\nci_acces: {}", "2:1", "did you mean `ci_access`?"),
+        ("user_acess:\n  projects: [{id: a/b}]", "1:1", "did you mean `user_access`?"),
+    ] {
+        let with = of(&format!("{yaml}\nci_access: {{projects: [{{id: a/b}}]}}\n"));
+        assert_eq!(with.config, read("ci_access: {projects: [{id: a/b}]}"), "{yaml}");
+        let told: Vec<_> =
+            with.warnings.iter().map(|m| format!("{}:{} {}", m.line, m.column, m.code)).collect();
+        assert_eq!(told, [format!("{expected} unknown_section")], "{yaml}");
+        assert_eq!(with.warnings[0].hint.as_deref(), Some(hint), "{yaml}");
+    }
+    // What decides is read whole or not at all, also in a file with a section that nobody knows.
+    for wrong in
+        ["ci_access: {future: 1}", "user_access: {future: 1}", "ci_access: {projects: [{id: a, future: 1}]}"]
+    {
+        assert_eq!(mistakes(&format!("future: 1\n{wrong}")).len(), 1, "{wrong}");
+    }
+    assert!(mistakes("future: 1\nfuture: 2")[0].contains("a key stands here that stands before already"));
 }
 
 #[test]
@@ -326,6 +350,7 @@ fn nothing_of_a_file_is_quoted() {
         "!canary x",
         "&canary [*canary",
         "canary: 1\ncanary: 2",
+        "[canary]: 1",
         "ci_access: canary",
         "ci_access: [canary]",
         "ci_access: {canary: 1}",
@@ -350,6 +375,7 @@ fn nothing_of_a_file_is_quoted() {
         assert!(!told.to_lowercase().contains("canary"), "{yaml}: {told}");
     }
     for yaml in [
+        "canary: {canary: [canary]}",
         "ci_access: {projects: [{id: canary}, {id: canary}]}",
         "ci_access: {projects: [{id: a, default_namespace: CANARY}]}",
         "ci_access: {projects: [{id: a, rules: [{if: $A == canary}, {if: $A =~ 'canary'}]}]}",

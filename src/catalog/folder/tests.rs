@@ -73,7 +73,7 @@ fn a_file_that_cannot_be_used_leaves_what_was_said_before() {
         look(&mut reader, &appender).await;
         let good = declared(&appender).await;
         assert_eq!((good.len(), good[0].configuration.as_str(), good[0].cluster.as_str()), (1, GOOD, "east"));
-        for wrong in ["ci_acess: {}", "a: [", "\u{0}", "ci_access: {projects: 1}"] {
+        for wrong in ["ci_access: {a: 1}", "a: [", "\u{0}", "ci_access: {projects: 1}"] {
             std::fs::write(&file, wrong).unwrap();
             settle(&mut reader, &appender).await;
             let held = declared(&appender).await.remove(0);

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::read::{environment, moment};
+use super::values::{environment, moment, number};
 use super::{ColorChoice, PlaceArgs, ServerArgs, Subject};
 use crate::diff::{Class, NamePair, PathRule};
 use crate::model::EnvironmentId;
@@ -42,7 +42,7 @@ pub struct DiffArgs {
     #[arg(long, conflicts_with = "resource")]
     pub children: bool,
     /// Stop after so many resources; without it all are told
-    #[arg(long, conflicts_with = "resource", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, conflicts_with = "resource", value_parser = number(1..=u64::MAX))]
     pub limit: Option<u64>,
     /// End with 1 where there are differences, and with 2 or more where something failed
     #[arg(long)]

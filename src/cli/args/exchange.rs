@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::ReportFormat;
-use super::read::{environment, moment};
+use super::values::{environment, moment};
 use crate::model::{EnvironmentId, Timestamp};
 
 /// What of the log to export, and where to.

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::values::number;
 use super::{ListArgs, OutputArgs, ServerArgs};
 use crate::model::{
     AgentId, EnvironmentId, EnvironmentState, Glob, GroupBy, GroupPath, Health, LabelSelector, Tier,
@@ -47,7 +48,7 @@ pub struct FilterArgs {
 #[derive(Clone, Debug, Args)]
 pub struct EnvironmentsArgs {
     /// Only this one, with what is odd about it
-    #[arg(value_name = "ENVIRONMENT", value_parser = super::read::environment, conflicts_with_all = [
+    #[arg(value_name = "ENVIRONMENT", value_parser = super::values::environment, conflicts_with_all = [
         "tier", "region", "project", "group", "cluster", "agent", "state", "name", "health", "labels", "limit",
     ])]
     pub id: Option<EnvironmentId>,
@@ -72,7 +73,7 @@ pub struct OverviewArgs {
     #[arg(long, value_name = "NAME")]
     pub view: Option<String>,
     /// The most groups to tell; without it 500
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=Overview::LIMIT as u64))]
+    #[arg(long, value_parser = number(1..=Overview::LIMIT as u64))]
     pub limit: Option<u64>,
     /// Where from.
     #[command(flatten)]

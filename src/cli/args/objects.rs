@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueEnum};
 
-use super::read::{environment, moment};
+use super::values::{environment, moment, number};
 use super::{ColorChoice, ListArgs, OutputArgs, OutputFormat, PlaceArgs, ServerArgs, Subject};
 use crate::model::EnvironmentId;
 use crate::query::HealthHistory;
@@ -57,7 +57,7 @@ pub struct HealthArgs {
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     pub since: Option<String>,
     /// The most intervals to list, the newest first; without it 100
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=HealthHistory::LIMIT as u64))]
+    #[arg(long, value_parser = number(1..=HealthHistory::LIMIT as u64))]
     pub limit: Option<u64>,
     /// Where from.
     #[command(flatten)]

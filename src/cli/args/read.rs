@@ -6,8 +6,9 @@ use super::address::AddressArgs;
 use super::filter::{EnvironmentsArgs, OverviewArgs};
 use super::subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
 use super::timeline::{OnsetArgs, TimelineArgs};
+use super::values::{environment, moment, number, uid};
 use crate::kube_event::EventType;
-use crate::model::{At, CoverageState, DeploymentStatus, EnvironmentId, Health, Uid};
+use crate::model::{CoverageState, DeploymentStatus, EnvironmentId, Health, Uid};
 use crate::query::{Collapse, Graph, ResourceOrder, Why};
 
 /// Commands that read, all of them but `version` from a server.
@@ -130,7 +131,7 @@ pub enum GetCommand {
     )]
     Deployments {
         /// Only the one with this number
-        #[arg(value_name = "NUMBER", conflicts_with_all = ["environment", "status", "limit"])]
+        #[arg(value_name = "NUMBER", value_parser = number(0..=u64::MAX), conflicts_with_all = ["environment", "status", "limit"])]
         id: Option<u64>,
         /// Only those to this environment, such as shop.web.production
         #[arg(short, long, value_parser = environment)]
@@ -194,7 +195,7 @@ pub enum GetCommand {
 #[derive(Clone, Debug, Args)]
 pub struct ListArgs {
     /// Stop after so many items; without it all are listed
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_parser = number(1..=u64::MAX))]
     pub limit: Option<u64>,
     /// Where from.
     #[command(flatten)]
@@ -271,13 +272,13 @@ pub struct TreeArgs {
     #[arg(short, long, requires = "under")]
     pub namespace: Option<String>,
     /// Levels to draw below the first; without it all of them
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..=1000))]
+    #[arg(long, value_parser = number(0..=1000))]
     pub depth: Option<u64>,
     /// What to count instead of drawing it: none; siblings beyond fifty; owner, whatever has one; kind, all of a kind
     #[arg(long, value_name = "WHAT")]
     pub collapse: Option<Collapse>,
     /// The most resources to draw one by one; without it 500
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=Graph::LIMIT as u64))]
+    #[arg(long, value_parser = number(1..=Graph::LIMIT as u64))]
     pub limit: Option<u64>,
     /// Draw every sibling, however many of a kind there are
     #[arg(long, conflicts_with_all = ["collapse", "limit"])]
@@ -297,7 +298,7 @@ pub struct WhyArgs {
     #[arg(value_parser = environment)]
     pub environment: EnvironmentId,
     /// The most paths to tell; without it 10
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=Why::LIMIT as u64))]
+    #[arg(long, value_parser = number(1..=Why::LIMIT as u64))]
     pub limit: Option<u64>,
     /// Where from.
     #[command(flatten)]
@@ -390,21 +391,4 @@ pub struct VersionArgs {
     /// How to print.
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-/// Checks a moment here, so that a slip of the finger costs no round trip; the server reads it again.
-pub(super) fn moment(text: &str) -> Result<String, String> {
-    text.parse::<At>().map(|_| text.to_owned())
-}
-
-pub(super) fn environment(text: &str) -> Result<EnvironmentId, String> {
-    if text.is_empty() {
-        Err("an environment's name is not empty".into())
-    } else {
-        Ok(EnvironmentId::new(text))
-    }
-}
-
-pub(super) fn uid(text: &str) -> Result<Uid, String> {
-    if text.is_empty() { Err("a uid is not empty".into()) } else { Ok(Uid::new(text)) }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::Args;
 
 use super::ListArgs;
-use super::read::{environment, moment};
+use super::values::{environment, moment};
 use crate::model::{EnvironmentId, KindName, Tier, Uid};
 use crate::query::Presence;
 

@@ -205,3 +205,41 @@ fn a_token_is_printed_by_nothing() {
         assert_eq!(token.as_ref().map(TokenText::as_str), expected, "{text:?}");
     }
 }
+
+/// Every value of every command, given as nothing that it could be: what is said is ours, and not Rust's about a type.
+#[test]
+fn no_value_is_refused_in_a_parsers_words() {
+    fn walk(path: &[String], command: &clap::Command, refused: &mut Vec<String>) {
+        for arg in command.get_arguments().filter(|arg| arg.get_action().takes_values()) {
+            for value in ["canary{", "", "-1", "1.5", "99999999999999999999", "\u{1F}"] {
+                let given = match arg.get_long() {
+                    Some(name) => vec![format!("--{name}={value}")],
+                    None => vec!["--".to_owned(), value.to_owned()],
+                };
+                // Values are read as they come, before anything is missed.
+                let read = Cli::try_parse_from(path.iter().chain(&given));
+                let told = read.err().filter(|error| error.kind() == clap::error::ErrorKind::ValueValidation);
+                refused.extend(told.map(|error| format!("{path:?} {given:?}: {error}")));
+            }
+        }
+        for command in command.get_subcommands() {
+            walk(&[path, &[command.get_name().to_owned()]].concat(), command, refused);
+        }
+    }
+    let mut refused = Vec::new();
+    let mut command = Cli::command();
+    command.build();
+    walk(&["strandline".to_owned()], &command, &mut refused);
+    assert!(refused.len() > 100, "{}", refused.len());
+    let words = [
+        "invalid digit",
+        "parse",
+        "socket address syntax",
+        "number too large",
+        "from empty string",
+        "expected",
+        "u64",
+    ];
+    let leaked: Vec<_> = refused.iter().filter(|told| words.iter().any(|word| told.contains(word))).collect();
+    assert!(leaked.is_empty(), "{leaked:#?}");
+}

@@ -2,7 +2,7 @@
 
 use clap::{ArgGroup, Args};
 
-use super::read::{environment, moment};
+use super::values::{environment, moment, number};
 use super::{OutputArgs, PlaceArgs, ServerArgs, Subject};
 use crate::model::{EnvironmentId, Health, Lane, parse_duration};
 use crate::query::{PageRequest, TimelineOrder};
@@ -33,7 +33,7 @@ pub struct TimelineArgs {
     #[arg(long, value_name = "ORDER")]
     pub order: Option<TimelineOrder>,
     /// The most entries to list; without it 20
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=PageRequest::MAX as u64))]
+    #[arg(long, default_value_t = 20, value_parser = number(1..=PageRequest::MAX as u64))]
     pub limit: u64,
     /// Where from.
     #[command(flatten)]

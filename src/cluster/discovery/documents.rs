@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::{GroupVersion, Resource};
 use crate::cluster::Limits;
 use crate::cluster::request::{Failure, collect, get, get_text};
+use crate::mistake::of_json;
 use crate::model::Kind;
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
@@ -36,8 +37,7 @@ pub(super) fn parse_root(text: &str) -> Result<Root, Failure> {
         #[serde(default)]
         kind: String,
     }
-    let problem =
-        |error: serde_json::Error| Failure::Invalid(format!("discovery that cannot be read: {error}"));
+    let problem = |error| Failure::Invalid(format!("discovery that cannot be read: {}", of_json(&error)));
     let typed: Typed = serde_json::from_str(text).map_err(problem)?;
     match typed.kind.as_str() {
         "APIGroupDiscoveryList" => Ok(Root::Aggregated(aggregated(text).map_err(problem)?)),
@@ -132,9 +132,8 @@ async fn legacy(
         let path =
             if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
         let answer = match get_text(client, &path, limits).await {
-            Ok(text) => {
-                resources(&group, &text).map_err(|error| format!("an answer that cannot be read: {error}"))
-            }
+            Ok(text) => resources(&group, &text)
+                .map_err(|error| format!("an answer that cannot be read: {}", of_json(&error))),
             Err(failure) => Err(failure.to_string()),
         };
         match answer {

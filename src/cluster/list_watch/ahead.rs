@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use crate::cluster::ClusterSettings;
 use crate::cluster::document::PageMeta;
 use crate::cluster::request::{Failure, collect, encode, get};
+use crate::mistake::of_json;
 
 /// Fetches pages, smaller ones where they turn out too large.
 pub(super) struct Ahead {
@@ -88,7 +89,9 @@ fn token_of(text: &str) -> Result<String, Failure> {
         // Stopping early is what the visitor was for.
         (Some(token), _) => Ok(token),
         (None, Ok(())) => Err(Failure::Invalid("a list without metadata".to_owned())),
-        (None, Err(error)) => Err(Failure::Invalid(format!("a list that cannot be read: {error}"))),
+        (None, Err(error)) => {
+            Err(Failure::Invalid(format!("a list that cannot be read: {}", of_json(&error))))
+        }
     }
 }
 

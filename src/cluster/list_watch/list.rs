@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::ahead::{Ahead, too_many};
 use super::reader::{Read, Reader};
 use super::unreported::Unreported;
-use super::{ListWatch, State, Stop, TURN};
+use super::{ListWatch, State, Stop, Streams, TURN};
 use crate::cluster::Sink;
 use crate::cluster::document::{Page, applied, unreadable};
 use crate::cluster::request::{Failure, get_with_head};
@@ -27,19 +27,29 @@ impl<S: Sink> ListWatch<S> {
         self.list_is_partial = false;
         self.list_began = self.coverage.now();
         self.unreported = Unreported::after(self.reached.clone());
-        if self.streams {
-            match self.stream().await {
-                Err(Stop::Failed(Failure::Invalid(message))) => {
-                    tracing::debug!(watch = %self.watch, message, "no streaming list; pages it is");
-                    self.streams = false;
-                    self.opened = None;
-                    // Another run: what the broken stream showed may be gone by the time the pages are read.
-                    return Ok(State::Begin { fresh: true });
-                }
-                other => return other,
+        let streamed = match self.streams {
+            Streams::Unknown => None,
+            _ if std::mem::take(&mut self.paged_next) => None,
+            Streams::Untried | Streams::Known => Some(self.stream().await),
+        };
+        let message = match streamed {
+            None => return self.pages().await,
+            Some(Err(Stop::Failed(Failure::Rejected(message)))) => {
+                tracing::debug!(watch = %self.watch, message, "streaming lists not supported; using paged lists");
+                self.streams = Streams::Unknown;
+                message
             }
-        }
-        self.pages().await
+            // Nothing against streams in general: what is between us and the server may be at fault, or one answer.
+            Some(Err(Stop::Failed(Failure::Invalid(message)))) => {
+                self.paged_next = true;
+                message
+            }
+            Some(other) => return other,
+        };
+        tracing::debug!(watch = %self.watch, message, "no streaming list; listing in pages");
+        self.opened = None;
+        // Another run: what the broken stream showed may be gone by the time the pages are read.
+        Ok(State::Begin { fresh: true })
     }
 
     /// Lists by a watch that begins with what there is. It goes on as the watch, so that nothing lies between them.
@@ -59,7 +69,9 @@ impl<S: Sink> ListWatch<S> {
         self.opened = Some(Reader::new(body, limits));
         self.listing = true;
         let result = self.take_stream(silence, most).await;
-        self.listing = false;
+        if !std::mem::take(&mut self.listing) {
+            self.streams = Streams::Known;
+        }
         result
     }
 
@@ -67,9 +79,15 @@ impl<S: Sink> ListWatch<S> {
         let mut objects = 0;
         while self.listing {
             let Some(reader) = &mut self.opened else { return Ok(State::Begin { fresh: true }) };
-            // An older server takes no notice of what it does not know and never tells the end.
             let read = timeout(silence, reader.next()).await;
-            let read = read.map_err(|_| Failure::Invalid("the end of the list is not told".to_owned()))?;
+            let read = read.map_err(|_| {
+                let message = "the end of the list is not told".to_owned();
+                match self.streams {
+                    // An older server takes no notice of what it does not know and never tells the end.
+                    Streams::Untried | Streams::Unknown => Failure::Rejected(message),
+                    Streams::Known => Failure::Unreachable(message),
+                }
+            })?;
             match read {
                 Read::Lines(lines) => {
                     objects += lines.len();

@@ -1,5 +1,8 @@
 //! Lists that come as streams.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use super::fake::{Recorder, Reply, Server, bookmark, event, object, page, settings, status};
 use super::list_watch::follow;
 use crate::cluster::ClusterSettings;
@@ -53,6 +56,57 @@ async fn a_server_without_streams_is_listed_in_pages() {
         assert!(story.ends_with("begin fresh a@10 page end 10 watched"), "another run: {story}");
         assert_eq!(story.contains("ghost@5"), silent, "{story}");
     }
+}
+
+#[tokio::test]
+async fn streaming_lists_are_given_up_only_for_a_server_that_does_not_know_them() {
+    // What a stream may answer once, whatever the server knows.
+    let nonsense: [fn() -> Reply; 3] = [
+        || Reply::Closing(vec![]),
+        || Reply::Whole(200, "<html>".to_owned()),
+        || Reply::Whole(409, status(409)),
+    ];
+    for (case, nonsense) in nonsense.into_iter().enumerate() {
+        let (streams, watches) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let server = Server::start(move |path, _| match path {
+            _ if path.contains("sendInitialEvents") && streams.fetch_add(1, Relaxed) == 0 => nonsense(),
+            _ if path.contains("sendInitialEvents") => {
+                Reply::Open(vec![event("ADDED", &object("b", 16)), end_of_list(20)])
+            }
+            _ if path.contains("watch=1") && watches.fetch_add(1, Relaxed) == 0 => {
+                Reply::Closing(vec![event("ERROR", &status(410))])
+            }
+            _ if path.contains("watch=1") => Reply::Open(vec![]),
+            _ => page(10, "", &["a"]),
+        })
+        .await;
+        let sink = Recorder::default();
+        let (_task, _guard) = follow(&server, streaming(), &sink);
+        sink.until_told("end 20").await;
+        let story = sink.story().join(" ");
+        assert!(story.contains("a@10 page end 10") && story.contains("b@16"), "{case}: {story}");
+        let asked = server.requests().iter().filter(|path| path.contains("sendInitialEvents")).count();
+        assert_eq!(asked, 2, "{case}: the next list comes as a stream again: {story}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_knows_streams_and_is_silent_once_is_asked_for_one_again() {
+    let streams = AtomicUsize::new(0);
+    let server = Server::start(move |path, _| match path.contains("sendInitialEvents") {
+        true => match streams.fetch_add(1, Relaxed) {
+            0 => Reply::Closing(vec![end_of_list(10), event("ERROR", &status(410))]),
+            1 => Reply::Open(vec![]),
+            _ => Reply::Open(vec![event("ADDED", &object("b", 16)), end_of_list(20)]),
+        },
+        false => Reply::Closing(vec![event("ERROR", &status(410))]),
+    })
+    .await;
+    let sink = Recorder::default();
+    let (_task, _guard) = follow(&server, streaming(), &sink);
+    sink.until_told("end 20").await;
+    let paged = server.requests().iter().filter(|path| !path.contains("watch=1")).count();
+    assert_eq!(paged, 0, "{:?}", server.requests());
 }
 
 #[tokio::test]

@@ -6,10 +6,15 @@ use super::super::OPEN;
 use super::super::context::Apply;
 use super::rows::{self, Table, number, text};
 use super::{environments, viewers};
+use crate::access::known_agent_config;
+use crate::mistake::Mistake;
 use crate::model::{AgentSpec, Source};
 
-const AGENT: Table =
-    Table { name: "agent", key: "id", columns: &["number", "cluster", "configuration", "problem", "source"] };
+const AGENT: Table = Table {
+    name: "agent",
+    key: "id",
+    columns: &["number", "cluster", "configuration", "problem", "warnings", "source"],
+};
 
 /// Makes an agent what is declared of it, and settles the environments that it serves.
 pub(super) fn settle(
@@ -20,7 +25,9 @@ pub(super) fn settle(
     let before = (cluster(at, id)?, number_of(at, id)?);
     let wanted = declared.map(|(spec, source)| {
         let (cluster, problem) = (text(spec.cluster.as_str()), text(spec.problem.as_str()));
-        vec![number(spec.number), cluster, text(spec.configuration.as_str()), problem, text(source.as_str())]
+        let (configuration, warnings) =
+            (text(spec.configuration.as_str()), text(warnings(&spec.configuration)));
+        vec![number(spec.number), cluster, configuration, problem, warnings, text(source.as_str())]
     });
     if !rows::exchange(at, &AGENT, text(id), wanted)? {
         return Ok(());
@@ -31,6 +38,13 @@ pub(super) fn settle(
         return Ok(());
     }
     environments::settle_upon(at, "agent", id)
+}
+
+/// What is odd about a configuration, as JSON.
+fn warnings(configuration: &str) -> String {
+    let read = known_agent_config(configuration).ok();
+    let warnings = read.iter().flat_map(|read| &read.warnings).map(Mistake::with_hint);
+    serde_json::json!(warnings.collect::<Vec<_>>()).to_string()
 }
 
 /// The cluster to which an agent connects; empty when not known.

@@ -24,7 +24,7 @@ fn head(directory: &Path) -> Offset {
 
 /// Builds a part, and ends as a process does that is killed.
 fn broken_off(directory: &Path, rules: RuleSet) -> Offset {
-    let mut build = Build::open(directory, rules).unwrap();
+    let mut build = Build::open(directory, ProjectorOptions::small(rules)).unwrap();
     assert!(build.step().unwrap());
     assert!(build.checkpoint() < head(directory));
     build.checkpoint()
@@ -32,7 +32,7 @@ fn broken_off(directory: &Path, rules: RuleSet) -> Offset {
 
 /// Goes on, and tells from where.
 fn finished(directory: &Path, rules: RuleSet) -> Offset {
-    let mut build = Build::open(directory, rules).unwrap();
+    let mut build = Build::open(directory, ProjectorOptions::small(rules)).unwrap();
     while build.step().unwrap() {}
     let resumed_at = build.resumed_at();
     assert_eq!(build.swap().unwrap(), head(directory));
@@ -43,7 +43,7 @@ fn finished(directory: &Path, rules: RuleSet) -> Offset {
 #[test]
 fn a_build_that_was_broken_off_goes_on_where_it_stood() {
     let dir = many(0);
-    build(dir.path(), RuleSet::default(), &Watermark::default()).unwrap();
+    build(dir.path(), ProjectorOptions::small(RuleSet::default()), &Watermark::default()).unwrap();
     let whole = dump(dir.path());
     let stood = broken_off(dir.path(), RuleSet::default());
     assert_eq!(dump(dir.path()), whole, "the old view stays as it was");
@@ -69,4 +69,21 @@ fn a_build_by_other_rules_of_another_log_or_damaged_begins_anew() {
     let file = std::fs::OpenOptions::new().write(true).open(&building).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&file, &[0xff; 4096], 4096).unwrap();
     assert_eq!(finished(dir.path(), RuleSet::default()), Offset::ZERO);
+}
+
+#[test]
+fn a_view_of_another_log_is_told_and_built_anew() {
+    let apply = |n| Step::Apply { n, owner: None, carries: Carries::Label, health: 0, incarnation: 0 };
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    record(one.path(), &[apply(0)]);
+    record(two.path(), &[apply(1), apply(2)]);
+    project_in_bites(one.path());
+    std::fs::copy(path(one.path()), path(two.path())).unwrap();
+    let refused = Projector::open(two.path(), ProjectorOptions::small(RuleSet::default())).unwrap_err();
+    assert!(matches!(refused, ProjectorError::Foreign { .. }) && refused.is_mended_by_rebuild(), "{refused}");
+    build(two.path(), ProjectorOptions::small(RuleSet::default()), &Watermark::default()).unwrap();
+    assert_eq!(
+        Projector::open(two.path(), ProjectorOptions::small(RuleSet::default())).unwrap().checkpoint(),
+        Offset::new(2)
+    );
 }

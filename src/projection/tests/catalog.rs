@@ -315,7 +315,7 @@ proptest! {
         });
         project_in_bites(dir.path());
         let incremental = dump(dir.path());
-        build(dir.path(), RuleSet::default(), &Watermark::default()).unwrap();
+        build(dir.path(), ProjectorOptions::small(RuleSet::default()), &Watermark::default()).unwrap();
         prop_assert_eq!(dump(dir.path()), incremental);
         let records = LogReader::open(dir.path()).unwrap().after(Offset::ZERO, 100_000).unwrap();
         let mut folds = vec![Catalog::default()];

@@ -225,7 +225,7 @@ fn the_earliest_moment_that_is_kept_says_how_late_it_is() {
         appender.compact(floor).await.unwrap();
         while !appender.sweep(40).await.unwrap().done {}
     });
-    build(played.dir.path(), RuleSet::default(), &Watermark::default()).unwrap();
+    build(played.dir.path(), ProjectorOptions::small(RuleSet::default()), &Watermark::default()).unwrap();
     played.queries.reopen();
     assert_eq!((played.health(0, floor.get()).0, played.environment(floor.get())), (FAILS, (FAILS, 1)));
 }
@@ -257,7 +257,7 @@ proptest! {
     fn a_view_that_judges_anew_is_built_anew_as_it_was(all in events()) {
         let played = played(&all);
         let incremental = dump(played.dir.path());
-        build(played.dir.path(), RuleSet::default(), &Watermark::default()).unwrap();
+        build(played.dir.path(), ProjectorOptions::small(RuleSet::default()), &Watermark::default()).unwrap();
         prop_assert_eq!(dump(played.dir.path()), incremental);
     }
 }

@@ -197,7 +197,7 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         testing::record(directory.path(), Arc::new(SystemClock), |appender| play_all(appender, all.clone()));
         let rules = RuleSet { relations: Relations::parse(RELATIONS).unwrap(), ..RuleSet::default() };
-        let mut projector = Projector::open(directory.path(), rules.clone()).unwrap();
+        let mut projector = Projector::open(directory.path(), ProjectorOptions::small(rules.clone())).unwrap();
         while projector.step().unwrap().is_some() {}
         let queries = testing::queries(directory.path(), Arc::new(SystemClock));
         let mut objects: BTreeMap<ResourceId, (ResourceKey, String)> = BTreeMap::new();

@@ -63,7 +63,7 @@ fn a_cluster_is_where_its_nodes_say_while_they_agree() {
     let (writes, expected): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
     assert_eq!(told(dir.path(), writes), expected);
     let incremental = dump(dir.path());
-    build(dir.path(), RuleSet::default(), &Watermark::default()).unwrap();
+    build(dir.path(), ProjectorOptions::small(RuleSet::default()), &Watermark::default()).unwrap();
     assert_eq!(dump(dir.path()), incremental);
 }
 
@@ -77,7 +77,7 @@ fn environments_that_look_at_a_cluster_are_told_when_its_region_changes() {
     ];
     written(dir.path(), vec![Write::Declare(facts)]);
     let touched = |version: u64, write: Write| {
-        let mut before = Projector::open(dir.path(), RuleSet::default()).unwrap();
+        let mut before = Projector::open(dir.path(), ProjectorOptions::small(RuleSet::default())).unwrap();
         testing::record(dir.path(), Arc::new(SystemClock), |appender| async move {
             super::inventories::one(&appender, version, write).await
         });
@@ -140,7 +140,7 @@ proptest! {
         let expected: Vec<String> = (0..=all.len()).map(|n| fold(&all[..n])).collect();
         prop_assert_eq!(told(dir.path(), writes), expected);
         let incremental = dump(dir.path());
-        build(dir.path(), RuleSet::default(), &Watermark::default()).unwrap();
+        build(dir.path(), ProjectorOptions::small(RuleSet::default()), &Watermark::default()).unwrap();
         prop_assert_eq!(dump(dir.path()), incremental);
     }
 }

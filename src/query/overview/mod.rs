@@ -18,6 +18,7 @@ use super::scope::{Sight, one_of, reads, sees};
 use super::sieve::{Candidate, Sieve};
 use super::types::{Answer, Overview};
 use super::words::Words;
+use crate::mistake::of_json;
 use crate::model::{EnvironmentFilter, GroupBy, Stored, Tier, Timestamp};
 use crate::projection::{counts_at, health_at};
 use crate::store::column;
@@ -126,7 +127,7 @@ pub(super) fn get(
 fn take(fold: &mut Fold, sieve: &Sieve<'_>, row: &Row<'_>) -> Result<()> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
     let (project, name, labels, targets) = (text(3)?, text(4)?, text(6)?, text(7)?);
-    let unreadable = |error: serde_json::Error| column::unreadable(6, error);
+    let unreadable = |error: serde_json::Error| column::unreadable(6, of_json(&error));
     if !sieve.admits(&Candidate { project, name, labels, targets }).map_err(unreadable)? {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::model::{KindPattern, Offset, Uid, reason};
-use crate::projection::{LetGo, Projector, Pruning};
+use crate::projection::{LetGo, Projector, ProjectorOptions, Pruning};
 use crate::query::testing::{ManualClock, record};
 
 /// A Pod with five states and a ConfigMap beside it, of which Pods are known from the fourth state on.
@@ -20,7 +20,8 @@ fn thinned() -> (World, Offset) {
     });
     let pruning = Pruning::default();
     pruning.want(LetGo { before: Offset::ZERO, kinds });
-    let mut projector = Projector::open(world.directory(), RuleSet::default()).unwrap();
+    let mut projector =
+        Projector::open(world.directory(), ProjectorOptions::small(RuleSet::default())).unwrap();
     while projector.prune(&pruning).unwrap() {}
     record(world.directory(), Arc::new(ManualClock::default()), async |appender| {
         while !appender.thin(2).await.unwrap().done {}

@@ -14,7 +14,7 @@ use crate::api::ApiState;
 use crate::log::{Appender, Batch, Observed, Phase};
 use crate::model::{CatalogFact, Health, Kind, Offset, ResourceVersion, Source, Uid, WatchKey};
 use crate::present::{Step, Tree};
-use crate::projection::Projector;
+use crate::projection::{Projector, ProjectorOptions};
 use crate::redact::{Rules, TypeMeta, clean};
 use crate::ruleset::RuleSet;
 
@@ -84,7 +84,8 @@ impl Hostile {
             });
         }
         record(self.directory.path(), self.clock.clone(), |appender| append(appender, watch, observed));
-        let mut projector = Projector::open(self.directory.path(), RuleSet::default()).unwrap();
+        let mut projector =
+            Projector::open(self.directory.path(), ProjectorOptions::small(RuleSet::default())).unwrap();
         while projector.step().unwrap().is_some() {}
     }
 

@@ -15,6 +15,8 @@ pub(super) use entries::{happened as entry, states};
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Serialize;
+
 use self::axis::Axis;
 use super::health::{self, Course, Seen, Span};
 use super::moment::{Concerns, Moment};
@@ -26,7 +28,7 @@ use crate::log::LogReader;
 use crate::model::{At, EnvironmentId, Happening, Lane, Offset, Stored, Timestamp, Uid};
 
 /// What a timeline shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TimelineFilter {
     /// Where it begins, a duration being one before its end; a day before where nothing is said.
     pub since: Option<At>,
@@ -48,7 +50,7 @@ impl Default for TimelineFilter {
 }
 
 /// In which order entries are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Order {
     /// The newest first.
     #[default]

@@ -60,6 +60,8 @@ pub struct Agent {
     pub environments: Vec<EnvironmentId>,
     /// What is wrong with its configuration file as it stands, while the last good one holds; empty when nothing is.
     pub problem: String,
+    /// What is odd about the configuration that holds, with its places.
+    pub warnings: Vec<String>,
     /// Its configuration file, the last good one; only where one agent is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<String>,

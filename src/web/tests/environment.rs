@@ -10,7 +10,7 @@ use crate::present::fixtures::{entry, onset, timeline_page};
 use crate::present::tests::{
     counted, folded_event, graph, health_history, owns, resource, snapshot, why, why_path,
 };
-use crate::projection::Projector;
+use crate::projection::{Projector, ProjectorOptions};
 use crate::query::testing::{self, Thing, apply_all, declare, queries, record};
 use crate::query::{Edge, Entry, Graph, Group, HealthHistory, Tally, Timeline};
 use crate::ruleset::RuleSet;
@@ -215,7 +215,8 @@ async fn many_pods_are_counted_on_the_page_and_shown_below_their_owner() {
         apply_all(&appender, 1, &[set]).await;
         apply_all(&appender, 2, &pods).await;
     });
-    let mut projector = Projector::open(data.path(), RuleSet::default()).expect("the view opens");
+    let mut projector =
+        Projector::open(data.path(), ProjectorOptions::small(RuleSet::default())).expect("the view opens");
     while projector.step().expect("the view takes the log").is_some() {}
     let queries = queries(data.path(), Arc::new(SystemClock));
     let state = ApiState { queries, ..crate::api::tests::state(true) };

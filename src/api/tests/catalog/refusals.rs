@@ -73,7 +73,7 @@ async fn deployments_that_cannot_be_meant_are_refused() {
     for (kubernetes, told) in [
         (json!({ "agent": 7 }), "an agent is a name"),
         (json!({ "agnt": "a" }), "unknown field `agnt`"),
-        (json!({ "namespace": "a" }), "missing field `agent`"),
+        (json!({ "namespace": "a" }), "the field `agent` is missing"),
     ] {
         let problem = post(json!({ "kubernetes": kubernetes }), (400, "invalid_body")).await;
         assert!(detail(&problem).contains(told), "{problem}");

@@ -122,6 +122,24 @@ async fn nobody_looks_past_an_agent_by_naming_its_cluster() {
 const HELD: [&str; 6] = ["/resources", "/graph", "/why", "/health", "/events", "/left-behind"];
 
 #[tokio::test]
+async fn a_section_that_nobody_knows_is_told_to_members_of_the_agents_project_and_the_file_holds() {
+    let town = Town::new().await;
+    let configuration = "ci_access: {projects: [{id: shop/web}]}\nuser_access: {projects: [{id: shop/web}]}\nfuture: {a: 1}\n";
+    let written = town.agent("ops/deploy:prod", "east", configuration).await;
+    let expected = "3:1: unknown section, which is not read; remove it, or move it to where it is read";
+    assert_eq!(written["metadata"]["warnings"][0], format!("configuration:{expected}"));
+    let body = json!({ "project": "shop/web", "environment": "production", "status": "success",
+        "kubernetes": { "agent": "ops/deploy:prod", "namespace": "shop" } });
+    town.write_as("web", "POST", "deployments", body).await;
+    for (token, warnings) in [("", json!([expected])), ("operator", json!([expected])), ("web", json!([]))] {
+        let agent = town.get_as(token, "agents/ops%2Fdeploy:prod").await;
+        assert_eq!((&agent["warnings"], &agent["problem"]), (&warnings, &json!("")), "{token}");
+    }
+    let listed = town.get_as("operator", "agents").await;
+    assert_eq!(listed["items"][0]["warnings"], json!([expected]));
+}
+
+#[tokio::test]
 async fn an_agent_keeps_what_it_serves_from_those_it_does_not_let_in() {
     let town = Town::new().await;
     town.write("PUT", "projects/shop%2Fweb", json!({ "id": 42 })).await;

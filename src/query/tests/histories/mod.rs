@@ -22,7 +22,7 @@ use super::super::testing::{self, ManualClock};
 use super::*;
 use crate::log::LogReader;
 use crate::model::{Offset, Record, Timestamp};
-use crate::projection::Projector;
+use crate::projection::{Projector, ProjectorOptions};
 use crate::store::Watermark;
 
 /// Pieces in which a history is written; after each the view is asked as it has grown.
@@ -50,7 +50,7 @@ struct Played {
 }
 
 fn project(directory: &Path) {
-    let mut projector = Projector::open(directory, RuleSet::default()).unwrap();
+    let mut projector = Projector::open(directory, ProjectorOptions::small(RuleSet::default())).unwrap();
     while projector.step().unwrap().is_some() {}
 }
 
@@ -206,7 +206,8 @@ impl Played {
 }
 
 fn rebuild(directory: &Path) {
-    crate::projection::build(directory, RuleSet::default(), &Watermark::default()).unwrap();
+    crate::projection::build(directory, ProjectorOptions::small(RuleSet::default()), &Watermark::default())
+        .unwrap();
 }
 
 /// One history, with the view as it grew, as it is at the end, built anew, restored from a backup, and built from what

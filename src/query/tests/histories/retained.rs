@@ -104,7 +104,7 @@ fn agrees(seed: u64, steps: usize) {
     });
     let pruning = Pruning::default();
     pruning.want(LetGo { before: compacted.offset, kinds: kinds.clone() });
-    let mut projector = Projector::open(directory, RuleSet::default()).unwrap();
+    let mut projector = Projector::open(directory, ProjectorOptions::small(RuleSet::default())).unwrap();
     while projector.prune(&pruning).unwrap() {}
     assert!(pruning.is_done());
     compare(&all(&moments), &before, "pruned");

@@ -1,0 +1,39 @@
+//! Values as they are typed, read here so that a slip of the finger costs no round trip; the server reads them again.
+
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+
+use crate::model::{At, EnvironmentId, Uid};
+
+pub(super) fn moment(text: &str) -> Result<String, String> {
+    text.parse::<At>().map(|_| text.to_owned())
+}
+
+pub(super) fn environment(text: &str) -> Result<EnvironmentId, String> {
+    if text.is_empty() {
+        Err("an environment's name is not empty".into())
+    } else {
+        Ok(EnvironmentId::new(text))
+    }
+}
+
+pub(super) fn uid(text: &str) -> Result<Uid, String> {
+    if text.is_empty() { Err("a uid is not empty".into()) } else { Ok(Uid::new(text)) }
+}
+
+/// Reads a number within these bounds.
+pub(super) fn number(
+    bounds: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<u64, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let (least, most) = (bounds.start(), bounds.end());
+        let to = if *most == u64::MAX { String::new() } else { format!(" to {most}") };
+        let read = text.parse().ok().filter(|number| bounds.contains(number));
+        read.ok_or_else(|| format!("give a whole number from {least}{to}"))
+    }
+}
+
+/// Reads where to listen.
+pub(super) fn listener(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8080 or [::1]:8080".to_owned())
+}
