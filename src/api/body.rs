@@ -33,7 +33,8 @@ pub(super) fn incoming<B: Buf, E>(stream: impl Stream<Item = Result<B, E>> + Sen
     stream.map(|part| part.ok().map(|mut part| part.copy_to_bytes(part.remaining()))).boxed()
 }
 
-/// Reads a body of JSON as far as its bytes.
+/// Reads a body of JSON as far as its bytes. Where there is none it needs no type; whether there has to be one is for the
+/// route to say.
 ///
 /// A page of another site cannot send this type without asking first, and we allow nobody that asks.
 ///
@@ -41,15 +42,24 @@ pub(super) fn incoming<B: Buf, E>(stream: impl Stream<Item = Result<B, E>> + Sen
 /// `unsupported_media_type`, `body_too_large`, `body_timeout`, or `invalid_body` when it breaks off; and when there is no
 /// room for it.
 pub(super) async fn read(context: &Context, body: Incoming, most: usize) -> Result<Bytes, Problem> {
-    if !context.header(CONTENT_TYPE).is_some_and(is_json) {
-        let detail = "a body is taken as JSON only; send it with `Content-Type: application/json`";
-        return Err(Problem::new(Code::UnsupportedMediaType, detail));
+    let untyped = context.headers.get(CONTENT_TYPE).is_none();
+    if !untyped && !context.header(CONTENT_TYPE).is_some_and(is_json) {
+        return Err(not_json());
     }
+    // What is not there needs no type; a page of another site is told by where it comes from.
+    let most = if untyped { 0 } else { most };
+    let too_large = |most| if untyped { not_json() } else { too_large(most) };
     let announced = context.header(CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > most) {
         return Err(too_large(most));
     }
-    in_time(BODY_TIMEOUT, "did not arrive within", collect(context, body, most)).await?
+    let collected = in_time(BODY_TIMEOUT, "did not arrive within", collect(context, body, most)).await?;
+    collected?.ok_or_else(|| too_large(most))
+}
+
+fn not_json() -> Problem {
+    let detail = "a body is taken as JSON only; send it with `Content-Type: application/json`";
+    Problem::new(Code::UnsupportedMediaType, detail)
 }
 
 /// Gives up waiting for a body after so long.
@@ -58,17 +68,18 @@ async fn in_time<T>(longest: Duration, what: &str, waited: impl Future<Output = 
     waited.map_err(|_| Problem::new(Code::BodyTimeout, format!("the body {what} {} s", longest.as_secs())))
 }
 
-async fn collect(context: &Context, mut body: Incoming, most: usize) -> Result<Bytes, Problem> {
+/// All of a body; none when it is longer than it may be.
+async fn collect(context: &Context, mut body: Incoming, most: usize) -> Result<Option<Bytes>, Problem> {
     let mut whole = BytesMut::new();
     while let Some(part) = in_time(SILENCE, "stayed away for", body.next()).await? {
         let Some(part) = part else { return Err(Problem::new(Code::InvalidBody, "the body broke off")) };
         if whole.len() + part.len() > most {
-            return Err(too_large(most));
+            return Ok(None);
         }
         context.account.take(part.len())?;
         whole.extend_from_slice(&part);
     }
-    Ok(whole.freeze())
+    Ok(Some(whole.freeze()))
 }
 
 fn too_large(most: usize) -> Problem {

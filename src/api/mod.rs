@@ -69,7 +69,7 @@ pub use announcement::{Announcement, Notice};
 pub use auth::{Access, Caller};
 pub use host::Hosts;
 pub use load::{Load, LoadCounts, LoadLimits};
-pub use metrics::Metrics;
+pub use metrics::{Metrics, prometheus_text};
 pub use probes::{Check, ClusterLists, Readiness};
 pub use rebuild::{RebuildReport, RebuildState, Rebuilding};
 pub use relist::{RelistFilter, RelistReport, Relisting, Verified};

@@ -84,7 +84,7 @@ fn list(
     scope: &Sight,
     filter: &DeploymentFilter,
     start: &Start,
-) -> Result<Page<Deployment>> {
+) -> Result<(Page<Deployment>, Vec<String>)> {
     let environment = match &filter.environment {
         Some(id) => Some(environments::seen(view, moment, scope, id)?.number),
         None => None,
@@ -106,13 +106,15 @@ fn list(
     let rows = statement.query_map(params, |row| Ok((row.get::<_, i64>(2)?, from_row(row)?)))?;
     let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     let next = start.finish(moment.offset, &mut rows, |(id, _)| vec![id.to_string()]);
+    let cursors = rows.iter().map(|(id, _)| start.token(moment.offset, &[id.to_string()])).collect();
     let items: Vec<_> = rows.into_iter().map(|(_, item)| item).collect();
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
     let warnings = match items.is_empty() && start.is_first() {
         true => Words::of_deployments(filter).unknown(view, moment, scope)?,
         false => Vec::new(),
     };
-    Ok(Page { items, metadata: PageMetadata { warnings, ..PageMetadata::new(snapshot, next) } })
+    let metadata = PageMetadata { warnings, ..PageMetadata::new(snapshot, next) };
+    Ok((Page { items, metadata }, cursors))
 }
 
 /// The projects that patterns stand for, for `json_each`: names as they are, which an index leads to, and of patterns the
@@ -127,6 +129,26 @@ fn projects(view: &Connection, moment: &Moment, scope: &Sight, globs: &[Glob]) -
         paths.extend(known.into_iter().filter(|path| globs.iter().any(|glob| glob.matches_path(path))));
     }
     Ok(Some(serde_json::json!(paths).to_string()))
+}
+
+/// How many of the deployments to an environment are in sight, whatever a page holds of them.
+fn count(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    of: &EnvironmentId,
+    filter: &DeploymentFilter,
+) -> Result<u64> {
+    let environment = environments::seen(view, moment, scope, of)?.number;
+    let params = named_params! {
+        ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":environment": environment,
+        ":projects": projects(view, moment, scope, &filter.projects)?,
+        ":statuses": one_of(&filter.statuses, |status| status.as_str()),
+        // SQLite's way to say that there is no limit.
+        ":before": i64::MAX, ":limit": -1,
+    };
+    let sql = format!("SELECT count(*) FROM ({OF_ENVIRONMENT})");
+    Ok(view.prepare_cached(&sql)?.query_row(params, |row| row.get::<_, i64>(0))?.cast_unsigned())
 }
 
 fn get(
@@ -166,8 +188,40 @@ impl Queries {
         page: &PageRequest,
     ) -> Result<Page<Deployment>> {
         let wanted = filter.clone();
+        let answer = move |q: Question<'_>| Ok(list(q.view, &q.moment, q.scope, &wanted, &q.start)?.0);
+        self.ask(scope, at, "deployments", filter, page, answer).await
+    }
+
+    /// The same, with the token behind each of them that a page would go on after.
+    ///
+    /// # Errors
+    /// As [`Queries::deployments`].
+    pub async fn deployment_edges(
+        &self,
+        scope: &Scope,
+        at: At,
+        filter: &DeploymentFilter,
+        page: &PageRequest,
+    ) -> Result<(Page<Deployment>, Vec<String>)> {
+        let wanted = filter.clone();
         let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &wanted, &q.start);
         self.ask(scope, at, "deployments", filter, page, answer).await
+    }
+
+    /// How many deployments to an environment pass a filter.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] when the environment was not declared at that moment.
+    pub async fn deployment_count(
+        &self,
+        scope: &Scope,
+        at: At,
+        of: &EnvironmentId,
+        filter: &DeploymentFilter,
+    ) -> Result<u64> {
+        let (of, wanted) = (of.clone(), filter.clone());
+        let answer = move |q: Question<'_>| count(q.view, &q.moment, q.scope, &of, &wanted);
+        self.ask(scope, at, "deployment_count", &(), &PageRequest::default(), answer).await
     }
 
     /// One deployment: of a project, or the only one in sight that has the number.

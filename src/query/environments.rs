@@ -4,12 +4,12 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::page::Start;
-use super::scope::{Sight, one_of, reads, sees};
+use super::scope::{Scope, Sight, one_of, reads, sees};
 use super::sieve::{Candidate, Sieve};
 use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page, PageMetadata};
 use super::words::Words;
-use super::{EnvironmentFilter, Gone, QueryError, Result, warnings};
-use crate::model::{EnvironmentId, HealthCounts, Offset, Stored, Timestamp};
+use super::{EnvironmentFilter, Gone, PageRequest, Queries, QueryError, Question, Result, warnings};
+use crate::model::{At, EnvironmentId, HealthCounts, Offset, Stored, Timestamp};
 use crate::projection::{counts_at, health_at, word_at};
 use crate::store::column;
 
@@ -176,15 +176,18 @@ pub(super) fn list(
             break;
         }
     }
-    let next = start.finish(moment.offset, &mut items, |item| {
-        vec![item.project.clone(), item.name.clone(), item.id.as_str().to_owned()]
-    });
+    let next = start.finish(moment.offset, &mut items, place);
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
     let warnings = match items.is_empty() && start.is_first() {
         true => Words::of_environments(filter).unknown(view, moment, scope)?,
         false => Vec::new(),
     };
     Ok(Page { items, metadata: PageMetadata { warnings, ..PageMetadata::new(snapshot, next) } })
+}
+
+/// Where in the list an environment stands.
+pub(super) fn place(item: &Environment) -> Vec<String> {
+    vec![item.project.clone(), item.name.clone(), item.id.as_str().to_owned()]
 }
 
 /// Whether a row passes what of a filter no index helps with.
@@ -255,4 +258,43 @@ pub(super) fn get(
     let Found { number, environment, .. } = seen(view, moment, scope, id)?;
     let metadata = moment.snapshot(view, scope, &Concerns::Environment(number))?;
     Ok(Answer { value: environment, metadata })
+}
+
+impl Queries {
+    /// Environments, ordered by project and name.
+    ///
+    /// # Errors
+    /// See [`QueryError`], as for every question.
+    pub async fn environments(
+        &self,
+        scope: &Scope,
+        at: At,
+        filter: &EnvironmentFilter,
+        page: &PageRequest,
+    ) -> Result<Page<Environment>> {
+        let wanted = filter.clone();
+        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &wanted, &q.start);
+        self.ask(scope, at, "environments", filter, page, answer).await
+    }
+
+    /// The same, with the token behind each of them that a page would go on after.
+    ///
+    /// # Errors
+    /// See [`QueryError`].
+    pub async fn environment_edges(
+        &self,
+        scope: &Scope,
+        at: At,
+        filter: &EnvironmentFilter,
+        page: &PageRequest,
+    ) -> Result<(Page<Environment>, Vec<String>)> {
+        let wanted = filter.clone();
+        let answer = move |q: Question<'_>| {
+            let page = list(q.view, &q.moment, q.scope, &wanted, &q.start)?;
+            let token = |item| q.start.token(q.moment.offset, &place(item));
+            let cursors = page.items.iter().map(token).collect();
+            Ok((page, cursors))
+        };
+        self.ask(scope, at, "environments", filter, page, answer).await
+    }
 }

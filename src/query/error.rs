@@ -8,9 +8,8 @@ use crate::log::{LogError, LogReader};
 use crate::model::{DeploymentId, EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
 use crate::store::{PoolError, column, is_corrupt, is_interrupted};
 
-/// Where people read what to do when an agent does not let them in.
-const ACCESS_HELP: &str =
-    "https://gitlab.com/strandline/strandline/-/blob/main/docs/troubleshooting.md#no-access";
+/// Where people read what to do when an agent does not let them in: a page of this server.
+const ACCESS_HELP: &str = "/help/troubleshooting#no-access";
 
 /// When something went, and how to ask for it as it was last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

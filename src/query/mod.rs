@@ -259,22 +259,6 @@ impl Queries {
         Ok(Queries { held: Some(held), ..self.clone() })
     }
 
-    /// Environments, ordered by project and name.
-    ///
-    /// # Errors
-    /// See [`QueryError`], as for every question.
-    pub async fn environments(
-        &self,
-        scope: &Scope,
-        at: At,
-        filter: &EnvironmentFilter,
-        page: &PageRequest,
-    ) -> Result<Page<Environment>> {
-        let wanted = filter.clone();
-        let answer = move |q: Question<'_>| environments::list(q.view, &q.moment, q.scope, &wanted, &q.start);
-        self.ask(scope, at, "environments", filter, page, answer).await
-    }
-
     /// All environments of a selection, counted in groups.
     ///
     /// # Errors

@@ -4,9 +4,8 @@ use super::QueryError;
 use super::types::{Access, Environment, EnvironmentWarning};
 use crate::model::{AgentId, EnvironmentState, Health, Labels, label_pairs};
 
-/// Where people read what to do when an environment holds nothing.
-const RESOURCES_HELP: &str =
-    "https://gitlab.com/strandline/strandline/-/blob/main/docs/troubleshooting.md#no-resources";
+/// Where people read what to do when an environment holds nothing: a page of this server.
+const RESOURCES_HELP: &str = "/help/troubleshooting#no-resources";
 
 /// The warnings of an environment.
 pub(super) fn of(environment: &Environment) -> Vec<EnvironmentWarning> {

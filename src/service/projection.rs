@@ -61,8 +61,14 @@ impl Projection {
         }
         match Projector::open(&self.data, self.rules.clone()) {
             Ok(mut projector) => {
-                while let Ok(Some(_)) = projector.step() {
-                    self.status.checkpoint().set(projector.checkpoint());
+                let told = loop {
+                    match projector.step() {
+                        Ok(Some(_)) => self.status.checkpoint().set(projector.checkpoint()),
+                        other => break other,
+                    }
+                };
+                if let Err(error) = told {
+                    tracing::warn!(%error, checkpoint = %projector.checkpoint(), "the view goes no further");
                 }
             }
             Err(error) => tracing::warn!(%error, "the view stays as it is"),

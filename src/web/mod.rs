@@ -9,6 +9,7 @@ mod diff;
 mod edges;
 mod environment;
 mod events;
+mod help;
 mod images;
 mod overview;
 mod places;
@@ -73,6 +74,7 @@ pub const ROUTES: &[Route<ApiState>] = &[
     }),
     Route::at("/resources/{uid}")
         .get(&[AT, CLUSTER], |state, request| Box::pin(answer(state, request, resource::page))),
+    Route::at("/help/{page}").open().get(&[], |_, request| Box::pin(help::page(request))),
     Route::at("/assets/{name}").open().get(&[VERSION], |_, request| Box::pin(assets::asset(request))),
 ];
 

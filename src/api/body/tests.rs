@@ -197,6 +197,11 @@ async fn bodies_have_a_bound_whether_announced_or_not() {
     assert_eq!(code_of(&[JSON, ("content-length", &announced)], vec![]).await, Err(Code::BodyTooLarge));
     assert_eq!(code_of(&[JSON, ("content-length", &fits)], vec![one()]).await, Ok(1));
     assert_eq!(code_of(&[], vec![one()]).await, Err(Code::UnsupportedMediaType));
+    assert_eq!(code_of(&[("content-length", "1")], vec![]).await, Err(Code::UnsupportedMediaType));
+    assert_eq!(code_of(&[], vec![]).await, Ok(0), "what is not there needs no type");
+    assert_eq!(code_of(&[("content-length", "0")], vec![]).await, Ok(0));
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    assert_eq!(code_of(&[form], vec![]).await, Err(Code::UnsupportedMediaType));
     assert_eq!(code_of(&[JSON], vec![one(), None]).await, Err(Code::InvalidBody));
 }
 

@@ -25,9 +25,13 @@ const ASKING: [&str; 5] = ["project", "environment", "environments", "lastDeploy
 /// Lists that hold up to as much as `first` says.
 const PAGED: [&str; 2] = ["environments", "deployments"];
 
+/// What of a page holds its items, and what asks how many there are of all pages.
+const ITEMS: [&str; 2] = ["nodes", "edges"];
+const COUNT: &str = "count";
+
 /// Lists of introspection, with the most that one of them holds in our schema.
 pub(super) const INTROSPECTED: [(&str, u64); 9] = [
-    ("types", 32),
+    ("types", 34),
     ("fields", 12),
     ("args", 6),
     ("inputFields", 1),
@@ -71,15 +75,35 @@ fn one(selection: &Selection<'_>, fragments: &Fragments<'_>) -> u64 {
                 (field.item.name.item, field.item.selection_set.as_deref().unwrap_or_default());
             let first = field.item.arguments.as_ref().and_then(|arguments| arguments.item.get("first"));
             let most = most(name, first.map(|first| &first.item));
-            let asks = !below.is_empty() && (ASKING.contains(&name) || name == "agent" && may_hold_id(below));
+            let asks = name == COUNT
+                || !below.is_empty() && (ASKING.contains(&name) || name == "agent" && may_hold_id(below));
             let own = if asks { QUESTION } else { 1 };
-            all(below, fragments).saturating_add(1).saturating_mul(most).saturating_add(own)
+            let below = match PAGED.contains(&name) {
+                true => of_page(below, fragments, most),
+                false => all(below, fragments).saturating_add(1).saturating_mul(most),
+            };
+            below.saturating_add(own)
         }
         Selection::FragmentSpread(spread) => {
             fragments.get(spread.item.name.item).map_or(0, |selections| all(selections, fragments))
         }
         Selection::InlineFragment(inline) => all(&inline.item.selection_set, fragments),
     }
+}
+
+/// What stands in a page: its items as often as there may be, and the rest once.
+fn of_page(selections: &[Selection<'_>], fragments: &Fragments<'_>, most: u64) -> u64 {
+    let one = |selection: &Selection<'_>| match selection {
+        Selection::Field(field) if ITEMS.contains(&field.item.name.item) => {
+            one(selection, fragments).saturating_add(1).saturating_mul(most)
+        }
+        Selection::Field(_) => one(selection, fragments),
+        Selection::FragmentSpread(spread) => {
+            fragments.get(spread.item.name.item).map_or(0, |selections| of_page(selections, fragments, most))
+        }
+        Selection::InlineFragment(inline) => of_page(&inline.item.selection_set, fragments, most),
+    };
+    selections.iter().map(one).fold(0, u64::saturating_add)
 }
 
 /// Whether an agent's id may be among these, which alone has to be looked up: what fragments hold is not looked into.

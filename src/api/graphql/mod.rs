@@ -7,6 +7,7 @@
 
 mod answer;
 mod asker;
+mod connections;
 mod cost;
 mod ids;
 mod objects;

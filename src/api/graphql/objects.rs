@@ -6,8 +6,9 @@ use juniper::{FieldError, ID, IntoFieldError, ScalarValue, graphql_object, graph
 
 use super::super::problem::Problem;
 use super::asker::{Asker, invalid};
+use super::connections::{DeploymentConnection, EnvironmentConnection};
 use super::ids::global;
-use super::types::{DeploymentStatus, DeploymentTier, EnvironmentHealth, PageInfo, Time};
+use super::types::{DeploymentStatus, DeploymentTier, EnvironmentHealth, Time};
 use crate::model::{self, EnvironmentState, Glob};
 use crate::query::{self, Access, DeploymentFilter, EnvironmentFilter, PageRequest, Queries, QueryError};
 
@@ -137,29 +138,8 @@ impl Project {
         };
         let page = page(first, after)?;
         let _turn = asker.turn().await;
-        let found = self.queries.environments(&asker.scope, model::At::Now, &filter, &page).await?;
-        let nodes = found.items.into_iter().map(|value| Environment::new(value, &self.queries)).collect();
-        Ok(EnvironmentConnection { nodes, next: found.metadata.next })
-    }
-}
-
-/// Some environments of a project.
-pub(super) struct EnvironmentConnection {
-    nodes: Vec<Environment>,
-    next: Option<String>,
-}
-
-/// A page of environments.
-#[graphql_object(context = Asker)]
-impl EnvironmentConnection {
-    /// The environments.
-    fn nodes(&self) -> &[Environment] {
-        &self.nodes
-    }
-
-    /// How the list goes on.
-    fn page_info(&self) -> PageInfo {
-        self.next.clone().into()
+        let found = self.queries.environment_edges(&asker.scope, model::At::Now, &filter, &page).await?;
+        Ok(EnvironmentConnection::new(found, filter, &self.queries))
     }
 }
 
@@ -170,7 +150,7 @@ pub(super) struct Environment {
 }
 
 impl Environment {
-    fn new(value: query::Environment, queries: &Queries) -> Self {
+    pub(super) fn new(value: query::Environment, queries: &Queries) -> Self {
         Environment { value, queries: queries.clone() }
     }
 
@@ -187,9 +167,8 @@ impl Environment {
             ..DeploymentFilter::default()
         };
         let _turn = asker.turn().await;
-        let found = self.queries.deployments(&asker.scope, model::At::Now, &filter, page).await?;
-        let nodes = found.items.into_iter().map(|value| Deployment::new(value, &self.queries)).collect();
-        Ok(DeploymentConnection { nodes, next: found.metadata.next })
+        let found = self.queries.deployment_edges(&asker.scope, model::At::Now, &filter, page).await?;
+        Ok(DeploymentConnection::new(found, (self.value.id.clone(), filter), &self.queries))
     }
 }
 
@@ -260,7 +239,7 @@ impl Environment {
         }
         let first = PageRequest { limit: 1, after: None };
         let found = self.page(asker, status.into_iter().collect(), &first).await?;
-        Ok(found.nodes.into_iter().next())
+        Ok(found.into_first())
     }
 
     /// Deployments to it, those with the highest number first.
@@ -275,26 +254,6 @@ impl Environment {
     }
 }
 
-/// Some deployments to an environment.
-pub(super) struct DeploymentConnection {
-    nodes: Vec<Deployment>,
-    next: Option<String>,
-}
-
-/// A page of deployments.
-#[graphql_object(context = Asker)]
-impl DeploymentConnection {
-    /// The deployments.
-    fn nodes(&self) -> &[Deployment] {
-        &self.nodes
-    }
-
-    /// How the list goes on.
-    fn page_info(&self) -> PageInfo {
-        self.next.clone().into()
-    }
-}
-
 /// A deployment.
 pub(super) struct Deployment {
     value: query::Deployment,
@@ -302,7 +261,7 @@ pub(super) struct Deployment {
 }
 
 impl Deployment {
-    fn new(value: query::Deployment, queries: &Queries) -> Self {
+    pub(super) fn new(value: query::Deployment, queries: &Queries) -> Self {
         Deployment { value, queries: queries.clone() }
     }
 }

@@ -36,6 +36,15 @@ fn check(document: &Value, schema: &Value, value: &Value, place: &str, found: &m
                 let most = rule.as_u64().unwrap_or(0) as usize;
                 value.as_str().is_some_and(|text| text.chars().count() > most)
             }
+            "pattern" => {
+                let rule = rule.as_str().unwrap_or_default();
+                let pattern = regex::Regex::new(rule).unwrap_or_else(|error| panic!("{rule}: {error}"));
+                value.as_str().is_some_and(|text| !pattern.is_match(text))
+            }
+            "minItems" => {
+                let least = rule.as_u64().unwrap_or(0) as usize;
+                value.as_array().is_some_and(|items| items.len() < least)
+            }
             "maxItems" => {
                 let most = rule.as_u64().unwrap_or(0) as usize;
                 value.as_array().is_some_and(|items| items.len() > most)

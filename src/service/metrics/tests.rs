@@ -231,3 +231,52 @@ fn names_follow_the_conventions_of_prometheus() {
     assert!(families > 20, "{text}");
     assert_eq!(helps.len(), families, "each family is told once");
 }
+
+/// The rules of `promtool check metrics` on what most are given, and the tool itself where there is one.
+#[test]
+fn the_text_of_prometheus_keeps_its_rules() {
+    let clusters = vec![("eu".to_owned(), Arc::new(gappy()))];
+    let text = Exposition::new(sources(clusters, &Appender::refusing("no"))).text().unwrap();
+    let text = crate::api::prometheus_text(&text).unwrap();
+    let helps: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("# HELP ")?.split(' ').next()).collect();
+    let types: Vec<(&str, &str)> =
+        text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect();
+    assert_eq!(
+        helps,
+        types.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+        "each has its help before its type"
+    );
+    for (name, kind) in &types {
+        assert_eq!(name.ends_with("_total"), *kind == "counter", "{name}: {kind}");
+        assert!(matches!(*kind, "counter" | "gauge" | "histogram"), "{name}: {kind}");
+    }
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let name = line.split(['{', ' ']).next().unwrap();
+        let of = |end: &str| name.strip_suffix(end).unwrap_or(name);
+        let families = [name, of("_bucket"), of("_sum"), of("_count")];
+        assert!(types.iter().any(|(known, _)| families.contains(known)), "{line} has no type");
+    }
+    assert!(!text.contains("# EOF") && !text.contains("# UNIT"));
+    match promtool(&text) {
+        None => eprintln!("NOT RUN: there is no promtool"),
+        Some(found) => assert!(found.is_empty(), "{found}"),
+    }
+}
+
+/// What `promtool check metrics` finds; none where there is no such tool.
+fn promtool(text: &str) -> Option<String> {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let piped = Stdio::piped;
+    let tool = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(piped())
+        .stdout(piped())
+        .stderr(piped())
+        .spawn();
+    let mut tool = tool.ok()?;
+    tool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let told = tool.wait_with_output().unwrap();
+    Some(String::from_utf8_lossy(&[told.stdout, told.stderr].concat()).into_owned())
+}

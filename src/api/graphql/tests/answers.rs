@@ -244,3 +244,40 @@ fn what_is_no_query_of_the_schema_is_told_with_its_place() {
         json!({ "query": variable, "variables": { "p": "group/project", "q": 1 }, "extensions": { "x": 1 } });
     assert_eq!(codes(&ask(more)), [""; 0]);
 }
+
+#[test]
+fn lists_have_edges_with_cursors_and_count_all_pages() {
+    let world = Recorded::new();
+    let query = |arguments: &str| {
+        format!(
+            r#"{{ project(fullPath: "group/project") {{ environment(name: "production") {{ deployments{arguments} {{
+                count nodes {{ sha }} edges {{ cursor node {{ sha }} }} pageInfo {{ hasNextPage endCursor }} }} }} }} }}"#
+        )
+    };
+    let of = |arguments: &str| world.data(&query(arguments))["project"]["environment"]["deployments"].take();
+    let all = of("");
+    assert_eq!((&all["count"], &all["nodes"][2]["sha"]), (&json!(3), &json!("b2")), "{all}");
+    let shas = |list: &serde_json::Value| -> Vec<_> {
+        list["edges"].as_array().into_iter().flatten().map(|edge| edge["node"].clone()).collect()
+    };
+    assert_eq!(json!(shas(&all)), all["nodes"]);
+    // Behind each of them goes on what stands behind it, and the count is of all.
+    for (place, edge) in all["edges"].as_array().unwrap().iter().enumerate() {
+        let after = edge["cursor"].as_str().unwrap();
+        let rest = of(&format!(r#"(after: "{after}")"#));
+        assert_eq!((shas(&rest), &rest["count"]), (shas(&all)[place + 1..].to_vec(), &json!(3)), "{place}");
+    }
+    let first = of("(first: 1)");
+    assert_eq!(first["pageInfo"]["endCursor"], first["edges"][0]["cursor"]);
+    assert_eq!(
+        (&first["count"], of("(statuses: [SUCCESS], first: 1)")["count"] != json!(0)),
+        (&json!(3), true)
+    );
+    let environments = r#"{ project(fullPath: "group/project") { environments(first: 1) { count edges { cursor node { name } }
+        pageInfo { endCursor } } some: environments(search: "prod") { count nodes { name } } } }"#;
+    let told = world.data(environments);
+    let (page, some) = (&told["project"]["environments"], &told["project"]["some"]);
+    assert_eq!(page["pageInfo"]["endCursor"], page["edges"][0]["cursor"]);
+    assert!(page["count"].as_i64() > Some(1), "{told}");
+    assert_eq!(some["count"], json!(some["nodes"].as_array().unwrap().len()), "{told}");
+}

@@ -7,9 +7,9 @@ use super::{Town, codes, ids, labelled};
 /// Seed 002, word for word, with the address of our own page.
 const NO_ACCESS: &str = "You don't have access to an agent that deployed to this environment. Please contact agent \
                          administrator if you are allowed in \"user_access\" in agent config file. See \
-                         https://gitlab.com/strandline/strandline/-/blob/main/docs/troubleshooting.md#no-access.";
+                         /help/troubleshooting#no-access.";
 const NO_RESOURCES: &str = "There are no resources found for the environment. Do resources have GitLab preserved labels? \
-                            See https://gitlab.com/strandline/strandline/-/blob/main/docs/troubleshooting.md#no-resources.";
+                            See /help/troubleshooting#no-resources.";
 
 #[tokio::test]
 async fn a_pipeline_of_one_project_deploys_for_another() {
