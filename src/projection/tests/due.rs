@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::query::HealthFilter;
 use crate::query::testing::{ManualClock, World, environment as looking, record as play_at};
+use crate::query::{HealthFilter, OnsetFilter};
 
 /// What happens at a time, in seconds.
 #[derive(Clone, Debug)]
@@ -152,6 +152,27 @@ fn the_first_change_after_it_is_due_says_so_whatever_it_tells_of() {
     let told = |second, health, message: &str| (at(second), health, message.to_owned());
     let expected = [told(0, WAITS, ""), told(300, FAILS, "no node"), told(400, Some(Health::Healthy), "")];
     assert_eq!(played.course(0), expected);
+}
+
+/// What waits for too long is why, and what came within the window before that is its onset.
+#[test]
+fn what_has_waited_for_too_long_is_told_with_why_and_onset() {
+    let played =
+        played(&[(0, Event::Waits(0, 0)), (0, Event::Runs(1)), (301, Event::Else), (302, Event::Else)]);
+    let (scope, id) = (Scope::everything(), EnvironmentId::new("g.shop.production"));
+    let why = block_on(played.queries.environment_why(&scope, At::Now, &id, 10)).unwrap().value;
+    let [path] = &why.paths[..] else { panic!("{why:?}") };
+    let sick: Vec<_> = path.steps.iter().map(|step| (step.key.name.as_str(), step.health)).collect();
+    assert_eq!(sick, [("pod-0", FAILS)]);
+    let onset = block_on(played.queries.environment_onset(&scope, At::Now, &id, &OnsetFilter::default()));
+    let onset = onset.unwrap().value;
+    let said = Offset::new(played.head.get() - 1);
+    assert_eq!((onset.health, onset.offset), (Health::Degraded, said), "the change that says so");
+    let sick: Vec<_> = onset.sick.iter().map(|one| (one.key.name.as_str(), one.health)).collect();
+    assert_eq!(sick, [("pod-0", FAILS)]);
+    let causes: Vec<_> =
+        onset.causes.iter().flat_map(|one| &one.entry.resource).map(|of| &*of.key.name).collect();
+    assert_eq!(causes[0], "pod-0", "{causes:?}");
 }
 
 #[test]
