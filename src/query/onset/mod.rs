@@ -122,7 +122,7 @@ fn onset(
     let between = (from.as_i64(), offset.as_i64());
     let upstream = upstream::of(q.view, between, &sick.told)?;
     let (places, truncated) = happened(q, whose, &upstream, course, span, offset)?;
-    let (causes, effects) = ranked(q, &places, &upstream, between)?;
+    let (causes, effects) = ranked(q, &places, (&upstream, &sick.told), between)?;
     let gaps = gaps
         .into_iter()
         .filter(|gap| gap.since <= span.until && gap.until.is_none_or(|end| end >= span.since));
@@ -213,7 +213,7 @@ fn happened(
 fn ranked(
     q: &mut Question<'_>,
     places: &[Place],
-    upstream: &HashMap<i64, u64>,
+    (upstream, sick): (&HashMap<i64, u64>, &[i64]),
     between: upstream::Between,
 ) -> Result<(Vec<OnsetChange>, Vec<OnsetChange>)> {
     let (mut changes, mut all) = (Vec::new(), Vec::new());
@@ -221,7 +221,9 @@ fn ranked(
         let What::Happened(what) = place.what else { continue };
         let entry = timeline::entry(q, place, what)?;
         let resource = entry.resource.as_ref();
+        let fails = resource.and_then(|resource| resource.health).is_some_and(Health::needs_attention);
         changes.push(Changed {
+            failed: fails && upstream::was_well(q.view, place.subject, place.offset)?,
             resource: place.subject,
             offset: place.offset,
             time: place.time,
@@ -239,7 +241,8 @@ fn ranked(
     let owners = upstream::owners(q.view, between, &resources)?;
     let hangs_on = upstream::direct(q.view, between, &resources)?;
     let acts_on = upstream::acts_on(q.view, between, &resources)?;
-    let around = Around { upstream, owners: &owners, hangs_on: &hangs_on, acts_on: &acts_on };
+    let above = upstream::above(q.view, between, sick)?;
+    let around = Around { upstream, above: &above, owners: &owners, hangs_on: &hangs_on, acts_on: &acts_on };
     let (mut causes, mut effects) = (Vec::new(), Vec::new());
     for (((rank, order), change), entry) in rank::ranks(&changes, &around).into_iter().zip(&changes).zip(all)
     {

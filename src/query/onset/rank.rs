@@ -25,6 +25,8 @@ pub(super) struct Changed {
     pub(super) parts: Vec<Class>,
     /// Who wrote last, as far as the object tells.
     pub(super) by: Option<ChangedBy>,
+    /// Whether what was well needs attention from then on.
+    pub(super) failed: bool,
 }
 
 impl Changed {
@@ -61,6 +63,8 @@ impl Changed {
 pub(super) struct Around<'a> {
     /// What the sick hang on, with how many links away.
     pub(super) upstream: &'a HashMap<i64, u64>,
+    /// Who owns the sick, and the sick.
+    pub(super) above: &'a HashSet<i64>,
     pub(super) owners: &'a Links,
     /// What each hangs on directly, its owners among it.
     pub(super) hangs_on: &'a Links,
@@ -88,6 +92,8 @@ struct Ranking<'a> {
 /// What has an owner is made by it: it follows where the owner was changed before, where it came or went, where nothing
 /// sick hangs on it, and where it acts on what changed before, since then it is made from that. So a Deployment goes before
 /// its ReplicaSets and Pods, these before the EndpointSlice that routes to them, and an operator's work before nothing.
+///
+/// What only reports is a symptom, but for what fails by itself and has the sick hang on it, such as a node that goes away.
 pub(super) fn ranks(changes: &[Changed], around: &Around<'_>) -> Vec<(Rank, Order)> {
     let mut of: HashMap<i64, Vec<&Changed>> = HashMap::new();
     for change in changes.iter().filter(|change| !change.is_deployment()) {
@@ -117,7 +123,13 @@ impl Ranking<'_> {
             || self.of(change.resource).any(|other| other.is_asked() && other.offset < change.offset);
         match change.what {
             Happening::Deployed | Happening::Progressed => Rank::Deployment,
-            _ if change.is_report() => Rank::Symptom,
+            _ if change.is_report() => {
+                if self.fails_by_itself(change) {
+                    Rank::Cause
+                } else {
+                    Rank::Symptom
+                }
+            }
             _ if self.follows(owners, change, Changed::is_asked) => Rank::Consequence,
             Happening::Changed if !change.is_asked() => {
                 match asked_earlier() || self.is_controllers(change) {
@@ -143,7 +155,8 @@ impl Ranking<'_> {
 
     /// Where it stands: as what it directly follows, and behind it.
     fn order(&self, change: &Changed) -> Order {
-        let controllers = !change.is_deployment() && self.is_controllers(change);
+        let by_itself = change.is_deployment() || self.fails_by_itself(change);
+        let controllers = !by_itself && self.is_controllers(change);
         let before = linked(self.around.hangs_on, change.resource).iter().flat_map(|on| self.of(*on));
         let before = before.filter(|other| {
             let since = change.time.since(other.time);
@@ -169,6 +182,23 @@ impl Ranking<'_> {
         others.flat_map(|other| self.of(*other)).any(|other| so(other) && before(other))
     }
 
+    /// Whether a report tells of a failure above which nothing is known to have happened.
+    fn fails_by_itself(&self, change: &Changed) -> bool {
+        let Around { upstream, above, hangs_on, .. } = self.around;
+        let upward = [&[change.resource], linked(hangs_on, change.resource)].concat();
+        // That it was made is no reason for its failure.
+        let explains = |other: &Changed| {
+            other.is_asked() && other.what != Happening::Created && other.time <= change.time.plus(DISORDER)
+        };
+        let asked = || upward.iter().flat_map(|one| self.of(*one)).any(explains);
+        change.failed
+            && change.is_report()
+            && upstream.contains_key(&change.resource)
+            && !above.contains(&change.resource)
+            && !self.is_made_from_others(change)
+            && !asked()
+    }
+
     /// Whether what it says of others, such as the endpoints of Pods, moved because these did.
     fn is_made_from_others(&self, change: &Changed) -> bool {
         self.follows(linked(self.around.acts_on, change.resource), change, |_| true)
@@ -191,7 +221,7 @@ mod tests {
     /// A change at a minute.
     fn change(resource: i64, minute: i64, what: Happening, parts: &[Class]) -> Changed {
         let time = Timestamp::from_micros(minute * 60_000_000);
-        Changed { resource, offset: minute, time, what, parts: parts.to_vec(), by: None }
+        Changed { resource, offset: minute, time, what, parts: parts.to_vec(), by: None, failed: false }
     }
 
     /// By a manager, in the second of a minute.
@@ -213,7 +243,14 @@ mod tests {
         let hangs_on =
             Links::from([(1, vec![4]), (2, vec![1]), (3, vec![2, 4, 8]), (6, vec![5]), (8, vec![7])]);
         let acts_on = Links::from([(8, vec![3])]);
-        let around = Around { upstream: &upstream, owners: &owners, hangs_on: &hangs_on, acts_on: &acts_on };
+        let above = HashSet::from([3, 2, 1]);
+        let around = Around {
+            upstream: &upstream,
+            above: &above,
+            owners: &owners,
+            hangs_on: &hangs_on,
+            acts_on: &acts_on,
+        };
         ranks(changes, &around)
     }
 
@@ -278,6 +315,26 @@ mod tests {
         ];
         use Rank::{Cause, Deployment, Other};
         assert_eq!(ranked(&changes), [Cause, Cause, Other, Other, Other, Deployment]);
+    }
+
+    #[test]
+    fn what_fails_by_itself_and_has_the_sick_hang_on_it_is_a_cause() {
+        use Rank::{Cause, Symptom};
+        let fails = |resource, minute| {
+            let report = change(resource, minute, Happening::Changed, STATUS);
+            Changed { failed: true, ..by_the("kubelet", "status", report) }
+        };
+        let ranked_first = |changes: &[Changed]| ranked(changes)[0];
+        assert_eq!(ranked(&[fails(4, 10), fails(3, 11)]), [Cause, Symptom], "a node, and its Pod");
+        assert_eq!(ranked_first(&[fails(1, 10)]), Symptom, "a Deployment tells of its Pods");
+        assert_eq!(ranked_first(&[fails(5, 10)]), Symptom, "nothing hangs on it");
+        assert_eq!(ranked_first(&[change(4, 10, Happening::Changed, STATUS)]), Symptom, "it is well");
+        assert_eq!(ranked_first(&[fails(8, 10), fails(3, 9)]), Symptom, "it tells of what it routes to");
+        assert_eq!(told(&[fails(4, 10), fails(4, 12)]), [(4, 12), (4, 10)], "the last time first");
+        let asked = by("alice", change(4, 9, Happening::Changed, SPEC));
+        assert_eq!(ranked(&[fails(4, 10), asked]), [Symptom, Cause], "of what was asked of it");
+        let web = by("alice", change(1, 8, Happening::Changed, SPEC));
+        assert_eq!(told(&[web, fails(4, 10)]), [(4, 10), (1, 8)], "no controller's work");
     }
 
     #[test]

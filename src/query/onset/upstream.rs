@@ -1,11 +1,14 @@
 //! What something hangs on: from it up its owners and along its edges to causes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, Statement, named_params};
+use rusqlite::{Connection, OptionalExtension, Row, Statement, named_params};
 
 use super::super::Result;
+use super::super::judged::judged;
 use super::rank::Links;
+use crate::model::Health;
+use crate::projection::health_at;
 
 /// The most resources that are met.
 const MET_MAX: usize = 1000;
@@ -44,9 +47,18 @@ pub(super) type Between = (i64, i64);
 
 /// What the sick hang on, themselves included, with how many links away.
 pub(super) fn of(view: &Connection, between: Between, sick: &[i64]) -> Result<HashMap<i64, u64>> {
+    met(view, between, sick, causes!(">= 0"))
+}
+
+/// Who owns the sick, themselves included: what these say of their health sums up what is below.
+pub(super) fn above(view: &Connection, between: Between, sick: &[i64]) -> Result<HashSet<i64>> {
+    Ok(met(view, between, sick, causes!("= 0"))?.into_keys().collect())
+}
+
+fn met(view: &Connection, between: Between, sick: &[i64], sql: &str) -> Result<HashMap<i64, u64>> {
     let mut met: HashMap<i64, u64> = sick.iter().map(|id| (*id, 0)).collect();
     let (mut edge, mut steps) = (sick.to_vec(), 0);
-    let mut statement = view.prepare_cached(causes!(">= 0"))?;
+    let mut statement = view.prepare_cached(sql)?;
     while !edge.is_empty() && met.len() < MET_MAX {
         steps += 1;
         let mut next = Vec::new();
@@ -59,6 +71,19 @@ pub(super) fn of(view: &Connection, between: Between, sick: &[i64]) -> Result<Ha
         edge = next;
     }
     Ok(met)
+}
+
+/// Whether a resource was there and needed no attention just before an offset.
+pub(super) fn was_well(view: &Connection, resource: i64, offset: i64) -> Result<bool> {
+    let sql = concat!(
+        "SELECT ",
+        judged!("health"),
+        " FROM version v WHERE v.resource_id = :id AND v.from_offset <= :at ORDER BY v.from_offset DESC LIMIT 1"
+    );
+    let params = named_params! { ":id": resource, ":at": offset - 1 };
+    let health = |row: &Row<'_>| health_at(row, 0, "version.health");
+    let before = view.prepare_cached(sql)?.query_row(params, health).optional()?;
+    Ok(before.is_some_and(|health| !health.is_some_and(Health::needs_attention)))
 }
 
 /// What each of these hangs on directly.

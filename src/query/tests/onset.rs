@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::*;
 use crate::model::{CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus};
 
@@ -145,4 +147,35 @@ fn the_same_change_in_several_clusters_is_one() {
         [(west.0, west.1, vec![]), (east.0, east.1, vec![])],
         "to another value it is another"
     );
+}
+
+#[test]
+fn a_node_that_goes_away_is_told_before_the_pods_that_fail_on_it() {
+    let node = |ready: &str| {
+        let ready = json!({"type": "Ready", "status": ready, "reason": "NodeStatusUnknown"});
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1", "uid": "node-1"},
+            "spec": {}, "status": {"conditions": [ready]}});
+        Event::Object(node)
+    };
+    let pod = |phase: &str, ready: &str| {
+        let metadata = json!({"namespace": "shop", "name": "web", "uid": "web", "labels": {"app": "web"}});
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata,
+            "spec": {"nodeName": "node-1", "containers": []},
+            "status": {"phase": phase, "conditions": [{"type": "Ready", "status": ready}]}});
+        Event::Object(pod)
+    };
+    let config = |version: u32| {
+        let metadata =
+            json!({"namespace": "shop", "name": "other", "uid": "other", "labels": {"app": "web"}});
+        let data = json!({"version": version.to_string()});
+        Event::Object(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))
+    };
+    let declared = Event::Declare(vec![environment("shop/web", "production", &[("one", "shop", "web")])]);
+    let well = [declared, node("True"), pod("Running", "True"), config(1), config(2)];
+    let world = World::new(well.into_iter().chain([node("Unknown"), pod("Failed", "False"), Event::Nothing]));
+    let found = ask(&world, &Scope::everything(), &OnsetFilter::default()).unwrap();
+    let first = &found.causes[0];
+    let name = first.entry.resource.as_ref().map(|resource| resource.key.name.as_str());
+    assert_eq!((first.rank, name), (Rank::Cause, Some("node-1")), "{:#?}", named(&found.causes));
+    assert!(first.differences.iter().any(|one| one.path.contains("conditions")), "{first:#?}");
 }
