@@ -231,6 +231,7 @@ fn the_coverage_shows_gaps_first_and_a_table_for_each_cluster() {
     assert!(position("StatefulSet.apps") < position("Deployment.apps"));
     assert!(position("<title>Coverage: 1 gap") < position("4s ago"));
     assert!(position("eu-west <small>1 kind watched") < position("0 kinds watched, 1 left out"));
+    position("the list of kinds that the cluster serves");
     let past = super::coverage::rendered(&request("/coverage", "at=1234"), vec![], blind_snapshot());
     sound(&past);
     for text in ["href=\"/coverage?at=1234\"", "href=\"/coverage\">Back to now", "Nothing was being watched"]
