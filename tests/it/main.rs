@@ -37,3 +37,4 @@ mod timeline;
 mod tokens;
 mod topologies;
 mod vanished;
+mod waits;
