@@ -21,6 +21,8 @@ struct Condition<'a> {
     message: &'a str,
     /// Info, Warning or Error, where the controller says how bad it is.
     severity: &'a str,
+    /// Whether it names the newest spec itself.
+    names_newest: bool,
     words: Vec<String>,
     meaning: Option<Meaning>,
 }
@@ -69,17 +71,6 @@ impl Generations {
 impl<'a> Condition<'a> {
     fn read(section: Section<'a>, generations: Generations) -> Result<Self, Malformed> {
         let of_type = section.text("type")?;
-        // Flux moves the status' own generation only when all is well, and yet says what fails of the newest spec.
-        let seen = section.integer("observedGeneration")?.or(generations.seen);
-        let stale = Generations { seen, ..generations }.is_behind();
-        let status = match section.at("status")? {
-            _ if stale => Status::Stale,
-            Some(Value::Bool(true)) => Status::True,
-            Some(Value::Bool(false)) => Status::False,
-            Some(Value::String(text)) => Status::of_text(text),
-            None => Status::Unknown,
-            Some(_) => return Err(section.malformed("status", "text")),
-        };
         let words = words::words(of_type);
         let meaning = match words.last().map(String::as_str) {
             // As a phase this waits for its turn; as a condition it has had it.
@@ -88,6 +79,20 @@ impl<'a> Condition<'a> {
             _ if of_type.starts_with("NoMatching") => Some(Meaning::Missing),
             _ => words::of_name(of_type),
         };
+        // Flux moves the status' own generation only when all is well, and yet says what fails of the newest spec.
+        let own = section.integer("observedGeneration")?;
+        let seen = own.or(generations.seen);
+        // Who is paused looks at no newer spec, so a pause lasts until it is taken back.
+        let lasts = own.is_none() && meaning == Some(Meaning::Halted);
+        let stale = !lasts && Generations { seen, ..generations }.is_behind();
+        let status = match section.at("status")? {
+            _ if stale => Status::Stale,
+            Some(Value::Bool(true)) => Status::True,
+            Some(Value::Bool(false)) => Status::False,
+            Some(Value::String(text)) => Status::of_text(text),
+            None => Status::Unknown,
+            Some(_) => return Err(section.malformed("status", "text")),
+        };
         let (reason, message) = (section.text("reason")?, section.text("message")?);
         Ok(Condition {
             of_type,
@@ -95,6 +100,7 @@ impl<'a> Condition<'a> {
             reason,
             message,
             severity: section.text("severity")?,
+            names_newest: own.is_some_and(|own| own >= generations.newest),
             words,
             meaning,
         })
@@ -147,11 +153,40 @@ impl<'a> Condition<'a> {
             && self.severity != "Info"
     }
 
+    /// Whether it says of a part at work that it fails at it: `AutoscalerActive`.
+    fn is_of_a_part_that_fails(&self) -> bool {
+        self.words.len() > 1
+            && self.words.last().is_some_and(|word| word == "active")
+            && self.why() == Some(Meaning::Bad)
+    }
+
+    /// Whether it tells of work that goes on again because it has failed.
+    fn goes_on_again(&self) -> bool {
+        self.status == Status::True
+            && self.goes_on()
+            && words::words(self.reason).iter().any(|word| word.starts_with("retr"))
+    }
+
+    /// Whether it tells of work on what another tells to be wrong, for which it was begun: `Issuing SecretMismatch` beside
+    /// `Ready=False SecretMismatch`.
+    fn mends(&self, other: &Condition<'_>) -> bool {
+        self.status == Status::True
+            && self.words.last().is_some_and(|word| words::is_an_activity(word))
+            && other.status == Status::False
+            && other.meaning == Some(Meaning::Good)
+            && !self.reason.is_empty()
+            && self.reason == other.reason
+            && !words::tells_an_attempt(self.reason)
+    }
+
     /// Whether a summary has taken account of it when it is not met: parts are covered, such as `TestSuccess`, but not
     /// what stands beside it, such as `Synced`.
     fn is_covered(&self) -> bool {
         (self.meaning.is_none() || self.words.len() > 1)
-            && !(self.tells_how_it_went() || self.goes_on() || self.is_of_a_needed_part())
+            && !(self.tells_how_it_went()
+                || self.goes_on()
+                || self.is_of_a_needed_part()
+                || self.is_of_a_part_that_fails())
     }
 
     /// Whether its reason says only that it is not met, and nothing of a way to it: `NotReady`, `Unavailable`.
@@ -237,6 +272,9 @@ impl<'a> Condition<'a> {
         match (self.meaning, self.why()) {
             (Some(Meaning::Good), Some(Meaning::Bad)) => self.opinion(Health::Degraded, true),
             (Some(Meaning::Good), Some(Meaning::Missing)) => self.opinion(Health::Degraded, false),
+            (Some(Meaning::Good), Some(Meaning::Halted)) if self.severity != "Info" => {
+                self.opinion(Health::Suspended, true)
+            }
             (Some(Meaning::Good), _) if whole && !self.is_a_beginning() && !self.is_of_a_needed_part() => {
                 None
             }
@@ -254,7 +292,6 @@ impl<'a> Condition<'a> {
     fn missed(&self, why: Option<Meaning>) -> Option<Opinion> {
         match why {
             _ if self.severity == "Info" => self.opinion(Health::Progressing, true),
-            Some(Meaning::Halted) => self.opinion(Health::Suspended, true),
             Some(Meaning::Waiting) => self.opinion(Health::Progressing, true),
             Some(Meaning::Lacking) if !self.says_no_more() => self.opinion(Health::Progressing, false),
             // Nothing is said at all: nothing is known to have failed.
@@ -308,9 +345,18 @@ pub(super) fn of_parts(status: &Map<String, Value>, generations: Generations) ->
 fn together(conditions: &[Condition<'_>], settled: bool) -> Option<Opinion> {
     let summary = |status| conditions.iter().any(|one| one.is_summary() && one.status == status);
     let whole = summary(Status::True) && !summary(Status::False);
-    let left_over = |one: &Opinion| whole && settled && one.health == Health::Progressing;
-    let opinions = conditions.iter().filter_map(|condition| condition.judge(whole));
-    opinions.filter(|one| !left_over(one)).reduce(graver)
+    let left_over = |from: &Condition<'_>, one: &Opinion| {
+        whole && settled && !from.names_newest && one.health == Health::Progressing
+    };
+    let opinion = |from: &Condition<'_>| match conditions.iter().any(|other| from.mends(other)) {
+        true => from.opinion(Health::Progressing, true),
+        false if conditions.iter().any(|other| other.mends(from)) => None,
+        false => from.judge(whole),
+    };
+    let opinions = || conditions.iter().filter_map(|from| Some((from, opinion(from)?)));
+    let failed = opinions().any(|(_, one)| one.health == Health::Degraded);
+    let said = opinions().filter(|(from, one)| !left_over(from, one) && !(failed && from.goes_on_again()));
+    said.map(|(_, one)| one).reduce(graver)
 }
 
 fn graver(one: Opinion, other: Opinion) -> Opinion {

@@ -59,10 +59,13 @@ impl From<Opinion> for Verdict {
 
 /// Members of a spec by which people ask a controller to leave the object alone.
 const PAUSES: [&str; 4] = ["paused", "suspend", "suspended", "pause"];
+/// The member of a spec by which they ask for a state in a word, such as `paused`.
+const WISH: &str = "state";
 
 /// Judges by conventions.
 pub(super) fn judge(patience: Patience, object: &Object<'_>) -> Verdict {
-    let asked = PAUSES.into_iter().chain(["instances", "replicas", "updateStrategy"]).collect::<Vec<_>>();
+    let asked =
+        PAUSES.into_iter().chain([WISH, "instances", "replicas", "updateStrategy"]).collect::<Vec<_>>();
     let spec = object.spec_part(&asked);
     if let Some(opinion) = paused(&spec) {
         return opinion.into();
@@ -85,7 +88,11 @@ fn paused(spec: &Value) -> Option<Opinion> {
     let strategy = spec.get("updateStrategy");
     let places = [Some(spec), strategy, strategy.and_then(|strategy| strategy.get("rollingUpdate"))];
     let asked = |place: &Value| PAUSES.into_iter().find(|name| place.get(name) == Some(&Value::Bool(true)));
-    let name = places.into_iter().flatten().find_map(asked)?;
+    let rests = || {
+        let text = spec.get(WISH)?.as_str()?;
+        (words::of_state(text) == Some(words::Meaning::Halted)).then_some(WISH)
+    };
+    let name = places.into_iter().flatten().find_map(asked).or_else(rests)?;
     Some(Opinion::new(Health::Suspended, name, "Suspended", ""))
 }
 

@@ -26,8 +26,18 @@ const STATES: [&str; 14] = [
 /// Last words of names under which they tell the state of a part.
 const ENDINGS: [&str; 4] = ["phase", "state", "status", "health"];
 /// First words of names that speak of another time.
-const OTHER_TIMES: [&str; 9] =
-    ["desired", "target", "previous", "last", "wanted", "expected", "requested", "old", "history"];
+const OTHER_TIMES: [&str; 10] = [
+    "desired",
+    "target",
+    "previous",
+    "last",
+    "wanted",
+    "expected",
+    "requested",
+    "old",
+    "history",
+    "deprecated",
+];
 /// Names under which an error is told that has not gone away.
 const ERRORS: [&str; 8] = [
     "error",
@@ -135,6 +145,8 @@ fn told(name: &str, value: &Value, beside_in: &Members) -> Option<Opinion> {
     let text = value.as_str()?;
     let health = match words::of_state(text)? {
         Meaning::Lacking if text.eq_ignore_ascii_case("unavailable") => Health::Degraded,
+        // Not yet, or not at all: the sentence beside it tells.
+        Meaning::Lacking if words::of_sentence(&beside(beside_in)) == Some(Meaning::Bad) => Health::Degraded,
         Meaning::Good => Health::Healthy,
         Meaning::Lacking | Meaning::Waiting => Health::Progressing,
         Meaning::Halted => Health::Suspended,

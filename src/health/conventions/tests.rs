@@ -85,6 +85,26 @@ fn of_several_conditions_trouble_counts_and_a_summary_covers_its_parts() {
         (vec![ready, ("Cache", "Progressing", "Cold")], "Ready: Healthy [Up]"),
         (vec![ready, ("Progressing", "True", "NewReplicaSetAvailable")], "Ready: Healthy [Up]"),
         (vec![ready, ("Paused", "True", "ByUser")], "Paused: Suspended [ByUser]"),
+        (vec![ready, ("Synced", "False", "ReconcilePaused")], "Synced: Suspended [ReconcilePaused]"),
+        (vec![ready, ("ScalerActive", "False", "GetFailed")], "ScalerActive: Degraded [GetFailed]"),
+        (vec![ready, ("ScalerActive", "False", "Peculiar")], "Ready: Healthy [Up]"),
+        (vec![ready, ("ScalerActive", "False", "ScalingDisabled")], "Ready: Healthy [Up]"),
+        (
+            vec![("Ready", "False", "NameMismatch"), ("Issuing", "True", "NameMismatch")],
+            "Issuing: Progressing [NameMismatch]",
+        ),
+        (
+            vec![("Ready", "False", "UpdateFailed"), ("Updating", "True", "UpdateFailed")],
+            "Ready: Degraded [UpdateFailed]",
+        ),
+        (
+            vec![("Ready", "False", "TokenNotFound"), ("Reconciling", "True", "ProgressingWithRetry")],
+            "Ready: Degraded [TokenNotFound]",
+        ),
+        (
+            vec![("Ready", "False", "OtherNotReady"), ("Reconciling", "True", "ProgressingWithRetry")],
+            "Reconciling: Progressing [ProgressingWithRetry]",
+        ),
         (vec![ready, ("Warning", "True", "DeprecatedFields")], "Ready: Healthy [Up]"),
         (
             vec![("Ready", "False", "DoesNotExist"), ("Issuing", "True", "DoesNotExist")],
@@ -123,6 +143,13 @@ fn what_was_said_of_an_earlier_spec_does_not_hold() {
         assert_eq!(told(status("Accepted", "True", json!(2))), unseen);
     }
     assert_eq!(told(json!({"observedGeneration": 2})), "observedGeneration: Healthy []");
+    // Who is paused looks at no newer spec.
+    let paused = |own: Value| {
+        told(json!({"observedGeneration": 1, "conditions": [
+            {"type": "ReconciliationPaused", "status": "True", "observedGeneration": own}]}))
+    };
+    assert_eq!(paused(Value::Null), "ReconciliationPaused: Suspended [ReconciliationPaused]");
+    assert_eq!(paused(json!(1)), unseen);
 }
 
 #[test]
@@ -139,6 +166,16 @@ fn a_word_for_the_state_counts_wherever_it_stands() {
         (json!({"phase": "Running", "lastBackup": {"state": "Failed"}}), "phase: Healthy [Running]"),
         (json!({"phase": "Running", "lastBackupState": "Failed"}), "phase: Healthy [Running]"),
         (json!({"phase": "Running", "nodes": [{"state": "Disabled"}]}), "phase: Healthy [Running]"),
+        (json!({"phase": "Running", "deprecated": {"v1": {"state": "Failed"}}}), "phase: Healthy [Running]"),
+        (json!({"phase": "NotReady"}), "phase: Progressing [NotReady]"),
+        (
+            json!({"phase": "NotReady", "message": "no nodes yet"}),
+            "phase: Progressing [NotReady] no nodes yet",
+        ),
+        (
+            json!({"phase": "NotReady", "message": "access denied"}),
+            "phase: Degraded [NotReady] access denied",
+        ),
         (
             json!({"health": {"status": "Healthy"}, "sync": {"status": "OutOfSync"}}),
             "health: Healthy [Healthy]",
@@ -161,6 +198,12 @@ fn conditions_and_states_are_weighed_against_each_other() {
         ("Starting", ready("False", "Peculiar"), "phase: Progressing [Starting]"),
         ("Starting", ready("False", "BadImage"), "Ready: Degraded [BadImage]"),
         ("Scaling", ready("True", ""), "Ready: Healthy []"),
+        (
+            "Ready",
+            json!([{"type": "Ready", "status": "True"},
+                {"type": "RollingOut", "status": "True", "observedGeneration": 2}]),
+            "RollingOut: Progressing [RollingOut]",
+        ),
         (
             "Ready",
             json!([{"type": "Ready", "status": "True"}, {"type": "Initializing", "status": "True"}]),
@@ -251,6 +294,8 @@ fn a_wish_to_pause_comes_first() {
         assert!(judged(spec.clone(), failed()).contains(": Suspended [Suspended]"), "{spec}");
     }
     assert_eq!(judged(json!({"suspend": false}), failed()), "phase: Degraded [Failed]");
+    assert_eq!(judged(json!({"state": "paused"}), failed()), "state: Suspended [Suspended]");
+    assert_eq!(judged(json!({"state": "running"}), failed()), "phase: Degraded [Failed]");
 }
 
 /// The verdict on a thing with these members, and what the same state means once it has lasted.

@@ -56,9 +56,13 @@ pub(super) fn of_name(text: &str) -> Option<Meaning> {
 /// The meaning of a state, such as a phase: what begins with an activity is under way.
 pub(super) fn of_state(text: &str) -> Option<Meaning> {
     let words = words(text);
-    let first = words.first().is_some_and(|word| of_word(word).is_none() && is_under_way(word));
-    // `New` alone is a state; elsewhere it speaks of something else.
-    let floor = (first || words == ["new"]).then_some(Meaning::Waiting);
+    // Alone these are states; elsewhere they speak of something else.
+    let floor = match words.first().map(String::as_str) {
+        Some("new") if words.len() == 1 => Some(Meaning::Waiting),
+        Some("detached") if words.len() == 1 => Some(Meaning::Halted),
+        Some(first) => is_an_activity(first).then_some(Meaning::Waiting),
+        None => None,
+    };
     // A whole sentence that denies something is a complaint: `the volume is not mounted`.
     let complains = words.len() > 3 && words.iter().any(|word| is_denial(word));
     phrase(&words).max(floor).or(complains.then_some(Meaning::Bad)).or_else(|| of_name(text))
@@ -71,7 +75,8 @@ pub(super) fn of_sentence(text: &str) -> Option<Meaning> {
 
 /// The weightiest meaning among the words; a denial reaches over the next three.
 fn phrase(words: &[String]) -> Option<Meaning> {
-    let (mut found, mut denied) = (None, 0);
+    let holds = |phrase: &[&str]| words.windows(phrase.len()).any(|some| some == phrase);
+    let (mut found, mut denied) = (PHRASES.iter().find(|one| holds(&one.1)).map(|one| one.0), 0);
     for word in words {
         // `already exists` is a complaint.
         if word == "already" {
@@ -88,6 +93,10 @@ fn phrase(words: &[String]) -> Option<Meaning> {
     }
     found
 }
+
+/// Words that say together what none of them says.
+const PHRASES: [(Meaning, [&str; 3]); 2] =
+    [(Meaning::Waiting, ["ready", "to", "start"]), (Meaning::Halted, ["scaled", "to", "zero"])];
 
 fn is_denial(word: &str) -> bool {
     matches!(word, "not" | "no" | "non" | "never" | "without" | "out" | "isn't" | "doesn't" | "0")
@@ -117,12 +126,26 @@ fn is_under_way(word: &str) -> bool {
     word.len() >= 6 && word.ends_with("ing") && !THINGS.split(' ').any(|thing| thing == word)
 }
 
+/// Whether a word is an activity, and none of the words by which anything tells that it is not there yet.
+pub(super) fn is_an_activity(word: &str) -> bool {
+    of_word(word).is_none() && is_under_way(word)
+}
+
 /// Whether the last word of a name tells that something has come to its end, be it a good one or not.
 pub(super) fn tells_an_end(text: &str) -> bool {
     words(text)
         .last()
         .is_some_and(|word| ["complete", "completed", "finished", "done"].contains(&word.as_str()))
 }
+
+/// Whether something was tried and did not go well, other than that something is wrong: `UpdateFailed`, but not `Mismatch`.
+pub(super) fn tells_an_attempt(text: &str) -> bool {
+    let failed = |word: &String| ATTEMPTS.iter().any(|stem| word.starts_with(stem));
+    words(text).iter().any(failed)
+}
+
+const ATTEMPTS: [&str; 9] =
+    ["fail", "err", "abort", "timeout", "timedout", "exceed", "reject", "crash", "retr"];
 
 /// Words with their meaning.
 const VOCABULARY: [(Meaning, &str); 6] = [
@@ -151,7 +174,7 @@ const VOCABULARY: [(Meaning, &str); 6] = [
         "suspended suspend paused pause stopped halted disabled hibernated hibernating hibernation \
          inactive sleeping asleep parked dormant ignored cordoned shelved maintenance archived",
     ),
-    (Meaning::Unknown, "unknown undetermined indeterminate unspecified"),
+    (Meaning::Unknown, "unknown undetermined indeterminate unspecified inconclusive"),
     (Meaning::Missing, "missing absent notfound vanished"),
     (
         Meaning::Bad,
@@ -233,6 +256,11 @@ mod tests {
             ("Provisioning ready nodes", Some(Waiting)),
             ("New", Some(Waiting)),
             ("Stopped", Some(Halted)),
+            ("ReadyToStart", Some(Waiting)),
+            ("detached", Some(Halted)),
+            ("ScaledToZero", Some(Halted)),
+            ("failed when scaled to zero", Some(Bad)),
+            ("Inconclusive", Some(Unknown)),
             ("UNKNOWN", Some(Unknown)),
             ("NotFound", Some(Missing)),
             ("FAILED", Some(Bad)),
