@@ -344,7 +344,9 @@ pub(super) fn of_parts(status: &Map<String, Value>, generations: Generations) ->
 
 fn together(conditions: &[Condition<'_>], settled: bool) -> Option<Opinion> {
     let summary = |status| conditions.iter().any(|one| one.is_summary() && one.status == status);
-    let whole = summary(Status::True) && !summary(Status::False);
+    // Of the summaries `Ready` is the one that most keep: while it is not known, another does not stand for it.
+    let awaited = |one: &Condition<'_>| one.words == ["ready"] && one.status == Status::Unknown;
+    let whole = summary(Status::True) && !summary(Status::False) && !conditions.iter().any(awaited);
     let left_over = |from: &Condition<'_>, one: &Opinion| {
         whole && settled && !from.names_newest && one.health == Health::Progressing
     };

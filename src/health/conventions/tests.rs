@@ -85,6 +85,8 @@ fn of_several_conditions_trouble_counts_and_a_summary_covers_its_parts() {
         (vec![ready, ("Cache", "Progressing", "Cold")], "Ready: Healthy [Up]"),
         (vec![ready, ("Progressing", "True", "NewReplicaSetAvailable")], "Ready: Healthy [Up]"),
         (vec![ready, ("Paused", "True", "ByUser")], "Paused: Suspended [ByUser]"),
+        (vec![("Healthy", "True", "Up"), ("Ready", "Unknown", "Peculiar")], "Ready: Progressing [Peculiar]"),
+        (vec![ready, ("Healthy", "Unknown", "Peculiar")], "Ready: Healthy [Up]"),
         (vec![ready, ("Synced", "False", "ReconcilePaused")], "Synced: Suspended [ReconcilePaused]"),
         (vec![ready, ("ScalerActive", "False", "GetFailed")], "ScalerActive: Degraded [GetFailed]"),
         (vec![ready, ("ScalerActive", "False", "Peculiar")], "Ready: Healthy [Up]"),
