@@ -357,7 +357,7 @@ fn together(conditions: &[Condition<'_>], settled: bool) -> Option<Opinion> {
     };
     let opinions = || conditions.iter().filter_map(|from| Some((from, opinion(from)?)));
     let failed = opinions().any(|(_, one)| one.health == Health::Degraded);
-    let said = opinions().filter(|(from, one)| !left_over(from, one) && !(failed && from.goes_on_again()));
+    let said = opinions().filter(|(from, one)| !(left_over(from, one) || failed && from.goes_on_again()));
     said.map(|(_, one)| one).reduce(graver)
 }
 
