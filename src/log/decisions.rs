@@ -186,7 +186,9 @@ impl Catalog<'_, '_> {
     pub fn count_under(&mut self, kind: CatalogKind, place: &str) -> Result<u64> {
         let (of, sql) = (kind.kind(), of_kind!("count(*)", "s.namespace = ?3"));
         let mut statement = self.log.connection().prepare_cached(sql)?;
-        let count: i64 = statement.query_row(params![of.group, of.kind, place], |row| row.get(0))?;
+        let count = statement.query_row(params![of.group, of.kind, place], |row| {
+            column::count(row, 0, Place::log("subject"))
+        })?;
         // What the log has already is counted there.
         let known = |name: &String| {
             let looked = Looked::Named(kind, name.clone());
@@ -194,7 +196,7 @@ impl Catalog<'_, '_> {
         };
         let assumed = self.assumed.iter().filter(|fact| fact.kind() == kind && fact.place() == place);
         let new: BTreeSet<String> = assumed.map(CatalogFact::name).filter(|name| !known(name)).collect();
-        Ok(u64::try_from(count).unwrap_or(0) + new.len() as u64)
+        Ok(count + new.len() as u64)
     }
 
     /// Under what facts of a kind stand, after one such place, in order.
@@ -299,6 +301,7 @@ impl Default for Decisions {
 impl Decisions {
     /// From here on the log of this directory can be read.
     pub(super) fn read_from(&self, directory: &Path) {
+        // A log is opened once; should that change, the first directory stays the one that is locked.
         let _ = self.directory.set(directory.to_owned());
     }
 

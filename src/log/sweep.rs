@@ -14,6 +14,7 @@ use super::row::{self, RawRow};
 use super::types::ChangeType;
 use super::write::Write;
 use crate::model::{Offset, Timestamp};
+use crate::store::column::{self, Place};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -111,14 +112,16 @@ impl Write<'_> {
         for offset in former.offsets() {
             let sql = r#"SELECT hash, coalesce(length(body), 0) FROM change WHERE "offset" = ?1"#;
             let mut statement = self.connection.prepare_cached(sql)?;
-            let found = statement.query_row([offset.as_i64()], |row| Ok((row.get(0)?, row.get(1)?)));
-            let (hash, bytes): (Hash, i64) = found.optional()?.ok_or_else(|| row::missing(offset))?;
+            let found = statement.query_row([offset.as_i64()], |row| {
+                Ok((row.get(0)?, column::count(row, 1, Place::log("change.body"))?))
+            });
+            let (hash, bytes): (Hash, u64) = found.optional()?.ok_or_else(|| row::missing(offset))?;
             if offset == former.offset {
                 compaction.count(-1, &hash);
             }
             if !kept.is_some_and(|kept| kept.offsets().any(|stays| stays == offset)) {
                 plan.gone.insert(offset);
-                plan.bytes += u64::try_from(bytes).unwrap_or(0);
+                plan.bytes += bytes;
             }
         }
         Ok(())

@@ -13,6 +13,7 @@ use super::row::{self, RawRow};
 use super::types::ChangeType;
 use super::write::Write;
 use crate::model::{Kind, KindPattern, Offset, Timestamp};
+use crate::store::column::{self, Place};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -308,15 +309,16 @@ impl Write<'_> {
     fn empty(&self, offset: Offset, thinned: &mut Thinned) -> Result<()> {
         let sql = r#"SELECT coalesce(length(body), 0) FROM change
             WHERE "offset" = ?1 AND (body IS NOT NULL OR frame_id IS NOT NULL)"#;
-        let found: Option<i64> =
-            self.connection.prepare_cached(sql)?.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let length = |row: &Row<'_>| column::count(row, 0, Place::log("change.body"));
+        let found = statement.query_row([offset.as_i64()], length).optional()?;
         let Some(bytes) = found else { return Ok(()) };
         // What it was stored against stays, so that the rest of retention sees which keyframes later changes need.
         let sql = r#"UPDATE change SET body = NULL, dictionary_id = NULL, frame_id = NULL, frame_at = NULL
             WHERE "offset" = ?1"#;
         self.connection.prepare_cached(sql)?.execute([offset.as_i64()])?;
         thinned.changes += 1;
-        thinned.bytes += u64::try_from(bytes).unwrap_or(0);
+        thinned.bytes += bytes;
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
 use super::stretch;
-use super::{OPEN, counts_at, counts_to_i64, health_at, member_health_at};
+use super::{ENVIRONMENT_COUNTS, OPEN, count_at, counts_at, counts_to_i64, health_at, member_health_at};
 use crate::model::{Health, HealthCounts, Stored, Timestamp};
 
 /// One row of health.
@@ -100,7 +100,7 @@ fn held(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Row>> {
             known: health_at(row, 2, "environment_health.known")?,
             known_since: Timestamp::from_micros(row.get(3)?),
             grace,
-            counts: counts_at(row, 7)?,
+            counts: counts_at(row, 7, &ENVIRONMENT_COUNTS)?,
         })
     });
     row.optional()
@@ -143,9 +143,10 @@ fn members(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Members> {
     let mut rows = statement.query([environment])?;
     let mut members = Members { counts: HealthCounts::default(), worst: None, settled: None };
     while let Some(row) = rows.next()? {
-        let (total, counted): (i64, i64) = (row.get(1)?, row.get(2)?);
+        let total = count_at(row, 1, "member_count.total")?;
+        let counted = count_at(row, 2, "member_count.counted")?;
         let health = member_health_at(row, 0, "member_count.health")?;
-        *members.counts.slot(health) += u64::try_from(total).unwrap_or(0);
+        *members.counts.slot(health) += total;
         if counted > 0 {
             members.worst = members.worst.max(health);
             members.settled = members.settled.max(health.filter(|health| *health != Health::Progressing));

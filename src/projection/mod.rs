@@ -115,21 +115,55 @@ fn counts_to_i64(counts: crate::model::HealthCounts) -> [i64; 7] {
         .map(|count| i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-/// The counts that seven columns hold, from this one on.
+/// How many of something a column of the view, `table.column`, tells.
 ///
 /// # Errors
-/// When one of them is no number.
-pub fn counts_at(row: &Row<'_>, first: usize) -> rusqlite::Result<crate::model::HealthCounts> {
-    let count = |place: usize| {
-        Ok::<_, rusqlite::Error>(u64::try_from(row.get::<_, i64>(first + place)?).unwrap_or(0))
+/// When it holds no count.
+pub fn count_at(row: &Row<'_>, at: usize, column: &'static str) -> rusqlite::Result<u64> {
+    column::count(row, at, Place::view(column))
+}
+
+/// The columns that hold the counts of a table, as errors name them.
+pub type CountColumns = [&'static str; 7];
+
+macro_rules! count_columns {
+    ($table:literal) => {
+        [
+            concat!($table, ".healthy"),
+            concat!($table, ".suspended"),
+            concat!($table, ".progressing"),
+            concat!($table, ".missing"),
+            concat!($table, ".degraded"),
+            concat!($table, ".unknown"),
+            concat!($table, ".no_health"),
+        ]
     };
+}
+
+/// Where the counts of an environment over time stand.
+pub const ENVIRONMENT_COUNTS: CountColumns = count_columns!("environment_health");
+
+/// Where those of all environments at one moment stand.
+pub const STRETCH_COUNTS: CountColumns = count_columns!("stretch_health");
+
+/// The counts that these columns hold, from this one of a row on.
+///
+/// # Errors
+/// When one of them is no count.
+pub fn counts_at(
+    row: &Row<'_>,
+    first: usize,
+    columns: &CountColumns,
+) -> rusqlite::Result<crate::model::HealthCounts> {
+    let [healthy, suspended, progressing, missing, degraded, unknown, none] = columns;
+    let count = |place: usize, column| count_at(row, first + place, column);
     Ok(crate::model::HealthCounts {
-        healthy: count(0)?,
-        suspended: count(1)?,
-        progressing: count(2)?,
-        missing: count(3)?,
-        degraded: count(4)?,
-        unknown: count(5)?,
-        none: count(6)?,
+        healthy: count(0, healthy)?,
+        suspended: count(1, suspended)?,
+        progressing: count(2, progressing)?,
+        missing: count(3, missing)?,
+        degraded: count(4, degraded)?,
+        unknown: count(5, unknown)?,
+        none: count(6, none)?,
     })
 }

@@ -15,7 +15,7 @@ use super::words::Words;
 use super::{PageRequest, Queries, Question, Result};
 use crate::log::{Cursor, LogReader};
 use crate::model::{At, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
-use crate::projection::number_at;
+use crate::projection::{count_at, number_at};
 
 /// Which watches a list of coverage holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -201,7 +201,7 @@ impl Held {
     }
 
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let total = u64::try_from(row.get::<_, i64>(0)?).unwrap_or(0);
+        let total = count_at(row, 0, "resource")?;
         Ok(Held { total, last: row.get::<_, Option<i64>>(1)?.map(Offset::from_i64) })
     }
 }

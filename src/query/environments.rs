@@ -10,7 +10,7 @@ use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, P
 use super::words::Words;
 use super::{EnvironmentFilter, Gone, PageRequest, Queries, QueryError, Question, Result, warnings};
 use crate::model::{At, EnvironmentId, HealthCounts, Offset, Stored, Timestamp};
-use crate::projection::{counts_at, health_at, word_at};
+use crate::projection::{ENVIRONMENT_COUNTS, counts_at, health_at, word_at};
 use crate::store::column;
 
 /// What an environment shows at `:clock`: within the grace time of Progressing, what it showed before. Of what the
@@ -114,7 +114,7 @@ fn health(row: &Row<'_>, readable: bool) -> rusqlite::Result<EnvironmentHealth> 
         state: health_at(row, 8, "environment_health.state")?,
         since: Timestamp::from_micros(row.get(9)?),
         last_known: known.filter(|_| readable),
-        counts: if readable { counts_at(row, 19)? } else { HealthCounts::default() },
+        counts: if readable { counts_at(row, 19, &ENVIRONMENT_COUNTS)? } else { HealthCounts::default() },
         rule_set: row.get(11)?,
     })
 }

@@ -14,6 +14,7 @@ use super::types::{FoldedEvent, Page, PageMetadata};
 use super::{PageRequest, Queries, Question, Result, environments, resources};
 use crate::kube_event::EventType;
 use crate::model::{At, EnvironmentId, Kind, ResourceKey, Timestamp, Uid};
+use crate::projection::count_at;
 
 /// Which Events a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -100,7 +101,7 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<FoldedEvent> {
         reason: row.get(8)?,
         note: row.get(9)?,
         component: row.get(10)?,
-        count: u64::try_from(row.get::<_, i64>(11)?).unwrap_or(0),
+        count: count_at(row, 11, "kube_event.count")?,
         first_at: Timestamp::from_micros(row.get(12)?),
         last_at: Timestamp::from_micros(row.get(13)?),
     })

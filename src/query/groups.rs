@@ -10,6 +10,7 @@ use super::scope::{Scope, Sight, seen_audiences};
 use super::types::{Page, PageMetadata, ProjectGroup};
 use super::{PageRequest, Queries, Question, Result};
 use crate::model::At;
+use crate::projection::count_at;
 
 /// Projects in sight, be it that only their environments are declared, each with how many environments it has.
 const PROJECTS: &str = concat!(
@@ -40,12 +41,12 @@ fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Res
     let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
     let mut rows = statement.query(params)?;
     while let Some(row) = rows.next()? {
-        let (path, environments): (String, i64) = (row.get(0)?, row.get(1)?);
+        let (path, environments): (String, u64) = (row.get(0)?, count_at(row, 1, "environment")?);
         for (end, _) in path.match_indices('/') {
             let id = &path[..end];
             let group = groups.entry(id.to_owned()).or_insert_with(|| ProjectGroup::new(id));
             group.projects += 1;
-            group.environments += u64::try_from(environments).unwrap_or(0);
+            group.environments += environments;
         }
     }
     let rows = usize::try_from(start.rows()).unwrap_or(usize::MAX);

@@ -10,6 +10,7 @@ use super::types::{Answer, LeftBehind, LeftNamespace};
 use super::{PageRequest, Queries, Question, Result, environments};
 use crate::log::LogReader;
 use crate::model::{At, EnvironmentId, EnvironmentState, Labels, Offset, Target, label_pairs};
+use crate::projection::count_at;
 use crate::store::column;
 
 /// The most resources that a line names one by one.
@@ -109,7 +110,7 @@ fn namespaces(view: &Connection, sight: &Sight, number: i64, at: Offset) -> Resu
         Ok(LeftNamespace {
             cluster: row.get(0)?,
             namespace: row.get(1)?,
-            resources: u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0),
+            resources: count_at(row, 2, "resource")?,
             shared: row.get(3)?,
             kubectl: String::new(),
         })

@@ -79,6 +79,23 @@ pub fn number_or_null<T: Stored>(row: &Row<'_>, column: usize, place: Place) -> 
     row.get::<_, Option<i64>>(column)?.map(|_| number(row, column, place)).transpose()
 }
 
+/// How many of something a column tells; the count of nothing is 0, and nothing else is.
+///
+/// # Errors
+/// When it holds no number, or one below 0.
+pub fn count(row: &Row<'_>, column: usize, place: Place) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| {
+        let unknown = UnknownValue {
+            column: place.column,
+            value: number.to_string(),
+            what: "count",
+            remedy: place.remedy,
+        };
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Integer, unknown.into())
+    })
+}
+
 use crate::mistake::of_json;
 
 /// What a column holds as JSON.

@@ -8,7 +8,7 @@ use super::*;
 use crate::edges::EdgeKind;
 use crate::log::ChangeType;
 use crate::query::testing::{Event, Remark, Thing, World};
-use crate::query::{CoverageFilter, GraphFilter, TimelineFilter};
+use crate::query::{CoverageFilter, GraphFilter, OverviewRequest, TimelineFilter};
 
 /// Every number that stands in log or view. A new value gets a number that was never used; none ever gets another one.
 const NUMBERS: [(&str, &str, i64); 31] = [
@@ -270,6 +270,12 @@ fn a_number_or_word_that_nobody_knows_is_told_and_never_read_as_a_milder_one() {
         refused("UPDATE project SET source = 'moon'", async |queries| {
             queries.projects(&scope, At::Now, &page).await.err()
         }),
+        refused("UPDATE environment_health SET missing = -1", async |queries| {
+            queries.environment(&scope, At::Now, &id).await.err()
+        }),
+        refused("UPDATE stretch_health SET no_health = -9223372036854775808", async |queries| {
+            queries.overview(&scope, At::Now, &OverviewRequest::default()).await.err()
+        }),
     ];
     let expected = [
         "`version.health` holds `9`, which is no health",
@@ -281,6 +287,8 @@ fn a_number_or_word_that_nobody_knows_is_told_and_never_read_as_a_milder_one() {
         "`membership.health` holds `-2`, which is no health",
         "`environment.tier` holds `moon`, which is no tier",
         "`project.source` holds `moon`, which is no source of the catalog",
+        "`environment_health.missing` holds `-1`, which is no count",
+        "`stretch_health.no_health` holds `-9223372036854775808`, which is no count",
     ];
     for (told, expected) in told.iter().zip(expected) {
         assert!(told.contains(expected) && told.contains("`strandline rebuild`"), "{told}");
@@ -292,7 +300,11 @@ fn a_projector_that_meets_what_nobody_knows_has_the_view_built_anew() {
     for (sql, named) in [
         ("UPDATE membership SET why = 'moon'", "`membership.why` holds `moon`"),
         ("UPDATE version SET health = 9", "`version.health` holds `9`"),
-        ("UPDATE OR REPLACE member_count SET health = 9", "`member_count.health` holds `9`"),
+        (
+            "INSERT OR REPLACE INTO member_count SELECT environment_id, kind_id, 9, total, counted FROM member_count",
+            "`member_count.health` holds `9`",
+        ),
+        ("UPDATE member_count SET total = -5", "`member_count.total` holds `-"),
     ] {
         let mut world = World::new(small_history());
         let changed = Connection::open(path(world.directory())).unwrap().execute(sql, []).unwrap();

@@ -20,7 +20,7 @@ use super::types::{Answer, Overview};
 use super::words::Words;
 use crate::mistake::of_json;
 use crate::model::{EnvironmentFilter, GroupBy, Stored, Tier, Timestamp};
-use crate::projection::{counts_at, health_at};
+use crate::projection::{STRETCH_COUNTS, counts_at, health_at};
 use crate::store::column;
 
 /// What an overview tells.
@@ -135,7 +135,14 @@ fn take(fold: &mut Fold, sieve: &Sieve<'_>, row: &Row<'_>) -> Result<()> {
     let facts = Facts { tier: text(0)?, region: text(1)?, state: text(2)?, project, labels, targets, health };
     let shown = if row.get(8)? {
         let since = Timestamp::from_micros(row.get(10)?);
-        Shown::Told { health, since, resources: counts_at(row, 11)?, id: text(5)?, project, name }
+        Shown::Told {
+            health,
+            since,
+            resources: counts_at(row, 11, &STRETCH_COUNTS)?,
+            id: text(5)?,
+            project,
+            name,
+        }
     } else {
         Shown::Denied
     };

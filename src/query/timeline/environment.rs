@@ -9,7 +9,7 @@ use super::axis::Axis;
 use super::{Order, Place, Wanted, What};
 use crate::log::LogReader;
 use crate::model::{Happening, Hour, Lane, Offset, Stored, Timestamp};
-use crate::projection::number_at;
+use crate::projection::{count_at, number_at};
 
 /// Offsets of which the caller may read, with the hours that lie between them as a whole.
 pub(super) struct Part {
@@ -75,10 +75,19 @@ pub(super) fn count(
 
 /// What is counted of an hour; the columns stand in the order of [`Happening::ALL`].
 fn counts(row: &Row<'_>) -> rusqlite::Result<Vec<(Happening, u64)>> {
-    let count = |(place, what): (usize, Happening)| {
-        Ok((what, u64::try_from(row.get::<_, i64>(place + 1)?).unwrap_or(0)))
-    };
-    Happening::ALL.into_iter().enumerate().map(count).collect()
+    let columns = [
+        "happening_count.changed",
+        "happening_count.created",
+        "happening_count.joined",
+        "happening_count.deleted",
+        "happening_count.parted",
+        "happening_count.said",
+        "happening_count.warned",
+        "happening_count.deployed",
+        "happening_count.progressed",
+    ];
+    let each = Happening::ALL.into_iter().zip(columns).zip(1..);
+    each.map(|((what, column), place)| Ok((what, count_at(row, place, column)?))).collect()
 }
 
 fn count_each(
