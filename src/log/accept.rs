@@ -7,6 +7,7 @@ use rusqlite::{TransactionBehavior, params};
 use super::bodies::Bodies;
 use super::chain::HeadFile;
 use super::error::LogError;
+use super::file;
 use super::ids::Ids;
 use super::reader::LogReader;
 use super::write::{Write, WriterState};
@@ -35,7 +36,9 @@ pub struct AcceptedLoss {
 /// # Errors
 /// When what there is of the log is damaged too, or cannot be written.
 pub fn accept_loss(directory: &Path, clock: &dyn Clock) -> Result<Option<AcceptedLoss>, LogError> {
-    let mut connection = open::open_writer(directory)?;
+    let path = file::path(directory);
+    open::whole(&path)?;
+    let mut connection = open::open_writer(directory).map_err(|error| open::of_file(&path, error))?;
     let mut reader = LogReader::open(directory)?;
     let head_file = HeadFile::new(directory);
     let (found, hash) = open::verify_end(directory, &mut reader)?;

@@ -32,6 +32,14 @@ pub enum LogError {
         /// What is wrong.
         what: String,
     },
+    /// The file as a whole is not as it was written.
+    #[error("{} is damaged: {what}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
     /// Changes are damaged or missing.
     #[error("the log is damaged at offset {offset}: {what}")]
     Damaged {
@@ -92,7 +100,7 @@ pub enum LogError {
     #[error("the log's writer cannot wait for requests: {0}")]
     Thread(std::io::Error),
     /// SQLite failed.
-    #[error(transparent)]
+    #[error("the log cannot be read or written: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// A body cannot be packed or unpacked.
     #[error(transparent)]
@@ -103,7 +111,7 @@ impl LogError {
     /// Whether the log itself is not as it was written, so that nothing more may be built on it.
     pub fn is_damage(&self) -> bool {
         match self {
-            LogError::Damaged { .. } | LogError::Truncated { .. } => true,
+            LogError::Damaged { .. } | LogError::Truncated { .. } | LogError::File { .. } => true,
             LogError::Sqlite(error) | LogError::Open(OpenError::Sqlite { source: error, .. }) => {
                 crate::store::is_corrupt(error)
             }
@@ -120,6 +128,19 @@ impl LogError {
             | LogError::Thread(_)
             | LogError::TooLong
             | LogError::Body(_) => false,
+        }
+    }
+
+    /// The same in words of ours alone, for those who read no log of the program: SQLite's say nothing to them.
+    pub fn told(&self) -> String {
+        match self {
+            LogError::Sqlite(_) if self.is_damage() => "a page of the log cannot be read".to_owned(),
+            LogError::Sqlite(_) => {
+                "the log cannot be read or written; the program's log tells why".to_owned()
+            }
+            LogError::Open(OpenError::Sqlite { path, .. }) => format!("{} cannot be opened", path.display()),
+            LogError::Body(_) => "a recorded body cannot be packed or read".to_owned(),
+            other => other.to_string(),
         }
     }
 

@@ -19,6 +19,7 @@ use super::open;
 use super::reader::LogReader;
 use super::row::{self, RawRow};
 use super::types::ChangeType;
+use crate::mistake::of_json;
 use crate::model::{Erasure, Offset, Stored, Timestamp};
 
 use findings::Findings;
@@ -53,18 +54,26 @@ pub fn examine(
     let path = file::path(directory);
     let acknowledged = HeadFile::new(directory).look();
     if !path.exists() {
-        return match acknowledged {
-            HeadOnFile::Known(recorded, _) => Err(LogError::Truncated { found: Offset::ZERO, recorded }),
-            HeadOnFile::Missing | HeadOnFile::Unreadable => Ok(None),
-        };
+        return open::nothing_acknowledged(&HeadFile::new(directory)).map(|()| None);
     }
-    let connection = file::open_inspector(directory)?;
-    open::check_present(&connection, &path)?;
+    let open = || {
+        let connection = file::open_inspector(directory)?;
+        if open::check_schema(&connection, &path)?.is_none() {
+            open::nothing_acknowledged(&HeadFile::new(directory))?;
+        }
+        open::check_present(&connection, &path)?;
+        Ok(connection)
+    };
+    let connection = open().map_err(|error| open::of_file(&path, error))?;
     let mut findings = Findings::default();
-    schema::pages(&connection, &mut findings);
+    match open::whole(&path) {
+        Ok(()) => schema::pages(&connection, &mut findings),
+        // Whatever else SQLite finds follows from that.
+        Err(error) => findings.table("log.db", error),
+    }
     schema::statements(&connection, &mut findings);
     let mut walk = Walk::new(LogReader::over(connection), findings);
-    walk.all(progress);
+    walk.all(acknowledged, progress);
     walk.head(acknowledged);
     references::check(walk.reader.connection(), &mut walk.findings);
     let Walk { last, changes, findings, erasures, .. } = walk;
@@ -97,10 +106,12 @@ impl Walk {
         Walk { reader, findings, last: Offset::ZERO, changes: 0, before: Some(start), erasures: Vec::new() }
     }
 
-    fn all(&mut self, progress: &mut dyn FnMut(u64, u64)) {
-        let head = match self.reader.head() {
-            Ok(head) => head,
-            Err(error) => return self.findings.table("change", error),
+    fn all(&mut self, acknowledged: HeadOnFile, progress: &mut dyn FnMut(u64, u64)) {
+        let head = match (self.reader.head(), acknowledged) {
+            (Ok(head), _) => head,
+            // The newest changes are in pages that are gone; those before may be there.
+            (Err(_), HeadOnFile::Known(recorded, _)) => recorded,
+            (Err(error), _) => return self.findings.table("change", error.told()),
         };
         match Compaction::load(self.reader.connection()) {
             Ok(compaction) => self.kept(&compaction),
@@ -131,7 +142,7 @@ impl Walk {
                 Err(error) => {
                     self.last = self.last.next();
                     self.before = None;
-                    self.findings.change(self.last, Harm::Unreadable, error.to_string());
+                    self.findings.change(self.last, Harm::Unreadable, error.told());
                     singly -= 1;
                 }
             }
@@ -159,7 +170,7 @@ impl Walk {
                     self.sound(&row);
                 }
                 Ok(None) => self.findings.change(offset, Harm::Missing, "the change is missing".into()),
-                Err(error) => self.findings.change(offset, Harm::Unreadable, error.to_string()),
+                Err(error) => self.findings.change(offset, Harm::Unreadable, error.told()),
             }
         }
         self.last = compaction.swept;
@@ -191,14 +202,22 @@ impl Walk {
         let sound = self.link(row) & self.body(row);
         let observed_at = Timestamp::from_micros(row.observed_at);
         if sound {
-            if row.r#type == ChangeType::Erased.number()
-                && let Some(erasure) =
-                    self.reader.text(row).ok().and_then(|text| serde_json::from_str(&text).ok())
-            {
-                self.erasures.push((observed_at, erasure));
+            if row.r#type == ChangeType::Erased.number() {
+                match self.erasure(row) {
+                    Ok(erasure) => self.erasures.push((observed_at, erasure)),
+                    Err(what) => self.findings.of_row(row, Harm::Unreadable, &what),
+                }
             }
             self.findings.sound(observed_at);
         }
+    }
+
+    /// What a mark says that is as it was written.
+    fn erasure(&mut self, row: &RawRow) -> Result<Erasure, String> {
+        let text = self.reader.text(row).map_err(|error| error.to_string())?;
+        serde_json::from_str(&text).map_err(|error| {
+            format!("what it says of values that were erased cannot be read: {}", of_json(&error))
+        })
     }
 
     /// Whether the change follows from the one before. Where the hash before it is damaged, and not what it is over, the
@@ -227,7 +246,7 @@ impl Walk {
                 format!("the keyframe it is stored against, at offset {offset}, cannot be read: {what}")
             }
             LogError::Damaged { what, .. } => what,
-            error => error.to_string(),
+            error => error.told(),
         };
         self.findings.of_row(row, Harm::Body, &what);
         false

@@ -13,7 +13,7 @@ use super::file;
 use super::reader::LogReader;
 use super::thinning::Floor;
 use crate::model::Offset;
-use crate::store::{self, Role};
+use crate::store::{self, Cut, OpenError, Role};
 
 /// A log up to this size is checked page by page when it is opened; of a larger one only the newest changes are.
 const FULL_CHECK_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -43,21 +43,66 @@ pub(super) fn open_writer(directory: &Path) -> Result<Connection, LogError> {
 pub(super) fn look(directory: &Path, head_file: &HeadFile) -> Result<(), LogError> {
     let path = file::path(directory);
     if !path.exists() {
-        return match head_file.read() {
-            Some((recorded, _)) => Err(LogError::Truncated { found: Offset::ZERO, recorded }),
-            None => Ok(()),
-        };
+        return nothing_acknowledged(head_file);
     }
     if file::has_journal(directory) {
         // Its making was broken off, before anything was acknowledged; whoever writes rolls that back first.
         return Ok(());
     }
-    let inspector = file::open_inspector(directory)?;
-    let schema = check_schema(&inspector, &path)?;
-    check_pages(&inspector, &path)?;
-    match schema == Some(newest_schema()) {
-        true => verify(directory, &mut LogReader::over(inspector), head_file).map(|_| ()),
-        false => Ok(()),
+    let look = || {
+        whole(&path)?;
+        let inspector = file::open_inspector(directory)?;
+        let schema = check_schema(&inspector, &path)?;
+        check_pages(&inspector, &path)?;
+        match schema {
+            // Its making may have been broken off.
+            None => nothing_acknowledged(head_file),
+            Some(schema) if schema == newest_schema() => {
+                verify(directory, &mut LogReader::over(inspector), head_file).map(|_| ())
+            }
+            Some(_) => Ok(()),
+        }
+    };
+    look().map_err(|error| of_file(&path, error))
+}
+
+/// That nothing is lost where there is nothing.
+pub(super) fn nothing_acknowledged(head_file: &HeadFile) -> Result<(), LogError> {
+    match head_file.read() {
+        Some((recorded, _)) if recorded > Offset::ZERO => {
+            Err(LogError::Truncated { found: Offset::ZERO, recorded })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says of a file that SQLite does not read what is wrong with it, in our words.
+pub(super) fn of_file(path: &Path, error: LogError) -> LogError {
+    let sqlite = match &error {
+        LogError::Sqlite(sqlite) | LogError::Open(OpenError::Sqlite { source: sqlite, .. }) => sqlite,
+        _ => return error,
+    };
+    if !store::is_corrupt(sqlite) {
+        return error;
+    }
+    tracing::error!(error = %sqlite, path = %path.display(), "SQLite does not read the log");
+    let what = match store::is_database(path) {
+        true => "a page of it cannot be read",
+        false => "it does not begin as a database of SQLite does",
+    };
+    LogError::File { path: path.to_owned(), what: what.to_owned() }
+}
+
+/// That the file has its end, unless that may stand in the WAL.
+pub(super) fn whole(path: &Path) -> Result<(), LogError> {
+    match store::cut(path) {
+        None => Ok(()),
+        Some(Cut { found, written }) => {
+            let what = format!(
+                "its end is missing: it has {found} bytes, and had {written} when it was last written"
+            );
+            Err(LogError::File { path: path.to_owned(), what })
+        }
     }
 }
 
@@ -107,7 +152,9 @@ fn check_pages(connection: &Connection, path: &Path) -> Result<(), LogError> {
     if is_small(path) {
         let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if verdict != "ok" {
-            return Err(LogError::Damaged { offset: Offset::ZERO, what: verdict });
+            tracing::error!(verdict, path = %path.display(), "SQLite finds the log's pages damaged");
+            let what = "its pages do not fit together".to_owned();
+            return Err(LogError::File { path: path.to_owned(), what });
         }
     }
     Ok(())
@@ -159,18 +206,21 @@ pub struct LogState {
 pub fn inspect(directory: &Path) -> Result<Option<LogState>, LogError> {
     let (path, head_file) = (file::path(directory), HeadFile::new(directory));
     if !path.exists() {
-        return match head_file.read() {
-            Some((recorded, _)) => Err(LogError::Truncated { found: Offset::ZERO, recorded }),
-            None => Ok(None),
-        };
+        return nothing_acknowledged(&head_file).map(|()| None);
     }
-    let connection = file::open_inspector(directory)?;
-    let Some(schema) = check_schema(&connection, &path)? else { return Ok(None) };
-    check_pages(&connection, &path)?;
-    let mut reader = LogReader::over(connection);
-    let (head, _) = verify(directory, &mut reader, &head_file)?;
-    let (compacted, floors) = (reader.compacted()?, reader.floors()?);
-    Ok(Some(LogState { schema, head, compacted, floors }))
+    let look = || {
+        whole(&path)?;
+        let connection = file::open_inspector(directory)?;
+        let Some(schema) = check_schema(&connection, &path)? else {
+            return nothing_acknowledged(&head_file).map(|()| None);
+        };
+        check_pages(&connection, &path)?;
+        let mut reader = LogReader::over(connection);
+        let (head, _) = verify(directory, &mut reader, &head_file)?;
+        let (compacted, floors) = (reader.compacted()?, reader.floors()?);
+        Ok(Some(LogState { schema, head, compacted, floors }))
+    };
+    look().map_err(|error| of_file(&path, error))
 }
 
 /// Refuses a schema that is newer or that cannot be trusted, before the migration library, which would panic

@@ -63,8 +63,8 @@ impl Queue {
     }
 
     /// The log cannot be opened for want of room, for now.
-    pub fn waits_for_room(&self, error: &impl std::fmt::Display) {
-        let message = format!("no room on the disk: {error}; make room, recording begins by itself");
+    pub fn waits_for_room(&self) {
+        let message = "no room on the disk; make room, recording begins by itself".to_owned();
         self.health.report(reason::NO_ROOM, self.clock.now(), message);
     }
 

@@ -19,6 +19,7 @@ use crate::model::{
 };
 
 mod clock;
+mod cut;
 mod damage;
 mod decisions;
 mod displaced;

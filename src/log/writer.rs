@@ -229,13 +229,15 @@ impl LogWriter {
                 Ok(None)
             }
             Err(error) if error.is_disk_full() => {
-                let message = format!("no room on the disk: {error}; make room, recording goes on by itself");
+                let message = "no room on the disk; make room, recording goes on by itself".to_owned();
                 self.health.report(reason::NO_ROOM, self.clock.now(), message);
                 Ok(Some(self.room.full(&error)))
             }
             Err(error) => {
-                self.health.report(reason::LOST, self.clock.now(), error.to_string());
+                tracing::error!(%error, "the log cannot be written");
+                self.health.report(reason::LOST, self.clock.now(), error.told());
                 for queued in group.drain(..) {
+                    // Whoever asked may have gone.
                     let _ = queued.reply.send(Err(AppendError::Failed(error.to_string())));
                 }
                 Err(error)
@@ -248,6 +250,7 @@ impl LogWriter {
         for queued in group.drain(..) {
             drop(queued.handed_over);
             let why = format!("{displaced}; {}", Displaced::ADVICE);
+            // Whoever asked may have gone.
             let _ = queued.reply.send(Err(AppendError::ReadOnly(why)));
         }
     }

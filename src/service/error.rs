@@ -171,7 +171,9 @@ fn log_hint(error: &LogError) -> Option<&'static str> {
             "nothing was changed; restore log.db, its -wal and log.head together from a backup, or go on without what is \
              lost by `strandline doctor --data DIR --accept-loss`",
         ),
-        LogError::Open(_) | LogError::Schema { .. } | LogError::Damaged { .. } => Some(DAMAGED),
+        LogError::Open(_) | LogError::Schema { .. } | LogError::Damaged { .. } | LogError::File { .. } => {
+            Some(DAMAGED)
+        }
         LogError::Displaced(_) => Some(Displaced::ADVICE),
         LogError::Busy { .. } => Some("wait for the export or the backup that reads it, and ask again"),
         LogError::Taken { .. } => Some("choose a directory without a log"),

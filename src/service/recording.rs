@@ -91,7 +91,7 @@ impl Recording {
         }
         let mut room = RoomWait::new("the log");
         room.full(error);
-        queue.waits_for_room(error);
+        queue.waits_for_room();
         let waiting = Waiting { queue, data: data.to_owned(), key, room, opened: opened.clone() };
         Recording { appender, head, health, writer: Some(Writer::Waiting(waiting)), opened }
     }
@@ -141,7 +141,7 @@ impl Waiting {
                     Err(error) => return Err(error),
                 },
             };
-            self.queue.waits_for_room(&error);
+            self.queue.waits_for_room();
             store::sleep_unless(self.room.full(&error), || self.queue.is_closed());
         }
         Ok(())

@@ -3,6 +3,7 @@
 //! This is where async ends: a query is handed to a thread of the pool, never run where requests are served.
 
 pub mod column;
+mod cut;
 mod identity;
 mod key;
 mod lock;
@@ -16,6 +17,7 @@ mod timed;
 mod turns;
 mod watermark;
 
+pub use cut::{Cut, cut, is_database};
 pub use identity::{Displaced, Identities};
 pub use key::{KEY_FILE, keep_key, new_key, redaction_key};
 pub use lock::{DirectoryLock, LockError};

@@ -9,6 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use thiserror::Error;
 
+use super::cut::cut;
 use super::private;
 
 /// What a connection is for.
@@ -96,6 +97,10 @@ fn open_as(path: &Path, name: &Path, role: Role, application_id: i32) -> Result<
     }
     let connection =
         Connection::open_with_flags(name, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sqlite)?;
+    if role == Role::Inspector && cut(path).is_some() {
+        // What is left of a file that lost its end is not looked at by SQLite otherwise.
+        connection.pragma_update(None, "writable_schema", true).map_err(sqlite)?;
+    }
     prepare(&connection, role).map_err(sqlite)?;
     claim(&connection, path, role, application_id)?;
     Ok(connection)
@@ -109,7 +114,7 @@ fn inspected(path: &Path) -> PathBuf {
     uri(path, if wal(path).exists() { "?mode=ro" } else { "?immutable=1" })
 }
 
-fn wal(path: &Path) -> PathBuf {
+pub(super) fn wal(path: &Path) -> PathBuf {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");
     PathBuf::from(wal)
@@ -211,8 +216,9 @@ pub fn give_back(connection: &Connection, pages: u32) -> rusqlite::Result<u64> {
     let mut rows = statement.query([])?;
     // Each step gives one page back.
     while rows.next()?.is_some() {}
-    let free: i64 = connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
-    Ok(u64::try_from(free).unwrap_or(0))
+    // SQLite keeps it in 32 bits.
+    let free: u32 = connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
+    Ok(u64::from(free))
 }
 
 /// Moves all that the WAL holds into the file and gives its room back, if no reader needs it; tells whether it did.
@@ -270,7 +276,7 @@ pub fn open_at_rest(path: &Path, application_id: i32) -> Result<Connection, Open
     }
 }
 
-fn is_empty(path: &Path) -> bool {
+pub(super) fn is_empty(path: &Path) -> bool {
     std::fs::metadata(path).map_or(true, |file| file.len() == 0)
 }
 

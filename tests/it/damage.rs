@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use tokio::process::Command;
 
-use crate::bad_input::{RESOURCES, cluster, config, wait_for_pod};
+use crate::bad_input::{RESOURCES, cluster, config, pod, refused, wait_for_pod};
 use crate::server::{PROGRAM, Result, Server, get, items};
 
 /// Runs `doctor` on a data directory; its exit code and what it printed.
@@ -85,6 +85,90 @@ async fn a_log_that_lost_its_end_goes_on_once_the_loss_is_accepted() -> Result<(
     let server = Server::start(folder.path(), &config(&simulated)).await?;
     server.until("/clusters", |clusters| clusters["items"][0]["watched"] == true).await?;
     wait_for_pod(&server).await?;
+    server.stop().await?;
+    let (code, told) = doctor(&data, &["--full"]).await?;
+    assert!(code == 0, "{code} {told}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_whose_file_was_cut_is_refused_and_what_is_left_of_it_salvaged() -> Result<()> {
+    let (folder, simulated) = (tempfile::tempdir()?, cluster().await?);
+    let server = Server::start(folder.path(), &config(&simulated)).await?;
+    wait_for_pod(&server).await?;
+    let data = server.data();
+    server.stop().await?;
+    let path = data.join("log.db");
+    let written = std::fs::metadata(&path)?.len();
+    let found = written * 9 / 10;
+    std::fs::File::options().write(true).open(&path)?.set_len(found)?;
+    let cut = std::fs::read(&path)?;
+
+    let (code, told) = refused(folder.path(), &config(&simulated), "127.0.0.1:0").await?;
+    let what = format!("log.db is damaged: its end is missing: it has {found} bytes, and had {written}");
+    assert!(
+        code == 1 && told.contains(&what) && told.contains("hint: ") && told.contains("--salvage"),
+        "{told}"
+    );
+    let (code, told) = doctor(&data, &[]).await?;
+    assert!(code == 1 && told.contains(&what) && told.contains("backup"), "{code} {told}");
+    let (code, told) = doctor(&data, &["--full"]).await?;
+    assert!(
+        code == 1 && told.contains("problem  log in full: log.db: ") && !told.contains("malformed"),
+        "{told}"
+    );
+    let (code, told) = doctor(&data, &["--accept-loss"]).await?;
+    assert!(code == 1 && told.contains(&what), "{code} {told}");
+    let elsewhere = tempfile::tempdir()?;
+    let target = elsewhere.path().join("data");
+    let (code, told) = doctor(&data, &["--salvage", &target.display().to_string()]).await?;
+    assert!(code == 0 && told.contains("changes were copied to"), "{code} {told}");
+    assert!(std::fs::read(&path)? == cut, "the damaged log was left as it was");
+
+    // All kinds are listed anew, and until then nothing is told as complete.
+    let server = Server::start(elsewhere.path(), &config(&simulated)).await?;
+    wait_for_pod(&server).await?;
+    server.until("/clusters", |clusters| clusters["items"][0]["watched"] == true).await?;
+    server.stop().await?;
+    let (code, told) = doctor(&target, &["--full"]).await?;
+    assert!(code == 0, "{code} {told}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_cut_wal_lost_is_told_by_every_answer_until_it_is_accepted() -> Result<()> {
+    let (folder, simulated) = (tempfile::tempdir()?, cluster().await?);
+    let mut server = Server::start(folder.path(), &config(&simulated)).await?;
+    wait_for_pod(&server).await?;
+    let data = server.data();
+    // What follows stands in the WAL alone.
+    simulated.apply(pod("web-1", 1));
+    server.until(RESOURCES, |list| items(list).count() == 2).await?;
+    server.kill().await?;
+    let wal = data.join("log.db-wal");
+    let written = std::fs::metadata(&wal)?.len();
+    std::fs::File::options().write(true).open(&wal)?.set_len(written * 9 / 10)?;
+
+    let server = Server::start_unready(folder.path(), &config(&simulated)).await?;
+    let (status, ready) = get(&format!("{}/readyz", server.url())).await?;
+    assert!(
+        status == 503 && ready.contains("was acknowledged") && ready.contains("--accept-loss"),
+        "{ready}"
+    );
+    for path in ["/clusters", "/environments", RESOURCES, "/coverage", "/overview"] {
+        let answer = server.ask(path).await?;
+        assert_eq!(answer["metadata"]["not_recording"], true, "{path}: {}", answer["metadata"]);
+    }
+    let now = server.ask(RESOURCES).await?;
+    assert_eq!(items(&now).count(), 2, "the view holds more than the log");
+    server.stop().await?;
+
+    let (code, told) = doctor(&data, &["--accept-loss"]).await?;
+    assert!(code == 0 && told.contains(" are lost"), "{code} {told}");
+    let server = Server::start(folder.path(), &config(&simulated)).await?;
+    server.until(RESOURCES, |list| items(list).count() == 2).await?;
+    server.until("/clusters", |clusters| clusters["items"][0]["watched"] == true).await?;
+    assert!(server.ask(RESOURCES).await?["metadata"]["not_recording"].is_null());
     server.stop().await?;
     let (code, told) = doctor(&data, &["--full"]).await?;
     assert!(code == 0, "{code} {told}");
