@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use thiserror::Error;
 use tokio::time::Instant;
 
+use super::kubeconfig;
 use super::request::chain;
 use crate::config::{ClusterAccess, WatcherConfig};
 use crate::redact::without_logins;
@@ -295,12 +295,7 @@ async fn config(settings: &ConnectSettings) -> Result<kube::Config, ConnectError
             kube::Config::incluster().map_err(|error| ConnectError::NotInCluster(chain(&error)))?
         }
         Access::Kubeconfig { path, context } => {
-            let kubeconfig = match path {
-                Some(path) => Kubeconfig::read_from(path),
-                None => Kubeconfig::read(),
-            };
-            let kubeconfig = kubeconfig.map_err(|error| ConnectError::Kubeconfig(chain(&error)))?;
-            from_kubeconfig(kubeconfig, context.as_deref(), settings.allow_exec_plugins).await?
+            kubeconfig::read(path.as_deref(), context.as_deref(), settings.allow_exec_plugins).await?
         }
     };
     config.connect_timeout = Some(settings.timeout);
@@ -317,41 +312,6 @@ fn from_url(url: &str) -> Result<kube::Config, ConnectError> {
     match uri.scheme_str() {
         Some("http" | "https") if uri.host().is_some() => Ok(kube::Config::new(uri)),
         _ => Err(problem("it does not begin with http:// or https:// and a host".to_owned())),
-    }
-}
-
-async fn from_kubeconfig(
-    kubeconfig: Kubeconfig,
-    context: Option<&str>,
-    allow_exec_plugins: bool,
-) -> Result<kube::Config, ConnectError> {
-    let available = || kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
-    let name = match context.or(kubeconfig.current_context.as_deref()).filter(|name| !name.is_empty()) {
-        Some(name) => name.to_owned(),
-        None => return Err(ConnectError::NoContext(available())),
-    };
-    let chosen = kubeconfig.contexts.iter().find(|context| context.name == name);
-    let Some(chosen) = chosen.and_then(|context| context.context.as_ref()) else {
-        return Err(ConnectError::UnknownContext { name, available: available() });
-    };
-    if let (Some(user), false) = (&chosen.user, allow_exec_plugins) {
-        refuse_plugins(&kubeconfig, user)?;
-    }
-    let options = KubeConfigOptions { context: Some(name), ..KubeConfigOptions::default() };
-    kube::Config::from_custom_kubeconfig(kubeconfig, &options)
-        .await
-        .map_err(|error| ConnectError::Kubeconfig(chain(&error)))
-}
-
-/// A kubeconfig can name a program in two places: an exec plugin and the older auth provider.
-fn refuse_plugins(kubeconfig: &Kubeconfig, user: &str) -> Result<(), ConnectError> {
-    let named = kubeconfig.auth_infos.iter().find(|named| named.name == user);
-    let Some(info) = named.and_then(|named| named.auth_info.as_ref()) else { return Ok(()) };
-    let exec = info.exec.as_ref().map(|exec| exec.command.clone().unwrap_or_default());
-    let provider = info.auth_provider.as_ref().and_then(|provider| provider.config.get("cmd-path").cloned());
-    match exec.or(provider) {
-        Some(command) => Err(ConnectError::ExecPlugin { user: user.to_owned(), command }),
-        None => Ok(()),
     }
 }
 

@@ -21,6 +21,7 @@ mod discovery;
 mod document;
 mod evidence;
 mod examine;
+mod kubeconfig;
 mod lines;
 mod list_watch;
 mod outcome;

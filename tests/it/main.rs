@@ -8,6 +8,7 @@ mod backup;
 mod bad_input;
 mod browser;
 mod control_plane;
+mod credentials;
 mod damage;
 mod doctor;
 mod exchange;

@@ -1,0 +1,121 @@
+//! Reads a kubeconfig, with care: it may want programs to be run, and it holds credentials.
+
+use std::path::Path;
+
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError};
+
+use super::connect::ConnectError;
+use crate::mistake::{Mistake, of_syntax};
+
+/// Reads a kubeconfig, where none is named that of KUBECONFIG or of the home directory, and takes the context, or the
+/// current one, from it.
+///
+/// # Errors
+/// When it cannot be read or used, or wants a program to be run that is not allowed.
+pub(super) async fn read(
+    path: Option<&Path>,
+    context: Option<&str>,
+    allow_exec_plugins: bool,
+) -> Result<kube::Config, ConnectError> {
+    let kubeconfig = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
+    let kubeconfig = kubeconfig.map_err(|error| ConnectError::Kubeconfig(said(error)))?;
+    let available = || kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
+    let name = match context.or(kubeconfig.current_context.as_deref()).filter(|name| !name.is_empty()) {
+        Some(name) => name.to_owned(),
+        None => return Err(ConnectError::NoContext(available())),
+    };
+    let chosen = kubeconfig.contexts.iter().find(|context| context.name == name);
+    let Some(chosen) = chosen.and_then(|context| context.context.as_ref()) else {
+        return Err(ConnectError::UnknownContext { name, available: available() });
+    };
+    if let (Some(user), false) = (&chosen.user, allow_exec_plugins) {
+        refuse_plugins(&kubeconfig, user)?;
+    }
+    let options = KubeConfigOptions { context: Some(name), ..KubeConfigOptions::default() };
+    kube::Config::from_custom_kubeconfig(kubeconfig, &options)
+        .await
+        .map_err(|error| ConnectError::Kubeconfig(said(error)))
+}
+
+/// What is wrong with a kubeconfig, in our words: the parser's quote what stands there, and that is told to many.
+fn said(error: KubeconfigError) -> String {
+    let address = |key: &str| format!("the `{key}` of its cluster is not an address");
+    let data = |key: &str, error: LoadDataError| match error {
+        LoadDataError::DecodeBase64(_) => format!("its `{key}-data` is not Base64"),
+        LoadDataError::ReadFile(error, path) => {
+            format!("its `{key}` is {}, which cannot be read: {error}", path.display())
+        }
+        LoadDataError::NoBase64DataOrFile => format!("its `{key}` is empty"),
+    };
+    match error {
+        KubeconfigError::ReadConfig(error, path) => format!("{}: {error}", path.display()),
+        KubeconfigError::Parse(error) => {
+            let Mistake { line, column, message, .. } = of_syntax(&error);
+            format!("line {line}, column {column}: {message}")
+        }
+        KubeconfigError::FindPath => "there is no home directory to look for it in; name the file".to_owned(),
+        KubeconfigError::KindMismatch | KubeconfigError::ApiVersionMismatch => {
+            "the files that KUBECONFIG names are of different kinds or versions".to_owned()
+        }
+        KubeconfigError::CurrentContextNotSet => "it has no current context".to_owned(),
+        KubeconfigError::LoadContext(name) => format!("it has no context `{name}`"),
+        KubeconfigError::LoadClusterOfContext(name) => format!("it has no cluster `{name}`"),
+        KubeconfigError::MissingClusterUrl => "its cluster has no `server`".to_owned(),
+        KubeconfigError::ParseClusterUrl(_) => address("server"),
+        KubeconfigError::ParseProxyUrl(_) => address("proxy-url"),
+        KubeconfigError::LoadCertificateAuthority(error) => data("certificate-authority", error),
+        KubeconfigError::LoadClientCertificate(error) => data("client-certificate", error),
+        KubeconfigError::LoadClientKey(error) => data("client-key", error),
+        KubeconfigError::ParseCertificates(_) => "a certificate in it is not PEM".to_owned(),
+        // Which there are depends on how the library was built.
+        #[allow(unreachable_patterns, reason = "it is reached where the library knows proxies")]
+        _ => "the variable NO_PROXY cannot be read".to_owned(),
+    }
+}
+
+/// A kubeconfig can name a program in two places: an exec plugin and the older auth provider.
+fn refuse_plugins(kubeconfig: &Kubeconfig, user: &str) -> Result<(), ConnectError> {
+    let named = kubeconfig.auth_infos.iter().find(|named| named.name == user);
+    let Some(info) = named.and_then(|named| named.auth_info.as_ref()) else { return Ok(()) };
+    let exec = info.exec.as_ref().map(|exec| exec.command.clone().unwrap_or_default());
+    let provider = info.auth_provider.as_ref().and_then(|provider| provider.config.get("cmd-path").cloned());
+    match exec.or(provider) {
+        Some(command) => Err(ConnectError::ExecPlugin { user: user.to_owned(), command }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use super::*;
+
+    const KUBECONFIG: &str = r#"
+current-context: plain
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:6443", insecure-skip-tls-verify: true}}]
+users: [{name: plain, user: {token: t}}]
+contexts: [{name: plain, context: {cluster: c, user: plain}}]
+"#;
+
+    #[tokio::test]
+    async fn a_broken_kubeconfig_is_told_by_its_place_and_shows_nothing_of_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config");
+        let certificate = "insecure-skip-tls-verify: true";
+        let cases = [
+            ("clusters: [\nusers: [{token: tulip", "line "),
+            ("users: tulip", "expected a list"),
+            ("users: [{name: u, user: {token: [tulip]}}]", "line 1, column "),
+            (&KUBECONFIG.replace(certificate, "certificate-authority-data: tulip!"), "is not Base64"),
+            (&KUBECONFIG.replace(certificate, "certificate-authority: /nowhere/tu"), "which cannot be read"),
+            (&KUBECONFIG.replace("cluster: c,", "cluster: elsewhere,"), "it has no cluster `"),
+        ];
+        for (text, expected) in cases {
+            std::fs::write(&path, text).unwrap();
+            let told = read(Some(&path), None, false).await.unwrap_err().to_string();
+            assert!(told.contains(expected) && !told.contains("tulip"), "{text}: {told}");
+            let raw = ["failed to", "invalid type", "serde", "expected a sequence", "-->"];
+            assert!(!raw.iter().any(|words| told.contains(words)), "{text}: {told}");
+        }
+    }
+}
