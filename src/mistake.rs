@@ -1,6 +1,7 @@
 //! Mistakes in files that people write, each with its place and what to do.
 
 mod json;
+mod regex;
 mod words;
 mod yaml;
 
@@ -9,6 +10,7 @@ use std::fmt;
 use serde_saphyr::Location;
 
 pub use json::{of_json, reason_of_json};
+pub use regex::of_regex;
 pub use yaml::of_syntax;
 
 /// One mistake.

@@ -6,9 +6,11 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use regex_automata::meta::{BuildError, Config, Regex};
+use regex_automata::meta::{Config, Regex};
 use regex_automata::util::syntax;
 use regex_automata::{Input, MatchKind};
+
+use crate::mistake::of_regex;
 
 /// The flags that GitLab knows: case-insensitive, `.` takes line ends, `^` and `$` at lines, ungreedy.
 pub(super) const FLAGS: &str = "ismU";
@@ -77,7 +79,10 @@ impl Pattern {
                 }
                 Err(bad("it is too large once compiled; repeat less".to_owned()))
             }
-            Err(error) => Err(bad(told(&error))),
+            Err(error) => {
+                let said = error.syntax_error().map_or_else(|| error.to_string(), ToString::to_string);
+                Err(bad(of_regex(&said).to_owned()))
+            }
         }
     }
 
@@ -99,13 +104,6 @@ fn take(room: &mut usize, bytes: usize) -> Result<(), PatternError> {
     let left = room.checked_sub(bytes);
     *room = left.unwrap_or_default();
     left.map(|_| ()).ok_or(PatternError::NoRoom)
-}
-
-/// The reason in one line: the crate draws the text and an arrow before it.
-fn told(error: &BuildError) -> String {
-    let text = error.syntax_error().map_or_else(|| error.to_string(), ToString::to_string);
-    let last = text.lines().last().unwrap_or_default();
-    last.strip_prefix("error: ").unwrap_or(last).to_owned()
 }
 
 /// Body and flags of a text that looks like a regular expression: `/body/flags`, on one line.

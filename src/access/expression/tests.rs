@@ -233,7 +233,7 @@ fn mistakes_have_a_column() {
         ("$A == 1", "bad_expression@7"),
     ]);
     let error = parse("$A =~ /(x/").unwrap_err();
-    assert_eq!(error.to_string(), "not a regular expression: unclosed group (column 7)");
+    assert_eq!(error.to_string(), "not a regular expression: a `(` is not closed (column 7)");
 }
 
 #[test]
