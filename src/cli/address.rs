@@ -3,7 +3,8 @@
 use super::args::{FindArgs, PlaceArgs, ServerArgs, Subject};
 use super::client::Client;
 use super::error::{CliError, Exit};
-use super::read::{Add, below, parameters, print_list, typed};
+use super::query::Add;
+use super::read::{below, parameters, print_list, typed};
 use crate::api::request::encode;
 use crate::model::{EnvironmentId, Glob, Uid};
 use crate::query::{FoundResource, Page, Presence};

@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::{CliError, Exit};
+use super::query::{Parameter, Parameters, with_query};
 use super::{AddressArgs, TokenText};
-use crate::api::request::encode;
 use crate::mistake::of_json;
 
 /// How long one answer may take.
@@ -41,9 +41,6 @@ pub(super) struct Client {
     http: legacy::Client<HttpConnector, Full<Bytes>>,
 }
 
-/// Parameters of a query, in order.
-pub(super) type Parameters = Vec<(&'static str, String)>;
-
 /// What the client reads of a problem.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -65,13 +62,6 @@ struct ParameterText {
 #[serde(default)]
 struct Candidate {
     cluster: String,
-}
-
-/// A path with its query.
-pub(super) fn with_query(path: &str, query: &[(&str, String)]) -> String {
-    let pairs: Vec<_> = query.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
-    let mark = if pairs.is_empty() { "" } else { "?" };
-    format!("{path}{mark}{}", pairs.join("&"))
 }
 
 impl Client {
@@ -113,30 +103,31 @@ impl Client {
     }
 
     /// One answer; `what` says in errors what was being done.
-    pub(super) async fn get(
-        &self,
-        what: &str,
-        path: &str,
-        query: &[(&str, String)],
-    ) -> Result<Value, CliError> {
+    pub(super) async fn get(&self, what: &str, path: &str, query: &[Parameter]) -> Result<Value, CliError> {
         let address = format!("{}{}", self.server, with_query(path, query));
-        self.asked(what, Request::get(&address), Bytes::new()).await
+        self.asked(what, Request::get(&address), query, Bytes::new()).await
     }
 
     /// The answer to a request to do something of which nothing more has to be said.
     pub(super) async fn post(&self, what: &str, path: &str) -> Result<Value, CliError> {
         let request = Request::post(format!("{}{path}", self.server));
-        self.asked(what, request.header(CONTENT_TYPE, "application/json"), Bytes::new()).await
+        self.asked(what, request.header(CONTENT_TYPE, "application/json"), &[], Bytes::new()).await
     }
 
     /// The same with a body.
     pub(super) async fn post_json(&self, what: &str, path: &str, body: &Value) -> Result<Value, CliError> {
         let request = Request::post(format!("{}{path}", self.server));
         let request = request.header(CONTENT_TYPE, "application/json");
-        self.asked(what, request, Bytes::from(body.to_string())).await
+        self.asked(what, request, &[], Bytes::from(body.to_string())).await
     }
 
-    async fn asked(&self, what: &str, request: Builder, body: Bytes) -> Result<Value, CliError> {
+    async fn asked(
+        &self,
+        what: &str,
+        request: Builder,
+        query: &[Parameter],
+        body: Bytes,
+    ) -> Result<Value, CliError> {
         let request = request.header(ACCEPT, "application/json").body(Full::new(body));
         let mut request = request.map_err(|error| CliError::new(what, error))?;
         request.headers_mut().extend(self.authorization.clone().map(|value| (AUTHORIZATION, value)));
@@ -150,7 +141,7 @@ impl Client {
                     .hint(format!("is {} a Strandline server?", self.server))
             });
         }
-        let refused = refused(what, &self.server, status, &body);
+        let refused = refused(what, &self.server, query, status, &body);
         Err(if status == StatusCode::UNAUTHORIZED { self.unauthorized(refused) } else { refused })
     }
 
@@ -194,8 +185,8 @@ impl Client {
         let mut before = None;
         loop {
             let left = limit.map_or(PAGE, |limit| limit.saturating_sub(items.len() as u64).min(PAGE));
-            query.retain(|(name, _)| *name != "limit");
-            query.push(("limit", left.to_string()));
+            query.retain(|given| given.name != "limit");
+            query.push(Parameter::new("limit", left));
             let mut page = self.get(what, path, &query).await?;
             let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) else {
                 return Err(CliError::new(what, "the answer has no items")
@@ -209,8 +200,8 @@ impl Client {
             match next.filter(|_| goes_on && limit.is_none_or(|limit| (items.len() as u64) < limit)) {
                 // The token pins the moment; a relative one would by now be another.
                 Some(token) => {
-                    query.retain(|(name, _)| *name != "at" && *name != "continue");
-                    query.push(("continue", token));
+                    query.retain(|given| !["at", "continue"].contains(&given.name));
+                    query.push(Parameter::new("continue", token));
                 }
                 None => {
                     page["items"] = Value::Array(items);
@@ -248,17 +239,29 @@ fn root(error: &dyn std::error::Error) -> String {
 }
 
 /// A problem in the words of the command line.
-fn refused(what: &str, server: &str, status: StatusCode, body: &[u8]) -> CliError {
+fn refused(what: &str, server: &str, query: &[Parameter], status: StatusCode, body: &[u8]) -> CliError {
     let problem: ProblemText = serde_json::from_slice(body).unwrap_or_default();
     if problem.code.is_empty() {
         return CliError::new(what, format!("{server} answered {status}"))
             .hint(format!("is {server} a Strandline server?"));
     }
+    // What was typed is what can be mended, whatever the parameter is called that carries it.
+    let argument =
+        |name: &str| query.iter().find(|given| given.name == name).and_then(|given| given.argument);
     let why = match problem.errors.as_slice() {
+        [] if ["future_moment", "compacted"].contains(&problem.code.as_str()) => {
+            match argument("at").or(argument("to")) {
+                Some(argument) => format!("{argument}: {}", problem.detail),
+                None => problem.detail,
+            }
+        }
         [] => problem.detail,
         errors => {
-            let each = errors.iter().map(|error| format!("{}: {}", error.parameter, error.detail));
-            each.collect::<Vec<_>>().join("; ")
+            let named = |error: &ParameterText| match argument(&error.parameter) {
+                Some(argument) => format!("{argument}: {}", error.detail),
+                None => format!("{}: {}", error.parameter, error.detail),
+            };
+            errors.iter().map(named).collect::<Vec<_>>().join("; ")
         }
     };
     let error = CliError::new(what, why);
@@ -283,7 +286,7 @@ mod tests {
     use super::*;
     use crate::api::auth::Gate;
     use crate::api::params::{AT, CONTINUE, LIMIT};
-    use crate::api::problem::{Code, Problem};
+    use crate::api::problem::{Code, ParameterError, Problem};
     use crate::api::request::Context;
     use crate::api::respond::json;
     use crate::api::router::{Route, Router, mount};
@@ -310,7 +313,7 @@ mod tests {
 
     #[test]
     fn problems_decide_the_exit_code() {
-        let refused = |status, body: &str| refused("reading", "http://s", status, body.as_bytes());
+        let refused = |status, body: &str| refused("reading", "http://s", &[], status, body.as_bytes());
         let gone = refused(StatusCode::NOT_FOUND, r#"{"code":"not_found","detail":"there is no x"}"#);
         assert_eq!((gone.lines().as_str(), gone.exit), ("error: reading: there is no x", Exit::NotFound));
         let wrong = refused(
@@ -329,6 +332,34 @@ mod tests {
             .as_deref(),
             Some("say which with --cluster; it is one of a, b")
         );
+    }
+
+    /// What is typed wrong is told by the argument that was typed, whatever the parameter is called.
+    #[test]
+    fn a_wrong_moment_is_told_by_the_argument_that_gave_it() {
+        let told = |query: &[Parameter], problem: Problem| {
+            let body = serde_json::json!({
+                "code": problem.code.as_str(), "detail": problem.detail, "errors": problem.errors,
+            });
+            let refused =
+                refused("asking", "http://s", query, StatusCode::BAD_REQUEST, body.to_string().as_bytes());
+            (refused.why, refused.exit)
+        };
+        let given = |name, argument| Parameter::new(name, "9999").of_argument(argument);
+        let wrong = |name: &str| {
+            Problem::parameters(vec![ParameterError { parameter: name.into(), detail: "no".into() }])
+        };
+        for (name, argument) in [("from", "--from"), ("from", "--since"), ("to", "--until"), ("at", "--to")] {
+            assert_eq!(told(&[given(name, argument)], wrong(name)), (format!("{argument}: no"), Exit::Usage));
+        }
+        assert_eq!(told(&[given("from", "--from")], wrong("tier")).0, "tier: no");
+        // The moment of an answer is refused by no name of a parameter.
+        for code in [Code::FutureMoment, Code::Compacted] {
+            let late = || Problem::new(code, "too late");
+            let both = [given("to", "--to"), given("from", "--from")];
+            assert_eq!(told(&both, late()).0, "--to: too late");
+            assert_eq!(told(&[given("at", "--at"), given("to", "--until")], late()).0, "--at: too late");
+        }
     }
 
     /// A server of three items in pages of two, whose pages after the first refuse a moment.
@@ -360,7 +391,7 @@ mod tests {
     async fn listed(limit: Option<u64>) -> Result<Value, CliError> {
         let (address, _end) = served(mount(PAGES, &(), Problem::into_response)).await;
         let client = Client::new(&format!("{address}/prefix/"), None)?;
-        client.list("reading items", "/items", vec![("at", "2h".into())], limit).await
+        client.list("reading items", "/items", vec![Parameter::new("at", "2h")], limit).await
     }
 
     #[derive(Clone)]

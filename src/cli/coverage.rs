@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::args::{CoverageArgs, OutputFormat};
-use super::client::{Client, Parameters};
+use super::client::Client;
 use super::error::CliError;
 use super::output::{document, write};
-use super::read::{Add, listing, parameters, reference, tell_moment, typed, understood};
+use super::query::{Add, Parameters};
+use super::read::{listing, parameters, reference, tell_moment, typed, understood};
 use super::table::Cell;
 use super::views::Listed;
 use crate::model::{CoverageState, Health, Timestamp};

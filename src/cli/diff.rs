@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::args::{DiffArgs, DiffFormat, OutputFormat, ServerArgs, Subject};
-use super::client::{Client, Parameters};
+use super::client::Client;
 use super::error::{CliError, Exit, Outcome};
 use super::output::{Paint, document, write};
-use super::read::{Add, below, typed};
+use super::query::{Add, Parameters};
+use super::read::{below, parameters, typed};
 use super::{line, runtime};
 use crate::api::request::encode;
 use crate::clock::{Clock, SystemClock};
@@ -33,16 +34,11 @@ pub(super) fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
     }
 }
 
-/// The later moment, which has two names.
-fn later(args: &DiffArgs) -> Option<&String> {
-    args.to.as_ref().or(args.server.at.as_ref())
-}
-
-/// What every comparison asks for.
+/// What every comparison asks for; the later moment has two names.
 fn asked(args: &DiffArgs) -> Parameters {
-    Parameters::new()
-        .add("at", later(args).map(std::slice::from_ref).unwrap_or_default())
-        .add("from", args.from.as_slice())
+    parameters(&args.server)
+        .add_of("--to", "to", args.to.as_slice())
+        .add_of("--from", "from", args.from.as_slice())
         .add("include", &args.include.iter().map(|class| class.as_str()).collect::<Vec<_>>())
         .add("ignore", &args.ignore)
 }
@@ -50,7 +46,10 @@ fn asked(args: &DiffArgs) -> Parameters {
 async fn of_resource(args: &DiffArgs, subject: &Subject) -> Result<bool, CliError> {
     let what = format!("comparing {subject}");
     // What is compared is looked for at the later moment.
-    let server = ServerArgs { at: later(args).cloned(), ..args.server.clone() };
+    let server = match &args.to {
+        Some(to) => ServerArgs { at: Some(to.clone()), at_argument: Some("--to"), ..args.server.clone() },
+        None => args.server.clone(),
+    };
     let (path, cluster) = below(subject, &args.place, &server, "diff").await?;
     let client = Client::of(&server.address)?;
     let patch = (args.output == DiffFormat::Patch).then_some("patch");

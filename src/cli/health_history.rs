@@ -6,7 +6,8 @@ use super::client::Client;
 use super::error::CliError;
 use super::line::{Style, moment};
 use super::output::{Paint, document, write};
-use super::read::{Add, parameters, reference, typed};
+use super::query::Add;
+use super::read::{parameters, reference, typed};
 use super::runtime;
 use super::table::{Cell, Table};
 use crate::present::{clock_time, lasted, shares, sign, visible, worsened};
@@ -23,7 +24,7 @@ async fn told(args: &HealthArgs) -> Result<(), CliError> {
     let what = format!("reading the health of {subject}");
     let query = parameters(&args.server)
         .add("cluster", cluster.as_slice())
-        .add("since", args.since.as_slice())
+        .add_of("--since", "since", args.since.as_slice())
         .add("limit", args.limit.as_slice());
     let value = Client::of(&args.server.address)?.get(&what, &path, &query).await?;
     if let Some(text) = document(args.output.output, &value) {

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::args::{HistoryArgs, ImagesArgs};
 use super::error::CliError;
-use super::read::{Add, below, parameters, print_list};
+use super::query::Add;
+use super::read::{below, parameters, print_list};
 use super::table::Cell;
 use super::views::Listed;
 use crate::model::Timestamp;
@@ -18,8 +19,8 @@ pub(super) async fn list(args: &ImagesArgs) -> Result<(), CliError> {
         .add("environment", args.within.as_slice())
         .add("tier", &args.tier)
         .add("region", &args.region)
-        .add("from", args.since.as_slice())
-        .add("to", args.until.as_slice());
+        .add_of("--since", "from", args.since.as_slice())
+        .add_of("--until", "to", args.until.as_slice());
     print_list::<ImageUse>("images", "/api/v1/images", query, &args.list).await
 }
 

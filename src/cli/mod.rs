@@ -29,6 +29,7 @@ mod onset;
 mod output;
 mod overview;
 mod progress;
+mod query;
 mod read;
 mod rebuild;
 mod redact;

@@ -6,7 +6,8 @@ use super::client::Client;
 use super::error::CliError;
 use super::line::{Beside, Style, moment};
 use super::output::{Paint, document, width, write};
-use super::read::{Add, parameters, reference, typed};
+use super::query::Add;
+use super::read::{parameters, reference, typed};
 use crate::model::{Health, Timestamp};
 use crate::present::{
     Places, age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, no_cause, sign,

@@ -1,11 +1,12 @@
 //! Environments counted in groups.
 
 use super::args::{FilterArgs, OutputFormat, OverviewArgs};
-use super::client::{Client, Parameters};
+use super::client::Client;
 use super::error::CliError;
 use super::line;
 use super::output::{Paint, document, write};
-use super::read::{Add, parameters, reference, typed, understood};
+use super::query::{Add, Parameters};
+use super::read::{parameters, reference, typed, understood};
 use super::table::{Cell, Table};
 use crate::model::GroupBy;
 use crate::present::{grouped, several, visible};

@@ -8,10 +8,11 @@ use super::args::{
     EdgesArgs, EnvironmentsArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,
     PlaceArgs, ReadCommand, ServerArgs, Subject, TreeArgs, VersionArgs,
 };
-use super::client::{Client, Parameters};
+use super::client::Client;
 use super::error::{CliError, Exit};
 use super::line::Style;
 use super::output::{Paint, document, write};
+use super::query::{Add, Parameters};
 use super::views::{Listed, table};
 use super::{catalog, coverage, images, line, onset, overview, runtime, timeline, tree, why};
 use crate::api::request::encode;
@@ -321,18 +322,5 @@ pub(super) fn typed<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, 
 
 /// What every question asks for.
 pub(super) fn parameters(server: &ServerArgs) -> Parameters {
-    Parameters::new().add("at", server.at.as_slice())
-}
-
-/// Adds values to a query.
-pub(super) trait Add {
-    /// Each value under the name.
-    fn add<T: ToString>(self, name: &'static str, values: &[T]) -> Self;
-}
-
-impl Add for Parameters {
-    fn add<T: ToString>(mut self, name: &'static str, values: &[T]) -> Self {
-        self.extend(values.iter().map(|value| (name, value.to_string())));
-        self
-    }
+    Parameters::new().add_of(server.at_argument.unwrap_or("--at"), "at", server.at.as_slice())
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::args::RelistArgs;
-use super::client::{Client, with_query};
+use super::client::Client;
 use super::error::CliError;
+use super::query::{Add, Parameters, with_query};
 use super::runtime;
 
 /// How often the server is asked whether it is done.
@@ -22,8 +23,7 @@ pub(super) fn run(args: &RelistArgs) -> Result<(), CliError> {
 
 async fn compare(args: &RelistArgs) -> Result<(), CliError> {
     let client = Client::of(&args.server)?;
-    let clusters = args.cluster.iter().map(|cluster| ("cluster", cluster.clone()));
-    let query: Vec<_> = clusters.chain(args.kind.iter().map(|kind| ("kind", kind.clone()))).collect();
+    let query = Parameters::new().add("cluster", &args.cluster).add("kind", &args.kind);
     let before = client.get(WHAT, PATH, &query).await?;
     let asked = client.post(WHAT, &with_query(PATH, &query)).await?;
     let watches = asked["watches"].as_array().map_or(0, Vec::len);

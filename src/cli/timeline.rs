@@ -6,7 +6,8 @@ use super::client::Client;
 use super::error::CliError;
 use super::line::{Style, moment};
 use super::output::{Paint, document, width, write};
-use super::read::{Add, parameters, reference, typed};
+use super::query::Add;
+use super::read::{parameters, reference, typed};
 use super::table::{Cell, Table};
 use crate::model::{Health, Timestamp, Uid};
 use crate::present::{
@@ -35,7 +36,7 @@ pub(super) async fn timeline(args: &TimelineArgs) -> Result<(), CliError> {
     let query = parameters(&args.server)
         .add("cluster", cluster.as_slice())
         .add("below", args.below.then_some("true").as_slice())
-        .add("since", args.since.as_slice())
+        .add_of("--since", "since", args.since.as_slice())
         .add("lane", &args.lane)
         .add("order", args.order.as_slice())
         .add("limit", &[args.limit])

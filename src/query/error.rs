@@ -11,6 +11,9 @@ use crate::store::{PoolError, column, is_corrupt, is_interrupted};
 /// Where people read what to do when an agent does not let them in: a page of this server.
 const ACCESS_HELP: &str = "/help/troubleshooting#no-access";
 
+/// Of a view that holds something in another form than it was written in.
+const UNREADABLE: &str = "a value in it is not of the form in which it was written";
+
 /// When something went, and how to ask for it as it was last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gone {
@@ -120,6 +123,14 @@ pub enum QueryError {
         /// When the change there was observed.
         time: Option<Timestamp>,
     },
+    /// One of these, of a moment that another parameter than `at` gives.
+    #[error("{parameter}: {error}")]
+    GivenBy {
+        /// Which parameter.
+        parameter: &'static str,
+        /// What is wrong with the moment.
+        error: Box<QueryError>,
+    },
     /// The earlier of two moments lies after the later.
     #[error("`from` is offset {from}, which lies after offset {to}; give the earlier moment first")]
     Backwards {
@@ -187,6 +198,16 @@ impl QueryError {
         QueryError::NotFound { what, id: id.to_string(), gone, moment: None, near: None }
     }
 
+    /// The same where it is a moment that is wrong, with the parameter that gives it.
+    pub(super) fn given_by(self, parameter: &'static str) -> Self {
+        match self {
+            QueryError::FutureOffset { .. }
+            | QueryError::FutureTime { .. }
+            | QueryError::Compacted { .. } => QueryError::GivenBy { parameter, error: Box::new(self) },
+            other => other,
+        }
+    }
+
     /// With the moment that was asked for, where that is not now.
     pub(super) fn asked_at(self, asked: &Moment) -> Self {
         let QueryError::NotFound { what, id, gone, near, .. } = self else { return self };
@@ -223,7 +244,11 @@ impl From<rusqlite::Error> for QueryError {
         } else if let Some(unknown) = column::unknown(&error) {
             QueryError::Damaged(unknown.to_string())
         } else if is_corrupt(&error) {
-            QueryError::Damaged(error.to_string())
+            tracing::error!(%error, "the view is damaged");
+            QueryError::Damaged("a page of it cannot be read".to_owned())
+        } else if matches!(error, rusqlite::Error::FromSqlConversionFailure(..)) {
+            tracing::error!(%error, "the view is damaged");
+            QueryError::Damaged(UNREADABLE.to_owned())
         } else {
             QueryError::Storage(error.to_string())
         }
@@ -232,7 +257,8 @@ impl From<rusqlite::Error> for QueryError {
 
 impl From<rusqlite::types::FromSqlError> for QueryError {
     fn from(error: rusqlite::types::FromSqlError) -> Self {
-        QueryError::Damaged(error.to_string())
+        tracing::error!(%error, "the view is damaged");
+        QueryError::Damaged(UNREADABLE.to_owned())
     }
 }
 

@@ -148,7 +148,8 @@ pub(super) fn span(log: &LogReader, moment: &Moment, since: Option<At>) -> Resul
         Some(At::Ago(duration)) => until.minus(duration),
         Some(At::Time(time)) => time,
         Some(At::Offset(offset)) if offset > moment.offset => {
-            return Err(QueryError::FutureOffset { asked: offset, newest: moment.offset });
+            let future = QueryError::FutureOffset { asked: offset, newest: moment.offset };
+            return Err(future.given_by("since"));
         }
         Some(At::Offset(offset)) => log.observed_at(offset)?.unwrap_or(until),
     };

@@ -59,10 +59,11 @@ fn span(log: &mut LogReader, moment: &Moment, filter: &ImageFilter) -> Result<Sp
         At::Time(time) => Ok(log.offset_at(time, moment.offset)?),
         At::Ago(ago) => Ok(log.offset_at(moment.clock().minus(ago), moment.offset)?),
     };
-    let to = filter.to.map_or(Ok(moment.offset), &mut at)?;
-    let from = filter.from.map_or(Ok(to), &mut at)?.min(to);
+    let to = filter.to.map_or(Ok(moment.offset), &mut at).map_err(|error| error.given_by("to"))?;
+    let from = filter.from.map_or(Ok(to), &mut at).map_err(|error| error.given_by("from"))?.min(to);
     if from < compacted.offset {
-        return Err(QueryError::Compacted { earliest: compacted.offset, time: compacted.observed_at });
+        let gone = QueryError::Compacted { earliest: compacted.offset, time: compacted.observed_at };
+        return Err(gone.given_by(if filter.from.is_some() { "from" } else { "to" }));
     }
     Ok(Span { from, to })
 }

@@ -22,6 +22,11 @@ impl From<QueryError> for Problem {
                 let earliest = Some(Box::new(Earliest { offset, time }));
                 Problem { earliest, ..Problem::new(Code::Compacted, detail) }
             }
+            QueryError::GivenBy { parameter, error } => {
+                let of = Problem::from(*error);
+                let errors = vec![ParameterError { parameter: parameter.into(), detail: of.detail.clone() }];
+                Problem { detail, errors, ..of }
+            }
             QueryError::Backwards { .. } => {
                 let errors = vec![ParameterError { parameter: FROM.name.into(), detail: detail.clone() }];
                 Problem { errors, ..Problem::new(Code::InvalidParameter, detail) }

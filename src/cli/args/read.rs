@@ -214,6 +214,9 @@ pub struct ServerArgs {
     /// The moment: a time (2026-11-20T14:05:00Z), a duration ago (2h, 1d12h) or an offset (1234)
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     pub at: Option<String>,
+    /// The argument that gave the moment, where that is another one.
+    #[arg(skip)]
+    pub at_argument: Option<&'static str>,
 }
 
 /// How to print.

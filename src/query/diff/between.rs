@@ -72,7 +72,7 @@ fn begin(q: &mut Question<'_>, request: &EnvironmentDiffRequest) -> Result<Momen
         return Ok(earlier(q, At::Offset(first.offset))?.asked_by(first.by_time));
     }
     if let Some(from) = request.from {
-        return earlier(q, from);
+        return earlier(q, from).map_err(|error| error.given_by("from"));
     }
     match earlier(q, At::Time(q.moment.clock().minus(SPAN))) {
         // Nobody asked for just that day.

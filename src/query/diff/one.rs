@@ -67,7 +67,8 @@ pub(super) fn patch(
 }
 
 fn states(q: &mut Question<'_>, uid: &Uid, cluster: Option<&str>, request: &DiffRequest) -> Result<States> {
-    let earlier = request.from.map(|from| earlier(q, from)).transpose()?;
+    let earlier = request.from.map(|from| earlier(q, from)).transpose();
+    let earlier = earlier.map_err(|error| error.given_by("from"))?;
     let held = resources::find(q.view, q.moment.offset, q.scope, uid, cluster, false)?;
     let lost = || QueryError::not_found("resource", uid);
     let Some(moment) = earlier else {

@@ -175,7 +175,8 @@ fn images_are_asked_for_by_name_place_and_time() {
     assert!(matches!(refused, Err(QueryError::NotFound { gone: None, .. })), "{refused:?}");
     let beyond = ImageFilter { to: Some(At::Offset(world.head())), ..any() };
     let refused = block_on(world.queries.images(&all, At::Offset(Offset::new(1)), &beyond, &whole()));
-    assert!(matches!(refused, Err(QueryError::FutureOffset { .. })), "{refused:?}");
+    let Err(QueryError::GivenBy { parameter: "to", error }) = refused else { panic!("{refused:?}") };
+    assert!(matches!(*error, QueryError::FutureOffset { .. }), "{error:?}");
 }
 
 #[test]

@@ -1,0 +1,55 @@
+//! What a question to a server is made of, each with the argument that gave it.
+
+use crate::api::request::encode;
+
+/// Parameters of a query, in order.
+pub(super) type Parameters = Vec<Parameter>;
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Parameter {
+    pub(super) name: &'static str,
+    pub(super) value: String,
+    /// The argument that gave it, for what is wrong with it to be told by that.
+    pub(super) argument: Option<&'static str>,
+}
+
+impl Parameter {
+    pub(super) fn new(name: &'static str, value: impl ToString) -> Self {
+        Parameter { name, value: value.to_string(), argument: None }
+    }
+
+    pub(super) fn of_argument(self, argument: &'static str) -> Self {
+        Parameter { argument: Some(argument), ..self }
+    }
+}
+
+/// Adds values to a query.
+pub(super) trait Add {
+    /// Each value under the name.
+    fn add<T: ToString>(self, name: &'static str, values: &[T]) -> Self;
+
+    /// The same of values that this argument gave.
+    fn add_of<T: ToString>(self, argument: &'static str, name: &'static str, values: &[T]) -> Self;
+}
+
+impl Add for Parameters {
+    fn add<T: ToString>(mut self, name: &'static str, values: &[T]) -> Self {
+        self.extend(values.iter().map(|value| Parameter::new(name, value.to_string())));
+        self
+    }
+
+    fn add_of<T: ToString>(mut self, argument: &'static str, name: &'static str, values: &[T]) -> Self {
+        let given = |value: &T| Parameter::new(name, value.to_string()).of_argument(argument);
+        self.extend(values.iter().map(given));
+        self
+    }
+}
+
+/// A path with its query.
+pub(super) fn with_query(path: &str, query: &[Parameter]) -> String {
+    let pair = |given: &Parameter| format!("{}={}", given.name, encode(&given.value));
+    let pairs: Vec<_> = query.iter().map(pair).collect();
+    let mark = if pairs.is_empty() { "" } else { "?" };
+    format!("{path}{mark}{}", pairs.join("&"))
+}
