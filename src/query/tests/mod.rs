@@ -30,6 +30,7 @@ mod stretches;
 mod timeline;
 mod times;
 mod volumes;
+mod warnings;
 mod words;
 
 use super::testing::{
