@@ -45,6 +45,7 @@ impl AgentInput {
 
     /// Reads the configuration; tells what is odd about it.
     pub(super) fn check(&self) -> Result<Vec<String>, CatalogError> {
+        // Only that it has the form of a project matters.
         let _ = &self.config_project;
         self.id.value().map_or(Ok(()), |id| input::numbered("id", *id))?;
         if let Some(cluster) = self.cluster.value() {

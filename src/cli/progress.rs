@@ -59,6 +59,7 @@ impl Progress {
     /// Removes the bar.
     pub(super) fn end(self) {
         if self.terminal && self.told.is_some() {
+            // As above.
             let _ = write!(io::stderr(), "\r\u{1b}[K");
         }
     }

@@ -1,5 +1,6 @@
 //! Commands that run the service in this process.
 
+use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
@@ -68,8 +69,49 @@ fn filter(level: &str) -> EnvFilter {
 
 /// Logs to stderr, from `level` up unless RUST_LOG says otherwise.
 pub(super) fn log_to_stderr(level: &str) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| filter(level));
+    let (filter, mistake) = chosen(std::env::var_os(EnvFilter::DEFAULT_ENV).as_deref(), level);
     // Whoever set up logging before us, as a test may, keeps it.
     let format = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(std::io::stderr().is_terminal());
     let _ = format.with_writer(std::io::stderr).try_init();
+    if let Some(mistake) = mistake {
+        tracing::warn!("{mistake}");
+    }
+}
+
+/// What RUST_LOG asks for; where that cannot be read, what is logged without it, and that it cannot be read.
+fn chosen(given: Option<&OsStr>, level: &str) -> (EnvFilter, Option<String>) {
+    let Some(given) = given.filter(|given| !given.is_empty()) else { return (filter(level), None) };
+    match given.to_str().map(EnvFilter::try_new) {
+        Some(Ok(asked)) => (asked, None),
+        Some(Err(_)) | None => {
+            let given = given.to_string_lossy();
+            let told = format!(
+                "RUST_LOG holds `{given}`, which cannot be read; give levels such as info or warn,strandline=debug. \
+                 It is logged as without it, from `{level}` up"
+            );
+            (filter(level), Some(told))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_logged_and_cannot_be_read_is_told() {
+        let chosen = |given: Option<&str>| chosen(given.map(OsStr::new), "info");
+        let usual = filter("info").to_string();
+        for absent in [None, Some("")] {
+            let (filter, mistake) = chosen(absent);
+            assert_eq!((filter.to_string(), mistake), (usual.clone(), None));
+        }
+        let (asked, mistake) = chosen(Some("warn,strandline=debug"));
+        assert!(asked.to_string().contains("strandline=debug") && mistake.is_none(), "{asked} {mistake:?}");
+        let (kept, mistake) = chosen(Some("strandline=loud"));
+        assert_eq!(kept.to_string(), usual);
+        assert!(
+            mistake.is_some_and(|told| told.starts_with("RUST_LOG holds `strandline=loud`, which cannot"))
+        );
+    }
 }

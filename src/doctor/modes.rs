@@ -36,7 +36,7 @@ fn readable(directory: &Path) -> Check {
     Check::warning(SUBJECT, format!("other users may read {shown} (mode {mode:04o}{more})")).hint(hint)
 }
 
-/// Whether its group may use it, which is by choice.
+/// Whether its group may use it, which is by choice; what cannot be looked at was told already.
 fn shared(directory: &Path) -> Option<Check> {
     let found = fs::metadata(directory).ok()?;
     (found.mode() & 0o2070 > 0o2000).then(|| {
@@ -48,7 +48,8 @@ fn shared(directory: &Path) -> Option<Check> {
     })
 }
 
-/// Whether all of it belongs to one user: what another made, as by a command run as root, may not be opened.
+/// Whether all of it belongs to one user: what another made, as by a command run as root, may not be opened. What went
+/// meanwhile is nobody's.
 fn owners(directory: &Path) -> Option<Check> {
     let owner = fs::metadata(directory).ok()?.uid();
     let mut entries = fs::read_dir(directory).ok()?.flatten();

@@ -7,6 +7,7 @@ use regex::Regex;
 
 use crate::model::Timestamp;
 
+// A pattern of ours either compiles in every test or in none.
 static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r"(?:^|[^0-9])([0-9]{4})-?([0-9]{2})-?([0-9]{2})[T_ .-]?([0-9]{2})[:h_.-]?([0-9]{2})(?:[:m_.-]?([0-9]{2}))?(?:$|[^0-9])";
     Regex::new(pattern).ok()

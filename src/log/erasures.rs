@@ -64,6 +64,7 @@ impl Erasures {
             .query_row([offset, ChangeType::Erased.number()], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         let Some((frame, recorded)): Option<(Vec<u8>, Hash)> = row else { return Ok(None) };
+        // What cannot be read lets no body off: that is then told as damaged, as is the mark itself.
         let text = Codec::default().read_keyframe(&frame, None).ok();
         let text = text.filter(|text| chain::body_hash(text) == recorded);
         let erasure = text.and_then(|text| serde_json::from_str(&text).ok()).map(Arc::new);

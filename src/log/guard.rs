@@ -1,7 +1,7 @@
 //! Looks every second whether the log's files are in place, also while nothing is written.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// The thread that looks, until this is dropped.
 pub(super) struct Guard {
-    _stop: Sender<()>,
+    _stop: SyncSender<()>,
 }
 
 impl Guard {
     pub(super) fn start(health: WriterHealth) -> Self {
-        let (stop, stopped) = channel::<()>();
+        let (stop, stopped) = sync_channel::<()>(0);
         let look = move || {
             while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
                 match catch_unwind(AssertUnwindSafe(|| health.check_files().is_some())) {

@@ -117,6 +117,7 @@ impl Learning {
         // Learnt from one half and tried on the other: what fits its own samples need not fit anything else.
         let half = |odd: usize| self.samples.iter().skip(odd).step_by(2);
         let fresh = Dictionary::train(&half(0).cloned().collect::<Vec<_>>());
+        // With a body that cannot be packed there is nothing to compare, and the present dictionary stays.
         let mut cost = |dictionary: &Dictionary| -> Option<usize> {
             half(1).map(|body| codec.pack(body, Some(dictionary)).ok().map(|frame| frame.len())).sum()
         };

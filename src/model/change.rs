@@ -219,7 +219,13 @@ impl CoverageMark {
 
     /// What of it is news: a mark that says the same as the one before is none.
     pub fn said(&self) -> String {
-        format!("{:?} {}", self.state, self.reason)
+        // The log keeps the digest of this text: with another word every mark of a log would be news once more.
+        let word = match self.state {
+            CoverageState::Watched => "Watched",
+            CoverageState::Gap => "Gap",
+            CoverageState::Excluded => "Excluded",
+        };
+        format!("{word} {}", self.reason)
     }
 }
 
@@ -263,5 +269,20 @@ impl FromStr for CoverageState {
         CoverageState::ALL.into_iter().find(named).ok_or_else(|| {
             format!("`{text}` is not a state of coverage; it is one of watched, gap, excluded")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Kind;
+
+    /// The log keeps digests of these texts: none may change, whatever a state is called in the program.
+    #[test]
+    fn what_a_mark_says_is_pinned() {
+        let watch = WatchKey { cluster: "one".into(), kind: Kind::new("", "Pod"), namespace: String::new() };
+        let said =
+            |state| CoverageMark::new(watch.clone(), state, Timestamp::from_micros(0), "why", "").said();
+        assert_eq!(CoverageState::ALL.map(said), ["Watched why", "Gap why", "Excluded why"]);
     }
 }

@@ -117,6 +117,8 @@ fn look(path: &Path, open: impl FnOnce() -> Result<Connection, OpenError>) -> Vi
     if !path.exists() {
         return ViewState::Missing;
     }
+    // Whatever keeps it from being read, it is of no use as it is; where that keeps it from being built anew too, the
+    // building says so.
     let usable = || -> Option<Offset> {
         let connection = open().ok()?;
         let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).ok()?;

@@ -4,7 +4,7 @@
 //! object. So while the writer writes one batch, the next is made ready here.
 
 use std::panic::resume_unwind;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 use super::apply::Gist;
@@ -46,7 +46,7 @@ type Answer = Result<Option<Batch>, ProjectorError>;
 /// The thread that reads, as the writer sees it.
 pub(super) struct Reading {
     /// None once nothing more is to be asked.
-    positions: Option<Sender<Position>>,
+    positions: Option<SyncSender<Position>>,
     answers: Receiver<Answer>,
     /// What was asked for ahead, and is not yet taken.
     ahead: Option<Position>,
@@ -56,8 +56,9 @@ pub(super) struct Reading {
 impl Reading {
     /// Starts the thread; `id` is the view's number of the rules.
     pub(super) fn start(log: LogReader, rules: RuleSet, id: i64) -> std::io::Result<Self> {
-        let (positions, asked) = channel();
-        let (answer, answers) = channel();
+        // One question at most is without its answer, so that neither waits for room.
+        let (positions, asked) = sync_channel(1);
+        let (answer, answers) = sync_channel(1);
         let read = move || {
             // Who judges stays on one thread, and so is made here.
             let judge = Judge::new(&rules.scripts, rules.patience);

@@ -62,9 +62,16 @@ pub(super) fn prepare(view: &Connection) -> rusqlite::Result<()> {
 
 const SETS: &str = include_str!("../../schema/sight.sql");
 
-/// By what sets are known again that were made for these.
+/// By what sets are known again that were made for these: all that they are made of, and nothing else.
 fn digest(membership: &Membership) -> [u8; 32] {
-    blake3::hash(format!("{membership:?}").as_bytes()).into()
+    let mut hasher = blake3::Hasher::new();
+    let mut path = |kind: u8, path: &str| {
+        // The length in front keeps neighbouring paths from being read as one another.
+        hasher.update(&[kind]).update(&(path.len() as u64).to_le_bytes()).update(path.as_bytes());
+    };
+    membership.named().for_each(|named| path(0, named));
+    membership.below().flatten().for_each(|end| path(1, &end));
+    hasher.finalize().into()
 }
 
 /// Makes the sets; a path that the membership holds for is named by it or lies below a group of it.

@@ -258,6 +258,7 @@ const LONGEST: usize = 512;
 /// `PRIVATE KEY` in Base64, by where in a group of three bytes it begins.
 const PRIVATE_KEY_IN_BASE64: [&str; 3] = ["UFJJVkFURSBLRV", "BSSVZBVEUgS0VZ", "QUklWQVRFIEtFW"];
 
+// Made of texts of ours, so that it is there in every test or in none; without it the corpus would not be found.
 static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(MARKS.iter().map(|(mark, _)| mark)).ok()
 });

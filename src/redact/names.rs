@@ -92,6 +92,7 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
             }
         }
     }
+    // Made of words of ours, so that it is there in every test or in none; without it the corpus would not be found.
     let roots = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .kind(Some(AhoCorasickKind::DFA))

@@ -57,6 +57,7 @@ impl Disk {
     }
 
     fn measure(&self, data: &Path, files: &Numbers, at: Duration) {
+        // A number that cannot be had is not told; a folder that is gone is for who watches the files to tell.
         let (free, sizes) = (free_bytes(data).ok(), Sizes::of(data).ok());
         if let Some(sizes) = &sizes {
             files.measured(sizes);

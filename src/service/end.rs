@@ -1,8 +1,10 @@
 //! The end of the process: asked for by a signal, and there within its grace whatever hangs.
 
+use std::io;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::ServiceError;
@@ -69,17 +71,22 @@ fn runtime() -> Result<Runtime, ServiceError> {
 
 /// Resolves when the process is asked to end.
 async fn asked_to_end() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _ = interrupt.await;
+    tokio::select! {
+        () = heard("SIGINT", signal(SignalKind::interrupt())) => {}
+        () = heard("SIGTERM", signal(SignalKind::terminate())) => {}
+    }
+}
+
+/// Resolves with a signal; one that cannot be heard asks for nothing.
+async fn heard(name: &str, signal: io::Result<Signal>) {
+    match signal {
+        Ok(mut signal) => match signal.recv().await {
+            Some(()) => {}
+            None => std::future::pending().await,
+        },
+        Err(error) => {
+            tracing::error!(%error, "{name} cannot be heard, so that it ends the process at once");
+            std::future::pending().await
         }
     }
 }

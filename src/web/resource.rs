@@ -131,7 +131,7 @@ async fn find(
         (Some(detail), _) => Some(detail.resource.key.clone()),
         (None, Some(version)) => {
             let then = queries.resource(scope, At::Offset(version), &uid, cluster).await;
-            then.ok().map(|found| found.value.resource.key)
+            if_there(then)?.map(|found| found.value.resource.key)
         }
         (None, None) => None,
     };
@@ -207,6 +207,7 @@ fn facts(shell: &Shell, detail: ResourceDetail, now: Timestamp) -> Facts {
     let environment = |id: &crate::model::EnvironmentId| {
         (shown(id.as_str()), format!("/environments/{}{}", encode(id.as_str()), shell.keep))
     };
+    // As JSON, which is YAML too, where it has no other YAML; a JSON value can always be written.
     let object = serde_saphyr::to_string(&detail.object)
         .ok()
         .or_else(|| serde_json::to_string_pretty(&detail.object).ok())

@@ -267,3 +267,45 @@ fn every_reason_is_documented() {
     let missing: Vec<&&str> = words.iter().filter(|word| !text.contains(&format!("`{word}`"))).collect();
     assert!(missing.is_empty(), "docs/gaps.md says nothing of {missing:?}");
 }
+
+/// The lines of shipped code that `wrong` finds fault with, by file.
+fn faults(wrong: impl Fn(&str, &str) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for (file, text) in sources("src").iter().filter(|(file, _)| !is_test(file)) {
+        let lines = without_tests(text).lines().filter(|line| wrong(file, line));
+        found.extend(lines.map(|line| format!("{file}: {}", line.trim())));
+    }
+    found
+}
+
+#[test]
+fn whatever_waits_waits_within_bounds() {
+    let named =
+        |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|name| name == "channel");
+    let unbounded = |_: &str, line: &str| {
+        let imported = line.trim_start().starts_with("use std::sync::mpsc::") && named(line);
+        imported
+            || ["unbounded_channel", "mpsc::channel()", "mpsc::unbounded"]
+                .iter()
+                .any(|word| line.contains(word))
+    };
+    assert_eq!(faults(unbounded), [""; 0], "use a channel of some size");
+}
+
+#[test]
+fn nothing_that_is_kept_or_told_is_made_of_rusts_own_words() {
+    // What stands in an assertion or a panic leaves nothing behind.
+    let debug = |_: &str, line: &str| {
+        line.contains(":?}") && !["assert", "panic!"].iter().any(|word| line.contains(word))
+    };
+    assert_eq!(faults(debug), [""; 0], "say it in words of ours, which do not change with a type's name");
+}
+
+#[test]
+fn a_number_that_cannot_be_is_never_read_as_another() {
+    let milder = |file: &str, line: &str| {
+        let rooms = ["store", "log", "projection", "query"].contains(&room(file));
+        rooms && line.contains("try_from(row.get") && line.contains("unwrap_or")
+    };
+    assert_eq!(faults(milder), [""; 0], "`column::count` refuses it and names the column");
+}
