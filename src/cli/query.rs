@@ -53,3 +53,41 @@ pub(super) fn with_query(path: &str, query: &[Parameter]) -> String {
     let mark = if pairs.is_empty() { "" } else { "?" };
     format!("{path}{mark}{}", pairs.join("&"))
 }
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+
+    use super::*;
+    use crate::api::problem::{Code, ParameterError, Problem};
+    use crate::cli::client::refused;
+    use crate::cli::error::Exit;
+
+    /// What is typed wrong is told by the argument that was typed, whatever the parameter is called.
+    #[test]
+    fn a_wrong_moment_is_told_by_the_argument_that_gave_it() {
+        let told = |query: &[Parameter], problem: Problem| {
+            let body = serde_json::json!({
+                "code": problem.code.as_str(), "detail": problem.detail, "errors": problem.errors,
+            });
+            let refused =
+                refused("asking", "http://s", query, StatusCode::BAD_REQUEST, body.to_string().as_bytes());
+            (refused.why, refused.exit)
+        };
+        let given = |name, argument| Parameter::new(name, "9999").of_argument(argument);
+        let wrong = |name: &str| {
+            Problem::parameters(vec![ParameterError { parameter: name.into(), detail: "no".into() }])
+        };
+        for (name, argument) in [("from", "--from"), ("from", "--since"), ("to", "--until"), ("at", "--to")] {
+            assert_eq!(told(&[given(name, argument)], wrong(name)), (format!("{argument}: no"), Exit::Usage));
+        }
+        assert_eq!(told(&[given("from", "--from")], wrong("tier")).0, "tier: no");
+        // The moment of an answer is refused by no name of a parameter.
+        for code in [Code::FutureMoment, Code::Compacted] {
+            let late = || Problem::new(code, "too late");
+            let both = [given("to", "--to"), given("from", "--from")];
+            assert_eq!(told(&both, late()).0, "--to: too late");
+            assert_eq!(told(&[given("at", "--at"), given("to", "--until")], late()).0, "--at: too late");
+        }
+    }
+}

@@ -150,12 +150,28 @@ fn prepare<'a>(connection: &'a Connection, framed: &str, unframed: &str) -> Resu
 
 /// Up to `limit` rows after `offset`, in order.
 pub(super) fn after(connection: &Connection, offset: Offset, limit: usize) -> Result<Vec<RawRow>> {
-    let framed = framed!(r#"WHERE c."offset" > :after ORDER BY c."offset" LIMIT :limit"#);
-    let unframed = unframed!(r#"WHERE c."offset" > :after ORDER BY c."offset" LIMIT :limit"#);
+    within(connection, offset, Offset::from_i64(i64::MAX), limit)
+}
+
+/// The same up to a last one: what stands behind it is not looked at, and need not be there to be read.
+pub(super) fn within(
+    connection: &Connection,
+    offset: Offset,
+    to: Offset,
+    limit: usize,
+) -> Result<Vec<RawRow>> {
+    let framed =
+        framed!(r#"WHERE c."offset" > :after AND c."offset" <= :to ORDER BY c."offset" LIMIT :limit"#);
+    let unframed =
+        unframed!(r#"WHERE c."offset" > :after AND c."offset" <= :to ORDER BY c."offset" LIMIT :limit"#);
     let mut statement = prepare(connection, framed, unframed)?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = statement
-        .query_map(named_params! { ":after": offset.as_i64(), ":limit": limit }, RawRow::from_row)?;
+    // The bound alone has SQLite go to the next row to compare it.
+    let most = to.as_i64().saturating_sub(offset.as_i64());
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX).min(most);
+    let rows = statement.query_map(
+        named_params! { ":after": offset.as_i64(), ":to": to.as_i64(), ":limit": limit },
+        RawRow::from_row,
+    )?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

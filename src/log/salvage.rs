@@ -134,8 +134,7 @@ impl Copy {
     ) -> Result<()> {
         let mut at = from;
         while at < to {
-            let mut rows = row::after(reader.connection(), at, BATCH)?;
-            rows.retain(|row| row.offset <= to);
+            let rows = row::within(reader.connection(), at, to, BATCH)?;
             let Some(last) = rows.last().map(|row| row.offset) else { return Ok(()) };
             let Copy { connection, state, watched, owed, copied, compacted, floors, offsets } = &mut *self;
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

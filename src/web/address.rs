@@ -69,16 +69,16 @@ fn redirect(query: &str) -> Result<Response, Problem> {
 fn suspects(problem: &Problem, request: &Request) -> Vec<Vec<ParameterError>> {
     match problem.code {
         Code::InvalidParameter if !problem.errors.is_empty() => vec![problem.errors.clone()],
-        // The answer does not say which of several moments it speaks of.
+        // Of the moment that is shown the answer does not say which of several it is.
         Code::FutureMoment | Code::Compacted => {
+            let named = (!problem.errors.is_empty()).then(|| problem.errors.clone());
+            let detail = problem.errors.first().map_or(&problem.detail, |error| &error.detail);
             let given = MOMENTS.into_iter().filter(|moment| request.query.one(*moment).is_some());
-            let wrong = |moment: Parameter| ParameterError {
-                parameter: moment.name.into(),
-                detail: problem.detail.clone(),
-            };
+            let wrong =
+                |moment: Parameter| ParameterError { parameter: moment.name.into(), detail: detail.clone() };
             let each: Vec<_> = given.map(|moment| vec![wrong(moment)]).collect();
             let all = (each.len() > 1).then(|| each.concat());
-            each.into_iter().chain(all).collect()
+            named.into_iter().chain(each).chain(all).collect()
         }
         _ => Vec::new(),
     }

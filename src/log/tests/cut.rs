@@ -54,7 +54,7 @@ async fn a_file_that_was_cut_short_is_told_with_what_is_missing_and_nothing_is_w
     written(source.path()).await;
     let (file, head) = (source.path().join("log.db"), source.path().join("log.head"));
     let whole = fs::metadata(&file).unwrap().len();
-    assert!(whole > 100 * 4096, "{whole}");
+    assert!(whole > 50 * 4096, "{whole}");
     let mut salvaged_some = false;
     for left in
         [whole - 1, whole - 4096, whole * 9 / 10, whole / 2, whole / 2 + 77, 4096, 4095, 512, 99, 7, 0]
@@ -100,11 +100,11 @@ async fn a_file_that_was_cut_short_is_told_with_what_is_missing_and_nothing_is_w
             assert!(!salvaged.findings.is_empty(), "{left} of {whole}");
             let kept = told(target.path());
             assert!(kept.is_sorted() && kept.len() < CHANGES as usize || left > whole - 4097, "{kept:?}");
-            salvaged_some |= left == whole / 2 && !kept.is_empty();
+            salvaged_some |= left == whole * 9 / 10 && kept.len() > CHANGES as usize / 2;
         }
         assert!(fs::read(&path).unwrap() == before, "{left} of {whole}: the damaged file was left as it was");
     }
-    assert!(salvaged_some, "of half a file something can be copied");
+    assert!(salvaged_some, "of a file that lost a tenth most can be copied");
 }
 
 #[tokio::test]
