@@ -44,6 +44,8 @@ fn origin(directory: &Path, view: &Connection) -> Option<String> {
     match LogReader::inspect(directory).and_then(|log| log.hash_at(checkpoint)) {
         Ok(found) if found == hash => None,
         Ok(_) => Some(format!("at offset {checkpoint}, where it ends, the log holds another change")),
-        Err(error) => Some(format!("the log tells nothing of offset {checkpoint}, where it ends: {error}")),
+        Err(error) => {
+            Some(format!("the log tells nothing of offset {checkpoint}, where it ends: {}", error.told()))
+        }
     }
 }
