@@ -11,11 +11,12 @@ use super::moment::Moment;
 use super::scope::{Sight, looked_at, seen_audiences};
 use super::types::UnknownWord;
 use super::{
-    CoverageFilter, DeploymentFilter, ImageFilter, QueryError, ResourceFilter, Result, agents, groups,
+    CoverageFilter, DeploymentFilter, ImageFilter, QueryError, ResourceFilter, Result, agents, groups, images,
 };
 use crate::mistake::closest;
 use crate::model::{
-    Condition, EnvironmentFilter, Glob, GroupPath, Kind, KindName, Labels, Requirement, Target,
+    Condition, EnvironmentFilter, Glob, GroupPath, Image, Kind, KindName, Labels, Requirement, Target,
+    familiar,
 };
 use crate::store::column;
 
@@ -27,6 +28,7 @@ pub(super) enum Of {
     Environment,
     EnvironmentName,
     Group,
+    Image,
     Kind,
     Label,
     Namespace,
@@ -42,6 +44,7 @@ impl Of {
             Of::Cluster => "cluster",
             Of::Environment | Of::EnvironmentName => "environment",
             Of::Group => "group",
+            Of::Image => "image",
             Of::Kind => "kind",
             Of::Label => "label",
             Of::Namespace => "namespace",
@@ -90,7 +93,11 @@ impl<'a> Words<'a> {
 
     /// Those of a filter of images.
     pub(super) fn of_images(filter: &'a ImageFilter) -> Self {
-        Words::default().names("region", Of::Region, &filter.regions)
+        let images = filter.images.iter().fold(Words::default(), |words, pattern| {
+            let fits = |known: &str| Image::parse(known).is_some_and(|image| pattern.matches(&image));
+            words.word("image", Of::Image, pattern.to_string(), fits)
+        });
+        images.names("region", Of::Region, &filter.regions)
     }
 
     /// Those of a filter of coverage.
@@ -191,7 +198,10 @@ impl<'a> Words<'a> {
         for Word { parameter, of, text, is_pattern, fits } in self.0 {
             let known = known(view, moment, scope, of)?;
             if !known.iter().any(|name| fits(name)) {
-                let suggestion = near(&text, &known);
+                let suggestion = match of {
+                    Of::Image => near_image(&text, &known),
+                    _ => near(&text, &known),
+                };
                 let message = told(of, &text, is_pattern, suggestion.as_deref());
                 let (code, parameter) = (UnknownWord::CODE.to_owned(), parameter.to_owned());
                 unknown.push(UnknownWord { code, parameter, value: text, suggestion, message });
@@ -232,6 +242,26 @@ fn near(text: &str, known: &BTreeSet<String>) -> Option<String> {
     found.map(str::to_owned)
 }
 
+/// The same of images: by their names without what goes without saying, with a tag or without, or by the last part alone.
+fn near_image(text: &str, known: &BTreeSet<String>) -> Option<String> {
+    let images: Vec<Image> = known.iter().filter_map(|name| Image::parse(name)).collect();
+    let repositories: BTreeSet<&str> = images.iter().map(|image| familiar(&image.repository)).collect();
+    let tagged = images.iter().filter(|image| !image.tag.is_empty());
+    let mut names: BTreeSet<String> =
+        tagged.map(|image| format!("{}:{}", familiar(&image.repository), image.tag)).collect();
+    names.extend(repositories.iter().map(|repository| (*repository).to_owned()));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    closest(text, &names).map(str::to_owned).or_else(|| {
+        let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+        let (name, _) = text.split_once([':', '@']).unwrap_or((text, ""));
+        let parts: BTreeSet<String> = repositories.iter().map(|repository| last(repository)).collect();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let name = last(name);
+        let part = parts.iter().copied().find(|part| *part == name).or_else(|| closest(&name, &parts));
+        part.map(|part| format!("**/{part}"))
+    })
+}
+
 /// With the name that may have been meant, where something is not there.
 pub(super) fn suggested(error: QueryError, view: &Connection, moment: &Moment, scope: &Sight) -> QueryError {
     let QueryError::NotFound { what, id, gone: None, moment: asked, near: None } = error else {
@@ -263,6 +293,7 @@ fn known(view: &Connection, moment: &Moment, scope: &Sight, of: Of) -> Result<BT
             };
             paths.iter().flat_map(above).collect()
         }
+        Of::Image => images::names(view, moment, scope)?,
         Of::Kind => looked_at_by(view, moment, scope, KINDS)?,
         Of::Cluster => {
             let mut clusters = looked_at_by(view, moment, scope, CLUSTERS)?;
@@ -369,6 +400,19 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(near(text, &known).as_deref(), expected, "{text}");
+        }
+        let images = ["docker.io/library/nginx:1.27@sha256:9f8e", "registry.example.com/shop/web:2.1"];
+        let images = images.map(str::to_owned).into_iter().collect();
+        let cases = [
+            ("ngnix", Some("nginx")),
+            ("nginx:1.28", Some("nginx:1.27")),
+            ("web", Some("**/web")),
+            ("shop/wbe:3", Some("**/web")),
+            ("**/web:9*", Some("**/web")),
+            ("postgres", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(near_image(text, &images).as_deref(), expected, "{text}");
         }
         assert_eq!(
             told(Of::Region, "uss", false, Some("us")),

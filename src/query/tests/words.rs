@@ -1,5 +1,7 @@
 //! Why a list is empty: words that fit nothing, to whoever sees it.
 
+use serde_json::json;
+
 use super::*;
 use crate::model::EnvironmentId;
 
@@ -175,4 +177,41 @@ fn what_is_not_there_says_what_may_have_been_meant_and_when_it_was_asked_for() {
     );
     let project = block_on(world.queries.project(&all, At::Now, "shop/wbe")).unwrap_err().to_string();
     assert_eq!(project, "there is no project `shop/wbe`; did you mean `shop/web`?");
+}
+
+#[test]
+fn an_image_that_nobody_has_is_told_with_what_may_have_been_meant() {
+    let pod = |namespace: &str, image: &str| {
+        let labels = json!({"app": "web"});
+        let metadata = json!({"namespace": namespace, "name": "web", "labels": labels});
+        Event::Object(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata,
+            "spec": {"containers": [{"name": "main", "image": image}]}}))
+    };
+    let theirs = environment("shop/web", "production", &[("one", "shop", "web")]);
+    let others = environment("ops/tools", "secret", &[("one", "vault", "web")]);
+    let declared = Event::Declare(vec![theirs, others]);
+    let seen = [declared, pod("shop", "nginx:1.27"), pod("vault", "registry.example.com/ops/vault:3")];
+    let world = World::new(seen.into_iter().chain([pod("shop", "nginx:1.28"), Event::Nothing]));
+    let (all, own) = (Scope::everything(), Scope::projects(["shop/web".to_owned()]));
+    let told = async |scope: &Scope, at: At, pattern: &str| {
+        let filter = ImageFilter { images: vec![pattern.parse().unwrap()], ..ImageFilter::default() };
+        let page = world.queries.images(scope, at, &filter, &whole()).await.unwrap();
+        page.metadata.warnings.into_iter().map(|word| (word.message, word.suggestion)).collect::<Vec<_>>()
+    };
+    let none = |text: &str| vec![(format!("there is no image `{text}`"), None)];
+    let near = |text: &str, near: &str| {
+        let message = format!("there is no image `{text}`; did you mean `{near}`?");
+        vec![(message, Some(near.to_owned()))]
+    };
+    block_on(async {
+        assert_eq!(told(&all, At::Now, "ngnix").await, near("ngnix", "nginx"));
+        assert_eq!(told(&all, At::Now, "nginx:1.29").await, near("nginx:1.29", "nginx:1.27"));
+        assert_eq!(told(&all, At::Now, "nginx:1.27").await, [], "it was there");
+        let before = At::Offset(world.heads[3]);
+        assert_eq!(told(&all, before, "nginx:1.28").await, near("nginx:1.28", "nginx:1.27"), "not yet");
+        assert_eq!(told(&all, At::Now, "vault").await, near("vault", "**/vault"));
+        assert_eq!(told(&own, At::Now, "vault").await, none("vault"), "what others have is not there");
+        assert_eq!(told(&own, At::Now, "nginx:1.27").await, []);
+        assert_eq!(told(&own, At::Now, "ngnix").await, near("ngnix", "nginx"));
+    });
 }
