@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use strandline::log::LogReader;
-use strandline::model::{Change, Offset};
+use strandline_model::{Change, Offset};
 
 use common::table::{Mark, Table, in_turn};
 use common::{BATCH, Log, observations};

@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use strandline::clock::SystemClock;
 use strandline::digest::Digest;
 use strandline::log::Observation;
-use strandline::model::{
-    At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, ResourceVersion, Source,
-    TargetSpec, Uid,
-};
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{Collapse, GraphFilter, PageRequest, Queries, ResourceFilter, ResourceOrder, Scope};
 use strandline::ruleset::RuleSet;
 use strandline::store::Watermark;
+use strandline_model::{
+    At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, ResourceVersion, Source,
+    TargetSpec, Uid,
+};
 use tokio::runtime::Runtime;
 
 use common::table::{Mark, Table, in_turn};

@@ -17,14 +17,14 @@ use strandline::access::Membership;
 use strandline::clock::{Clock, SystemClock};
 use strandline::digest::Digest;
 use strandline::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
-use strandline::model::{
-    At, CatalogFact, ClusterSpec, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion,
-    Source, TargetSpec, Tier, Timestamp, Uid, WatchKey,
-};
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{OverviewRequest, Queries, Scope};
 use strandline::ruleset::RuleSet;
 use strandline::store::Watermark;
+use strandline_model::{
+    At, CatalogFact, ClusterSpec, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion,
+    Source, TargetSpec, Tier, Timestamp, Uid, WatchKey,
+};
 use tokio::runtime::Runtime;
 
 use common::table::{Mark, Table, in_turn};

@@ -19,9 +19,6 @@ use serde_json::{Value, json};
 use strandline::clock::SystemClock;
 use strandline::diff::Lens;
 use strandline::log::Observed;
-use strandline::model::{
-    At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, Source, TargetSpec, Uid,
-};
 use strandline::projection::{Build, NextDue, Projector, Pruning, ViewStatus};
 use strandline::query::{
     Collapse, EnvironmentDiffRequest, Graph, GraphFilter, HealthFilter, OverviewRequest, PageRequest,
@@ -29,6 +26,9 @@ use strandline::query::{
 };
 use strandline::ruleset::RuleSet;
 use strandline::store::Watermark;
+use strandline_model::{
+    At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, Source, TargetSpec, Uid,
+};
 use tokio::runtime::Runtime;
 
 use common::fleet::{Fleet, Sight};

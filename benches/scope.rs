@@ -16,10 +16,6 @@ use strandline::access::Membership;
 use strandline::clock::{Clock, SystemClock};
 use strandline::digest::Digest;
 use strandline::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
-use strandline::model::{
-    At, CatalogFact, ClusterSpec, CoverageMark, CoverageState, EnvironmentFilter, EnvironmentId,
-    EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion, Source, TargetSpec, Uid, WatchKey,
-};
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{
     CoverageFilter, DeploymentFilter, GraphFilter, ImageFilter, OverviewRequest, PageRequest, Queries,
@@ -27,6 +23,10 @@ use strandline::query::{
 };
 use strandline::ruleset::RuleSet;
 use strandline::store::Watermark;
+use strandline_model::{
+    At, CatalogFact, ClusterSpec, CoverageMark, CoverageState, EnvironmentFilter, EnvironmentId,
+    EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion, Source, TargetSpec, Uid, WatchKey,
+};
 use tokio::runtime::Runtime;
 
 use common::table::{Mark, Table, in_turn};

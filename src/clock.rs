@@ -10,7 +10,7 @@ mod steady;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::model::{ClockEvent, Timestamp};
+use strandline_model::{ClockEvent, Timestamp};
 
 pub use steady::{ClockStatus, Skew, SteadyClock};
 

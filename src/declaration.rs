@@ -7,8 +7,9 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::model::{Kind, is_dns_label};
 use crate::object::Object;
+use strandline_model::Kind;
+use strandline_syntax::is_dns_label;
 
 /// The API group of what declares environments from inside of a cluster.
 pub const GROUP: &str = "gitlabdeploymentcontroller.gitlab.com";
@@ -372,7 +373,7 @@ spec:
             let text = yaml(text).to_string();
             crate::health::assess(&Object::parse(&text).unwrap()).health
         });
-        assert_eq!(judged, [Some(crate::model::Health::Healthy), None]);
+        assert_eq!(judged, [Some(strandline_model::Health::Healthy), None]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::mistake::{of_syntax, reason_of_json};
+use strandline_syntax::diagnostics::{of_syntax, reason_of_json};
 
 /// An object, or why there is none, in the order of the input.
 pub type Document = Result<Found, Unreadable>;

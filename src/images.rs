@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::edges::repeats_its_maker;
 use crate::json::{Picked, Shape};
-use crate::model::Image;
 use crate::object::Object;
+use strandline_syntax::Image;
 
 /// The lists that hold containers, with the list of the status that tells what became of them.
 const LISTS: [(&str, &str); 3] = [

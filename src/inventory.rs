@@ -27,8 +27,8 @@
 use std::collections::BTreeSet;
 
 use crate::json::Members;
-use crate::model::Inventory;
 use crate::object::Object;
+use strandline_model::Inventory;
 
 const OWNING_INVENTORY: &str = "config.k8s.io/owning-inventory";
 const TRACKING_ID: &str = "argocd.argoproj.io/tracking-id";

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Number;
 
 use crate::json::Members;
-use crate::model::{Kind, Timestamp};
+use strandline_model::{Kind, Timestamp};
 
 /// The longest note that is kept.
 pub const NOTE_BYTES_MAX: usize = 4096;

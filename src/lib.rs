@@ -8,8 +8,8 @@
 //!                  └── pure: access · redact · digest · delta · diff · health · edges · images · inventory · kube_event ──┘
 //! ```
 //!
-//! Modules stand below in the order in which data flows through them. The rules of the house, held by
-//! `tests/it/tidy.rs`:
+//! The parts that know nothing of the server are crates of their own, in `crates/`. Modules stand below in the order in
+//! which data flows through them. The rules of the house, held by `tests/it/tidy.rs`:
 //!
 //! 1. A module imports only what stands before it in this file.
 //! 2. SQL is spoken only in `store`, `log`, `projection` and `query`; Kubernetes only in `cluster`.
@@ -19,13 +19,7 @@
 //! 5. Async ends at `store`: scans, diffs and writes run on threads of their own.
 //! 6. Every query takes a [`query::Scope`] and puts it into its SQL.
 
-#[cfg(test)]
-mod laws;
-
-pub mod model;
-
 pub mod json;
-pub mod mistake;
 pub mod object;
 
 pub mod documents;

@@ -11,8 +11,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::json::{Members, Picked, Shape, pick};
-use crate::mistake::of_json;
-use crate::model::{Kind, Timestamp};
+use strandline_model::{Kind, Timestamp};
+use strandline_syntax::diagnostics::of_json;
 
 /// An object, borrowed from its JSON text.
 #[derive(Clone, Debug)]

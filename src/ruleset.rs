@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::edges::Relations;
 use crate::health::{Patience, Scripts};
-use crate::model::{Kind, KindPattern, LabelSelector};
+use strandline_model::{Kind, KindPattern};
+use strandline_syntax::LabelSelector;
 
 /// Raise this when the program's own rules judge, link or count in another way than before.
 pub const RULES_VERSION: u32 = 8;

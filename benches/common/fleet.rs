@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use strandline::log::Observed;
-use strandline::model::{ResourceVersion, Uid};
+use strandline_model::{ResourceVersion, Uid};
 
 use super::Random;
 use super::objects::{PER_NAMESPACE, WORKLOAD, in_life, namespace, object_of, observation, seen, time, uid};

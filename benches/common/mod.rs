@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 
 use strandline::clock::SystemClock;
 use strandline::log::{Appender, Batch, Begin, Epoch, LogError, LogWriter, Observed, Phase};
-use strandline::model::{Kind, ResourceVersion, WatchKey};
+use strandline_model::{Kind, ResourceVersion, WatchKey};
 
 /// Objects in one append, as a busy watch hands them over.
 pub(crate) const BATCH: usize = 1000;

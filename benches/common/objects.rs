@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use strandline::digest::Digest;
 use strandline::log::Observation;
-use strandline::model::{ResourceVersion, Uid};
+use strandline_model::{ResourceVersion, Uid};
 
 use super::Random;
 

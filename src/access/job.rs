@@ -2,7 +2,8 @@
 
 use super::Variables;
 use super::path;
-use crate::model::{Tier, slug};
+use strandline_model::Tier;
+use strandline_syntax::slug;
 
 /// The longest slug of a ref, as GitLab cuts it.
 const REF_SLUG_MAX: usize = 63;

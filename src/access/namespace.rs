@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{LongNamespace, Reason};
-use crate::model::is_dns_label;
+use strandline_syntax::is_dns_label;
 
 /// The longest name of a namespace.
 pub(super) const LENGTH_MAX: usize = 63;

@@ -8,8 +8,8 @@ use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth, catalog};
 use crate::access::{AgentConfigError, Decision, Job, JobEnvironment, Variables, decide, known_agent_config};
-use crate::mistake::Mistake;
 use crate::query::{Answer, Scope};
+use strandline_syntax::diagnostics::Mistake;
 
 /// Agents.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {

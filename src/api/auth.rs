@@ -15,10 +15,10 @@ use crate::access::Membership;
 use crate::catalog::Authority;
 use crate::clock::Clock;
 use crate::config::{AccessConfig, TokenConfig, TokenHash};
-use crate::model::Timestamp;
 use crate::query::Scope;
 use crate::store::Asker;
 use known::Known;
+use strandline_model::Timestamp;
 use wrong::{Verdict, WrongTokens};
 
 pub use report::{TokenReport, TokensReport};

@@ -11,7 +11,7 @@ use serde_json::error::Category;
 use super::problem::{Code, Place, Problem};
 use super::request::Context;
 use crate::json::{Lexer, Token, unquote};
-use crate::mistake::reason_of_json;
+use strandline_syntax::diagnostics::reason_of_json;
 
 /// The most bytes that a body may have, where its route does not say less.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;

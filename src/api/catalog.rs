@@ -12,8 +12,8 @@ use crate::catalog::{
     AgentInput, CatalogCode, CatalogError, DeploymentInput, EnvironmentInput, Outcome, ProjectInput,
     StatusInput,
 };
-use crate::model::{AgentId, At, CatalogKind, DeploymentId, EnvironmentId, Offset};
 use crate::query::QueryError;
+use strandline_model::{AgentId, At, CatalogKind, DeploymentId, EnvironmentId, Offset};
 
 /// The most environments in one body.
 const ENVIRONMENTS_MAX: usize = 500;

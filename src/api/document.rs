@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
-use crate::mistake::of_syntax;
+use strandline_syntax::diagnostics::of_syntax;
 
 /// The contract that this module implements, as written by hand.
 pub const YAML: &str = include_str!("../../api/openapi.yaml");

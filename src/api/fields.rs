@@ -6,7 +6,7 @@ use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
 use crate::json::Field;
-use crate::model::Uid;
+use strandline_model::Uid;
 
 /// The most fields of one question.
 const FIELDS_MAX: usize = 10;

@@ -8,7 +8,7 @@ use super::problem::{Code, Problem};
 use super::request::Request;
 use super::respond::{self, Response};
 use crate::log::{Forget, ForgetRefusal, Forgotten};
-use crate::model::{KindName, Offset, Timestamp, Uid};
+use strandline_model::{KindName, Offset, Timestamp, Uid};
 
 /// The most resources that an answer names.
 const RESOURCES_MAX: usize = 500;
@@ -51,7 +51,7 @@ impl Report {
     pub(super) fn new(forgotten: Forgotten, dry_run: bool) -> Self {
         let Forgotten { kind, ended, gaps, head } = forgotten;
         let count = ended.len();
-        let resource = |(key, uid, last_seen): (crate::model::ResourceKey, Uid, Timestamp)| Resource {
+        let resource = |(key, uid, last_seen): (strandline_model::ResourceKey, Uid, Timestamp)| Resource {
             namespace: key.namespace,
             name: key.name,
             uid,

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::problem::{ParameterError, Problem};
 use super::request::{decode, encode};
-use crate::model::{At, LabelSelector, SelectorError, parse_duration};
 use crate::query::{HealthFilter, HealthHistory, PageRequest};
+use strandline_model::{At, parse_duration};
+use strandline_syntax::{LabelSelector, SelectorError};
 
 /// A parameter of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

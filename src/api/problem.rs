@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use super::request::Context;
 use super::respond::Response;
-use crate::model::{Offset, ResourceKey, Timestamp};
 use crate::query::Gone;
+use strandline_model::{Offset, ResourceKey, Timestamp};
 
 pub use code::Code;
 

@@ -7,7 +7,7 @@ use super::ApiState;
 use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
-use crate::model::{Offset, Timestamp};
+use strandline_model::{Offset, Timestamp};
 
 /// How the building of a view stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

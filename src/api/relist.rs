@@ -8,7 +8,7 @@ use super::params::{CLUSTERS, KIND};
 use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
-use crate::model::{CoverageState, Timestamp, WatchKey};
+use strandline_model::{CoverageState, Timestamp, WatchKey};
 
 /// Which watches are meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

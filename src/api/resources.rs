@@ -5,7 +5,7 @@ use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
-use crate::model::Uid;
+use strandline_model::Uid;
 
 /// One resource with its object.
 pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, Problem> {

@@ -7,7 +7,8 @@ use super::params::{
 };
 use super::problem::{Code, Problem};
 use super::request::Request;
-use crate::model::{EnvironmentFilter, Glob, GroupBy, SavedView};
+use strandline_model::{EnvironmentFilter, GroupBy, SavedView};
+use strandline_syntax::Glob;
 
 /// The view that a request names; none where it names none.
 pub fn view<'s>(state: &'s ApiState, request: &Request) -> Result<Option<&'s SavedView>, Problem> {

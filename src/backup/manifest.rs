@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::files::{FILES, KEY, io};
 use super::{BackupError, Result};
 use crate::log::{LogError, LogReader, Whole};
-use crate::mistake::of_json;
-use crate::model::{Offset, Timestamp};
 use crate::store;
+use strandline_model::{Offset, Timestamp};
+use strandline_syntax::diagnostics::of_json;
 
 /// The manifest's file; it is written last, so that a directory without it is no backup.
 pub(super) const MANIFEST: &str = "backup.json";

@@ -23,8 +23,8 @@ pub use restore::{Restored, restore};
 
 use self::files::{KEY, LOG, io, place};
 use crate::log;
-use crate::model::Timestamp;
 use crate::store::{self, DirectoryLock};
+use strandline_model::Timestamp;
 
 type Result<T> = std::result::Result<T, BackupError>;
 

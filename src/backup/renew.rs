@@ -7,7 +7,7 @@ use super::files::{self, io};
 use super::manifest::{MANIFEST, Manifest};
 use super::{BackupError, Result};
 use crate::log::{self, LogReader};
-use crate::model::Change;
+use strandline_model::Change;
 
 /// Whether a directory is a backup.
 pub fn is_backup(directory: &Path) -> bool {

@@ -7,8 +7,8 @@ use super::files::{self, FILES, io};
 use super::manifest::Manifest;
 use super::{BackupError, Result};
 use crate::log;
-use crate::model::Timestamp;
 use crate::store::{self, DirectoryLock};
+use strandline_model::Timestamp;
 
 /// Where a backup is copied to until all of it is there.
 const RESTORING: &str = "restoring";

@@ -12,9 +12,9 @@ use tempfile::TempDir;
 use super::*;
 use crate::clock::SystemClock;
 use crate::log::{LogReader, LogWriter};
-use crate::model::{CatalogFact, ClusterSpec, Offset, Source};
 use crate::query::testing::{block_on, record};
 use crate::store::redaction_key;
+use strandline_model::{CatalogFact, ClusterSpec, Offset, Source};
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
 

@@ -8,8 +8,8 @@ use super::input::{self, ProjectRef, Rest};
 use super::{Decided, of_api};
 use crate::access::known_agent_config;
 use crate::log::{Catalog, CatalogChange, LogError, Standing};
-use crate::mistake::Mistake;
-use crate::model::{AgentId, AgentSpec, CatalogFact, CatalogKind};
+use strandline_model::{AgentId, AgentSpec, CatalogFact, CatalogKind};
+use strandline_syntax::diagnostics::Mistake;
 
 /// What is said of an agent; GitLab's answer to `GET /projects/:id/cluster_agents/:agent_id` will do.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -12,7 +12,7 @@ use super::agents;
 use super::error::{CatalogCode, CatalogError};
 use crate::access::{Job, JobEnvironment, decide, known_agent_config};
 use crate::log::{Catalog, LogError, Standing};
-use crate::model::{
+use strandline_model::{
     AgentId, CatalogFact, CatalogKind, EnvironmentId, EnvironmentSpec, NamespaceGrant, TargetSpec,
 };
 

@@ -15,11 +15,11 @@ use super::input::{self, AgentRef, JobRef, ProjectRef, Rest, UserRef};
 use super::{Decided, agents};
 use crate::access::{Decision, Job, Reason, decide, known_agent_config};
 use crate::log::{Catalog, CatalogChange, LogError};
-use crate::mistake::closest;
-use crate::model::{
+use strandline_model::{
     AgentDeployment, AgentId, AgentSpec, Authorization, CatalogFact, CatalogKind, DeploymentId,
     DeploymentJob, DeploymentSpec, DeploymentStatus, EnvironmentSpec, EnvironmentState, Timestamp,
 };
+use strandline_syntax::diagnostics::closest;
 
 /// A deployment, as a job tells it; GitLab's answer to `GET /projects/:id/deployments/:deployment_id` with a `project`
 /// will do.

@@ -1,8 +1,8 @@
 //! Why the catalog was not changed.
 
 use crate::log::AppendError;
-use crate::mistake::closest;
-use crate::model::CatalogKind;
+use strandline_model::CatalogKind;
+use strandline_syntax::diagnostics::closest;
 
 /// The kinds of refusal, each with a stable word that clients may rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

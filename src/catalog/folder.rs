@@ -17,7 +17,8 @@ use super::error::CatalogError;
 use crate::access::{MAX_CONFIG_BYTES, known_agent_config};
 use crate::config::AgentFolderConfig;
 use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing};
-use crate::model::{AgentId, AgentSpec, CatalogFact, CatalogKind, Source, is_dns_label};
+use strandline_model::{AgentId, AgentSpec, CatalogFact, CatalogKind, Source};
+use strandline_syntax::is_dns_label;
 
 /// The most names in the folder of a project's agents.
 const NAMES_MAX: usize = 10_000;

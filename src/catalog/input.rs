@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::error::CatalogError;
-use crate::mistake::closest;
-use crate::model::{AgentId, Labels, is_dns_label, is_project_path};
+use strandline_model::{AgentId, Labels};
+use strandline_syntax::diagnostics::closest;
+use strandline_syntax::{is_dns_label, is_project_path};
 
 /// The longest text of any member, in bytes.
 pub(super) const TEXT_MAX: usize = 4096;

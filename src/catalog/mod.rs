@@ -39,7 +39,7 @@ use crate::log::{
     AppendError, Appender, Catalog, CatalogChange, Forget, ForgetRefusal, Forgotten, LogError, Standing,
     WeakAppender,
 };
-use crate::model::{
+use strandline_model::{
     AgentId, AgentSpec, CatalogKind, DeploymentId, EnvironmentId, EnvironmentSpec, Offset, ProjectSpec,
     Source,
 };

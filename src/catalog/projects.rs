@@ -8,7 +8,7 @@ use super::given::Given;
 use super::input::{self, Rest};
 use super::{Decided, of_api};
 use crate::log::{Catalog, CatalogChange, LogError};
-use crate::model::{CatalogFact, CatalogKind, Labels, ProjectSpec};
+use strandline_model::{CatalogFact, CatalogKind, Labels, ProjectSpec};
 
 /// What is said of a project; GitLab's answer to `GET /projects/:id` will do.
 #[derive(Clone, Debug, Default, Deserialize)]

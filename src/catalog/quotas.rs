@@ -9,7 +9,7 @@ use super::error::{CatalogCode, CatalogError};
 use crate::clock::{Mark, mark};
 use crate::config::QuotaConfig;
 use crate::log::{Catalog, CatalogChange, LogError};
-use crate::model::{CatalogFact, CatalogKind};
+use strandline_model::{CatalogFact, CatalogKind};
 
 /// The most bytes of a declaration as it is recorded, an agent's file aside, which has a bound of its own.
 const DECLARATION_MAX: usize = 256 * 1024;

@@ -2,7 +2,9 @@
 
 use super::deployments;
 use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing};
-use crate::model::{CatalogFact, CatalogKind, DeploymentSpec, DeploymentStatus, Offset, Source, Timestamp};
+use strandline_model::{
+    CatalogFact, CatalogKind, DeploymentSpec, DeploymentStatus, Offset, Source, Timestamp,
+};
 
 /// How far it has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

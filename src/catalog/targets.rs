@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::error::CatalogError;
 use super::input::{self, AgentRef, Rest};
-use crate::model::{Inventory, Labels, TargetSpec};
+use strandline_model::{Inventory, Labels, TargetSpec};
 
 /// The most targets of an environment.
 const TARGETS_MAX: usize = 1000;

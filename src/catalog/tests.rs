@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::input::{AgentRef, TEXT_MAX};
 use super::{AgentInput, CatalogCode, DeploymentInput, EnvironmentInput, ProjectInput};
-use crate::model::is_dns_label;
+use strandline_syntax::is_dns_label;
 
 const MEMBERS: [&str; 24] = [
     "id",

@@ -11,8 +11,8 @@ use super::output::{document, write};
 use crate::access::{
     AgentConfigError, Decision, EntryRef, Job, JobEnvironment, MAX_CONFIG_BYTES, decide, read_agent_config,
 };
-use crate::mistake::Mistake;
 use crate::present::visible;
+use strandline_syntax::diagnostics::Mistake;
 
 /// How much of a line is shown before a mistake in it, and how much in all.
 const BEFORE: usize = 60;

@@ -6,8 +6,9 @@ use super::error::{CliError, Exit};
 use super::query::Add;
 use super::read::{below, parameters, print_list, typed};
 use crate::api::request::encode;
-use crate::model::{EnvironmentId, Glob, Uid};
 use crate::query::{FoundResource, Page, Presence};
+use strandline_model::{EnvironmentId, Uid};
+use strandline_syntax::Glob;
 
 /// A resource, as the server's routes name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,9 +131,9 @@ pub(super) async fn list(args: &FindArgs) -> Result<(), CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Offset;
     use crate::present::tests::{NOON, resource};
     use crate::query::Gone;
+    use strandline_model::Offset;
 
     fn one(cluster: &str, uid: &str, gone: bool) -> FoundResource {
         let mut resource = resource("Deployment", "web", None);

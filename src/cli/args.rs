@@ -37,7 +37,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::model::EnvironmentId;
+use strandline_model::EnvironmentId;
 
 /// What runs in every environment of an organization's Kubernetes clusters, now and at any past moment.
 #[derive(Clone, Debug, Parser)]

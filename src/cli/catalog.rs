@@ -10,9 +10,9 @@ use super::read::{listing, parameters, reference, typed};
 use super::table::Cell;
 use super::views::Listed;
 use crate::api::request::encode;
-use crate::model::{AgentId, DeploymentStatus, EnvironmentId, Health, Timestamp, label_pairs};
 use crate::present::{age, clock_time, visible};
 use crate::query::{Agent, Answer, Deployment, LeftBehind, LeftNamespace, Project, ProjectGroup};
+use strandline_model::{AgentId, DeploymentStatus, EnvironmentId, Health, Timestamp, label_pairs};
 
 impl Listed for ProjectGroup {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) =
@@ -217,8 +217,8 @@ mod tests {
     use super::*;
     use crate::cli::output::Paint;
     use crate::cli::views::table;
-    use crate::model::{AgentDeployment, Authorization, DeploymentId, DeploymentSpec, Source};
     use crate::present::tests::NOON;
+    use strandline_model::{AgentDeployment, Authorization, DeploymentId, DeploymentSpec, Source};
 
     fn agent(id: &str) -> AgentId {
         id.parse().expect("an agent's name")

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::error::{CliError, Exit};
 use super::query::{Parameter, Parameters, with_query};
 use super::{AddressArgs, TokenText};
-use crate::mistake::of_json;
+use strandline_syntax::diagnostics::of_json;
 
 /// How long one answer may take.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -11,9 +11,9 @@ use super::query::{Add, Parameters};
 use super::read::{listing, parameters, reference, tell_moment, typed, understood};
 use super::table::Cell;
 use super::views::Listed;
-use crate::model::{CoverageState, Health, Timestamp};
 use crate::present::{age, kind_name, several, visible};
 use crate::query::{Page, WatchCoverage, WatchGap};
+use strandline_model::{CoverageState, Health, Timestamp};
 
 /// Lists the gaps, then all else, and sums it up on standard error.
 pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
@@ -141,9 +141,9 @@ mod tests {
     use super::*;
     use crate::cli::output::Paint;
     use crate::cli::views::table;
-    use crate::model::{Kind, Offset};
     use crate::present::tests::{NOON, watch};
     use crate::query::LastChange;
+    use strandline_model::{Kind, Offset};
 
     fn ago(seconds: u64) -> Timestamp {
         NOON.minus(Duration::from_secs(seconds))

@@ -12,9 +12,9 @@ use super::{line, runtime};
 use crate::api::request::encode;
 use crate::clock::{Clock, SystemClock};
 use crate::diff::{Line, Mark};
-use crate::model::EnvironmentId;
 use crate::present::{change_sign, environment_diff, printed, resource_diff, visible};
 use crate::query::{Answer, EnvironmentDiff, ResourceDiff, Snapshot};
+use strandline_model::EnvironmentId;
 
 /// Compares and prints; tells whether there are differences where that was asked for.
 pub(super) fn run(args: &DiffArgs) -> Result<Outcome, CliError> {

@@ -10,8 +10,8 @@ use super::output::{Paint, write};
 use super::table::{Cell, Table};
 use crate::documents;
 use crate::health::{Agreement, Case, Judge};
-use crate::model::{Health, Verdict};
 use crate::object::Object;
+use strandline_model::{Health, Verdict};
 
 /// A case with the verdict on its object.
 struct Tried {

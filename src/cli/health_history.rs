@@ -77,7 +77,7 @@ fn header(subject: &str, answer: &Answer<HealthHistory>, style: Style) -> String
     let mut figures: Vec<String> = shares(history).into_iter().map(share).collect();
     figures.push(worsened(history));
     if history.flapping {
-        figures.push(style.paint.health(Some(crate::model::Health::Degraded), "flapping"));
+        figures.push(style.paint.health(Some(strandline_model::Health::Degraded), "flapping"));
     }
     format!(
         "{}  {} up to {}   {}\n{}{}\n\n",
@@ -118,8 +118,8 @@ fn table(history: &HealthHistory, form: Form) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Health;
     use crate::present::tests::{NOON, health_history, snapshot};
+    use strandline_model::Health;
 
     const PLAIN: Style = Style { paint: Paint(false), now: NOON, wide: false };
 

@@ -8,9 +8,9 @@ use super::query::Add;
 use super::read::{below, parameters, print_list};
 use super::table::Cell;
 use super::views::Listed;
-use crate::model::Timestamp;
 use crate::present::{age, clock_time, workload_names};
 use crate::query::{FieldValue, ImageUse, VersionChange};
+use strandline_model::Timestamp;
 
 /// Lists which environments have which images.
 pub(super) async fn list(args: &ImagesArgs) -> Result<(), CliError> {
@@ -100,9 +100,9 @@ mod tests {
     use super::super::output::Paint;
     use super::super::views::table;
     use super::*;
-    use crate::model::Offset;
     use crate::present::tests::{NOON, image_use};
     use serde_json::json;
+    use strandline_model::Offset;
 
     #[test]
     fn images_say_where_they_are_since_when_and_in_what() {

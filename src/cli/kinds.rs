@@ -15,8 +15,8 @@ use super::views::Listed;
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, DEFAULT_EXCLUDES, ExamineSettings, Exclude, KindList, ListedKind, Trouble};
 use crate::config::{ClusterConfig, Config};
-use crate::model::{Kind, Timestamp};
 use crate::present::visible;
+use strandline_model::{Kind, Timestamp};
 
 /// Runs the command.
 pub(super) fn run(args: &KindsArgs) -> Result<(), CliError> {

@@ -1,9 +1,9 @@
 //! What lines say of environments, resources and gaps, in trees and on paths alike.
 
 use super::output::Paint;
-use crate::model::{Health, Timestamp};
 use crate::present::{age, clock_time, sign, unwatched, visible, why_so, word};
 use crate::query::{Environment, Gap, Resource, Snapshot};
+use strandline_model::{Health, Timestamp};
 
 /// How lines are written.
 #[derive(Clone, Copy, Debug)]

@@ -8,12 +8,12 @@ use super::line::{Beside, Style, moment};
 use super::output::{Paint, document, width, write};
 use super::query::Add;
 use super::read::{parameters, reference, typed};
-use crate::model::{Health, Timestamp};
 use crate::present::{
     Places, age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, no_cause, sign,
     visible,
 };
 use crate::query::{Answer, Onset, OnsetChange, Rank};
+use strandline_model::{Health, Timestamp};
 
 /// Where what is said of a change begins.
 const MARGIN: usize = 29;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::args::{ColorChoice, OutputFormat};
 use super::error::CliError;
-use crate::model::Health;
+use strandline_model::Health;
 
 /// Whether to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

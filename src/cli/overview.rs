@@ -8,9 +8,9 @@ use super::output::{Paint, document, write};
 use super::query::{Add, Parameters};
 use super::read::{parameters, reference, typed, understood};
 use super::table::{Cell, Table};
-use crate::model::GroupBy;
 use crate::present::{grouped, several, visible};
 use crate::query::{Answer, Overview, OverviewGroup};
+use strandline_model::GroupBy;
 
 /// Columns after those of the keys, and those of wide tables.
 const HEADERS: (&[&str], &[&str]) = (
@@ -131,9 +131,9 @@ fn summary(overview: &Overview) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{EnvironmentId, Health, HealthCounts};
     use crate::present::tests::NOON;
     use crate::query::{OverviewCounts, OverviewEnvironment};
+    use strandline_model::{EnvironmentId, Health, HealthCounts};
 
     #[test]
     fn groups_are_listed_as_kubectl_would() {

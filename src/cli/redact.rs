@@ -14,8 +14,8 @@ use super::serve::log_to_stderr;
 use crate::clock::SystemClock;
 use crate::erasure::{self, Elsewhere, ErasureError, Report, Request};
 use crate::log::EraseStep;
-use crate::model::{Offset, Timestamp, Uid};
 use crate::present::{clock_time, visible};
+use strandline_model::{Offset, Timestamp, Uid};
 
 const WHAT: &str = "erasing values";
 

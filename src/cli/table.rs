@@ -1,8 +1,8 @@
 //! Tables as kubectl prints them: headers in capitals, three blanks between columns, no borders.
 
 use super::output::Paint;
-use crate::model::Health;
 use crate::present::visible;
+use strandline_model::Health;
 
 /// What stands in a cell of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

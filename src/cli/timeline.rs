@@ -9,11 +9,11 @@ use super::output::{Paint, document, width, write};
 use super::query::Add;
 use super::read::{parameters, reference, typed};
 use super::table::{Cell, Table};
-use crate::model::{Health, Timestamp, Uid};
 use crate::present::{
     Places, age, clock_time, entry_subject, entry_words, grouped, lasted, level, several, sign, visible,
 };
 use crate::query::{Bucket, Entry, Timeline, TimelinePage};
+use strandline_model::{Health, Timestamp, Uid};
 
 /// Letters that stand before the rows.
 const MARGIN: usize = 13;
@@ -186,9 +186,9 @@ fn table(entries: &[Entry], style: Style) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Lane;
     use crate::present::fixtures::{entry, timeline_page};
     use crate::present::tests::NOON;
+    use strandline_model::Lane;
 
     const PLAIN: Style = Style { paint: Paint(false), now: NOON, wide: false };
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{CliError, Exit, TokenArgs};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{TOKEN_PREFIX, TokenHash};
-use crate::model::{Timestamp, parse_duration};
+use strandline_model::{Timestamp, parse_duration};
 
 /// How many random bytes a token holds: too many to guess, so that its plain hash may stand in a configuration.
 const RANDOM_BYTES: usize = 32;

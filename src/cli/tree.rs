@@ -1,9 +1,9 @@
 //! An environment drawn as a tree.
 
 use super::line::{Beside, Style};
-use crate::model::Health;
 use crate::present::{Item, Places, Step, Tree, below, number_of, sign, visible};
 use crate::query::{Answer, Graph, Group};
+use strandline_model::Health;
 
 /// Levels that are indented; what lies deeper stays at the last one, so that long chains stay readable.
 const DEPTH_MAX: usize = 40;
@@ -119,9 +119,9 @@ fn lines(open: &[Branch], last: bool) -> String {
 mod tests {
     use super::super::output::Paint;
     use super::*;
-    use crate::model::HealthCounts;
     use crate::present::tests::{NOON, counted, graph, owns, resource, snapshot};
     use crate::query::Gap;
+    use strandline_model::HealthCounts;
 
     const PLAIN: Style = Style { paint: Paint(false), now: NOON, wide: false };
 

@@ -2,12 +2,12 @@
 
 use super::catalog::agents;
 use super::table::{Cell, Table};
-use crate::model::{Target, Timestamp, Uid};
 use crate::present::{age, clock_time, link_verb};
 use crate::query::{
     Access, Cluster, Environment, FoldedEvent, FoundResource, Resource, ResourceDetail, ResourceEdge,
     Version, VersionChange,
 };
+use strandline_model::{Target, Timestamp, Uid};
 
 /// Something that tables show.
 pub(super) trait Listed {
@@ -284,9 +284,9 @@ impl Listed for ResourceEdge {
 mod tests {
     use super::*;
     use crate::cli::output::Paint;
-    use crate::model::{Health, Kind, Offset};
     use crate::present::tests::{NOON, environment, folded_event, resource};
     use crate::query::{FarEnd, Gone};
+    use strandline_model::{Health, Kind, Offset};
 
     #[test]
     fn edges_say_what_is_there_and_what_is_not() {

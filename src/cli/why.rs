@@ -9,9 +9,9 @@ use super::query::Add;
 use super::read::{parameters, reference, typed};
 use super::views::Listed;
 use crate::api::request::encode;
-use crate::model::Health;
 use crate::present::{Places, grouped, missing_end, preface, visible};
 use crate::query::{Answer, Why, WhyPath};
+use strandline_model::Health;
 
 /// Asks for the paths and draws them.
 pub(super) async fn why(args: &WhyArgs) -> Result<(), CliError> {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{Clock, ClockChange, Exact};
-use crate::model::{ClockEvent, Timestamp};
+use strandline_model::{ClockEvent, Timestamp};
 
 /// A difference that is no jump: time follows it without ever going back.
 const SLEW_MAX: i64 = 2_000_000;

@@ -15,7 +15,7 @@ use super::document::{Page, metadata};
 use super::request::{Failure, collect, encode, get};
 use crate::clock::Clock;
 use crate::log::LiveObject;
-use crate::model::{ResourceVersion, Timestamp};
+use strandline_model::{ResourceVersion, Timestamp};
 
 /// Metadata alone, where the server can leave the rest away.
 const METADATA_ONLY: &str =
@@ -307,7 +307,7 @@ impl Question {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Uid;
+    use strandline_model::Uid;
 
     fn differences(listed: &[(&str, u64)], live: &[(&str, u64)], ignored: &str) -> Differences {
         let key = |uid: &str| key_of("n", "a", uid);

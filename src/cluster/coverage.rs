@@ -6,7 +6,7 @@ use super::standings::{Standing, Standings};
 use super::{ClusterStats, Sink};
 use crate::clock::Clock;
 use crate::log::AppendError;
-use crate::model::{CoverageMark, CoverageState, LATE_BOUND, Timestamp, WatchKey, reason};
+use strandline_model::{CoverageMark, CoverageState, LATE_BOUND, Timestamp, WatchKey, reason};
 
 /// Whether one watch sees everything, as far as the log was told.
 pub(super) struct Coverage<S> {

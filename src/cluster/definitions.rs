@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use crate::log::Observed;
-use crate::model::Kind;
+use strandline_model::Kind;
 
 /// The definitions of one cluster's kinds; clones share them.
 #[derive(Clone, Debug)]

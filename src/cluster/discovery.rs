@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Limits;
 use super::request::Failure;
-use crate::model::Kind;
+use strandline_model::Kind;
 
 use self::documents::group_versions;
 pub(super) use self::listing::list_kinds;

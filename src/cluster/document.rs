@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 use super::evidence::{changed_at, observed_at};
 use super::request::Failure;
 use crate::log::Observed;
-use crate::mistake::of_json;
-use crate::model::{ResourceVersion, Timestamp};
 use crate::redact::{CleanError, Identity, Rules, TypeMeta, clean, identify};
+use strandline_model::{ResourceVersion, Timestamp};
+use strandline_syntax::diagnostics::of_json;
 
 /// A page of a list.
 #[derive(Deserialize)]

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::model::{LATE_BOUND, Timestamp};
 use crate::redact::Observation;
+use strandline_model::{LATE_BOUND, Timestamp};
 
 #[derive(Default, Deserialize)]
 struct Times<'a> {

@@ -12,7 +12,7 @@ use super::request::{Failure, collect, get, get_text, get_with_head};
 use super::{ClusterConnection, ConnectError, Limits, Selection, ServedKind, connect};
 use crate::clock::Clock;
 use crate::config::WatcherConfig;
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// Questions asked of a cluster at the same time.
 const CONCURRENT: usize = 8;

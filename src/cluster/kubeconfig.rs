@@ -5,7 +5,7 @@ use std::path::Path;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError};
 
 use super::connect::ConnectError;
-use crate::mistake::{Mistake, of_syntax};
+use strandline_syntax::diagnostics::{Mistake, of_syntax};
 
 /// Reads a kubeconfig, where none is named that of KUBECONFIG or of the home directory, and takes the context, or the
 /// current one, from it.

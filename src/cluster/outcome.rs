@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Limits;
 use super::request::Failure;
-use crate::model::reason;
+use strandline_model::reason;
 
 /// What was going on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

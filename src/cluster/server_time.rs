@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::{HeaderMap, header};
 
 use crate::clock::{Mark, mark};
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// Headers carry whole seconds, so that the time meant lies half a second later in the middle.
 const ROUNDED: Duration = Duration::from_millis(500);

@@ -6,7 +6,7 @@ use crate::log::{
     Agreement, AppendError, Appended, Appender, Batch, Begin, Epoch, Identified, LivePage, LivePosition,
     Session,
 };
-use crate::model::{CoverageMark, Timestamp, WatchKey};
+use strandline_model::{CoverageMark, Timestamp, WatchKey};
 
 /// The log as watches see it; a recording one stands in for it in tests.
 pub trait Sink: Clone + Send + Sync + 'static {

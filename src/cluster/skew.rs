@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, header};
 
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// Answers remembered; the middle of them is taken, so that single slow ones change nothing.
 const SAMPLES: usize = 9;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::model::WatchKey;
+use strandline_model::WatchKey;
 
 /// Whether a watch may see its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,7 +30,7 @@ use super::standings::{Standing, Standings};
 use super::{ClusterSettings, Sink, Watcher};
 use crate::clock::Clock;
 use crate::log::AppendError;
-use crate::model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
+use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 
 /// Follows a cluster through its watchers until cancelled or until the log closes; by then every task of its own has
 /// ended.

@@ -7,7 +7,8 @@ use serde_saphyr::Spanned;
 use super::check::Check;
 use super::file::{self, Agents, File};
 use super::{AgentFolderConfig, ClusterConfig};
-use crate::model::{AgentId, AgentSpec, Glob, NamespaceGrant, ProjectSpec, is_dns_label, is_project_path};
+use strandline_model::{AgentId, AgentSpec, NamespaceGrant, ProjectSpec};
+use strandline_syntax::{Glob, is_dns_label, is_project_path};
 
 impl Check {
     pub(super) fn projects(&mut self, file: &File, clusters: &[ClusterConfig]) -> Vec<ProjectSpec> {

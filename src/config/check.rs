@@ -7,9 +7,10 @@ use serde_saphyr::{Location, Spanned};
 
 use super::file::{Environment, File};
 use super::{AccessConfig, ClusterConfig, Config, DATA, LISTEN, QuotaConfig};
-use crate::mistake::Mistake;
-use crate::model::{EnvironmentId, EnvironmentSettings, EnvironmentSpec, Tier, is_dns_label};
 use crate::redact::has_login;
+use strandline_model::{EnvironmentId, EnvironmentSettings, EnvironmentSpec, Tier};
+use strandline_syntax::diagnostics::Mistake;
+use strandline_syntax::is_dns_label;
 
 /// Checks the whole file; every mistake is told, not only the first.
 pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {

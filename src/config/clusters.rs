@@ -9,9 +9,10 @@ use super::check::Check;
 
 use super::file::{Cluster, File, Watcher};
 use super::{ClusterAccess, ClusterConfig, WatcherConfig};
-use crate::mistake::Mistake;
-use crate::model::{EnvironmentId, KindPattern, LabelSelector};
 use crate::redact::{has_login, without_logins};
+use strandline_model::{EnvironmentId, KindPattern};
+use strandline_syntax::LabelSelector;
+use strandline_syntax::diagnostics::Mistake;
 
 impl Check {
     pub(super) fn clusters(&mut self, file: &File) -> Vec<ClusterConfig> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::mistake::Mistake;
+use strandline_syntax::diagnostics::Mistake;
 
 /// Why a configuration, or a file of relations, cannot be used.
 #[derive(Debug, Error)]

@@ -36,12 +36,13 @@ pub use tokens::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenCo
 
 use crate::diff::PathRule;
 use crate::edges::{MAX_RELATIONS_BYTES, RelationError, Relations};
-use crate::mistake::{Mistake, of_syntax};
-use crate::model::{
-    AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, LabelSelector, ProjectSpec, SavedView,
-};
 use crate::redact::Choices;
 use crate::ruleset::RuleSet;
+use strandline_model::{
+    AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, ProjectSpec, SavedView,
+};
+use strandline_syntax::LabelSelector;
+use strandline_syntax::diagnostics::{Mistake, of_syntax};
 
 /// The address listened on when none is given: this machine only.
 pub const LISTEN: &str = "127.0.0.1:7979";

@@ -7,7 +7,7 @@ use serde_saphyr::Spanned;
 
 use super::check::Check;
 use super::file::Retention;
-use crate::model::{KindPattern, parse_duration};
+use strandline_model::{KindPattern, parse_duration};
 
 const HOUR: Duration = Duration::from_secs(3600);
 

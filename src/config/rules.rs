@@ -9,8 +9,8 @@ use super::file::{File, Health, Ignored};
 use super::{ConfigError, read_all_scripts};
 use crate::edges::Relations;
 use crate::health::{Patience, Scripts};
-use crate::model::parse_duration;
 use crate::ruleset::{Exception, RuleSet};
+use strandline_model::parse_duration;
 
 /// Turns a grace time off that has no end then.
 const NEVER: &str = "never";

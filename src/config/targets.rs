@@ -5,8 +5,8 @@ use serde_saphyr::{Location, Spanned};
 use super::ClusterConfig;
 use super::check::Check;
 use super::file::{self, Environment};
-use crate::mistake::closest;
-use crate::model::{AgentId, Inventory, InventoryError, TargetSpec};
+use strandline_model::{AgentId, Inventory, InventoryError, TargetSpec};
+use strandline_syntax::diagnostics::closest;
 
 impl Check {
     /// The environment's targets.

@@ -10,7 +10,7 @@ mod retention;
 mod tokens;
 
 use super::*;
-use crate::model::{EnvironmentState, Tier};
+use strandline_model::{EnvironmentState, Tier};
 
 const CLUSTER: &str = "clusters: [{name: one, url: 'http://127.0.0.1:1', region: eu}]\n";
 
@@ -283,8 +283,8 @@ health:
     }
     assert!(!config.rules.relations.is_empty());
     let label = |name: &str| (name == "tier").then_some("debug");
-    assert!(!config.rules.counts(&crate::model::Kind::new("", "Pod"), label));
-    assert!(config.rules.counts(&crate::model::Kind::new("apps", "Deployment"), label));
+    assert!(!config.rules.counts(&strandline_model::Kind::new("", "Pod"), label));
+    assert!(config.rules.counts(&strandline_model::Kind::new("apps", "Deployment"), label));
     assert_eq!(parse("{}", Path::new("x")).unwrap().rules, crate::ruleset::RuleSet::default());
 }
 

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::check::Check;
 use super::file::{Access, Token};
-use crate::model::{EnvironmentId, Timestamp};
+use strandline_model::{EnvironmentId, Timestamp};
 
 /// What the tokens that we make begin with, so that scanners for leaked credentials can tell them.
 pub const TOKEN_PREFIX: &str = "sl_";

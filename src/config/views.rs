@@ -8,7 +8,8 @@ use serde_saphyr::{Location, Spanned};
 
 use super::check::Check;
 use super::file::{File, View, ViewFilter};
-use crate::model::{EnvironmentFilter, EnvironmentId, Glob, GroupBy, SavedView};
+use strandline_model::{EnvironmentFilter, EnvironmentId, GroupBy, SavedView};
+use strandline_syntax::Glob;
 
 impl Check {
     pub(super) fn views(&mut self, file: &File) -> Vec<SavedView> {

@@ -9,7 +9,7 @@ use super::names::NameMap;
 use super::path::Step;
 use super::rule::PathRule;
 use crate::digest::Noise;
-use crate::model::Kind;
+use strandline_model::Kind;
 
 /// What a difference concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

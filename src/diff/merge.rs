@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::cursor::Cursor;
 use super::lens::{Class, Lens, Standing};
 use super::path::Step;
-use crate::model::Kind;
+use strandline_model::Kind;
 
 /// The earlier state with what the lens tells of the later one; none where that leaves nothing.
 pub(super) fn merge(

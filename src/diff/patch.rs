@@ -8,7 +8,7 @@ use super::merge::merge;
 use super::pair::pair;
 use super::path::{push_index, push_member};
 use super::{Class, DEPTH_MAX};
-use crate::model::Kind;
+use strandline_model::Kind;
 
 /// The most work that is spent on telling what moved in a list; beyond that the list is replaced.
 const MOVES_MAX: usize = 10_000_000;

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::path::{Element, Step, is_plain};
-use crate::model::{Glob, Kind, KindPattern};
+use strandline_model::{Kind, KindPattern};
+use strandline_syntax::Glob;
 
 /// The most steps of a rule.
 const STEPS_MAX: usize = 64;

@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
     use crate::diff::{Between, Class, Lens, compare};
-    use crate::model::Kind;
+    use strandline_model::Kind;
 
     fn text(before: &Value, after: &Value) -> String {
         let lens = Lens::new(Between::Versions, &[Class::Metadata]);

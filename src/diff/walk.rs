@@ -7,7 +7,7 @@ use super::excerpt::told;
 use super::lens::{Class, Lens, Standing};
 use super::path::{Side, Step, pointer, readable};
 use super::{Comparison, Difference, DifferenceType};
-use crate::model::Kind;
+use strandline_model::Kind;
 
 /// The most bytes of values that one comparison tells.
 const BYTES_MAX: usize = 1 << 20;

@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::config::{Config, EXPIRY_NOTICE};
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 const SUBJECT: &str = "access";
 

@@ -4,7 +4,7 @@ use super::Check;
 use crate::access::known_agent_config;
 use crate::catalog::FolderReader;
 use crate::config::AgentFolderConfig;
-use crate::mistake::Mistake;
+use strandline_syntax::diagnostics::Mistake;
 
 /// Reads the files once, as the server does again and again.
 pub(super) fn check(folders: &[AgentFolderConfig]) -> Vec<Check> {

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::{Check, with_hint};
 use crate::log::{self, Examination, Harm};
-use crate::model::Erasure;
 use crate::projection;
 use crate::service::ServiceError;
+use strandline_model::Erasure;
 
 const LOG: &str = "log in full";
 const VIEW: &str = "view in full";

@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
     use crate::cluster::{FailedGroup, ListedKind, ServedKind, Trouble};
-    use crate::model::Kind;
+    use strandline_model::Kind;
 
     const ACCOUNT: &str = "system:serviceaccount:tools:watcher";
 

@@ -8,7 +8,7 @@ use super::*;
 use crate::clock::SystemClock;
 use crate::cluster::{Examination, KindList, Refusal, ServedKind, Server, Trouble};
 use crate::demo::api_server::{ApiServer, Fault, Faults, builtin_kinds};
-use crate::model::{Kind, Timestamp};
+use strandline_model::{Kind, Timestamp};
 
 /// A clock a minute behind.
 struct Late;

@@ -34,8 +34,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::declaration;
-use crate::model::{Kind, LabelSelector, Uid, stored};
 use crate::object::Object;
+use strandline_model::{Kind, Uid, stored};
+use strandline_syntax::LabelSelector;
 use told::Told;
 
 pub use pods::repeats_its_maker;

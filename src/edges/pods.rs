@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn names_of_a_series_end_in_a_number_and_nothing_like_it() {
-        let claim = crate::model::Kind::new("", "PersistentVolumeClaim");
+        let claim = strandline_model::Kind::new("", "PersistentVolumeClaim");
         for (name, stem) in [
             ("data-db-0", Some("data-db")),
             ("data-db-10", Some("data-db")),
@@ -392,7 +392,7 @@ mod tests {
         ] {
             assert_eq!(super::super::numbered(&claim, name), stem, "{name}");
         }
-        assert_eq!(super::super::numbered(&crate::model::Kind::new("", "Pod"), "db-0"), None);
+        assert_eq!(super::super::numbered(&strandline_model::Kind::new("", "Pod"), "db-0"), None);
     }
 
     #[test]

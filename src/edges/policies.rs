@@ -8,8 +8,8 @@ use super::EdgeKind::{References, Selects};
 use super::selector::{SELECTOR, selector};
 use super::told::{Told, named, selected};
 use crate::json::{Picked, Shape};
-use crate::model::{Condition, LabelSelector, Requirement};
 use crate::object::Object;
+use strandline_syntax::{Condition, LabelSelector, Requirement};
 
 /// The label that every Namespace carries with its name.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";

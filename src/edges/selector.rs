@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::json::{Picked, Shape};
-use crate::model::{Condition, LabelSelector, Requirement};
+use strandline_syntax::{Condition, LabelSelector, Requirement};
 
 /// The most text that a selector may hold; a longer one could not be narrowed without lying.
 const MAX_BYTES: usize = 16 * 1024;

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::{Direction, EdgeKind, EdgeRef, Far, MAX_EDGES};
 use crate::json::{Picked, Shape};
-use crate::model::{Kind, LabelSelector, Uid};
+use strandline_model::{Kind, Uid};
+use strandline_syntax::LabelSelector;
 
 /// Up to how many edges are compared with each other; most objects have fewer, and hashing them takes longer.
 const FEW: usize = 32;

@@ -7,8 +7,8 @@ use super::selector::labels;
 use super::told::{Defaults, REFERENCE, Told, named, referenced};
 use super::{EdgeKind, Far};
 use crate::json::{Picked, Shape};
-use crate::model::Kind;
 use crate::object::Object;
+use strandline_model::Kind;
 
 /// The label by which an EndpointSlice names its Service.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";

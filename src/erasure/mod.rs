@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use crate::backup;
 use crate::clock::Clock;
 use crate::log::{self, EraseStep, Erasing, Found};
-use crate::model::Uid;
 use crate::projection;
 use crate::redact::Values;
 use crate::store::{self, DirectoryLock, KEY_FILE};
+use strandline_model::Uid;
 
 pub use elsewhere::Elsewhere;
 pub use error::ErasureError;

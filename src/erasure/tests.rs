@@ -11,11 +11,11 @@ use super::*;
 use crate::clock::SystemClock;
 use crate::exchange::{self, Selection};
 use crate::log::LogReader;
-use crate::model::{At, Change, EnvironmentFilter, Offset, Timestamp};
 use crate::projection::{Projector, ProjectorOptions};
 use crate::query::testing::{self, Event, ManualClock, Thing, World, block_on, environment};
 use crate::query::{PageRequest, ResourceFilter, Scope};
 use crate::ruleset::RuleSet;
+use strandline_model::{At, Change, EnvironmentFilter, Offset, Timestamp};
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_900_000_000_000);
 const SECRET: &str = "hunter-two-and-a-half";

@@ -19,9 +19,9 @@ use super::objects::imported_mark;
 use super::{ExchangeError, Imported, Result};
 use crate::documents::{self, Found};
 use crate::log::{Batch, Epoch, LogImport, Observation, Observed, Phase};
-use crate::model::{Kind, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey};
 use crate::redact::{self, Rules, TypeMeta};
 use crate::store::DirectoryLock;
+use strandline_model::{Kind, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey};
 
 /// Where a line stands that tells of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

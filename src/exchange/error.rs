@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::log::LogError;
-use crate::model::{Offset, Timestamp};
 use crate::store::LockError;
+use strandline_model::{Offset, Timestamp};
 
 /// Why nothing was exported or imported.
 #[derive(Debug, Error)]

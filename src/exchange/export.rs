@@ -11,9 +11,9 @@ use super::error::io;
 use super::format::{End, FORMAT, Header, Line, Seen, Trailer, VERSION, hex};
 use super::{ExchangeError, Result};
 use crate::log::{ChangeType, Entry, LogReader};
-use crate::model::{At, CatalogFact, CatalogKind, EnvironmentId, Offset, Timestamp};
 use crate::projection::{self, Members};
 use crate::store;
+use strandline_model::{At, CatalogFact, CatalogKind, EnvironmentId, Offset, Timestamp};
 
 /// Records read at a time.
 const BATCH: usize = 500;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::log::{ChangeType, Entry};
-use crate::model::{ChangedBy, Kind, Offset, ResourceId, ResourceKey, Timestamp};
+use strandline_model::{ChangedBy, Kind, Offset, ResourceId, ResourceKey, Timestamp};
 
 /// What the header calls the format …
 pub(super) const FORMAT: &str = "strandline.log";

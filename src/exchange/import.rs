@@ -6,9 +6,9 @@ use super::format::{END, End, FORMAT, Header, Line, Trailer, VERSION, hex, unhex
 use super::lines::Lines;
 use super::{ExchangeError, Imported, Result};
 use crate::log::{ChangeType, Entry, LogImport};
-use crate::mistake::reason_of_json;
-use crate::model::{Kind, Offset, Timestamp, WatchKey};
 use crate::store::DirectoryLock;
+use strandline_model::{Kind, Offset, Timestamp, WatchKey};
+use strandline_syntax::diagnostics::reason_of_json;
 
 /// What a file that is whole and sound holds.
 struct Survey {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 // A pattern of ours either compiles in every test or in none.
 static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {

@@ -10,11 +10,11 @@ use super::list::{self, ListError};
 use super::{ExchangeError, Imported, Result};
 use crate::documents;
 use crate::log::{Batch, Epoch, LogImport, Observed, Phase};
-use crate::mistake::reason_of_json;
-use crate::model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 use crate::object::Object;
 use crate::redact::{self, Observation, Rules, TypeMeta};
 use crate::store::DirectoryLock;
+use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
+use strandline_syntax::diagnostics::reason_of_json;
 
 /// A dump up to this size is read as a whole, whatever form it has; a larger list in JSON is read item by item.
 const WHOLE_BYTES_MAX: u64 = 16 * 1024 * 1024;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::model::{Offset, Timestamp};
+use strandline_model::{Offset, Timestamp};
 
 /// What was not imported, by reason, with the place of the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

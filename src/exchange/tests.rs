@@ -15,13 +15,13 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::log::{ChangeType, Entry, LogReader};
-use crate::model::{At, EnvironmentFilter, EnvironmentId, Offset, Timestamp};
 use crate::projection::{Projector, ProjectorOptions};
 use crate::query::testing::{
     self, Event, ManualClock, Remark, Thing, World, block_on, environment, small_history,
 };
 use crate::query::{PageRequest, ResourceFilter, Scope};
 use crate::ruleset::RuleSet;
+use strandline_model::{At, EnvironmentFilter, EnvironmentId, Offset, Timestamp};
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_900_000_000_000);
 
@@ -38,7 +38,7 @@ pub(super) fn entries(directory: &Path) -> Vec<Entry> {
     }
     assert_eq!(entries.last().map_or(Offset::ZERO, |entry| entry.offset), log.head().unwrap());
     // Numbers of resources are the log's own.
-    entries.into_iter().map(|entry| Entry { id: crate::model::ResourceId(0), ..entry }).collect()
+    entries.into_iter().map(|entry| Entry { id: strandline_model::ResourceId(0), ..entry }).collect()
 }
 
 fn hash(directory: &Path) -> [u8; 16] {
@@ -130,7 +130,7 @@ fn a_history_comes_back_as_it_was() {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(24))]
+    #![proptest_config(strandline_testkit::cases(24))]
 
     #[test]
     fn whatever_is_exported_is_imported_as_it_was(events in prop::collection::vec(event(), 1..40)) {

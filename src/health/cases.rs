@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
-use crate::model::{Health, Verdict};
+use strandline_model::{Health, Verdict};
 
 /// An object with the health that it is said to have.
 #[derive(Clone, Debug)]

@@ -14,10 +14,10 @@ mod patience;
 #[cfg(test)]
 mod tests;
 
-use crate::model::{Health, Verdict};
 use crate::object::Object;
 use fields::{Malformed, Section};
 use patience::Wait;
+use strandline_model::{Health, Verdict};
 
 pub use cases::{Agreement, Case};
 pub use lua::{SCRIPT_BYTES_MAX, SCRIPTS_MAX, ScriptMistake, ScriptRules, Scripts, ScriptsError};

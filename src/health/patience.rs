@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::{Finding, verdict};
-use crate::model::{Health, Later, Timestamp, Verdict};
+use strandline_model::{Health, Later, Timestamp, Verdict};
 
 /// For how long what may still come right is given time, by the user's setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use super::reader::LogReader;
 use super::write::{Write, WriterState};
 use super::{cursors, open};
 use crate::clock::Clock;
-use crate::model::{CoverageMark, Offset, Timestamp, reason};
+use strandline_model::{CoverageMark, Offset, Timestamp, reason};
 
 /// A loss that was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::clock_marks::TimeMap;
 use super::error::LogError;
 use super::reader::LogReader;
-use crate::model::{Offset, Timestamp};
+use strandline_model::{Offset, Timestamp};
 
 /// The longest silence that counts as it is.
 const SILENCE: Duration = Duration::from_secs(24 * 3600);

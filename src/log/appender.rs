@@ -17,7 +17,7 @@ use super::sweep::Swept;
 use super::thinning::{Floor, Thinned};
 use super::verify::{Agreement, LivePage, LivePosition};
 use super::writer::Shrunk;
-use crate::model::{CatalogFact, CoverageMark, KindPattern, Offset, Source, Timestamp, WatchKey};
+use strandline_model::{CatalogFact, CoverageMark, KindPattern, Offset, Source, Timestamp, WatchKey};
 
 /// How often a decision is made anew because what it rests on changed meanwhile.
 const DECIDED_MAX: usize = 8;

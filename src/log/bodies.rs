@@ -11,7 +11,7 @@ use super::error::LogError;
 use super::keyframes::Keyframes;
 use super::learning::{Learning, Measure};
 use crate::delta::{Codec, Dictionary};
-use crate::model::Offset;
+use strandline_model::Offset;
 
 /// Keyframes kept unpacked by the writer, in bytes: those of what changes now. Others are read again.
 const KEYFRAME_BYTES: usize = 8 * 1024 * 1024;

@@ -15,7 +15,7 @@ use super::error::LogError;
 use super::ids;
 use super::types::ChangeType;
 use super::write::{Write, to_json};
-use crate::model::{CatalogFact, CatalogKind, Offset, ResourceKey, Source};
+use strandline_model::{CatalogFact, CatalogKind, Offset, ResourceKey, Source};
 
 type Result<T> = std::result::Result<T, LogError>;
 

@@ -6,8 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::model::Offset;
 use crate::store;
+use strandline_model::Offset;
 
 /// A link of the chain, or the digest of a body: the first 16 bytes of BLAKE3.
 pub(super) type Hash = [u8; 16];

@@ -16,7 +16,7 @@ use super::open;
 use super::reader::LogReader;
 use super::write::{Write, WriterState};
 use crate::clock::Clock;
-use crate::model::{ClockEvent, ClockMark, InexactTimes, Offset, Timestamp};
+use strandline_model::{ClockEvent, ClockMark, InexactTimes, Offset, Timestamp};
 
 type Result<T> = std::result::Result<T, LogError>;
 

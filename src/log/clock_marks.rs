@@ -13,7 +13,7 @@ use super::reader::LogReader;
 use super::types::ChangeType;
 use super::write::{Write, to_json};
 use crate::clock::{ClockChange, Exact};
-use crate::model::{
+use strandline_model::{
     ClockEvent, ClockMark, CoverageMark, InexactTimes, Kind, LATE_BOUND, Offset, ResourceKey, Timestamp,
     WatchKey, reason,
 };

@@ -9,7 +9,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 use super::chain::Hash;
 use super::error::LogError;
 use super::row::{self, RawRow};
-use crate::model::{Offset, Timestamp};
+use strandline_model::{Offset, Timestamp};
 
 type Result<T> = std::result::Result<T, LogError>;
 

@@ -13,8 +13,8 @@ use super::error::LogError;
 use super::file;
 use super::open::{check_schema, verify};
 use super::reader::LogReader;
-use crate::model::{Offset, Timestamp};
 use crate::store::{self, Role};
+use strandline_model::{Offset, Timestamp};
 
 /// What a log holds of which every page and every change was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

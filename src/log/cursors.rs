@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::error::LogError;
 use super::reader::LogReader;
-use crate::model::{Kind, ResourceVersion, Timestamp, WatchKey};
+use strandline_model::{Kind, ResourceVersion, Timestamp, WatchKey};
 
 /// Where one watch of a cluster stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

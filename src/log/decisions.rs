@@ -18,9 +18,9 @@ use super::error::LogError;
 use super::reader::{LogReader, LogSnapshot};
 use super::row;
 use crate::clock::{Mark, mark};
-use crate::mistake::of_json;
-use crate::model::{CatalogFact, CatalogKind, Offset, Source, Timestamp};
 use crate::store::column::{self, Place};
+use strandline_model::{CatalogFact, CatalogKind, Offset, Source, Timestamp};
+use strandline_syntax::diagnostics::of_json;
 
 type Result<T> = std::result::Result<T, LogError>;
 

@@ -14,10 +14,10 @@ use super::solid;
 use super::thinning;
 use super::types::{self, ChangeType};
 use crate::delta::Dictionary;
-use crate::mistake::of_json;
-use crate::model::{
+use strandline_model::{
     CatalogKind, Change, DeletionCause, Offset, Record, ResourceId, ResourceVersion, Timestamp, Uid,
 };
+use strandline_syntax::diagnostics::of_json;
 
 impl LogReader {
     /// The body of a row, verified.

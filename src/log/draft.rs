@@ -7,7 +7,7 @@ use super::chain::{self, Hash, Link};
 use super::error::LogError;
 use super::types::ChangeType;
 use super::write::Write;
-use crate::model::{ChangedBy, Offset, ResourceKey, Stored, Timestamp};
+use strandline_model::{ChangedBy, Offset, ResourceKey, Stored, Timestamp};
 
 /// A change about to be written.
 pub(super) struct Draft<'a> {

@@ -17,7 +17,7 @@ use super::ids;
 use super::types::ChangeType;
 use super::write::Write;
 use crate::delta::Codec;
-use crate::model::{Erasure, Kind, Offset, ResourceKey, Stored};
+use strandline_model::{Erasure, Kind, Offset, ResourceKey, Stored};
 
 type Result<T> = std::result::Result<T, LogError>;
 

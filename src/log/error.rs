@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::delta::DeltaError;
-use crate::model::Offset;
 use crate::store::{Displaced, OpenError};
+use strandline_model::Offset;
 
 /// Why the log cannot be opened or read.
 #[derive(Debug, Error)]

@@ -19,8 +19,8 @@ use super::open;
 use super::reader::LogReader;
 use super::row::{self, RawRow};
 use super::types::ChangeType;
-use crate::mistake::of_json;
-use crate::model::{Erasure, Offset, Stored, Timestamp};
+use strandline_model::{Erasure, Offset, Stored, Timestamp};
+use strandline_syntax::diagnostics::of_json;
 
 use findings::Findings;
 pub use findings::{Finding, Harm};

@@ -7,7 +7,7 @@ use super::append::Epoch;
 use super::chain;
 use super::error::LogError;
 use super::write::Write;
-use crate::model::{
+use strandline_model::{
     CoverageMark, DeletionCause, Kind, KindName, Offset, ResourceKey, Timestamp, Uid, WatchKey, reason,
 };
 

@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::bodies::Packed;
 use super::error::LogError;
 use super::write::Write;
-use crate::model::Offset;
+use strandline_model::Offset;
 
 /// The newest keyframe of a subject, and the deltas against it so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,13 +6,13 @@ use std::time::Duration;
 use super::commits::CommitTimes;
 use super::pending::Pending;
 use crate::clock::{Clock, Mark, mark, system};
-use crate::model::{LATE_BOUND, Offset, Timestamp, reason};
 use crate::store::{Displaced, Identities};
+use strandline_model::{LATE_BOUND, Offset, Timestamp, reason};
 
 /// What keeps the log from being written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriterProblem {
-    /// The stable word for it: that of the gap which it is, one of those in [`crate::model::reason`].
+    /// The stable word for it: that of the gap which it is, one of those in [`strandline_model::reason`].
     pub reason: &'static str,
     /// Since when nothing is recorded, by our clock.
     pub since: Timestamp,

@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::model::{ChangedBy, Kind};
+use strandline_model::{ChangedBy, Kind};
 
 type Result<T> = rusqlite::Result<T>;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lru::LruCache;
 
-use crate::model::Offset;
+use strandline_model::Offset;
 
 /// Unpacked keyframes by offset.
 pub(super) struct Keyframes {

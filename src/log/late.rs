@@ -9,7 +9,7 @@ use super::health::{WriterHealth, WriterProblem, late_message};
 use super::request::{Queued, Reply};
 use super::write::Write;
 use crate::clock::Mark;
-use crate::model::{CoverageMark, LATE_BOUND, WatchKey};
+use strandline_model::{CoverageMark, LATE_BOUND, WatchKey};
 
 /// Records a gap, which is over, for each cluster of which the group holds changes that were handed over before the
 /// bound; tells of the longest of them.

@@ -12,8 +12,8 @@ use super::examine::statements_of;
 use super::file;
 use super::reader::LogReader;
 use super::thinning::Floor;
-use crate::model::Offset;
 use crate::store::{self, Cut, OpenError, Role};
+use strandline_model::Offset;
 
 /// A log up to this size is checked page by page when it is opened; of a larger one only the newest changes are.
 const FULL_CHECK_BYTES_MAX: u64 = 64 * 1024 * 1024;

@@ -16,7 +16,7 @@ use super::group::deltas_of;
 use super::reader::LogReader;
 use super::row;
 use super::solid::{Solid, body_at};
-use crate::model::Offset;
+use strandline_model::Offset;
 
 type Result<T> = std::result::Result<T, LogError>;
 

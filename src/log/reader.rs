@@ -17,7 +17,7 @@ use super::row::{self, RawRow};
 use super::solid::Unpacked;
 use super::thinning::{self, Floor};
 use crate::delta::{Codec, Dictionary};
-use crate::model::{Offset, Record, Timestamp};
+use strandline_model::{Offset, Record, Timestamp};
 
 /// Bytes of bodies after which a page of records ends, however few they are: objects may have a megabyte and more.
 const PAGE_BYTES: usize = 4 * 1024 * 1024;

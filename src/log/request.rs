@@ -13,7 +13,7 @@ use super::thinning::{Floor, Thinned};
 use super::verify::{Agreement, LivePage, LivePosition};
 use super::write::read_back;
 use super::writer::Shrunk;
-use crate::model::{CatalogFact, CoverageMark, KindPattern, Offset, Source, Timestamp, WatchKey};
+use strandline_model::{CatalogFact, CoverageMark, KindPattern, Offset, Source, Timestamp, WatchKey};
 
 /// What the writer is asked for.
 pub(super) enum Request {

@@ -5,7 +5,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, named_params
 use super::chain::{self, Hash, Link};
 use super::error::LogError;
 use super::types::ChangeType;
-use crate::model::{Kind, Offset, ResourceKey, Stored};
+use strandline_model::{Kind, Offset, ResourceKey, Stored};
 
 type Result<T> = std::result::Result<T, LogError>;
 

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, named_params, params};
 use super::append::{Appended, Batch, Begin, Epoch, Identified, Phase, Session};
 use super::error::LogError;
 use super::write::Write;
-use crate::model::{CoverageMark, DeletionCause, Kind, ResourceVersion, Timestamp, WatchKey, reason};
+use strandline_model::{CoverageMark, DeletionCause, Kind, ResourceVersion, Timestamp, WatchKey, reason};
 
 type Result<T> = std::result::Result<T, LogError>;
 

@@ -24,8 +24,8 @@ use super::row::{self, RawRow};
 use super::thinning::{self, Floor};
 use super::types::{self, ChangeType};
 use super::write::{Write, WriterState};
-use crate::mistake::of_json;
-use crate::model::{CoverageMark, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
+use strandline_model::{CoverageMark, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
+use strandline_syntax::diagnostics::of_json;
 
 type Result<T> = std::result::Result<T, LogError>;
 

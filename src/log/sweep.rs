@@ -13,8 +13,8 @@ use super::error::LogError;
 use super::row::{self, RawRow};
 use super::types::ChangeType;
 use super::write::Write;
-use crate::model::{Offset, Timestamp};
 use crate::store::column::{self, Place};
+use strandline_model::{Offset, Timestamp};
 
 type Result<T> = std::result::Result<T, LogError>;
 

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::clock::{Clock, SystemClock};
 use crate::digest::Digest;
-use crate::model::{
+use strandline_model::{
     CatalogFact, Change, ClusterSpec, CoverageMark, CoverageState, DeletionCause, EVENT_DOORS, Kind, Offset,
     ResourceVersion, Source, Timestamp, Uid, WatchKey,
 };
@@ -401,7 +401,7 @@ async fn files_that_are_no_log_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(16))]
+    #![proptest_config(strandline_testkit::cases(16))]
     #[test]
     fn every_version_is_read_back_as_it_was(edits in prop::collection::vec((0..4usize, any::<u32>()), 1..120)) {
         let dir = tempfile::tempdir().unwrap();

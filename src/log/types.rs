@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ChangedBy, Timestamp, stored};
+use strandline_model::{ChangedBy, Timestamp, stored};
 
 /// What a change is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use rusqlite::{Row, params};
 use super::append::{AppendError, Epoch};
 use super::error::LogError;
 use super::write::Write;
-use crate::model::{ResourceVersion, Timestamp, Uid, WatchKey};
+use strandline_model::{ResourceVersion, Timestamp, Uid, WatchKey};
 
 type Result<T> = std::result::Result<T, LogError>;
 

@@ -18,11 +18,11 @@ use super::packer;
 use super::reader::LogReader;
 use super::runs::Run;
 use super::types::ChangeType;
-use crate::mistake::of_json;
-use crate::model::{
+use crate::redact::Observation;
+use strandline_model::{
     CoverageMark, DeletionCause, Offset, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey,
 };
-use crate::redact::Observation;
+use strandline_syntax::diagnostics::of_json;
 
 type Result<T> = std::result::Result<T, LogError>;
 

@@ -22,8 +22,8 @@ use super::request::{Queued, Reply, Request};
 use super::thinning::Thinned;
 use super::write::{Write, WriterState};
 use crate::clock::{Clock, ClockChange};
-use crate::model::reason;
 use crate::store::{self, Displaced, RoomWait, Watermark};
+use strandline_model::reason;
 
 type Replies = Vec<Result<Reply, AppendError>>;
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::{clock_time, number_of, sign, visible, word};
 use crate::diff::{Line, Mark, NameMap, lines};
-use crate::model::{Health, Kind, Offset, ResourceKey, Timestamp};
 use crate::query::{
     ChangeType, DiffCounts, EnvironmentAt, EnvironmentDiff, KindChanges, ResourceChange, ResourceDiff,
     StateAt,
 };
+use strandline_model::{Health, Kind, Offset, ResourceKey, Timestamp};
 
 /// A resource's differences in lines: its two states, then what differs.
 pub fn resource_diff(diff: &ResourceDiff) -> Vec<Line> {
@@ -195,9 +195,9 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::diff::{Class, Comparison, Difference, DifferenceType, Hidden};
-    use crate::model::{ChangedBy, EnvironmentId, Uid};
     use crate::present::tests::{NOON, resource, snapshot};
     use crate::query::{DiffClusters, PageMetadata, Resource, ResourceAt, VersionAt};
+    use strandline_model::{ChangedBy, EnvironmentId, Uid};
 
     fn comparison() -> Comparison {
         let image = Difference {

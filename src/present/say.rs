@@ -1,8 +1,8 @@
 //! What resources say in a few words: why they are as they are, what they lack, what is below them.
 
 use super::{count_of, word};
-use crate::model::{Health, Kind};
 use crate::query::{Below, MissingEnd, Resource, Why, Workload};
+use strandline_model::{Health, Kind};
 
 /// Why a resource is in the state it is in, as far as it says so itself; empty where it says nothing.
 pub fn why_so(resource: &Resource) -> String {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// The text with everything visible that would not be: control characters, terminal escapes, and characters
 /// that turn the direction of writing and could make one name look like another.

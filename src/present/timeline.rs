@@ -3,8 +3,8 @@
 use super::cut::{cut, cut_pair};
 use super::{clock_time, kind_name, lasted, word};
 use crate::diff::{Difference, DifferenceType};
-use crate::model::{ChangedBy, Health, Kind};
 use crate::query::{Entry, EntryHealth, EntryResource, Onset, TimelineGap};
+use strandline_model::{ChangedBy, Health, Kind};
 
 /// Letters that a value has on a line, however narrow that is.
 const VALUE_MIN: usize = 24;
@@ -154,11 +154,11 @@ pub(crate) mod fixtures {
 
     use super::super::tests::{NOON, health_history, resource, snapshot};
     use crate::diff::{Class, Difference, DifferenceType};
-    use crate::model::{Health, Lane, Offset, Uid};
     use crate::query::{
         Bucket, Entry, EntryResource, Onset, OnsetChange, OnsetPlace, PageMetadata, Rank, Resource, Tally,
         Timeline, TimelinePage,
     };
+    use strandline_model::{Health, Lane, Offset, Uid};
 
     /// Something that happened at noon.
     pub(crate) fn entry(lane: Lane, what: &str) -> Entry {
@@ -286,9 +286,9 @@ mod tests {
 
     use super::*;
     use crate::diff::Class;
-    use crate::model::Lane;
     use crate::present::fixtures::{entry, entry_resource};
     use crate::present::tests::{folded_event, resource};
+    use strandline_model::Lane;
 
     #[test]
     fn entries_say_what_happened_to_what() {

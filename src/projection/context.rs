@@ -7,8 +7,8 @@ use rusqlite::Connection;
 use super::happenings::Happened;
 use super::ids::Ids;
 use super::options::Sizes;
-use crate::model::{Offset, ResourceId, Timestamp};
 use crate::ruleset::RuleSet;
+use strandline_model::{Offset, ResourceId, Timestamp};
 
 /// What a record touched, for whoever follows the view live.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::OPEN;
 use super::context::Apply;
-use crate::model::{ClockMark, CoverageMark, CoverageState, InexactTimes, Stored, Timestamp};
+use strandline_model::{ClockMark, CoverageMark, CoverageState, InexactTimes, Stored, Timestamp};
 
 /// Takes over a mark; the environments that it concerns are settled by the caller.
 pub(super) fn mark(at: &mut Apply<'_>, mark: &CoverageMark) -> rusqlite::Result<()> {

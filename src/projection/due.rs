@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 
 use super::context::Apply;
 use super::{health_at, membership};
-use crate::model::{ResourceId, Timestamp};
+use strandline_model::{ResourceId, Timestamp};
 
 /// What is to be judged anew; the index `version_due` serves these words and no others.
 const DUE: &str =

@@ -9,7 +9,7 @@ use super::context::Apply;
 use super::ids::FarEnd;
 use super::intervals::EDGE;
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
-use crate::model::{ResourceId, Stored};
+use strandline_model::{ResourceId, Stored};
 
 /// An edge's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

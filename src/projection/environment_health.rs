@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension, params};
 use super::context::Apply;
 use super::stretch;
 use super::{ENVIRONMENT_COUNTS, OPEN, count_at, counts_at, counts_to_i64, health_at, member_health_at};
-use crate::model::{Health, HealthCounts, Stored, Timestamp};
+use strandline_model::{Health, HealthCounts, Stored, Timestamp};
 
 /// One row of health.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::member_health;
 use crate::edges::EdgeKind;
-use crate::model::{CoverageState, Happening, Health, Offset, Stored};
 use crate::ruleset::RULES_VERSION;
 use crate::store::{self, Identities, OpenError, Role};
+use strandline_model::{CoverageState, Happening, Health, Offset, Stored};
 
 /// Marks the file as a view of Strandline.
 const APPLICATION_ID: i32 = 0x7374_7677;

@@ -11,7 +11,7 @@ use rusqlite::params;
 use super::OPEN;
 use super::context::Apply;
 use crate::kube_event::EventType;
-use crate::model::{Happening, Hour, ResourceId, Stored};
+use strandline_model::{Happening, Hour, ResourceId, Stored};
 
 /// What the record itself says of its resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::intervals::Stretches;
 use super::stretch;
-use crate::model::{DeploymentId, EnvironmentId, Kind};
+use strandline_model::{DeploymentId, EnvironmentId, Kind};
 
 /// The most kinds kept in memory. Objects can claim owners of any kind, so their number is not ours to trust.
 const KINDS_MAX: usize = 100_000;

@@ -8,8 +8,9 @@ use rusqlite::{OptionalExtension, params};
 use super::OPEN;
 use super::context::Apply;
 use crate::images::{Running, images};
-use crate::model::{Image, ResourceId};
 use crate::object::Object;
+use strandline_model::ResourceId;
+use strandline_syntax::Image;
 
 /// Feeds a digest that is the same in every process.
 struct Stable(blake3::Hasher);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::params;
 
 use super::context::Apply;
-use crate::model::ResourceId;
+use strandline_model::ResourceId;
 
 /// Finds a resource by exactly these marks from here on; the digest of its links tells whether they changed.
 pub(super) fn declare(at: &Apply<'_>, id: ResourceId, marks: &BTreeSet<String>) -> rusqlite::Result<()> {

@@ -10,7 +10,7 @@ use super::OPEN;
 use super::context::Apply;
 use super::happenings;
 use crate::kube_event::KubeEvent;
-use crate::model::{ResourceKey, Timestamp, Uid};
+use strandline_model::{ResourceKey, Timestamp, Uid};
 
 /// How often something has been said, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
 use crate::edges::numbered;
-use crate::model::{Kind, ResourceId};
 use crate::store::column;
+use strandline_model::{Kind, ResourceId};
 
 /// The label that everything carries, so that what asks for no value finds all of a place.
 pub(super) const ANY: (&str, &str) = ("", "");

@@ -7,7 +7,7 @@ use rusqlite::OptionalExtension;
 
 use super::file;
 use super::projector::ProjectorError;
-use crate::model::{EnvironmentId, Offset, ResourceId};
+use strandline_model::{EnvironmentId, Offset, ResourceId};
 
 /// What ever belonged to an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -56,8 +56,8 @@ use std::str::FromStr;
 
 use rusqlite::Row;
 
-use crate::model::{Health, Stored};
 use crate::store::column::{self, Place};
+use strandline_model::{Health, Stored};
 
 /// The end of an interval that still holds.
 pub const OPEN: i64 = i64::MAX;
@@ -108,8 +108,8 @@ pub fn member_health_at(row: &Row<'_>, at: usize, column: &'static str) -> rusql
 }
 
 /// How counts are kept in seven columns: from healthy to those that have no health.
-fn counts_to_i64(counts: crate::model::HealthCounts) -> [i64; 7] {
-    let crate::model::HealthCounts { healthy, suspended, progressing, missing, degraded, unknown, none } =
+fn counts_to_i64(counts: strandline_model::HealthCounts) -> [i64; 7] {
+    let strandline_model::HealthCounts { healthy, suspended, progressing, missing, degraded, unknown, none } =
         counts;
     [healthy, suspended, progressing, missing, degraded, unknown, none]
         .map(|count| i64::try_from(count).unwrap_or(i64::MAX))
@@ -154,10 +154,10 @@ pub fn counts_at(
     row: &Row<'_>,
     first: usize,
     columns: &CountColumns,
-) -> rusqlite::Result<crate::model::HealthCounts> {
+) -> rusqlite::Result<strandline_model::HealthCounts> {
     let [healthy, suspended, progressing, missing, degraded, unknown, none] = columns;
     let count = |place: usize, column| count_at(row, first + place, column);
-    Ok(crate::model::HealthCounts {
+    Ok(strandline_model::HealthCounts {
         healthy: count(0, healthy)?,
         suspended: count(1, suspended)?,
         progressing: count(2, progressing)?,

@@ -9,7 +9,7 @@ use rusqlite::params;
 
 use super::OPEN;
 use super::context::Apply;
-use crate::model::ResourceId;
+use strandline_model::ResourceId;
 
 /// The far ends of edges of kind 0, which own, that the resource itself declares in a direction.
 macro_rules! declared {

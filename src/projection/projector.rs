@@ -17,9 +17,9 @@ use super::prune::{self, Pass, Pruning};
 use super::reading::{Batch, Position, Reading};
 use crate::clock::mark;
 use crate::log::{LogError, LogReader};
-use crate::model::Offset;
 use crate::ruleset::RuleSet;
 use crate::store::{self, Displaced, Identities, OpenError, Role, RoomWait, Watermark, column, is_corrupt};
+use strandline_model::Offset;
 
 /// How often to look whether the view is in place.
 const LOOK: Duration = Duration::from_secs(1);

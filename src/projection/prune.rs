@@ -13,8 +13,8 @@ use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params
 use super::options::Sizes;
 use super::{OPEN, floors};
 use crate::log::Floor;
-use crate::model::Offset;
 use crate::store;
+use strandline_model::Offset;
 
 /// Pages that are given back to the disk in one transaction.
 const PAGES: u32 = 500;

@@ -13,8 +13,8 @@ use super::links::Known;
 use super::projector::ProjectorError;
 use crate::health::Judge;
 use crate::log::{Compacted, LogReader};
-use crate::model::{Offset, Record, Timestamp};
 use crate::ruleset::RuleSet;
+use strandline_model::{Offset, Record, Timestamp};
 
 /// Records read at once.
 const BATCH: usize = 1000;

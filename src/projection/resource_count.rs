@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::context::Apply;
 use super::resources::Standing;
-use crate::model::ResourceKey;
+use strandline_model::ResourceKey;
 
 /// Moves the count of a resource's kind after the resource went from one standing to another, or changed as it is.
 pub(super) fn changed(

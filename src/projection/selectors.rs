@@ -13,8 +13,9 @@ use super::edges::cluster_of;
 use super::intervals::SELECTED;
 use super::labels::{self, ANY, Ground, SERIES};
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
-use crate::model::{Condition, LabelSelector, Requirement, ResourceId, Stored};
 use crate::store::column;
+use strandline_model::{ResourceId, Stored};
+use strandline_syntax::{Condition, LabelSelector, Requirement};
 
 /// A selector's columns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

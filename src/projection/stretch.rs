@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension, params};
 use super::context::Apply;
 use super::environment_health::Row;
 use super::{OPEN, counts_to_i64};
-use crate::model::Stored;
+use strandline_model::Stored;
 
 /// Rows that a stretch takes for each that it took over.
 const ROWS_EACH: i64 = 2;

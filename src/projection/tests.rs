@@ -24,11 +24,11 @@ use self::fold::{Told, fold, uid_of, world};
 use super::*;
 use crate::clock::SystemClock;
 use crate::log::{Appender, Batch, Begin, LogReader, Observed, Phase};
-use crate::model::*;
 use crate::query::testing::{self, block_on, judged_fields, observation};
 use crate::query::{EnvironmentFilter, PageRequest, Queries, ResourceFilter, Scope};
 use crate::ruleset::RuleSet;
 use crate::store::Watermark;
+use strandline_model::*;
 
 /// What happens to a small cluster, of few names so that they meet often.
 #[derive(Clone, Debug)]
@@ -393,7 +393,7 @@ fn a_gap_makes_unknown_and_what_was_known_goes_on_after_it() {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(48))]
+    #![proptest_config(strandline_testkit::cases(48))]
 
     #[test]
     fn a_rebuild_gives_every_table_as_it_was(steps in steps()) {

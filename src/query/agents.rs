@@ -9,9 +9,9 @@ use super::page::Start;
 use super::scope::{Scope, Sight, sees};
 use super::types::{Agent, Answer, Page, PageMetadata};
 use super::{PageRequest, Queries, QueryError, Question, Result};
-use crate::model::{AgentId, At, EnvironmentId};
 use crate::projection::word_at;
 use crate::store::column;
+use strandline_model::{AgentId, At, EnvironmentId};
 
 /// The most environments that are told of one agent.
 const ENVIRONMENTS_MAX: i64 = 1000;

@@ -14,8 +14,8 @@ use super::types::{LastChange, Page, PageMetadata, WatchCoverage, WatchGap};
 use super::words::Words;
 use super::{PageRequest, Queries, Question, Result};
 use crate::log::{Cursor, LogReader};
-use crate::model::{At, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
 use crate::projection::{count_at, number_at};
+use strandline_model::{At, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
 
 /// Which watches a list of coverage holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

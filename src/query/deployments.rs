@@ -11,8 +11,9 @@ use super::scope::{Scope, Sight, one_of, sees};
 use super::types::{Answer, Deployment, Page, PageMetadata};
 use super::words::Words;
 use super::{PageRequest, Queries, QueryError, Question, Result, environments, groups};
-use crate::model::{At, DeploymentId, DeploymentStatus, EnvironmentId, Glob, Timestamp};
 use crate::store::column;
+use strandline_model::{At, DeploymentId, DeploymentStatus, EnvironmentId, Timestamp};
+use strandline_syntax::Glob;
 
 /// Which deployments a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -13,8 +13,8 @@ use super::scope::{Scope, Sight, one_of};
 use super::types::{FoldedEvent, Page, PageMetadata};
 use super::{PageRequest, Queries, Question, Result, environments, resources};
 use crate::kube_event::EventType;
-use crate::model::{At, EnvironmentId, Kind, ResourceKey, Timestamp, Uid};
 use crate::projection::count_at;
+use strandline_model::{At, EnvironmentId, Kind, ResourceKey, Timestamp, Uid};
 
 /// Which Events a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

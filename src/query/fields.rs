@@ -12,7 +12,7 @@ use super::types::{FieldValue, Page, PageMetadata, VersionChange};
 use super::{PageRequest, Queries, QueryError, Question, Result, resources};
 use crate::json::Field;
 use crate::log::LogReader;
-use crate::model::{At, Change, ChangedBy, Offset, Timestamp, Uid};
+use strandline_model::{At, Change, ChangedBy, Offset, Timestamp, Uid};
 
 /// The most versions that one page reads.
 const VERSIONS_MAX: usize = 1000;

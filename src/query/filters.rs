@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::types::{Collapse, Graph, HealthHistory};
-use crate::model::{At, Health, Uid};
+use strandline_model::{At, Health, Uid};
 
 /// Which resources of an environment a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -6,7 +6,7 @@ use super::Result;
 use super::moment::Concerns;
 use super::scope::{Sight, concerned, looked_at};
 use super::types::Gap;
-use crate::model::{Offset, Timestamp, Uid, reason};
+use strandline_model::{Offset, Timestamp, Uid, reason};
 
 /// The kinds that are not known at a moment, as gaps.
 pub(super) fn gaps(

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::log::WriterProblem;
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// Up to when what a cluster holds is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::moment::Concerns;
 use super::scope::{Sight, concerned, looked_at};
 use super::types::{Gap, Snapshot};
 use crate::log::WriterProblem;
-use crate::model::{Offset, Timestamp};
+use strandline_model::{Offset, Timestamp};
 
 /// Gaps named in one answer.
 pub(super) const LIMIT: usize = 100;

@@ -9,8 +9,8 @@ use super::page::Start;
 use super::scope::{Scope, Sight, seen_audiences};
 use super::types::{Page, PageMetadata, ProjectGroup};
 use super::{PageRequest, Queries, Question, Result};
-use crate::model::At;
 use crate::projection::count_at;
+use strandline_model::At;
 
 /// Projects in sight, be it that only their environments are declared, each with how many environments it has.
 const PROJECTS: &str = concat!(

@@ -8,8 +8,8 @@ use super::scope::{Sight, belonged, reads};
 use super::types::{Answer, HealthHistory, HealthInterval, HealthTime, LaterHealth};
 use super::{HealthFilter, QueryError, Result, environments, resources};
 use crate::log::LogReader;
-use crate::model::{At, EnvironmentId, Health, Offset, Timestamp, Uid};
 use crate::projection::health_at;
+use strandline_model::{At, EnvironmentId, Health, Offset, Timestamp, Uid};
 
 /// The most moves of health that one answer looks at.
 const MOVES_MAX: usize = 10_000;

@@ -9,8 +9,8 @@ use super::scope::Sight;
 use super::types::{Page, PageMetadata, Version, VersionChange};
 use super::{Result, resources};
 use crate::log::LogReader;
-use crate::model::{Change, Offset, ResourceVersion, Timestamp, Uid};
 use crate::projection::health_at;
+use strandline_model::{Change, Offset, ResourceVersion, Timestamp, Uid};
 
 /// SQL that holds for a version `v` that `:scope` is told of at `:at`.
 ///

@@ -15,7 +15,8 @@ use super::types::{ImageInterval, ImageUse, Page, PageMetadata, Workload};
 use super::words::Words;
 use super::{PageRequest, Queries, QueryError, Question, Result, resources};
 use crate::log::LogReader;
-use crate::model::{At, EnvironmentId, Image, ImagePattern, Offset, Tier, Timestamp, familiar};
+use strandline_model::{At, EnvironmentId, Offset, Tier, Timestamp};
+use strandline_syntax::{Image, ImagePattern, familiar};
 
 /// The most intervals and workloads that are told of an image in an environment.
 const INTERVALS_MAX: usize = 20;

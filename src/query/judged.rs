@@ -3,8 +3,8 @@
 use rusqlite::Row;
 
 use super::types::LaterHealth;
-use crate::model::{Offset, Timestamp};
 use crate::projection::health_at;
+use strandline_model::{Offset, Timestamp};
 
 /// SQL for what is said of a version `v` at `:at`: `judged!("health")`, and so for its `reason` and its `message`.
 macro_rules! judged {

@@ -9,9 +9,9 @@ use super::scope::{Scope, Sight, sees};
 use super::types::{Answer, LeftBehind, LeftNamespace};
 use super::{PageRequest, Queries, Question, Result, environments};
 use crate::log::LogReader;
-use crate::model::{At, EnvironmentId, EnvironmentState, Labels, Offset, Target, label_pairs};
 use crate::projection::count_at;
 use crate::store::column;
+use strandline_model::{At, EnvironmentId, EnvironmentState, Labels, Offset, Target, label_pairs};
 
 /// The most resources that a line names one by one.
 const NAMES_MAX: usize = 100;

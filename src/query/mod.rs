@@ -43,7 +43,6 @@ mod types;
 mod warnings;
 mod words;
 
-pub use crate::model::EnvironmentFilter;
 pub use coverage::CoverageFilter;
 pub use deployments::DeploymentFilter;
 pub use diff::{BesideRequest, DiffRequest, EnvironmentDiffRequest};
@@ -56,6 +55,7 @@ pub use onset::OnsetFilter;
 pub use overview::OverviewRequest;
 pub use scope::Scope;
 pub use search::{Presence, ResourceSearch};
+pub use strandline_model::EnvironmentFilter;
 pub use timeline::{Order as TimelineOrder, TimelineFilter};
 pub use types::{
     Access, Agent, Answer, Below, Bucket, ChangeType, Cluster, Collapse, Coverage, Deployment, DiffClusters,
@@ -86,7 +86,7 @@ use crate::log::LogReader;
 use crate::projection::ViewStatus;
 use crate::store::{Asker, Crowd, Pool};
 
-use crate::model::{At, EnvironmentId, Offset, Uid};
+use strandline_model::{At, EnvironmentId, Offset, Uid};
 
 /// How far the view is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::scope::Sight;
 use super::types::{Coverage, Gap, Snapshot};
 use super::{QueryError, Result, floors};
 use crate::log::LogReader;
-use crate::model::{At, LATE_BOUND, Offset, Timestamp};
+use strandline_model::{At, LATE_BOUND, Offset, Timestamp};
 
 /// Clocks differ; a moment this little ahead of ours is taken for now.
 const CLOCK_SKEW: Duration = Duration::from_secs(5);

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::moment::{AskedTime, Moment};
 use super::scope::Scope;
 use super::{PageRequest, QueryError, Result};
-use crate::mistake::of_json;
-use crate::model::{Offset, Timestamp};
+use strandline_model::{Offset, Timestamp};
+use strandline_syntax::diagnostics::of_json;
 
 /// The moment of a first page, as its token tells it to the later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

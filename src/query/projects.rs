@@ -7,9 +7,9 @@ use super::page::Start;
 use super::scope::{Scope, Sight};
 use super::types::{Answer, Page, PageMetadata, Project};
 use super::{PageRequest, Queries, QueryError, Question, Result};
-use crate::model::At;
 use crate::projection::word_at;
 use crate::store::column;
+use strandline_model::At;
 
 macro_rules! select_projects {
     ($tail:literal) => {

@@ -11,10 +11,10 @@ use super::types::{Answer, Page, PageMetadata, Resource, ResourceDetail};
 use super::words::Words;
 use super::{Gone, QueryError, ResourceFilter, ResourceOrder, Result, environments, floors, search};
 use crate::log::LogReader;
-use crate::model::{
+use crate::projection::health_at;
+use strandline_model::{
     Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Stored, Timestamp, Uid, attention,
 };
-use crate::projection::health_at;
 
 macro_rules! select_resources {
     ($gone:expr, $from:expr, $tail:expr) => {

@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use crate::access::Membership;
-use crate::model::Offset;
 use crate::store;
+use strandline_model::Offset;
 
 /// What a caller may see; every query takes one and puts it into its SQL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -13,7 +13,8 @@ use super::types::{FoundResource, Page, PageMetadata};
 use super::words::{Of, Words};
 use super::{Gone, PageRequest, Queries, QueryError, Question, Result, environments, resources};
 use crate::log::LogReader;
-use crate::model::{At, Change, EnvironmentId, Glob, Kind, KindName, Offset};
+use strandline_model::{At, Change, EnvironmentId, Kind, KindName, Offset};
+use strandline_syntax::Glob;
 
 /// The most definitions of custom kinds that are read for the names that clusters serve them under.
 const DEFINITIONS_MAX: i64 = 2000;

@@ -1,6 +1,6 @@
 //! The parts of a filter of environments that no index helps with, held against rows before a page is cut.
 
-use crate::model::{EnvironmentFilter, Labels, Target};
+use strandline_model::{EnvironmentFilter, Labels, Target};
 
 /// A filter, ready to be held against rows.
 pub(super) struct Sieve<'a> {

@@ -17,13 +17,13 @@ use tempfile::TempDir;
 use super::Queries;
 use crate::clock::Clock;
 use crate::log::{Appender, Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase};
-use crate::model::{
-    CatalogFact, ChangedBy, ClusterSpec, CoverageMark, CoverageState, EnvironmentSpec, Kind, Offset,
-    ResourceVersion, Source, TargetSpec, Timestamp, Uid, WatchKey,
-};
 use crate::projection::{Projector, ProjectorOptions, ViewStatus};
 use crate::ruleset::RuleSet;
 use crate::store::Watermark;
+use strandline_model::{
+    CatalogFact, ChangedBy, ClusterSpec, CoverageMark, CoverageState, EnvironmentSpec, Kind, Offset,
+    ResourceVersion, Source, TargetSpec, Timestamp, Uid, WatchKey,
+};
 
 /// A clock that stands until it is set.
 #[derive(Debug, Default)]

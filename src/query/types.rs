@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Gone;
 
-use crate::model::{
+use strandline_model::{
     ChangedBy, CoverageState, DeclaredBy, DeletionCause, EnvironmentId, EnvironmentSettings,
     EnvironmentState, Health, HealthCounts, Labels, Offset, ResourceKey, ResourceVersion, Target, Tier,
     Timestamp, Uid, WatchKey,

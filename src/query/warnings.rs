@@ -2,7 +2,7 @@
 
 use super::QueryError;
 use super::types::{Access, Environment, EnvironmentWarning};
-use crate::model::{AgentId, EnvironmentState, Health, Labels, label_pairs};
+use strandline_model::{AgentId, EnvironmentState, Health, Labels, label_pairs};
 
 /// Where people read what to do when an environment holds nothing: a page of this server.
 const RESOURCES_HELP: &str = "/help/troubleshooting#no-resources";

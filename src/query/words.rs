@@ -13,12 +13,10 @@ use super::types::UnknownWord;
 use super::{
     CoverageFilter, DeploymentFilter, ImageFilter, QueryError, ResourceFilter, Result, agents, groups, images,
 };
-use crate::mistake::closest;
-use crate::model::{
-    Condition, EnvironmentFilter, Glob, GroupPath, Image, Kind, KindName, Labels, Requirement, Target,
-    familiar,
-};
 use crate::store::column;
+use strandline_model::{EnvironmentFilter, GroupPath, Kind, KindName, Labels, Target};
+use strandline_syntax::diagnostics::closest;
+use strandline_syntax::{Condition, Glob, Image, Requirement, familiar};
 
 /// What a word names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

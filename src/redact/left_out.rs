@@ -1,6 +1,6 @@
 //! Objects of which operators want no content recorded.
 
-use crate::model::{Kind, KindPattern};
+use strandline_model::{Kind, KindPattern};
 
 /// Objects that are treated as Secrets are: what they are called stays, every value is a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -32,7 +32,7 @@ mod tests;
 use thiserror::Error;
 
 use crate::digest::{Digest, Noise};
-use crate::model::{ChangedBy, ResourceVersion, Uid};
+use strandline_model::{ChangedBy, ResourceVersion, Uid};
 
 pub use left_out::LeftOut;
 pub use object::{Identity, clean, identify};

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{CleanError, Mask, Observation, Rules, TypeMeta, mask, secret};
 use crate::digest::digest;
 use crate::json::{Members, deeper_than, quote};
-use crate::model::{ChangedBy, Kind, ResourceVersion, Timestamp, Uid};
+use strandline_model::{ChangedBy, Kind, ResourceVersion, Timestamp, Uid};
 
 /// As deep as Kubernetes' own JSON decoder goes.
 const MAX_DEPTH: usize = 10_000;

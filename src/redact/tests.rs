@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 mod canaries;
 mod choices;

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::api::Access;
 use crate::clock::Clock;
 use crate::config::{self, EXPIRY_NOTICE};
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// How often the file is looked at. It may come by a mount that tells nobody of changes, so it is read.
 const LOOK: Duration = Duration::from_secs(2);

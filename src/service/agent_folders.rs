@@ -82,8 +82,8 @@ mod tests {
 
     use super::*;
     use crate::log::Catalog;
-    use crate::model::{CatalogKind, Source};
     use crate::query::testing::{ManualClock, record};
+    use strandline_model::{CatalogKind, Source};
 
     /// A filesystem that never answers for one of two projects.
     fn read_or_hang(reader: &FolderReader) -> Found {

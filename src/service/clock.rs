@@ -53,11 +53,11 @@ mod tests {
     use super::*;
     use crate::api::Readiness;
     use crate::log::{LogReader, LogWriter, WriterHealth};
-    use crate::model::{Change, ClockEvent, Offset, Timestamp};
     use crate::projection::ViewStatus;
     use crate::ruleset::RuleSet;
     use crate::service::readiness::Checks;
     use crate::service::rebuild::Rebuild;
+    use strandline_model::{Change, ClockEvent, Offset, Timestamp};
 
     /// A machine whose clock and whose passed time are set by hand.
     #[derive(Default)]

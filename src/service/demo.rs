@@ -23,14 +23,14 @@ use crate::cluster::{self, Access, ConnectSettings, Selection, Watcher};
 use crate::config::{AccessConfig, RetentionConfig};
 use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::log::{Appender, CatalogChange, LogReader};
-use crate::model::{
-    CatalogFact, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, SavedView, Source, Tier, Timestamp,
-};
 use crate::present::{clock_time, lasted};
 use crate::projection::ViewStatus;
 use crate::redact::Choices;
 use crate::ruleset::RuleSet;
 use crate::store;
+use strandline_model::{
+    CatalogFact, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, SavedView, Source, Tier, Timestamp,
+};
 
 /// How far back the history begins.
 const HISTORY: Duration = Duration::from_secs(24 * 3600);

@@ -52,11 +52,11 @@ mod tests {
 
     use super::*;
     use crate::log::{Batch, Begin, LogReader, LogWriter, Observed, Phase};
-    use crate::model::{At, Change, ClockEvent, Health, Kind, Offset, Timestamp, Uid, WatchKey};
     use crate::projection::Projector;
     use crate::query::testing::{self, ManualClock, World, observation};
     use crate::query::{HealthFilter, Queries, Scope};
     use crate::ruleset::RuleSet;
+    use strandline_model::{At, Change, ClockEvent, Health, Kind, Offset, Timestamp, Uid, WatchKey};
 
     /// When the Pods came to wait, and when they have done so for too long.
     fn since() -> Timestamp {

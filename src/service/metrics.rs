@@ -25,9 +25,9 @@ use crate::api::{Access, Load, Metrics, RebuildState, Rebuilding, RequestStats};
 use crate::clock::{Clock, SteadyClock};
 use crate::cluster::{ClusterCounts, ClusterStats};
 use crate::log::{WeakAppender, WriterHealth};
-use crate::model::Timestamp;
 use crate::projection::ViewStatus;
 use crate::query::Queries;
+use strandline_model::Timestamp;
 
 /// Where the numbers come from.
 pub(super) struct Sources {

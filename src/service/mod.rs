@@ -46,13 +46,13 @@ use crate::cluster::{self, Selection, Watcher};
 use crate::config::{AccessConfig, AgentFolderConfig, QuotaConfig, RetentionConfig};
 use crate::diff::PathRule;
 use crate::log::{Appender, LogError, LogReader, WriterProblem};
-use crate::model::{CatalogFact, Offset, SavedView, Source, reason};
 use crate::projection::{Build, ProjectorError, ViewStatus};
 use crate::query::Queries;
 use crate::redact::{Choices, Rules};
 use crate::ruleset::RuleSet;
 use crate::store::{self, DirectoryLock, redaction_key};
 use crate::web;
+use strandline_model::{CatalogFact, Offset, SavedView, Source, reason};
 
 use self::disk::Disk;
 use self::freshness::ClustersFreshness;

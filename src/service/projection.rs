@@ -8,11 +8,11 @@ use tokio_util::sync::CancellationToken;
 use super::rebuild::Rebuild;
 use super::recording::LogOpened;
 use super::{Ended, ServiceError};
-use crate::model::Offset;
 use crate::projection::{self, Build, Projector, ProjectorError, ViewState, ViewStatus};
 use crate::query::Queries;
 use crate::ruleset::RuleSet;
 use crate::store::{self, RoomWait};
+use strandline_model::Offset;
 
 /// How often a thread that has nothing to do looks whether it is to end.
 const TICK: Duration = Duration::from_millis(250);

@@ -137,9 +137,9 @@ mod tests {
     use super::*;
     use crate::clock::SystemClock;
     use crate::log::{LogWriter, Queue};
-    use crate::model::Source;
     use crate::ruleset::RuleSet;
     use crate::store::Watermark;
+    use strandline_model::Source;
 
     fn checks(writer: WriterHealth) -> Checks {
         let (status, stopping) = (ViewStatus::new(Watermark::default()), CancellationToken::new());

@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::{RebuildReport, RebuildState, Rebuilding};
 use crate::clock::Clock;
-use crate::model::{Offset, Timestamp};
 use crate::projection::{Build, ProjectorError, ViewStatus};
 use crate::ruleset::RuleSet;
 use crate::store::{self, RoomWait, Watermark};
+use strandline_model::{Offset, Timestamp};
 
 /// How often to look whether a build has caught up.
 const LOOK: Duration = Duration::from_millis(20);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::api::{RelistFilter, RelistReport, Relisting, Verified};
 use crate::clock::Clock;
 use crate::cluster::{ClusterStats, WatchStatus};
-use crate::model::WatchKey;
+use strandline_model::WatchKey;
 
 /// The watches of all clusters.
 pub(super) struct Relist {

@@ -10,7 +10,7 @@ use rusqlite::types::Type;
 use serde::de::DeserializeOwned;
 use thiserror::Error as ThisError;
 
-use crate::model::Stored;
+use strandline_model::Stored;
 
 /// Where a word or a number of ours stands, and what to do when this program does not know it.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,7 @@ pub fn count(row: &Row<'_>, column: usize, place: Place) -> rusqlite::Result<u64
     })
 }
 
-use crate::mistake::of_json;
+use strandline_syntax::diagnostics::of_json;
 
 /// What a column holds as JSON.
 ///
@@ -133,7 +133,7 @@ pub fn unreadable(column: usize, error: impl Into<Box<dyn Error + Send + Sync>>)
 #[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crate::model::{Health, Labels, Tier};
+    use strandline_model::{Health, Labels, Tier};
 
     fn read<T>(sql: &str, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         rusqlite::Connection::open_in_memory().unwrap().query_row(sql, [], |row| read(row))

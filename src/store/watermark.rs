@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::model::Offset;
+use strandline_model::Offset;
 
 /// A position that one thread publishes and others read or wait for.
 #[derive(Clone, Debug, Default)]

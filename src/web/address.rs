@@ -10,7 +10,7 @@ use crate::api::params::{AT, FROM, Parameter, SINCE, TO};
 use crate::api::problem::{Code, ParameterError, Problem};
 use crate::api::request::Request;
 use crate::api::respond::{Response, uncached};
-use crate::model::{At, Timestamp};
+use strandline_model::{At, Timestamp};
 
 /// Parameters that hold a moment.
 const MOMENTS: [Parameter; 4] = [AT, FROM, TO, SINCE];

@@ -12,9 +12,9 @@ use crate::api::problem::Problem;
 use crate::api::request::Request;
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::model::{At, CoverageState, Timestamp};
 use crate::present::{age, grouped, kind_name, several, visible};
 use crate::query::{CoverageFilter, PageRequest, Scope, Snapshot, WatchCoverage, WatchGap};
+use strandline_model::{At, CoverageState, Timestamp};
 
 /// The most watches one page shows; the rest is in the API's list.
 const WATCHES_MAX: usize = 5000;

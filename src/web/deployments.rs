@@ -1,9 +1,9 @@
 //! The newest deployments to an environment, as its page shows them, and what a stopped one left behind.
 
 use super::shell::Time;
-use crate::model::{DeploymentSpec, DeploymentStatus, Timestamp};
 use crate::present::visible;
 use crate::query::{Deployment, LeftBehind, PageRequest};
+use strandline_model::{DeploymentSpec, DeploymentStatus, Timestamp};
 
 /// How many a page shows.
 const NEWEST: usize = 5;
@@ -115,8 +115,10 @@ pub(super) fn left(found: &LeftBehind) -> Option<Left> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AgentDeployment, AgentId, Authorization, DeploymentId, DeploymentJob, EnvironmentId};
     use crate::present::tests::NOON;
+    use strandline_model::{
+        AgentDeployment, AgentId, Authorization, DeploymentId, DeploymentJob, EnvironmentId,
+    };
 
     #[test]
     fn who_deployed_what_is_told_and_nothing_of_it_can_hide() {

@@ -15,12 +15,12 @@ use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs};
 use crate::present::visible;
 use crate::query::{
     Answer, Collapse, Deployment, DeploymentFilter, EventFilter, FoldedEvent, Graph, GraphFilter, LeftBehind,
     Onset, OnsetFilter, QueryError, Snapshot, Timeline, Why,
 };
+use strandline_model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs};
 
 /// A way to show the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use super::shell::{Shell, Time};
 use super::tree::resource_href;
 use crate::kube_event::EventType;
-use crate::model::Timestamp;
 use crate::present::visible;
 use crate::query::{FoldedEvent, PageRequest};
+use strandline_model::Timestamp;
 
 /// How many a page shows.
 const NEWEST: usize = 10;

@@ -13,10 +13,11 @@ use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
 use crate::images::{Running, images};
-use crate::model::{Image, Timestamp, familiar};
 use crate::object::Object;
 use crate::present::{grouped, several, visible, workload_names};
 use crate::query::{ImageInterval, ImageUse, Page, PageRequest, Workload};
+use strandline_model::Timestamp;
+use strandline_syntax::{Image, familiar};
 
 /// What may be asked for as an image.
 const IMAGE_HELP: &str = "A name as Docker takes it, with a tag or a digest if you like; a star stands for letters within a \

@@ -19,9 +19,9 @@ use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, Notice, auth};
-use crate::model::{At, Health, HealthCounts, SavedView, Tier, Timestamp, attention};
 use crate::present::visible;
 use crate::query::{Environment, Overview, PageRequest, Scope, Snapshot};
+use strandline_model::{At, Health, HealthCounts, SavedView, Tier, Timestamp, attention};
 
 /// The most environments that one page shows one by one; the groups speak of all.
 const ENVIRONMENTS_MAX: usize = 2000;

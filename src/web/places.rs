@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Target, label_pairs};
 use crate::present::visible;
+use strandline_model::{Target, label_pairs};
 
 /// A namespace and the clusters in which it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

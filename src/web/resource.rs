@@ -16,12 +16,12 @@ use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
 use crate::diff::Lens;
-use crate::model::{At, ChangedBy, Health, Kind, ResourceKey, Timestamp, Uid};
 use crate::present::{clock_time, visible};
 use crate::query::{
     EventFilter, FoldedEvent, Page, PageRequest, QueryError, ResourceDetail, ResourceEdge, Scope, Snapshot,
     Timeline,
 };
+use strandline_model::{At, ChangedBy, Health, Kind, ResourceKey, Timestamp, Uid};
 
 /// What is known of the resource at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,7 +204,7 @@ fn place(key: &ResourceKey) -> Vec<(&'static str, String)> {
 fn facts(shell: &Shell, detail: ResourceDetail, now: Timestamp) -> Facts {
     let resource = &detail.resource;
     let shown = |text: &str| visible(text).into_owned();
-    let environment = |id: &crate::model::EnvironmentId| {
+    let environment = |id: &strandline_model::EnvironmentId| {
         (shown(id.as_str()), format!("/environments/{}{}", encode(id.as_str()), shell.keep))
     };
     // As JSON, which is YAML too, where it has no other YAML; a JSON value can always be written.
@@ -250,9 +250,9 @@ pub(super) fn rendered(
     snapshot: Snapshot,
     events: Vec<FoldedEvent>,
 ) -> String {
-    use crate::model::{DeletionCause, EnvironmentId, Health, Offset, ResourceVersion};
     use crate::present::tests::{NOON, health_history};
     use crate::query::{Version, VersionChange};
+    use strandline_model::{DeletionCause, EnvironmentId, Health, Offset, ResourceVersion};
     let by = ChangedBy {
         manager: resource.key.name.clone(),
         operation: "Update".into(),
@@ -310,7 +310,7 @@ pub(super) fn rendered(
 /// What it is linked with, for tests: something that is there, and something that is not.
 #[cfg(test)]
 fn linked() -> Vec<ResourceEdge> {
-    use crate::model::Health;
+    use strandline_model::Health;
     let edge = |edge: &str, kind: &str, name: &str, exists: bool| ResourceEdge {
         edge: edge.into(),
         far: crate::query::FarEnd::Cause,

@@ -5,9 +5,9 @@ use crate::api::params::{
     AT, CLUSTERS, ENVIRONMENT, FROM, GROUP, IMAGE, LABELS, NAME, PROJECT, Parameter, WITH,
 };
 use crate::api::request::{Request, encode};
-use crate::model::{Health, Timestamp};
 use crate::present;
 use crate::query::{Gap, Snapshot};
+use strandline_model::{Health, Timestamp};
 
 /// A moment for people, with its exact form for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use super::shell::{Badge, Time};
 use super::timeline::Lanes;
 use crate::api::params::AT;
 use crate::api::request::Request;
-use crate::model::Timestamp;
 use crate::present::{Segment, Share, lasted, segments, shares, visible, worsened};
 use crate::query::{HealthHistory, HealthInterval};
+use strandline_model::Timestamp;
 
 /// Intervals that are listed below the bar.
 const LISTED: usize = 20;

@@ -15,7 +15,6 @@ use crate::api::params::Query;
 use crate::api::problem::{Code, ParameterError, Problem};
 use crate::api::request::{Context, Request};
 use crate::api::{ApiState, Notice};
-use crate::model::{CoverageState, GroupBy, Health, Kind, Lane, Uid};
 use crate::present::fixtures::{entry, entry_resource, timeline_page};
 use crate::present::tests::{
     NOON, counted, environment, folded_event, graph, health_history, image_use, owns, resource, snapshot,
@@ -25,6 +24,7 @@ use crate::query::{
     Answer, Edge, Entry, Environment, Gap, Graph, Group, HealthHistory, Overview, OverviewCounts,
     OverviewEnvironment, OverviewGroup, Snapshot, Timeline,
 };
+use strandline_model::{CoverageState, GroupBy, Health, Kind, Lane, Uid};
 
 /// A name that tries everything.
 pub(super) const HOSTILE: &str =

@@ -5,12 +5,12 @@ use super::strip::Strip;
 use super::tree::resource_href;
 use crate::api::params::{AT, SINCE};
 use crate::api::request::Request;
-use crate::model::Timestamp;
 use crate::present::{
     Places, age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, level, no_cause,
     visible,
 };
 use crate::query::{Bucket, Entry, Onset, OnsetChange, PageRequest, Timeline, TimelineFilter};
+use strandline_model::Timestamp;
 
 /// Parts of the axis.
 const BUCKETS: usize = 96;

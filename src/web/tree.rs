@@ -4,9 +4,9 @@ use super::overview::counts;
 use super::shell::{Badge, Shell, Time};
 use crate::api::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, UNDER};
 use crate::api::request::encode;
-use crate::model::{Timestamp, Uid};
 use crate::present::{Item, Places, Step, Tree, below, grouped, links, number_of, visible};
 use crate::query::{Collapse, Graph, GraphFilter, GraphNode, Group, ResourceOrder};
+use strandline_model::{Timestamp, Uid};
 
 /// Levels that are indented; what lies deeper stays at this level, so that no browser chokes on the nesting.
 const DEPTH_MAX: usize = 16;
@@ -209,8 +209,8 @@ impl Drawing<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Health;
     use crate::present::tests::{NOON, graph, owns, resource};
+    use strandline_model::Health;
 
     /// The tree as text: brackets for lists and groups.
     fn written(graph: &Graph) -> String {

@@ -48,7 +48,7 @@ pub(super) struct Section {
 
 /// Whether there is something to explain about an environment.
 pub(super) fn is_due(environment: &Environment) -> bool {
-    environment.health.state.is_some_and(crate::model::Health::needs_attention)
+    environment.health.state.is_some_and(strandline_model::Health::needs_attention)
 }
 
 impl Section {

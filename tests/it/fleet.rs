@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use strandline::demo::api_server::{ApiServer, Fault, ServedKind, builtin_kinds};
 use strandline::demo::workloads::{SECRET_CANARY, SECRET_CANARY_BASE64};
 use strandline::log::LogReader;
-use strandline::model::{Kind, Offset};
+use strandline_model::{Kind, Offset};
 use tokio::process::Command;
 
 use crate::random::Random;

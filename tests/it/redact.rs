@@ -10,7 +10,7 @@ use serde_json::Value;
 use strandline::clock::SystemClock;
 use strandline::digest::{Noise, digest};
 use strandline::log::{Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase, examine};
-use strandline::model::{Change, Kind, Offset, ResourceVersion, Uid, WatchKey};
+use strandline_model::{Change, Kind, Offset, ResourceVersion, Uid, WatchKey};
 
 use crate::server::{PROGRAM, Result};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use strandline::log::LogReader;
-use strandline::model::Offset;
+use strandline_model::Offset;
 
 use crate::control_plane::harness::{ControlPlane, NODE, skip_without_control_plane};
 use crate::server::{Result, Server, assert_nowhere, items};

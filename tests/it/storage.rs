@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use strandline::clock::SystemClock;
 use strandline::log::{LogReader, LogWriter, examine};
-use strandline::model::{Change, Offset};
+use strandline_model::{Change, Offset};
 
 use self::process::{Acked, OBJECTS, listen, process, process_that_lets_go};
 use crate::bad_input::{SmallDisk, refused};

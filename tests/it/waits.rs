@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use strandline::demo::api_server::{ApiServer, builtin_kinds};
-use strandline::model::Timestamp;
+use strandline_model::Timestamp;
 
 use crate::server::{Result, Server, items};
 

@@ -10,8 +10,8 @@ use super::super::expression::Expression;
 use super::super::{UserAccess, path};
 use super::place::place;
 use super::{AgentConfig, CiAccess, Entry, Grant, LongNamespace, NoMatch, Rule, When, file};
-use crate::mistake::{Mistake, closest, instead};
-use crate::model::is_dns_label;
+use strandline_syntax::diagnostics::{Mistake, closest, instead};
+use strandline_syntax::is_dns_label;
 
 /// The most projects and groups of each list that are heeded: GitLab's `AUTHORIZED_ENTITY_LIMIT`.
 const MAX_ENTRIES: usize = 500;

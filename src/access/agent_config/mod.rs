@@ -21,7 +21,7 @@ pub use types::{
 };
 
 use super::expression::MAX_COMPILED_BYTES;
-use crate::mistake::{Mistake, of_syntax};
+use strandline_syntax::diagnostics::{Mistake, of_syntax};
 
 /// The longest configuration of an agent that is read, in bytes.
 pub const MAX_CONFIG_BYTES: usize = 1024 * 1024;

@@ -10,7 +10,7 @@ use regex_automata::meta::{Config, Regex};
 use regex_automata::util::syntax;
 use regex_automata::{Input, MatchKind};
 
-use crate::mistake::of_regex;
+use strandline_syntax::diagnostics::of_regex;
 
 /// The flags that GitLab knows: case-insensitive, `.` takes line ends, `^` and `$` at lines, ungreedy.
 pub(super) const FLAGS: &str = "ismU";

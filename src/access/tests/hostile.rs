@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::expression::{Expression, MAX_COMPILED_BYTES};
 use super::super::{Entry, Grant, LongNamespace, NoMatch, Rule, Variables, When};
 use super::{AgentConfig, Job, Reason, ask, config, decide, job};
-use crate::model::is_dns_label;
+use strandline_syntax::is_dns_label;
 
 fn with(job: Job, variables: &[(&str, &str)]) -> Job {
     let given = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

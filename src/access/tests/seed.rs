@@ -1,7 +1,7 @@
 //! Every YAML example of seed 004, decided as the seed says.
 
 use super::{Reason, ask, job, read_agent_config, short};
-use crate::model::slug;
+use strandline_syntax::slug;
 
 const NAMESPACES: &str = r#"
 # .gitlab/agents/my-agent/config.yaml

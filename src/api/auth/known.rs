@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Caller;
 use crate::config::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// What a configuration says of who may ask, as it is asked for.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::known::Used;
 use crate::config::TokenConfig;
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// The tokens, and how they were used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// Wrong tokens of an address within a minute that are answered with 401; others are answered with 429.
 pub(super) const WRONG_MAX: u32 = 10;

@@ -44,7 +44,7 @@ fn context(headers: &[(&'static str, &str)]) -> Context {
 #[derive(Debug, Deserialize)]
 struct Dated {
     #[serde(default, rename = "at")]
-    _at: Option<crate::model::Timestamp>,
+    _at: Option<strandline_model::Timestamp>,
     name: String,
 }
 

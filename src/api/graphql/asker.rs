@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::super::problem::{ParameterError, Problem};
-use crate::model::At;
 use crate::query::{Queries, Scope};
+use strandline_model::At;
 
 /// What resolvers of one request work with.
 pub(super) struct Asker {

@@ -6,8 +6,8 @@ use super::super::problem::Problem;
 use super::asker::Asker;
 use super::objects::{Deployment, Environment};
 use super::types::PageInfo;
-use crate::model::{At, EnvironmentId};
 use crate::query::{self, DeploymentFilter, EnvironmentFilter, OverviewRequest, Queries};
+use strandline_model::{At, EnvironmentId};
 
 /// GraphQL's integers end at 2^31 - 1.
 fn int(count: u64) -> i32 {

@@ -9,8 +9,9 @@ use super::asker::{Asker, invalid};
 use super::connections::{DeploymentConnection, EnvironmentConnection};
 use super::ids::global;
 use super::types::{DeploymentStatus, DeploymentTier, EnvironmentHealth, Time};
-use crate::model::{self, EnvironmentState, Glob};
 use crate::query::{self, Access, DeploymentFilter, EnvironmentFilter, PageRequest, Queries, QueryError};
+use strandline_model::EnvironmentState;
+use strandline_syntax::Glob;
 
 /// The most items of a list in one answer, and as many where nothing is said: as in GitLab.
 pub(super) const PAGE: i32 = 100;
@@ -55,7 +56,7 @@ impl Project {
     /// What is declared of a project, or else that an environment of it is in sight: environments of projects that nobody
     /// declares are there, and an environment may be shared with those who do not see its project.
     async fn find(asker: &Asker, queries: Queries, path: String) -> Result<Option<Self>, Problem> {
-        let at = model::At::Now;
+        let at = strandline_model::At::Now;
         let _turn = asker.turn().await;
         match queries.project(&asker.scope, at, &path).await {
             Ok(found) => {
@@ -111,7 +112,8 @@ impl Project {
         let filter = EnvironmentFilter { names: vec![Glob::exactly(&name)], ..self.filter() };
         let first = PageRequest { limit: 1, after: None };
         let _turn = asker.turn().await;
-        let found = self.queries.environments(&asker.scope, model::At::Now, &filter, &first).await?;
+        let found =
+            self.queries.environments(&asker.scope, strandline_model::At::Now, &filter, &first).await?;
         Ok(found.items.into_iter().next().map(|value| Environment::new(value, &self.queries)))
     }
 
@@ -131,14 +133,15 @@ impl Project {
         let state =
             |text: &String| text.parse::<EnvironmentState>().map_err(|detail| invalid("states", detail));
         let filter = EnvironmentFilter {
-            tiers: tier.unwrap_or_default().into_iter().map(model::Tier::from).collect(),
+            tiers: tier.unwrap_or_default().into_iter().map(strandline_model::Tier::from).collect(),
             search: search.unwrap_or_default(),
             states: states.unwrap_or_default().iter().map(state).collect::<Result<_, _>>()?,
             ..self.filter()
         };
         let page = page(first, after)?;
         let _turn = asker.turn().await;
-        let found = self.queries.environment_edges(&asker.scope, model::At::Now, &filter, &page).await?;
+        let found =
+            self.queries.environment_edges(&asker.scope, strandline_model::At::Now, &filter, &page).await?;
         Ok(EnvironmentConnection::new(found, filter, &self.queries))
     }
 }
@@ -163,11 +166,12 @@ impl Environment {
     ) -> Result<DeploymentConnection, Problem> {
         let filter = DeploymentFilter {
             environment: Some(self.value.id.clone()),
-            statuses: statuses.into_iter().map(model::DeploymentStatus::from).collect(),
+            statuses: statuses.into_iter().map(strandline_model::DeploymentStatus::from).collect(),
             ..DeploymentFilter::default()
         };
         let _turn = asker.turn().await;
-        let found = self.queries.deployment_edges(&asker.scope, model::At::Now, &filter, page).await?;
+        let found =
+            self.queries.deployment_edges(&asker.scope, strandline_model::At::Now, &filter, page).await?;
         Ok(DeploymentConnection::new(found, (self.value.id.clone(), filter), &self.queries))
     }
 }
@@ -321,7 +325,7 @@ impl Deployment {
 
 /// The agent of a deployment.
 pub(super) struct Agent {
-    value: model::AgentDeployment,
+    value: strandline_model::AgentDeployment,
     queries: Queries,
 }
 
@@ -332,11 +336,12 @@ impl Agent {
     /// `gid://strandline/Agent/<path/to/project:agent-name, percent-encoded>`.
     async fn id(&self, #[graphql(context)] asker: &Asker) -> Result<ID, Problem> {
         let _turn = asker.turn().await;
-        let number = match self.queries.agent(&asker.scope, model::At::Now, &self.value.agent).await {
-            Ok(found) => found.value.number,
-            Err(QueryError::NotFound { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
+        let number =
+            match self.queries.agent(&asker.scope, strandline_model::At::Now, &self.value.agent).await {
+                Ok(found) => found.value.number,
+                Err(QueryError::NotFound { .. }) => None,
+                Err(error) => return Err(error.into()),
+            };
         Ok(global("Clusters::Agent", number, &self.value.agent.to_string()))
     }
 

@@ -2,8 +2,8 @@
 
 use juniper::{GraphQLEnum, GraphQLObject, GraphQLScalar};
 
-use crate::model::{self, HealthCounts, Timestamp};
 use crate::query;
+use strandline_model::{HealthCounts, Timestamp};
 
 /// A moment, as RFC 3339 in UTC.
 #[derive(Clone, Debug, GraphQLScalar)]
@@ -71,11 +71,11 @@ macro_rules! same_words {
     };
 }
 
-same_words!(DeploymentTier, model::Tier: Production, Staging, Testing, Development, Other);
+same_words!(DeploymentTier, strandline_model::Tier: Production, Staging, Testing, Development, Other);
 same_words!(
-    DeploymentStatus, model::DeploymentStatus: Created, Blocked, Running, Success, Failed, Canceled, Skipped
+    DeploymentStatus, strandline_model::DeploymentStatus: Created, Blocked, Running, Success, Failed, Canceled, Skipped
 );
-same_words!(Health, model::Health: Healthy, Suspended, Progressing, Missing, Degraded, Unknown);
+same_words!(Health, strandline_model::Health: Healthy, Suspended, Progressing, Missing, Degraded, Unknown);
 
 /// The health of an environment.
 #[derive(Clone, Debug, GraphQLObject)]

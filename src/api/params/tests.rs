@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Health, Offset, Tier};
+use strandline_model::{Health, Offset, Tier};
 
 const TIER: Parameter = Parameter::many("tier");
 const HEALTH: Parameter = Parameter::many("health");

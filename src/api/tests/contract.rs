@@ -19,10 +19,6 @@ use crate::api::request::Context;
 use crate::api::router::Route;
 use crate::api::routes::ROUTES;
 use crate::kube_event::EventType;
-use crate::model::{
-    ChangedBy, CoverageState, DeletionCause, DeploymentStatus, EnvironmentFilter, EnvironmentId,
-    EnvironmentState, GroupBy, Health, Kind, Offset, ResourceVersion, SavedView, Source, Tier, Uid,
-};
 use crate::present::tests::{
     NOON, counted, environment, folded_event, graph, health_history, owns, resource, snapshot, watch, why,
     why_path,
@@ -31,6 +27,10 @@ use crate::query::{
     Answer, Cluster, Collapse, FarEnd, FoldedEvent, FoundResource, Gap, Gone, LastChange, Overview,
     OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, ResourceDetail, ResourceEdge,
     ResourceOrder, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
+};
+use strandline_model::{
+    ChangedBy, CoverageState, DeletionCause, DeploymentStatus, EnvironmentFilter, EnvironmentId,
+    EnvironmentState, GroupBy, Health, Kind, Offset, ResourceVersion, SavedView, Source, Tier, Uid,
 };
 
 fn document() -> &'static Value {

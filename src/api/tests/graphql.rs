@@ -97,8 +97,8 @@ async fn who_may_only_read_may_ask_and_sees_what_they_see_elsewhere() {
 }
 
 async fn block(world: &World, project: &str, name: &str) -> Value {
-    let (all, id) = (crate::query::Scope::everything(), crate::model::EnvironmentId::of(project, name));
-    let found = world.queries.environment(&all, crate::model::At::Now, &id).await;
+    let (all, id) = (crate::query::Scope::everything(), strandline_model::EnvironmentId::of(project, name));
+    let found = world.queries.environment(&all, strandline_model::At::Now, &id).await;
     json!(found.map(|found| found.value.health.state).ok())
 }
 

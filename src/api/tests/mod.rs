@@ -22,10 +22,10 @@ use crate::catalog::CatalogWriter;
 use crate::clock::SystemClock;
 use crate::config::{AccessConfig, TokenConfig};
 use crate::log::LogWriter;
-use crate::model::Timestamp;
 use crate::projection::{Projector, ViewStatus};
 use crate::query::Queries;
 use crate::ruleset::RuleSet;
+use strandline_model::Timestamp;
 
 /// Says of itself whether it is ready.
 struct Ready(bool);

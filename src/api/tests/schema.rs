@@ -115,7 +115,7 @@ fn is_of(name: &str, value: &Value) -> bool {
 }
 
 fn is_time(text: &str) -> bool {
-    text.ends_with('Z') && text.parse::<crate::model::Timestamp>().is_ok()
+    text.ends_with('Z') && text.parse::<strandline_model::Timestamp>().is_ok()
 }
 
 #[test]

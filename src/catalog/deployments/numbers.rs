@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::log::{Catalog, LogError};
-use crate::model::{CatalogFact, CatalogKind, DeploymentId, DeploymentSpec};
+use strandline_model::{CatalogFact, CatalogKind, DeploymentId, DeploymentSpec};
 
 /// The deployment that has a number in a project.
 pub(in crate::catalog) fn find(

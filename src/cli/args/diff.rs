@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use super::values::{environment, moment, number};
 use super::{ColorChoice, PlaceArgs, ServerArgs, Subject};
 use crate::diff::{Class, NamePair, PathRule};
-use crate::model::EnvironmentId;
+use strandline_model::EnvironmentId;
 
 /// What to compare, and how to print what differs.
 #[derive(Clone, Debug, Args)]

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::ReportFormat;
 use super::values::{environment, moment};
-use crate::model::{EnvironmentId, Timestamp};
+use strandline_model::{EnvironmentId, Timestamp};
 
 /// What of the log to export, and where to.
 #[derive(Clone, Debug, Args)]

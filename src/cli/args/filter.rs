@@ -4,10 +4,9 @@ use clap::Args;
 
 use super::values::number;
 use super::{ListArgs, OutputArgs, ServerArgs};
-use crate::model::{
-    AgentId, EnvironmentId, EnvironmentState, Glob, GroupBy, GroupPath, Health, LabelSelector, Tier,
-};
 use crate::query::Overview;
+use strandline_model::{AgentId, EnvironmentId, EnvironmentState, GroupBy, GroupPath, Health, Tier};
+use strandline_syntax::{Glob, LabelSelector};
 
 /// Which environments; of each option one value has to fit, and all options have to.
 #[derive(Clone, Debug, Args)]

@@ -6,8 +6,8 @@ use clap::{ArgGroup, Args, ValueEnum};
 
 use super::values::{environment, moment, number};
 use super::{ColorChoice, ListArgs, OutputArgs, OutputFormat, PlaceArgs, ServerArgs, Subject};
-use crate::model::EnvironmentId;
 use crate::query::HealthHistory;
+use strandline_model::EnvironmentId;
 
 /// Which objects to look at, and how to print what was found.
 #[derive(Clone, Debug, Args)]

@@ -8,8 +8,8 @@ use super::subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
 use super::timeline::{OnsetArgs, TimelineArgs};
 use super::values::{environment, moment, number, uid};
 use crate::kube_event::EventType;
-use crate::model::{CoverageState, DeploymentStatus, EnvironmentId, Health, Uid};
 use crate::query::{Collapse, Graph, ResourceOrder, Why};
+use strandline_model::{CoverageState, DeploymentStatus, EnvironmentId, Health, Uid};
 
 /// Commands that read, all of them but `version` from a server.
 #[derive(Clone, Debug, Subcommand)]

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
-use crate::model::{At, EnvironmentId, Uid};
+use strandline_model::{At, EnvironmentId, Uid};
 
 pub(super) fn moment(text: &str) -> Result<String, String> {
     text.parse::<At>().map(|_| text.to_owned())

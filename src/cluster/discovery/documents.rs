@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::{GroupVersion, Resource};
 use crate::cluster::Limits;
 use crate::cluster::request::{Failure, collect, get, get_text};
-use crate::mistake::of_json;
-use crate::model::Kind;
+use strandline_model::Kind;
+use strandline_syntax::diagnostics::of_json;
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";

@@ -7,7 +7,7 @@ use super::{Discovered, FailedGroup, GroupVersion, Resource, Selection, ServedKi
 use super::{all_versions, choose, moved_to};
 use crate::cluster::Limits;
 use crate::cluster::request::Failure;
-use crate::model::{Kind, reason};
+use strandline_model::{Kind, reason};
 
 /// All that a cluster tells of its kinds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::{ServedKind, Unfollowed};
 use crate::cluster::request::encode;
 use crate::config::ClusterConfig;
-use crate::model::{EVENT_DOORS, Kind, KindPattern};
+use strandline_model::{EVENT_DOORS, Kind, KindPattern};
 
 /// Kinds that are not followed unless asked for, each with its reason.
 pub const DEFAULT_EXCLUDES: [Exclude; 4] = [

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use crate::cluster::ClusterSettings;
 use crate::cluster::document::PageMeta;
 use crate::cluster::request::{Failure, collect, encode, get};
-use crate::mistake::of_json;
+use strandline_syntax::diagnostics::of_json;
 
 /// Fetches pages, smaller ones where they turn out too large.
 pub(super) struct Ahead {

@@ -14,7 +14,7 @@ use crate::cluster::Sink;
 use crate::cluster::document::{Page, applied, unreadable};
 use crate::cluster::request::{Failure, get_with_head};
 use crate::log::{AppendError, Phase};
-use crate::model::ResourceVersion;
+use strandline_model::ResourceVersion;
 
 /// Pages that wait for being recorded: enough for fetching never to wait for one slow commit, few enough to hold.
 const PAGES_AHEAD: usize = 4;

@@ -4,7 +4,7 @@ use super::ListWatch;
 use crate::cluster::Sink;
 use crate::cluster::evidence::Evidence;
 use crate::log::{AppendError, Observed, Phase};
-use crate::model::{ResourceVersion, Timestamp, reason};
+use strandline_model::{ResourceVersion, Timestamp, reason};
 
 impl<S: Sink> ListWatch<S> {
     /// Judges what comes from here on.

@@ -3,7 +3,7 @@
 use super::ListWatch;
 use crate::cluster::Sink;
 use crate::log::{AppendError, Observed};
-use crate::model::{ResourceVersion, reason};
+use strandline_model::{ResourceVersion, reason};
 
 /// What the list under way found that events should have reported.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use super::{ListWatch, State, Stop};
 use crate::cluster::Sink;
 use crate::cluster::consistency::{Comparison, Due, Listed, Question, number};
 use crate::log::{Agreement, LivePosition, Observed, Phase};
-use crate::model::{Timestamp, reason};
+use strandline_model::{Timestamp, reason};
 
 /// Living objects asked of the log's writer at a time: few enough for nobody to wait behind them.
 const PAGE: usize = 500;

@@ -16,7 +16,7 @@ use crate::cluster::evidence::Evidence;
 use crate::cluster::outcome::{Brought, Close, after_close};
 use crate::cluster::request::{Failure, encode, get_with_head};
 use crate::log::{AppendError, Observed, Phase};
-use crate::model::{LATE_BOUND, ResourceVersion, reason};
+use strandline_model::{LATE_BOUND, ResourceVersion, reason};
 
 /// What a batch of lines amounts to.
 struct Told {

@@ -7,7 +7,7 @@ use super::Supervisor;
 use super::plan::Farewell;
 use crate::cluster::Sink;
 use crate::log::AppendError;
-use crate::model::{CoverageMark, Kind, reason};
+use strandline_model::{CoverageMark, Kind, reason};
 
 /// A watch whose kind the cluster does not show.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cluster::discovery::Discovered;
 use crate::cluster::{ClusterSettings, ServedKind, Watcher};
-use crate::model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
+use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 
 /// A watch that ought to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

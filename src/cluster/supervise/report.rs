@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tokio::time::{Duration, Instant};
 
 use crate::cluster::{Limits, WatchStatus};
-use crate::model::{CoverageState, Kind, WatchKey, reason};
+use strandline_model::{CoverageState, Kind, WatchKey, reason};
 
 /// How long a state that lasts goes without another line.
 const REMINDER: Duration = Duration::from_secs(60);

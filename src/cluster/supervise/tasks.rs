@@ -11,7 +11,7 @@ use crate::cluster::Sink;
 use crate::cluster::coverage::Coverage;
 use crate::cluster::list_watch::{End, Ended, ListWatch};
 use crate::log::AppendError;
-use crate::model::{CoverageMark, WatchKey, reason};
+use strandline_model::{CoverageMark, WatchKey, reason};
 
 impl<S: Sink> Supervisor<S> {
     /// Starts what is new, stops what is gone, and restarts what is served differently.

@@ -9,7 +9,7 @@ use crate::cluster::Sink;
 use crate::cluster::coverage::Coverage;
 use crate::cluster::discovery::{Discovered, FailedGroup};
 use crate::log::{AppendError, Begin};
-use crate::model::{CoverageMark, WatchKey, reason};
+use strandline_model::{CoverageMark, WatchKey, reason};
 
 impl<S: Sink> Supervisor<S> {
     /// Marks the groups that the cluster cannot tell about, and those that it can again.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::fake::{Recorder, Reply, Server, bookmark, page, settings};
 use super::list_watch::follow;
 use crate::cluster::ClusterSettings;
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 fn checking() -> ClusterSettings {
     let mut settings = settings();

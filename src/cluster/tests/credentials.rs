@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::fake::{Recorder, settings};
 use super::supervise::{cluster, end, start_through, way};
 use crate::cluster::{Access, ClusterConnection, ConnectSettings, Watcher};
-use crate::model::{CoverageState, Kind, Timestamp, WatchKey};
+use strandline_model::{CoverageState, Kind, Timestamp, WatchKey};
 
 /// A way by a kubeconfig.
 fn way_by(kubeconfig: &std::path::Path) -> Watcher {

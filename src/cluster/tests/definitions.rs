@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::fake::{Recorder, Reply, Server, event, page, settings};
 use super::supervise::{discovery, end, group, start};
-use crate::model::{Kind, WatchKey};
+use strandline_model::{Kind, WatchKey};
 
 fn definition(generation: u64) -> String {
     json!({

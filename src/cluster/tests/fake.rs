@@ -22,8 +22,8 @@ use crate::log::{
     Agreement, AppendError, Appended, Batch, Begin, Epoch, Identified, LiveObject, LivePage, LivePosition,
     Observed, Phase, Session,
 };
-use crate::model::{CoverageMark, CoverageState, Offset, ResourceVersion, Timestamp, Uid, WatchKey};
 use crate::redact::Rules;
+use strandline_model::{CoverageMark, CoverageState, Offset, ResourceVersion, Timestamp, Uid, WatchKey};
 
 /// What the server answers.
 pub(super) enum Reply {

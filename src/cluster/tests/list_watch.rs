@@ -11,7 +11,7 @@ use crate::cluster::coverage::Coverage;
 use crate::cluster::list_watch::{End, Ended, ListWatch, Shared};
 use crate::cluster::{ClusterSettings, ServedKind};
 use crate::log::AppendError;
-use crate::model::{Kind, Timestamp, WatchKey};
+use strandline_model::{Kind, Timestamp, WatchKey};
 
 type Task = AbortOnDropHandle<Ended>;
 

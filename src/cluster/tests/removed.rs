@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::fake::{Recorder, Reply, Server, page, settings};
 use super::supervise::{cluster, discovery, end, group, start};
-use crate::model::{Kind, WatchKey};
+use strandline_model::{Kind, WatchKey};
 
 fn widgets() -> WatchKey {
     WatchKey { cluster: "c".into(), kind: Kind::new("acme.example", "Widget"), namespace: String::new() }

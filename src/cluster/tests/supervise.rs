@@ -252,7 +252,7 @@ async fn where_the_whole_cluster_is_refused_namespaces_are_watched_until_it_is_n
     sink.until_told("watched").await;
     let told = |wanted: &'static str| {
         move |recorded: &super::fake::Recorded| {
-            let told = |mark: &crate::model::CoverageMark| {
+            let told = |mark: &strandline_model::CoverageMark| {
                 format!("{} {:?} {}", mark.watch, mark.state, mark.reason).trim_end() == wanted
             };
             recorded.marks.iter().any(told)
@@ -293,7 +293,7 @@ async fn a_change_of_what_tells_the_kinds_is_followed_at_once() {
     let (sink, mut settings) = (Recorder::default(), settings());
     settings.rediscover = std::time::Duration::from_secs(3600);
     let (task, cancel) = start(&server, settings, &sink);
-    let widget = |mark: &crate::model::CoverageMark| mark.watch.kind.kind == "Widget";
+    let widget = |mark: &strandline_model::CoverageMark| mark.watch.kind.kind == "Widget";
     sink.until("widgets", |recorded| recorded.marks.iter().any(widget)).await;
     cancel.cancel();
     task.await.unwrap();
@@ -363,9 +363,9 @@ async fn another_cluster_under_the_same_name_is_listed_anew() {
 async fn what_earlier_runs_left_is_put_right() {
     let server = cluster(Arc::default()).await;
     let sink = Recorder::default();
-    let watch = |group: &str, kind: &str, namespace: &str| crate::model::WatchKey {
+    let watch = |group: &str, kind: &str, namespace: &str| strandline_model::WatchKey {
         cluster: "c".into(),
-        kind: crate::model::Kind::new(group, kind),
+        kind: strandline_model::Kind::new(group, kind),
         namespace: namespace.into(),
     };
     sink.with(|recorded| {
@@ -438,7 +438,7 @@ async fn what_is_not_followed_is_said_once_with_its_reason() {
     }
     let mut told = sink.with(|recorded| {
         let excluded =
-            recorded.marks.iter().filter(|mark| mark.state == crate::model::CoverageState::Excluded);
+            recorded.marks.iter().filter(|mark| mark.state == strandline_model::CoverageState::Excluded);
         excluded.map(|mark| format!("{} {}", mark.watch, mark.reason)).collect::<Vec<_>>()
     });
     told.sort();

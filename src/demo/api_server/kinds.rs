@@ -1,6 +1,6 @@
 //! What a simulated server serves.
 
-use crate::model::Kind;
+use strandline_model::Kind;
 
 /// A kind that a server serves, with what discovery says about it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -37,7 +37,7 @@ pub use self::kinds::{ServedKind, builtin_kinds};
 pub use self::managed::Author;
 use self::state::State;
 pub use self::state::StoreCopy;
-use crate::model::{Kind, Timestamp};
+use strandline_model::{Kind, Timestamp};
 
 /// How many requests of each type were answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::ServedKind;
 use super::managed::{Author, Managed, renew};
-use crate::model::Kind;
+use strandline_model::Kind;
 
 /// One state of an object, as lists and watches tell it.
 #[derive(Clone, Debug)]

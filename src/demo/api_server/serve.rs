@@ -23,7 +23,7 @@ use super::query::{Query, decode};
 use super::status::Status;
 use super::watch::Watch;
 use super::{Fault, ServedKind, Shared, discovery, list};
-use crate::model::Kind;
+use strandline_model::Kind;
 
 pub(super) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 

@@ -10,7 +10,7 @@ use super::managed::Author;
 use super::objects::{Circumstances, Draft, Entry, Stored};
 use super::{ServedKind, seconds};
 use crate::demo::random::{mix, uuid};
-use crate::model::{Kind, Timestamp};
+use strandline_model::{Kind, Timestamp};
 
 /// One event of the retained window.
 #[derive(Clone, Debug)]

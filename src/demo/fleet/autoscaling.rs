@@ -4,7 +4,7 @@ use super::schedule::{SiteAction, minutes};
 use super::world::{CONTROLLER, Site, World};
 use crate::demo::workloads::autoscale::{Autoscaler, autoscaler};
 use crate::demo::workloads::deployments;
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 impl World {
     /// Creates the autoscaler of a deployment.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::schedule::SiteId;
 use super::world::Site;
 use crate::demo::workloads::catalog::{PROJECTS, Place, Project};
-use crate::model::{
+use strandline_model::{
     AgentId, AgentSpec, EnvironmentId, EnvironmentSettings, EnvironmentSpec, ProjectSpec, TargetSpec, Tier,
-    slug,
 };
+use strandline_syntax::slug;
 
 /// A cluster as it is founded: name, region as people say it, region and zones of the cloud.
 pub(super) struct Ground {

@@ -3,7 +3,7 @@
 use super::Fate;
 use super::catalog;
 use super::world::{Site, World};
-use crate::model::{
+use strandline_model::{
     AgentDeployment, Authorization, DeploymentId, DeploymentJob, DeploymentSpec, DeploymentStatus,
     EnvironmentId,
 };

@@ -12,7 +12,7 @@ use crate::demo::workloads::catalog::PROJECTS;
 use crate::demo::workloads::config;
 use crate::demo::workloads::nodes::Node;
 use crate::demo::workloads::stateful::database_definition;
-use crate::model::{Tier, Timestamp};
+use strandline_model::{Tier, Timestamp};
 
 /// Nodes of each cluster.
 const NODES: usize = 8;

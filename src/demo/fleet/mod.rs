@@ -27,7 +27,7 @@ use self::schedule::Action;
 use self::world::World;
 use super::api_server::ApiServer;
 use super::workloads::catalog::Fate;
-use crate::model::{AgentSpec, ClusterSpec, DeploymentSpec, EnvironmentSpec, ProjectSpec, Timestamp};
+use strandline_model::{AgentSpec, ClusterSpec, DeploymentSpec, EnvironmentSpec, ProjectSpec, Timestamp};
 
 /// What a fleet is made from.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use super::{Fate, catalog};
 use crate::demo::random::{Random, mix};
 use crate::demo::workloads::catalog::{PROJECTS, Template};
 use crate::demo::workloads::{config, deployments};
-use crate::model::{Tier, Timestamp};
+use strandline_model::{Tier, Timestamp};
 
 /// Branches that have or get review apps.
 const BRANCHES: [&str; 8] = [

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::model::{Tier, Timestamp};
+use strandline_model::{Tier, Timestamp};
 
 /// Number of a site; never used twice.
 pub(super) type SiteId = u32;

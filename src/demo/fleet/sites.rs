@@ -11,7 +11,7 @@ use crate::demo::workloads::deployments::{self, Deployment, Progress};
 use crate::demo::workloads::metadata::environment_labels;
 use crate::demo::workloads::stateful::Stateful;
 use crate::demo::workloads::{config, network, stateful};
-use crate::model::Tier;
+use strandline_model::Tier;
 
 impl World {
     /// Creates a namespace and all that a project deploys into it.

@@ -17,7 +17,7 @@ use crate::demo::workloads::network::Endpoint;
 use crate::demo::workloads::nodes::Node;
 use crate::demo::workloads::pods::Pod;
 use crate::demo::workloads::stateful::Stateful;
-use crate::model::{DeploymentSpec, Timestamp};
+use strandline_model::{DeploymentSpec, Timestamp};
 
 /// Kubernetes' controllers.
 pub(super) const CONTROLLER: Author = Author::updates("kube-controller-manager");

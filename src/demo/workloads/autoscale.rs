@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::catalog::{Component, Place};
 use super::metadata::{Identity, Metadata, chart_annotations, chart_labels, condition};
 use crate::demo::api_server::seconds;
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// An autoscaler's state.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::demo::api_server::Author;
-use crate::model::Tier;
+use strandline_model::Tier;
 
 /// A project of the organization.
 #[derive(Debug)]

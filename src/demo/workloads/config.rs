@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::catalog::{Component, Place};
 use super::metadata::{Identity, Metadata, chart_annotations, chart_labels, environment_labels, merge};
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// How every secret value of the demo begins, so that a test can look for it where it must not be.
 pub const SECRET_CANARY: &str = "strandline-canary-";

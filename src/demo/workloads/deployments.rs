@@ -10,7 +10,7 @@ use super::metadata::{
     Identity, Metadata, chart_annotations, chart_labels, merge, pod_labels, selector_labels,
 };
 use crate::demo::api_server::seconds;
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// How many Pods of a ReplicaSet there are, and how far they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

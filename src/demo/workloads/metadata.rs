@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::catalog::{Component, Place};
 use crate::demo::api_server::seconds;
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// The identity of an object that others refer to.
 #[derive(Clone, Debug)]

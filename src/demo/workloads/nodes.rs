@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::metadata::{Identity, Metadata};
 use crate::demo::api_server::seconds;
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// A node's state.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use super::catalog::{Place, Shape, Template};
 use super::containers::{pod_spec, template_annotations};
 use super::metadata::{Identity, Metadata, merge, pod_labels};
 use crate::demo::api_server::seconds;
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// Where a Pod is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::catalog::{Place, Shape, Template};
 use super::containers;
 use super::metadata::{Identity, Metadata, chart_annotations, chart_labels, condition, selector_labels};
 use crate::demo::api_server::seconds;
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// The state of a StatefulSet or of a database.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ mod objects;
 use serde_json::Value;
 
 use super::*;
-use crate::model::Kind;
+use strandline_model::Kind;
 
 fn deployment() -> Kind {
     Kind::new("apps", "Deployment")

@@ -10,7 +10,7 @@ use super::MAX_RELATIONS;
 use super::file::{self, Entry};
 use super::relation::{Group, Namespace, Pattern, Relation, Target, Way};
 use crate::json::Path;
-use crate::mistake::{Mistake, instead};
+use strandline_syntax::diagnostics::{Mistake, instead};
 
 /// The named groups that a pattern may have.
 const PARTS: [&str; 4] = ["name", "namespace", "group", "kind"];
@@ -257,7 +257,7 @@ impl Check {
             None | Some(file::Namespace::Own) => Namespace::Own,
             Some(file::Namespace::None) => Namespace::None,
             Some(file::Namespace::Fixed(name)) => {
-                if !crate::model::is_dns_label(&name.value) {
+                if !strandline_syntax::is_dns_label(&name.value) {
                     let message = format!("`{}` is not a namespace", name.value);
                     let hint = "a namespace has up to 63 lower-case letters, digits and `-` inside";
                     self.advise(name.referenced, "bad_name", message, hint);
@@ -274,5 +274,5 @@ impl Check {
 
 /// Whether a text could be a group, or its end.
 fn is_word(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(crate::model::is_dns_label)
+    text.len() <= 253 && text.split('.').all(strandline_syntax::is_dns_label)
 }

@@ -19,8 +19,8 @@ use serde_json::{Map, Value};
 use self::relation::Relation;
 use super::told::Told;
 use crate::json::Budget;
-use crate::mistake::{Mistake, of_syntax};
 use crate::object::Object;
+use strandline_syntax::diagnostics::{Mistake, of_syntax};
 
 /// The longest file of relations that is read, in bytes.
 pub const MAX_BYTES: usize = 1024 * 1024;

@@ -11,8 +11,8 @@ use super::super::told::{Defaults, REFERENCE, Told, kind_of, named, referenced};
 use super::super::{Direction, EdgeKind, Far};
 use crate::json::{Budget, Path};
 use crate::json::{Shape, pick_value};
-use crate::model::LabelSelector;
 use crate::object::Object;
+use strandline_syntax::LabelSelector;
 
 /// The longest text that a pattern is tried on, in bytes; a name with all that may stand around it is shorter.
 const MAX_TEXT: usize = 2048;

@@ -119,7 +119,7 @@ pub(in crate::edges) fn turned(value: &Value, by: usize) -> Value {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(16))]
+    #![proptest_config(strandline_testkit::cases(16))]
 
     #[test]
     fn the_order_of_fields_says_nothing(by in 1..20_usize) {

@@ -199,5 +199,5 @@ fn the_documented_table_is_what_the_code_tells() {
     let text = std::fs::read_to_string(file).unwrap();
     let (before, rest) = text.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
-    crate::laws::golden(FILE, &format!("{before}{BEGIN}\n{}{END}{after}", table()));
+    strandline_testkit::golden(FILE, &format!("{before}{BEGIN}\n{}{END}{after}", table()));
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::json::Members;
-use crate::model::{ChangedBy, Kind, Timestamp};
+use strandline_model::{ChangedBy, Kind, Timestamp};
 
 /// An event, as far as it is of interest.
 #[derive(Deserialize)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::json::{Members, quote};
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// Records within records within records: more than any provider makes.
 const DEPTH: usize = 4;

@@ -3,8 +3,8 @@
 use super::Finding;
 use super::fields::Malformed;
 use crate::declaration::Declaration;
-use crate::model::Health;
 use crate::object::Object;
+use strandline_model::Health;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     Ok(match Declaration::read(object) {

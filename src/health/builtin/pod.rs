@@ -2,8 +2,8 @@
 
 use super::fields::{Malformed, Section};
 use super::{Finding, Wait};
-use crate::model::{Health, Timestamp};
 use crate::object::Object;
+use strandline_model::{Health, Timestamp};
 
 /// Argo CD's mark on pods that run on although their restart policy says they come to an end.
 const IGNORE_RESTART_POLICY: &str = "argocd.argoproj.io/ignore-restart-policy";

@@ -2,8 +2,8 @@
 
 use super::fields::{Malformed, Section, observed};
 use super::{Finding, NOT_OBSERVED, surplus};
-use crate::model::Health;
 use crate::object::Object;
+use strandline_model::Health;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     let spec = object.spec_part(&["replicas", "updateStrategy"]);

@@ -2,8 +2,8 @@
 
 use super::Finding;
 use super::fields::{Malformed, Section};
-use crate::model::Health;
 use crate::object::Object;
+use strandline_model::Health;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     let status = Section::status(object);

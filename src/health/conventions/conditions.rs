@@ -7,7 +7,7 @@ use super::states::below;
 use super::words::{self, Meaning};
 use crate::health::NOT_OBSERVED;
 use crate::health::fields::{Malformed, Section};
-use crate::model::Health;
+use strandline_model::Health;
 
 /// Types that speak for the whole object.
 const SUMMARIES: [&str; 7] =

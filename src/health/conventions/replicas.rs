@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Opinion;
-use crate::model::Health;
+use strandline_model::Health;
 
 /// What is counted, each with the counters that must reach the number that is wanted.
 const COUNTED: [(&str, &[&str]); 3] = [

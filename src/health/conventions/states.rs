@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Opinion;
 use super::words::{self, Meaning};
-use crate::model::Health;
+use strandline_model::Health;
 
 /// Names under which controllers tell the state of the whole.
 const STATES: [&str; 14] = [

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::glob::{Glob, is_glob};
 use super::scripts::{Script, Scripts, ScriptsError};
-use crate::mistake::of_syntax;
+use strandline_syntax::diagnostics::of_syntax;
 
 /// The file of a script.
 const FILE: &str = "health.lua";

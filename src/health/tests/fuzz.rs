@@ -7,8 +7,8 @@ use proptest::sample::Index;
 use serde_json::{Value, json};
 
 use crate::health::assess;
-use crate::model::{Health, Verdict};
 use crate::object::Object;
+use strandline_model::{Health, Verdict};
 
 fn object(api_version: &str, kind: &str, spec: Value, status: Value) -> Value {
     json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "it", "generation": 2},
@@ -120,7 +120,7 @@ fn assessed(object: &Value) -> Verdict {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::laws::cases(512) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..strandline_testkit::cases(512) })]
 
     /// What is not well does not become well because a field is no longer what it should be.
     #[test]

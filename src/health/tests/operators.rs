@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::documents;
 use crate::health::{Case, assess};
-use crate::model::Health;
 use crate::object::Object;
+use strandline_model::Health;
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/operators");
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::health::{Judge, Patience, Scripts};
-use crate::model::{Health, Timestamp, Verdict};
 use crate::object::Object;
+use strandline_model::{Health, Timestamp, Verdict};
 
 /// When everything here is made.
 const MADE: &str = "2026-11-20T14:00:00Z";

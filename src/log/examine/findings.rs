@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::log::row::RawRow;
-use crate::model::{Offset, ResourceKey, Timestamp};
+use strandline_model::{Offset, ResourceKey, Timestamp};
 
 /// Resources named in one finding.
 const TOUCHED: usize = 20;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::*;
 use crate::clock::SteadyClock;
-use crate::model::{ChangedBy, ClockEvent, ClockMark, reason};
+use strandline_model::{ChangedBy, ClockEvent, ClockMark, reason};
 
 const START: i64 = 1_767_225_600_000_000;
 const SECOND: i64 = 1_000_000;
@@ -159,7 +159,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(32))]
+    #![proptest_config(strandline_testkit::cases(32))]
     #[test]
     fn every_question_by_time_is_right_or_in_a_gap_whatever_the_clock_does(steps in steps(), witnessed: bool) {
         let dir = tempfile::tempdir().unwrap();

@@ -148,7 +148,7 @@ impl Chance {
 }
 
 /// All that a log tells, or that it refuses to.
-fn all(directory: &Path) -> Option<(Vec<crate::model::Record>, Vec<Cursor>)> {
+fn all(directory: &Path) -> Option<(Vec<strandline_model::Record>, Vec<Cursor>)> {
     let mut reader = LogReader::open(directory).ok()?;
     let records = reader.after(Offset::ZERO, 1000).ok()?;
     Some((records, reader.cursors("one").ok()?))

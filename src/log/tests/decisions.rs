@@ -11,7 +11,7 @@ use super::super::decisions::{BY_ALIAS, Basis};
 use super::super::lanes::{CALLERS, GROUP, Lanes};
 use super::super::request::{Queued, Request};
 use super::*;
-use crate::model::{CatalogKind, EnvironmentSpec, ProjectSpec};
+use strandline_model::{CatalogKind, EnvironmentSpec, ProjectSpec};
 
 fn project(path: &str, number: u64) -> CatalogFact {
     CatalogFact::Project(ProjectSpec { path: path.into(), number: Some(number), ..ProjectSpec::default() })
@@ -157,8 +157,10 @@ async fn an_environment_is_found_by_its_name_through_an_index() {
     };
     let log = start(dir.path());
     let environment = |id: &str, name: &str| {
-        let spec =
-            EnvironmentSpec { id: crate::model::EnvironmentId::new(id), ..EnvironmentSpec::new("a/b", name) };
+        let spec = EnvironmentSpec {
+            id: strandline_model::EnvironmentId::new(id),
+            ..EnvironmentSpec::new("a/b", name)
+        };
         declares(CatalogFact::from(spec))
     };
     let some = vec![environment("a/b/one", "qa"), environment("a/b/two", "live: eu")];

@@ -49,7 +49,7 @@ impl InUse {
         }
         assert_eq!(self.head.get(), head, "{path}: nothing counts as recorded");
         let problem = self.health.problem().unwrap();
-        assert_eq!(problem.reason, crate::model::reason::LOST);
+        assert_eq!(problem.reason, strandline_model::reason::LOST);
         assert!(problem.message.contains(path) && problem.message.contains("stop the server"), "{problem:?}");
         drop(self.log.appender);
         let ended = self.log.thread.join().unwrap().unwrap_err();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::log::learning::Measure;
-use crate::model::Record;
+use strandline_model::Record;
 
 /// A log that packs as soon as anything is closed, and learns from little.
 pub(super) fn packing(directory: &Path) -> Running {

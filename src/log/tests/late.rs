@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::model::{LATE_BOUND, Record, reason};
+use strandline_model::{LATE_BOUND, Record, reason};
 
 /// A clock that goes with the time of the test's runtime, which is paused.
 struct Paused(Instant);

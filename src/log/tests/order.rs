@@ -70,7 +70,7 @@ fn counted(versions: &[u64]) -> (Vec<String>, usize, usize) {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(16))]
+    #![proptest_config(strandline_testkit::cases(16))]
 
     #[test]
     fn repeated_and_reordered_states_are_counted_and_written_once(

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::model::{Record, ResourceId};
+use strandline_model::{Record, ResourceId};
 
 /// An object of some size, so that its versions are stored as deltas.
 pub(super) fn body(n: u64) -> String {
@@ -359,7 +359,7 @@ fn words(record: &Record) -> String {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(24))]
+    #![proptest_config(strandline_testkit::cases(24))]
 
     /// The same deeds on a log that lets go and on one that keeps all: from any offset that can be asked for on, they
     /// tell the same, and before it what holds there.

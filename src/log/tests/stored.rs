@@ -2,7 +2,7 @@
 
 use super::frames::{packing, settled, shaped};
 use super::*;
-use crate::model::{CatalogKind, ProjectSpec};
+use strandline_model::{CatalogKind, ProjectSpec};
 
 fn alter(directory: &Path, sql: &str) {
     let log = rusqlite::Connection::open(directory.join("log.db")).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::retention::{all, body, gone, rows};
 use super::*;
-use crate::model::{KindPattern, Record};
+use strandline_model::{KindPattern, Record};
 
 fn pattern(text: &str) -> KindPattern {
     text.parse().unwrap()
@@ -233,7 +233,7 @@ fn holding(records: &[Record], event: bool, at: Offset) -> BTreeMap<String, Stri
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(24))]
+    #![proptest_config(strandline_testkit::cases(24))]
 
     /// The same deeds on a log that thins its kinds and on one that keeps all: at every offset from a kind's floor on the
     /// same holds of it.

@@ -7,8 +7,8 @@ use super::super::context::Apply;
 use super::rows::{self, Table, number, text};
 use super::{environments, viewers};
 use crate::access::known_agent_config;
-use crate::mistake::Mistake;
-use crate::model::{AgentSpec, Source};
+use strandline_model::{AgentSpec, Source};
+use strandline_syntax::diagnostics::Mistake;
 
 const AGENT: Table = Table {
     name: "agent",

@@ -6,7 +6,7 @@ use super::super::context::Apply;
 use super::super::regions;
 use super::environments;
 use super::rows::{self, Table, text};
-use crate::model::ClusterSpec;
+use strandline_model::ClusterSpec;
 
 const CLUSTER: Table = Table { name: "cluster_spec", key: "cluster_id", columns: &["region"] };
 

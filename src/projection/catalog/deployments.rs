@@ -7,7 +7,7 @@ use super::super::context::Apply;
 use super::super::happenings;
 use super::rows::{self, Table, json, text};
 use super::{environments, viewers};
-use crate::model::{DeploymentSpec, DeploymentStatus, Happening};
+use strandline_model::{DeploymentSpec, DeploymentStatus, Happening};
 
 const DEPLOYMENT: Table = Table {
     name: "deployment",

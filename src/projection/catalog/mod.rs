@@ -19,7 +19,7 @@ pub(super) use clusters::moved as cluster_moved;
 pub(super) use declarations::{declare, is_declared};
 
 use super::context::Apply;
-use crate::model::{CatalogFact, CatalogKind, EnvironmentId, Source};
+use strandline_model::{CatalogFact, CatalogKind, EnvironmentId, Source};
 
 /// Takes over a declared fact.
 pub(super) fn declared(at: &mut Apply<'_>, source: Source, fact: &CatalogFact) -> rusqlite::Result<()> {

@@ -7,7 +7,7 @@ use super::declarations::Declaration;
 use super::deployments::Deployed;
 use super::{agents, clusters};
 use crate::inventory::managed_mark;
-use crate::model::{DeclaredBy, EnvironmentSpec, EnvironmentState, Labels, Source, Target, TargetSpec};
+use strandline_model::{DeclaredBy, EnvironmentSpec, EnvironmentState, Labels, Source, Target, TargetSpec};
 
 /// A label by which an environment tells its region.
 const REGION_LABELS: [&str; 2] = ["region", "topology.kubernetes.io/region"];

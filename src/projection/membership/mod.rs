@@ -15,8 +15,8 @@ use self::rows::{Belongs, Why};
 use super::context::Apply;
 use super::resources::Standing;
 use super::{labels, owners, resources};
-use crate::model::{Health, Kind, ResourceId};
 use crate::ruleset;
+use strandline_model::{Health, Kind, ResourceId};
 
 type Belonging = BTreeMap<i64, Belongs>;
 

@@ -9,7 +9,7 @@ use super::super::context::Apply;
 use super::super::intervals::MEMBERSHIP;
 use super::super::{OPEN, member_health, member_health_at, word_at};
 use super::Belonging;
-use crate::model::{Health, ResourceId};
+use strandline_model::{Health, ResourceId};
 
 /// How a resource belongs to an environment; a row of membership holds as long as none of this changes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -303,7 +303,7 @@ async fn agree(queries: &Queries, at: Offset, catalog: &Catalog, now: &Catalog) 
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(32))]
+    #![proptest_config(strandline_testkit::cases(32))]
 
     #[test]
     fn environments_are_what_follows_from_all_that_is_declared(steps in prop::collection::vec(a_step(), 1..40)) {

@@ -272,7 +272,7 @@ fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(32))]
+    #![proptest_config(strandline_testkit::cases(32))]
 
     #[test]
     fn a_view_that_judges_anew_is_built_anew_as_it_was(all in events()) {

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{KINDS, OBJECTS, Told, uid};
 use crate::log::Observed;
-use crate::model::*;
 use crate::query::testing::{self, observation};
 use crate::query::{EventFilter, FoldedEvent, PageRequest, Queries, QueryError, Scope};
+use strandline_model::*;
 
 /// Event objects, of which several say the same.
 pub(super) const EVENTS: usize = 4;

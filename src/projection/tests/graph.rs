@@ -190,7 +190,7 @@ fn listed(queries: &Queries, offset: Offset, uid: &Uid) -> BTreeSet<Link> {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(24))]
+    #![proptest_config(strandline_testkit::cases(24))]
 
     #[test]
     fn edges_are_what_the_objects_of_each_moment_tell(all in happens()) {

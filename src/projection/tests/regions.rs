@@ -126,7 +126,7 @@ fn fold(all: &[Happens]) -> String {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(24))]
+    #![proptest_config(strandline_testkit::cases(24))]
 
     #[test]
     fn at_every_moment_a_region_is_what_a_fold_tells(all in happens()) {

@@ -218,7 +218,7 @@ fn the_view_of_a_small_history_is_the_one_that_is_kept() {
         let found: i64 = view.query_row(sql, [], |row| row.get(0)).unwrap();
         assert_eq!(found, expected, "{sql}\n{text}");
     }
-    crate::laws::golden("src/projection/tests/stored.txt", &text);
+    strandline_testkit::golden("src/projection/tests/stored.txt", &text);
 }
 
 /// Puts something nobody knows into a view, and tells what is answered.

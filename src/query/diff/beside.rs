@@ -8,13 +8,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side};
 use super::{BesideRequest, targets};
 use crate::diff::{Comparison, NameMap, NamePair, compare};
-use crate::model::{EnvironmentId, Kind, ResourceKey, Target, Uid};
 use crate::query::moment::Concerns;
 use crate::query::types::{
     ChangeType, DiffClusters, DiffCounts, Environment, EnvironmentDiff, PageMetadata, ResourceAt,
     ResourceChange,
 };
 use crate::query::{QueryError, Question, Result, clusters, environments};
+use strandline_model::{EnvironmentId, Kind, ResourceKey, Target, Uid};
 
 type Described = HashMap<i64, (Uid, ResourceKey)>;
 

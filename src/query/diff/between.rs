@@ -6,13 +6,13 @@ use std::time::Duration;
 use super::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side, there};
 use super::{EnvironmentDiffRequest, earlier};
 use crate::diff::{Comparison, compare};
-use crate::model::{At, EnvironmentId, Kind, Offset, ResourceKey, Uid};
 use crate::query::moment::{Concerns, Moment};
 use crate::query::page::Pinned;
 use crate::query::types::{
     ChangeType, DiffCounts, EnvironmentDiff, KindChanges, PageMetadata, ResourceChange,
 };
 use crate::query::{QueryError, Question, Result, environments};
+use strandline_model::{At, EnvironmentId, Kind, Offset, ResourceKey, Uid};
 
 /// How far back an environment is compared where nothing is said.
 const SPAN: Duration = Duration::from_secs(24 * 3600);

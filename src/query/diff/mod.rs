@@ -13,7 +13,7 @@ use super::moment::Moment;
 use super::types::{Answer, EnvironmentDiff, ResourceDiff};
 use super::{PageRequest, Queries, QueryError, Question, Result};
 use crate::diff::{Lens, NamePair, Operation};
-use crate::model::{At, EnvironmentId, Uid};
+use strandline_model::{At, EnvironmentId, Uid};
 
 use super::scope::Scope;
 

@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::{DiffRequest, earlier};
 use crate::diff::{Operation, compare, patch as operations};
 use crate::log::LogReader;
-use crate::model::{Change, ChangedBy, Offset, ResourceId, Timestamp, Uid};
 use crate::query::history::told;
 use crate::query::moment::{Concerns, Moment};
 use crate::query::resources::{self, Held, object};
 use crate::query::scope::Sight;
 use crate::query::types::{Answer, ResourceDiff, StateAt, VersionAt};
 use crate::query::{QueryError, Question, Result};
+use strandline_model::{Change, ChangedBy, Offset, ResourceId, Timestamp, Uid};
 
 /// A version as far as a caller is told of it.
 struct Row {

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
 use super::forest::Forest;
-use crate::model::{Health, HealthCounts, attention, more_urgent};
 use crate::query::types::Collapse;
+use strandline_model::{Health, HealthCounts, attention, more_urgent};
 
 /// Of more siblings of one kind than this, only those that need attention most are shown one by one.
 pub(super) const SIBLINGS_MAX: usize = 50;

@@ -8,8 +8,8 @@ use rusqlite::{Connection, named_params};
 
 use super::super::Result;
 use super::super::stretch::holds;
-use crate::model::{Health, HealthCounts, Offset, attention, more_urgent};
 use crate::projection::member_health_at;
+use strandline_model::{Health, HealthCounts, Offset, attention, more_urgent};
 
 /// A member, as lists and trees need it.
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ use super::resources::Held;
 use super::scope::Sight;
 use super::types::{Answer, Below, Graph, GraphNode, Group, KindBelow};
 use super::{GraphFilter, QueryError, Result, environments, resources};
-use crate::model::{EnvironmentId, HealthCounts, Kind, Uid, attention};
+use strandline_model::{EnvironmentId, HealthCounts, Kind, Uid, attention};
 
 /// What an environment holds, as much of it as was asked for, with the edges in between.
 pub(super) fn get(

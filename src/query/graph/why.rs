@@ -12,8 +12,8 @@ use super::super::types::{Answer, MissingEnd, Why, WhyPath};
 use super::super::{Result, environments};
 use super::forest::Forest;
 use crate::edges::EdgeKind;
-use crate::model::{EnvironmentId, Health, Kind, Offset, attention};
 use crate::projection::number_at;
+use strandline_model::{EnvironmentId, Health, Kind, Offset, attention};
 
 /// The most steps of one path that are told; what lies between them is only counted.
 const STEPS_MAX: usize = 20;

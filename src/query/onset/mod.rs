@@ -20,7 +20,7 @@ use super::timeline::{self, Place, What};
 use super::types::{Answer, EntryResource, Onset, OnsetChange, OnsetPlace, Resource, TimelineGap};
 use super::{PageRequest, Queries, QueryError, Question, Result, environments};
 use crate::diff::{Between, Class, Comparison, Difference, Lens, compare};
-use crate::model::{At, EnvironmentId, Happening, Health, Offset, Timestamp, Uid};
+use strandline_model::{At, EnvironmentId, Happening, Health, Offset, Timestamp, Uid};
 
 use self::rank::{Around, Changed};
 use self::spell::Spell;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::super::types::Rank;
 use crate::diff::Class;
-use crate::model::{ChangedBy, Happening, Timestamp};
+use strandline_model::{ChangedBy, Happening, Timestamp};
 
 /// How much later than its effect a cause may seem to be: kinds are watched apart, and none waits for the other.
 const DISORDER: Duration = Duration::from_secs(5);

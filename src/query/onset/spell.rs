@@ -1,7 +1,7 @@
 //! When the present or last time of a health began.
 
 use super::super::health::Mark;
-use crate::model::{Health, Timestamp};
+use strandline_model::{Health, Timestamp};
 
 /// A time of one health, from its first mark to the one that ended it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row, Statement, named_params};
 use super::super::Result;
 use super::super::judged::judged;
 use super::rank::Links;
-use crate::model::Health;
 use crate::projection::health_at;
+use strandline_model::Health;
 
 /// The most resources that are met.
 const MET_MAX: usize = 1000;

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::keys::{Facts, Grouping};
-use crate::model::{EnvironmentId, Health, HealthCounts, Timestamp, attention};
 use crate::query::types::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
+use strandline_model::{EnvironmentId, Health, HealthCounts, Timestamp, attention};
 
 /// What a caller is told of one environment.
 pub(super) enum Shown<'r> {

@@ -1,8 +1,8 @@
 //! In which groups an environment stands.
 
 use super::fold::Words;
-use crate::model::{EnvironmentFilter, GroupBy, Health, Labels, Target};
 use crate::query::sieve::below;
+use strandline_model::{EnvironmentFilter, GroupBy, Health, Labels, Target};
 
 /// What of an environment decides in which groups it stands; labels and targets as JSON.
 #[derive(Clone, Copy, Debug)]

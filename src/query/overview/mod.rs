@@ -18,10 +18,10 @@ use super::scope::{Sight, one_of, reads, sees};
 use super::sieve::{Candidate, Sieve};
 use super::types::{Answer, Overview};
 use super::words::Words;
-use crate::mistake::of_json;
-use crate::model::{EnvironmentFilter, GroupBy, Stored, Tier, Timestamp};
 use crate::projection::{STRETCH_COUNTS, counts_at, health_at};
 use crate::store::column;
+use strandline_model::{EnvironmentFilter, GroupBy, Stored, Tier, Timestamp};
+use strandline_syntax::diagnostics::of_json;
 
 /// What an overview tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

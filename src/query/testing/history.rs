@@ -1,7 +1,7 @@
 //! A small history of which most questions are asked.
 
 use super::{Event, Remark, Thing, environment};
-use crate::model::EnvironmentSpec;
+use strandline_model::EnvironmentSpec;
 
 /// The environments of [`small_history`].
 pub(crate) fn environments() -> Vec<EnvironmentSpec> {

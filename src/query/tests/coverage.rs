@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::model::{CoverageState, Kind, Offset, WatchKey};
+use strandline_model::{CoverageState, Kind, Offset, WatchKey};
 
 /// Covers a kind of a cluster like this from here on.
 fn cover(cluster: &str, group: &str, kind: &str, state: CoverageState) -> Event {

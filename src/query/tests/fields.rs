@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::json::Field;
-use crate::model::{Offset, Timestamp};
+use strandline_model::{Offset, Timestamp};
 
 /// A Deployment whose replicas and image change now and then, and other things in between.
 const STATES: [(i64, &str, u64); 9] = [
@@ -31,7 +31,7 @@ fn recorded() -> World {
                     {"name": "log", "image": "log:1"}, {"name": "web", "image": image}]}}},
                 "status": {"observedGeneration": other}});
             let mut seen = observation("shop", "web", "d", other + 1, &body);
-            seen.changed_by = Some(crate::model::ChangedBy {
+            seen.changed_by = Some(strandline_model::ChangedBy {
                 manager: format!("manager-{other}"),
                 operation: "Update".into(),
                 subresource: String::new(),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::{KindPattern, Offset, Uid, reason};
 use crate::projection::{LetGo, Projector, ProjectorOptions, Pruning};
 use crate::query::testing::{ManualClock, record};
+use strandline_model::{KindPattern, Offset, Uid, reason};
 
 /// A Pod with five states and a ConfigMap beside it, of which Pods are known from the fourth state on.
 fn thinned() -> (World, Offset) {

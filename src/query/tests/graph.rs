@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::model::attention;
+use strandline_model::attention;
 
 /// A Deployment with two ReplicaSets, of which the second owns sixty Pods, each third of them failed; and a lone Pod.
 fn crowd() -> World {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::*;
-use crate::model::Timestamp;
 use crate::ruleset::{Exception, RuleSet};
+use strandline_model::Timestamp;
 
 /// A health and when it began.
 type Began = (Timestamp, Option<Health>);
@@ -44,7 +44,7 @@ fn an_end_of_the_same_microsecond_is_not_told_before_it_comes() {
     let scope = Scope::everything();
     let mut asked = 0;
     for offset in world.heads[2].get()..world.heads[3].get() {
-        let at = At::Offset(crate::model::Offset::new(offset));
+        let at = At::Offset(strandline_model::Offset::new(offset));
         for name in names {
             let id = EnvironmentId::of("shop/web", name);
             let history = block_on(world.queries.environment_health(&scope, at, &id, &from_the_start()));

@@ -12,11 +12,11 @@ use super::super::testing::{ManualClock, queries, record};
 use super::*;
 use crate::api::ApiState;
 use crate::log::{Appender, Batch, Observed, Phase};
-use crate::model::{CatalogFact, Health, Kind, Offset, ResourceVersion, Source, Uid, WatchKey};
 use crate::present::{Step, Tree};
 use crate::projection::{Projector, ProjectorOptions};
 use crate::redact::{Rules, TypeMeta, clean};
 use crate::ruleset::RuleSet;
+use strandline_model::{CatalogFact, Health, Kind, Offset, ResourceVersion, Source, Uid, WatchKey};
 
 const CLUSTERS: [&str; 2] = ["east", "west"];
 

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{Image, Offset};
+use strandline_model::Offset;
+use strandline_syntax::Image;
 
 const IMAGES: [&str; 4] = ["nginx:1.26", "nginx:1.27", "x.io/shop/web:1", "x.io/shop/web:2"];
 
@@ -96,7 +97,7 @@ fn place(one: &ImageUse) -> (String, String) {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(24))]
+    #![proptest_config(strandline_testkit::cases(24))]
 
     #[test]
     fn images_over_time_are_what_a_fold_gives(steps in steps()) {

@@ -1,7 +1,7 @@
 //! What stopped environments leave behind, and the lines that clean it up.
 
 use super::*;
-use crate::model::EnvironmentState;
+use strandline_model::EnvironmentState;
 
 /// Environments as they are declared, the first of them stopped.
 fn first_stopped(environments: &[EnvironmentSpec]) -> Event {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::log::LogReader;
-use crate::model::Offset;
+use strandline_model::Offset;
 
 /// The files of the log, without what tells where it ended.
 fn log_files(directory: &Path) -> Vec<std::path::PathBuf> {

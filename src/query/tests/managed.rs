@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{AgentId, AgentSpec, CatalogFact, ClusterSpec, ProjectSpec, TargetSpec};
+use strandline_model::{AgentId, AgentSpec, CatalogFact, ClusterSpec, ProjectSpec, TargetSpec};
 
 fn catalog(agent: Option<u64>, targets: Vec<TargetSpec>) -> Event {
     let id = AgentId::new("ops/agents", "production");
     let environment = EnvironmentSpec {
         targets,
-        settings: crate::model::EnvironmentSettings {
+        settings: strandline_model::EnvironmentSettings {
             cluster_agent: Some(id.clone()),
             kubernetes_namespace: "shop".into(),
             ..Default::default()

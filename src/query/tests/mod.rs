@@ -40,8 +40,9 @@ use super::testing::{
 use super::*;
 use crate::diff::{Between, Class, DifferenceType, Lens, NamePair, compare, patch};
 use crate::kube_event::EventType;
-use crate::model::{EnvironmentSpec, EnvironmentState, Glob, Health, Tier};
 use crate::ruleset::RuleSet;
+use strandline_model::{EnvironmentSpec, EnvironmentState, Health, Tier};
+use strandline_syntax::Glob;
 
 /// All of a list in one page.
 fn whole() -> PageRequest {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::*;
-use crate::model::{Offset, ResourceKey};
+use strandline_model::{Offset, ResourceKey};
 
 /// All that is told of a moment, without how it was asked for.
 async fn told(world: &World, at: At) -> Value {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::model::{CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus};
+use strandline_model::{CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus};
 
 fn shop() -> EnvironmentId {
     EnvironmentId::of("shop/web", "production")

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::*;
-use crate::model::{Offset, Timestamp};
+use strandline_model::{Offset, Timestamp};
 
 /// Cluster and uid of a resource.
 pub(super) type Name = (String, String);

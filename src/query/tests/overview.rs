@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::access::Membership;
-use crate::model::{
+use strandline_model::{
     AgentSpec, CatalogFact, ClusterSpec, EnvironmentState, GroupBy, HealthCounts, ProjectSpec, TargetSpec,
     attention,
 };
@@ -143,7 +143,7 @@ fn keys(request: &OverviewRequest, by: &[GroupBy], one: &Environment) -> BTreeSe
     };
     let places: Vec<_> = one.targets.iter().map(|t| (t.cluster.clone(), t.agent.clone())).collect();
     let places = if places.is_empty() { vec![(String::new(), None)] } else { places };
-    let key = |(cluster, agent): &(String, Option<crate::model::AgentId>), by: &GroupBy| match by {
+    let key = |(cluster, agent): &(String, Option<strandline_model::AgentId>), by: &GroupBy| match by {
         GroupBy::Tier => one.tier.to_string(),
         GroupBy::Region => one.region.clone(),
         GroupBy::Project => one.project.clone(),
@@ -216,7 +216,7 @@ async fn holds(world: &World, scope: &Scope, at: At, request: &OverviewRequest) 
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(12))]
+    #![proptest_config(strandline_testkit::cases(12))]
 
     #[test]
     fn an_overview_is_a_fold_over_the_list(
@@ -312,7 +312,7 @@ fn an_overview_is_a_fold_over_the_list_wherever_a_stretch_begins() {
     let request = OverviewRequest::default();
     block_on(async {
         for offset in starts.iter().flat_map(|start| start - 1..=start + 1) {
-            holds(&world, &Scope::everything(), At::Offset(crate::model::Offset::new(offset)), &request)
+            holds(&world, &Scope::everything(), At::Offset(strandline_model::Offset::new(offset)), &request)
                 .await;
         }
     });

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::*;
-use crate::model::Offset;
+use strandline_model::Offset;
 
 /// Every list there is, with everything that narrows it.
 #[derive(Clone, Debug)]

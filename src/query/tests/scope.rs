@@ -353,7 +353,7 @@ pub(super) fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(6))]
+    #![proptest_config(strandline_testkit::cases(6))]
 
     #[test]
     fn a_scope_sees_a_world_without_the_others(

@@ -1,7 +1,7 @@
 //! Resources found by what people know of them, and what is told of those that are gone.
 
 use super::*;
-use crate::model::{KindName, Offset};
+use strandline_model::{KindName, Offset};
 
 fn search(kind: &str, name: &str, presence: Presence) -> ResourceSearch {
     let kinds: Vec<KindName> = kind.split_terminator(',').map(|kind| kind.parse().unwrap()).collect();

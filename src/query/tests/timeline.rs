@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::scope::{PROJECTS, events, ids};
 use super::*;
 use crate::diff::Class;
-use crate::model::{CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus, Lane, Offset};
+use strandline_model::{CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus, Lane, Offset};
 
 /// Where something happened, what, and to which resource of which cluster.
 type Happened = (Offset, String, String, String);
@@ -127,7 +127,7 @@ fn stretched(events: Vec<Event>, pauses: &[usize]) -> Vec<Event> {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(8))]
+    #![proptest_config(strandline_testkit::cases(8))]
 
     #[test]
     fn a_timeline_tells_what_the_world_shows_offset_by_offset(

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::*;
 use crate::log::WriterHealth;
-use crate::model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 use crate::projection::ViewStatus;
 use crate::query::testing::ManualClock;
 use crate::store::Watermark;
+use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 
 fn watch(cluster: &str, kind: &str, namespace: &str) -> WatchKey {
     WatchKey { cluster: cluster.into(), kind: Kind::new("", kind), namespace: namespace.into() }

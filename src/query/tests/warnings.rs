@@ -1,7 +1,7 @@
 //! Why an environment may show less than people expect.
 
 use super::*;
-use crate::model::{CoverageState, Kind};
+use strandline_model::{CoverageState, Kind};
 
 /// The codes of the warnings of `shop/web:production`, which looks at one cluster, after these events.
 fn told(events: Vec<Event>) -> Vec<String> {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::model::EnvironmentId;
+use strandline_model::EnvironmentId;
 
 fn globs(texts: &[&str]) -> Vec<Glob> {
     texts.iter().map(|text| text.parse().unwrap()).collect()

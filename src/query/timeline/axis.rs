@@ -2,7 +2,7 @@
 
 use super::super::health::{Course, Span};
 use super::super::types::{Bucket, Tally, TimelineGap};
-use crate::model::{Happening, Health, Timestamp, attention};
+use strandline_model::{Happening, Health, Timestamp, attention};
 
 impl Tally {
     /// Adds what happened so often.

@@ -8,8 +8,8 @@ use super::super::health::{Seen, Span};
 use super::axis::Axis;
 use super::{Order, Place, Wanted, What};
 use crate::log::LogReader;
-use crate::model::{Happening, Hour, Lane, Offset, Stored, Timestamp};
 use crate::projection::{count_at, number_at};
+use strandline_model::{Happening, Hour, Lane, Offset, Stored, Timestamp};
 
 /// Offsets of which the caller may read, with the hours that lie between them as a whole.
 pub(super) struct Part {

@@ -7,7 +7,7 @@ use super::super::health::Span;
 use super::super::moment::Moment;
 use super::super::scope::{Sight, reads};
 use super::super::types::{Timeline, TimelineGap};
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 /// A gap, and where it stands in the log.
 pub(super) struct Found {

@@ -25,7 +25,7 @@ use super::scope::Scope;
 use super::types::{PageMetadata, Timeline, TimelineBelow, TimelineGap, TimelinePage};
 use super::{PageRequest, Queries, Question, Result, environments, resources as found};
 use crate::log::LogReader;
-use crate::model::{At, EnvironmentId, Happening, Lane, Offset, Stored, Timestamp, Uid};
+use strandline_model::{At, EnvironmentId, Happening, Lane, Offset, Stored, Timestamp, Uid};
 
 /// What a timeline shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -12,8 +12,8 @@ use super::super::scope::{Sight, belonged, reads};
 use super::super::types::{Timeline, TimelineBelow};
 use super::{Place, What};
 use crate::log::LogReader;
-use crate::model::{Offset, Timestamp};
 use crate::projection::number_at;
+use strandline_model::{Offset, Timestamp};
 
 /// The most things that are looked at for one answer.
 const LOOKED_AT_MAX: usize = 500_000;

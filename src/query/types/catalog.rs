@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{AgentId, DeploymentSpec, EnvironmentId, Labels, Source, Timestamp};
+use strandline_model::{AgentId, DeploymentSpec, EnvironmentId, Labels, Source, Timestamp};
 
 /// A group at a moment: what paths of projects have before a `/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

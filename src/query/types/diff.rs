@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Snapshot;
 use crate::diff::Comparison;
-use crate::model::{ChangedBy, EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
+use strandline_model::{ChangedBy, EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
 
 /// What differs in one resource between two moments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

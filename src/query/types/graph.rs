@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{Environment, Resource};
-use crate::model::{Health, HealthCounts, Kind, Uid};
+use strandline_model::{Health, HealthCounts, Kind, Uid};
 
 /// What of a graph stands together instead of one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

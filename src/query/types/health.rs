@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Health, Offset, Timestamp};
+use strandline_model::{Health, Offset, Timestamp};
 
 /// The health of an environment or a resource over a span of time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

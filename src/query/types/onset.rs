@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Entry, Resource, TimelineGap};
 use crate::diff::Difference;
-use crate::model::{Health, Offset, Timestamp, Uid};
+use strandline_model::{Health, Offset, Timestamp, Uid};
 
 /// When the present or last time of a health began, and what changed in the window before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

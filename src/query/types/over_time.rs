@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::VersionChange;
-use crate::model::{ChangedBy, EnvironmentId, Offset, ResourceKey, Tier, Timestamp, Uid};
+use strandline_model::{ChangedBy, EnvironmentId, Offset, ResourceKey, Tier, Timestamp, Uid};
 
 /// An image in an environment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::UnknownWord;
-use crate::model::{EnvironmentId, GroupBy, Health, HealthCounts, Timestamp, more_urgent};
+use strandline_model::{EnvironmentId, GroupBy, Health, HealthCounts, Timestamp, more_urgent};
 
 /// All environments of a selection at a moment, in groups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Deployment, FoldedEvent, HealthHistory, PageMetadata};
 use crate::diff::Class;
-use crate::model::{ChangedBy, DeletionCause, Health, Lane, Offset, ResourceKey, Timestamp, Uid};
+use strandline_model::{ChangedBy, DeletionCause, Health, Lane, Offset, ResourceKey, Timestamp, Uid};
 
 /// What happened to an environment, or to a resource, over a span of time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

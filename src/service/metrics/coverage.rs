@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::{Teller, age_seconds};
 use crate::cluster::{ClusterStats, WatchStatus};
-use crate::model::{CoverageState, Timestamp, WatchKey};
 use crate::present::kind_name;
+use strandline_model::{CoverageState, Timestamp, WatchKey};
 
 pub(super) fn encode(
     tell: &mut Teller<'_, '_>,

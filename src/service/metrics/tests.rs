@@ -11,9 +11,9 @@ use super::*;
 use crate::cluster::WatchStatus;
 use crate::config::{AccessConfig, TokenConfig, TokenHash};
 use crate::log::{Appender, LogWriter};
-use crate::model::{CatalogFact, CoverageState, Kind, Offset, ProjectSpec, Source, WatchKey, reason};
 use crate::ruleset::RuleSet;
 use crate::store::Watermark;
+use strandline_model::{CatalogFact, CoverageState, Kind, Offset, ProjectSpec, Source, WatchKey, reason};
 
 /// A clock that stands still.
 struct Fixed(Timestamp);

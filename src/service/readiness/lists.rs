@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api::ClusterLists;
 use crate::cluster::WatchStatus;
-use crate::model::{CoverageState, Kind, WatchKey, reason};
 use crate::present::kind_name;
+use strandline_model::{CoverageState, Kind, WatchKey, reason};
 
 /// Kinds in such a gap may never be listed, so nobody waits for them.
 const NOT_WAITED_FOR: [&str; 2] = [reason::FORBIDDEN, reason::NOT_SERVED];
@@ -51,7 +51,7 @@ fn is_listed(status: &WatchStatus) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Timestamp;
+    use strandline_model::Timestamp;
 
     fn status(kind: &str, namespace: &str, state: &str, reason: &'static str) -> (WatchKey, WatchStatus) {
         let kind = Kind::new("", kind);

@@ -23,8 +23,8 @@ use crate::catalog::retire_deployments;
 use crate::clock::Clock;
 use crate::config::RetentionConfig;
 use crate::log::{AppendError, Appender, Compacted, Floor, LogError, LogReader};
-use crate::model::Offset;
 use crate::projection::{LetGo, ViewStatus};
+use strandline_model::Offset;
 
 /// Changes that are looked at in one step, for which those who record wait: some hundredths of a second.
 const STEP: usize = 1000;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::sizes::Sizes;
 use crate::log::{Compacted, Swept, Thinned};
-use crate::model::Timestamp;
 use crate::service::metrics::{Teller, signed};
+use strandline_model::Timestamp;
 
 /// What retention has done; clones share it.
 #[derive(Clone, Debug, Default)]

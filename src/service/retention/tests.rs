@@ -11,11 +11,11 @@ use super::*;
 use crate::clock::SystemClock;
 use crate::config::AccessConfig;
 use crate::log::{Catalog, CatalogChange, LogReader, LogWriter};
-use crate::model::{CatalogFact, CatalogKind, ProjectSpec, Source, Timestamp};
 use crate::query::testing::{observation, observe, record};
 use crate::redact::Choices;
 use crate::ruleset::RuleSet;
 use crate::service::{Options, Service};
+use strandline_model::{CatalogFact, CatalogKind, ProjectSpec, Source, Timestamp};
 
 const HOUR: Duration = Duration::from_secs(3600);
 

@@ -4,10 +4,10 @@ use super::selection::{Selection, narrowing};
 use crate::api::params::HEALTH;
 use crate::api::params::Parameter;
 use crate::api::request::{Request, encode};
-use crate::model::{Health, HealthCounts, attention};
 use crate::present::visible;
 use crate::query::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
 use crate::web::shell::{Badge, Shell, Time};
+use strandline_model::{Health, HealthCounts, attention};
 
 /// A count of environments in a state of health, with the address that shows them alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(super) fn glances(
     selection: &Selection,
     shell: &Shell,
     overview: &Overview,
-    now: crate::model::Timestamp,
+    now: strandline_model::Timestamp,
 ) -> Vec<Glance> {
     let glance = |group: &OverviewGroup| {
         let narrowed = narrowed(selection, overview, group);
@@ -98,14 +98,14 @@ fn narrowed(
 
 fn name(selection: &Selection, group: &OverviewGroup) -> String {
     let keys = selection.group_by.iter().zip(&group.keys);
-    let word = |(by, key): (&crate::model::GroupBy, &String)| match key.as_str() {
+    let word = |(by, key): (&strandline_model::GroupBy, &String)| match key.as_str() {
         "" => format!("No {}", by.to_string().trim_start_matches("label:")),
         key => visible(key).into_owned(),
     };
     keys.map(word).collect::<Vec<_>>().join(" · ")
 }
 
-fn urgent(shell: &Shell, one: &OverviewEnvironment, now: crate::model::Timestamp) -> Urgent {
+fn urgent(shell: &Shell, one: &OverviewEnvironment, now: strandline_model::Timestamp) -> Urgent {
     Urgent {
         badge: Badge::new(Some(one.health)),
         project: visible(&one.project).into_owned(),

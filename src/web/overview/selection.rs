@@ -7,11 +7,12 @@ use crate::api::params::{
 use crate::api::problem::Problem;
 use crate::api::request::Request;
 use crate::api::selection;
-use crate::model::{At, EnvironmentFilter, Glob, GroupBy, Health, LabelSelector, SavedView, Tier};
 use crate::present::visible;
 use crate::query::OverviewRequest;
 use crate::web::sentence;
 use crate::web::shell::Field;
+use strandline_model::{At, EnvironmentFilter, GroupBy, Health, SavedView, Tier};
+use strandline_syntax::{Glob, LabelSelector};
 
 /// What is asked for.
 pub(super) struct Selection {

@@ -2,9 +2,9 @@
 
 use super::super::diff::{rendered_environment, rendered_resource};
 use super::{HOSTILE, holds, request, sound};
-use crate::model::EnvironmentId;
 use crate::present::tests::{environment_changes, resource_changes, snapshot};
 use crate::query::{Answer, ChangeType};
+use strandline_model::EnvironmentId;
 
 #[test]
 fn an_environment_tells_resource_by_resource_what_changed() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use strandline::clock::{Clock, SystemClock};
-use strandline::model::Timestamp;
+use strandline_model::Timestamp;
 
 use crate::control_plane::harness::ControlPlane;
 use crate::random::Random;

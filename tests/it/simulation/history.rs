@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use strandline::model::{
+use strandline_model::{
     Change, CoverageMark, CoverageState, DeletionCause, Kind, Record, Timestamp, WatchKey, reason,
 };
 

@@ -9,11 +9,11 @@ use std::time::Duration;
 use serde_json::Value;
 use strandline::clock::Clock;
 use strandline::log::LogReader;
-use strandline::model::{At, Change, CoverageMark, Offset, Timestamp};
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{Gap, PageRequest, Queries, ResourceSearch, Scope, Snapshot};
 use strandline::ruleset::RuleSet;
 use strandline::store::Watermark;
+use strandline_model::{At, Change, CoverageMark, Offset, Timestamp};
 
 use super::truth::{Thing, Truth, state_name};
 use crate::random::Random;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use strandline::demo::api_server::ApiServer;
-use strandline::model::{Kind, ResourceKey, Timestamp, Uid};
+use strandline_model::{Kind, ResourceKey, Timestamp, Uid};
 
 /// Which object: cluster, kind, namespace, name and uid.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -11,11 +11,11 @@ use strandline::clock::{Clock, SteadyClock};
 use strandline::cluster::{ClusterConnection, ClusterSettings, Limits, Watcher, supervise};
 use strandline::demo::api_server::{ApiServer, Fault, ServedKind};
 use strandline::log::{Appender, LogError, LogReader, LogWriter};
-use strandline::model::{CatalogFact, ClusterSpec, Kind, Offset, Source, Timestamp};
 use strandline::projection::Projector;
 use strandline::redact::Rules;
 use strandline::ruleset::RuleSet;
 use strandline::service::follow_clock;
+use strandline_model::{CatalogFact, ClusterSpec, Kind, Offset, Source, Timestamp};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -403,7 +403,7 @@ impl World {
         let mut log = LogReader::open(self.folder.path())?;
         loop {
             let after =
-                records.last().map_or(Offset::ZERO, |record: &strandline::model::Record| record.offset);
+                records.last().map_or(Offset::ZERO, |record: &strandline_model::Record| record.offset);
             let more = log.after(after, 1000)?;
             if more.is_empty() {
                 break;

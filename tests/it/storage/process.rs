@@ -8,7 +8,7 @@ use std::sync::Arc;
 use strandline::clock::SystemClock;
 use strandline::digest::Digest;
 use strandline::log::{Appender, Batch, Begin, Epoch, LogWriter, Observation, Observed, Phase};
-use strandline::model::{Kind, Offset, ResourceVersion, Uid, WatchKey};
+use strandline_model::{Kind, Offset, ResourceVersion, Uid, WatchKey};
 
 use crate::server::Result;
 

@@ -1,7 +1,7 @@
 //! Custom kinds of a cluster, and what becomes of each.
 
 use serde_json::{Value, json};
-use strandline::model::Kind;
+use strandline_model::Kind;
 
 use super::NAMESPACES;
 use crate::control_plane::harness::ControlPlane;

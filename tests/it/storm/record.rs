@@ -6,10 +6,10 @@ use std::path::Path;
 use serde_json::Value;
 use strandline::digest::Noise;
 use strandline::log::LogReader;
-use strandline::model::{
+use strandline::redact::{Rules, TypeMeta, clean};
+use strandline_model::{
     Change, CoverageMark, CoverageState, Kind, Offset, ResourceKey, ResourceVersion, Uid, WatchKey,
 };
-use strandline::redact::{Rules, TypeMeta, clean};
 
 use super::truth::Truth;
 use crate::server::Result;

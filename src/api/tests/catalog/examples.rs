@@ -3,7 +3,7 @@
 use super::*;
 use crate::api::routes::ROUTES;
 use crate::api::tests::schema::resolve;
-use crate::model::{EnvironmentFilter, SavedView, Tier};
+use strandline_model::{EnvironmentFilter, SavedView, Tier};
 
 const UID: &str = "6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11";
 
@@ -190,7 +190,7 @@ fn patterns_take_what_the_server_takes() {
         "1.5h",
         "0x1f",
     ] {
-        let read = moment.parse::<crate::model::At>().is_ok();
+        let read = moment.parse::<strandline_model::At>().is_ok();
         assert_eq!(takes("Moment", moment), read, "{moment}");
     }
     for (token, expected) in [

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Town, ids, labelled};
 use crate::api::request::encode;
-use crate::model::{CatalogFact, Glob, NamespaceGrant, ProjectSpec, Source};
+use strandline_model::{CatalogFact, NamespaceGrant, ProjectSpec, Source};
+use strandline_syntax::Glob;
 
 const WEB: &str = "environments/shop.web.production";
 

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Town, labelled};
 use crate::api::request::encode;
-use crate::laws;
 use crate::web;
+use strandline_testkit;
 
 /// Who asks, and whose project it is.
 const OWN: (&str, &str) = ("web", "shop/web");
@@ -187,7 +187,7 @@ impl Side {
                 town.agent(AGENTS[*agent], cluster, &file(shares, *themselves, self.all)).await;
             }
             Step::Pod { project, namespace, name } if self.all || CALLERS[*project].1 == OWN.1 => {
-                let slug = crate::model::slug(NAMES[*name]);
+                let slug = strandline_syntax::slug(NAMES[*name]);
                 let number = CALLERS[*project].2.to_string();
                 let pod = format!("{}-{name}", CALLERS[*project].0);
                 town.pod("east", NAMESPACES[*namespace], &pod, &labelled(&number, &slug)).await;
@@ -327,7 +327,7 @@ fn questions() -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(laws::cases(200))]
+    #![proptest_config(strandline_testkit::cases(200))]
 
     #[test]
     fn what_others_do_changes_no_answer(steps in prop::collection::vec(step(), 1..24)) {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Town;
-use crate::model::Kind;
+use strandline_model::Kind;
 
 async fn town() -> Town {
     let town = Town::new().await;
@@ -210,7 +210,7 @@ async fn names_that_look_alike_in_addresses_are_told_apart() {
         told.body["items"].as_array().into_iter().flatten().map(|item| item["id"].clone()).collect();
     assert_eq!(
         ids,
-        [json!("shop.web.review.a"), json!(format!("shop.web.{}", crate::model::slug("review.a")))]
+        [json!("shop.web.review.a"), json!(format!("shop.web.{}", strandline_syntax::slug("review.a")))]
     );
     let again = town.call("", "POST", "projects/shop%2Fweb/environments", &list.to_string()).await;
     assert_eq!(again.body["items"][1]["id"], ids[1], "the second time as the first");

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::holds;
 use crate::api::{RebuildReport, RebuildState};
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 #[test]
 fn rebuilds_have_the_documented_shape() {

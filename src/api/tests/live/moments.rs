@@ -14,8 +14,8 @@ use super::servers::seed;
 use crate::api::params::AT;
 use crate::api::request::encode;
 use crate::api::{ApiState, routes};
-use crate::model::{CoverageState, EnvironmentSpec, EnvironmentState, Kind};
 use crate::query::testing::{Event, Thing, World, environments, mark, small_history};
+use strandline_model::{CoverageState, EnvironmentSpec, EnvironmentState, Kind};
 
 /// Environments and resources of the small world, in place of the ones that other tests ask for.
 const ENVIRONMENTS: [&str; 4] =

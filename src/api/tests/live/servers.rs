@@ -12,13 +12,13 @@ use crate::catalog::CatalogWriter;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{AccessConfig, QuotaConfig, TokenConfig, TokenHash};
 use crate::log::Appender;
-use crate::model::{
-    AgentSpec, CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus, EnvironmentSpec,
-    EnvironmentState, Offset, ProjectSpec, SavedView, Source, TargetSpec, Timestamp,
-};
 use crate::projection::ViewStatus;
 use crate::query::Queries;
 use crate::query::testing::{World, queries, small_history};
+use strandline_model::{
+    AgentSpec, CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus, EnvironmentSpec,
+    EnvironmentState, Offset, ProjectSpec, SavedView, Source, TargetSpec, Timestamp,
+};
 
 /// Breaks when it is asked, as a bug in a check would.
 struct Breaking;

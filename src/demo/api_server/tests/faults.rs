@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{ApiServer, CONFIG_MAPS, Lines, config_map, get, server};
 use crate::demo::api_server::{Fault, Faults};
-use crate::model::Kind;
+use strandline_model::Kind;
 
 async fn watch(server: &ApiServer) -> Lines {
     let version = server.resource_version();

@@ -14,7 +14,7 @@ use super::schedule::{hours, minutes};
 use super::{Fleet, FleetOptions};
 use crate::demo::api_server::ApiServer;
 use crate::demo::workloads::{SECRET_CANARY, SECRET_CANARY_BASE64};
-use crate::model::{Tier, Timestamp};
+use strandline_model::{Tier, Timestamp};
 
 fn options(seed: u64) -> FleetOptions {
     FleetOptions::new(seed, "2026-11-20T06:00:00Z".parse().unwrap())

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{judged, line, shown, thing, value};
 use crate::health::{Judge, Patience, Scripts};
-use crate::model::Health;
+use strandline_model::Health;
 
 /// A judge with one script that means harm and one that does not.
 fn judge(script: &str) -> Judge {

@@ -43,7 +43,7 @@ fn piece() -> impl Strategy<Value = &'static str> {
 }
 
 proptest! {
-    #![proptest_config(crate::laws::cases(500))]
+    #![proptest_config(strandline_testkit::cases(500))]
 
     #[test]
     fn patterns_find_what_lua_finds(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::*;
 use super::happen::{CLUSTERS, Dice, NAMESPACES};
 use crate::log::{Appender, CatalogChange};
-use crate::model::{
+use strandline_model::{
     AgentDeployment, AgentId, AgentSpec, CatalogFact, CatalogKind, Change, ClusterSpec, DeploymentId,
     DeploymentSpec, DeploymentStatus, Inventory, Labels, ProjectSpec, Record, Source, Target, TargetSpec,
     Timestamp,

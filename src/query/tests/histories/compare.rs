@@ -6,7 +6,7 @@ use super::super::*;
 use super::fold::{Present, Thing};
 use super::happen::Dice;
 use crate::edges::{Direction, Far};
-use crate::model::{
+use strandline_model::{
     CoverageState, GroupBy, HealthCounts, Kind, ResourceId, ResourceKey, Timestamp, WatchKey, attention,
 };
 

@@ -6,7 +6,7 @@ use super::super::super::testing::{ManualClock, World, judged_fields, observatio
 use super::super::*;
 use super::catalog;
 use crate::log::{Appender, Batch, Begin, Observed, Phase};
-use crate::model::{CoverageMark, CoverageState, Kind, ResourceVersion, Timestamp, WatchKey};
+use strandline_model::{CoverageMark, CoverageState, Kind, ResourceVersion, Timestamp, WatchKey};
 
 pub(super) const CLUSTERS: [&str; 2] = ["east", "west"];
 pub(super) const NAMESPACES: [&str; 2] = ["shop", "tools"];

@@ -6,7 +6,7 @@ use super::super::*;
 use super::fold::Present;
 use super::happen::Dice;
 use super::{Played, record_times};
-use crate::model::{CoverageMark, CoverageState, Kind, Target, Timestamp, WatchKey};
+use strandline_model::{CoverageMark, CoverageState, Kind, Target, Timestamp, WatchKey};
 
 /// Times asked for in one history.
 const TIMES: usize = 12;

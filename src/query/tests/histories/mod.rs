@@ -21,9 +21,9 @@ use self::happen::{Dice, Happening};
 use super::super::testing::{self, ManualClock};
 use super::*;
 use crate::log::LogReader;
-use crate::model::{Offset, Record, Timestamp};
 use crate::projection::{Projector, ProjectorOptions};
 use crate::store::Watermark;
+use strandline_model::{Offset, Record, Timestamp};
 
 /// Pieces in which a history is written; after each the view is asked as it has grown.
 const PIECES: usize = 5;

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::*;
-use crate::model::KindPattern;
 use crate::projection::{LetGo, Pruning};
+use strandline_model::KindPattern;
 
 /// All that is answered about a moment, but for how far the view lags.
 async fn answers(queries: &Queries, at: Offset) -> Vec<Value> {
@@ -40,7 +40,7 @@ fn json(answer: &impl serde::Serialize) -> Value {
 }
 
 /// What has not changed since before the earliest moment is told to be so since then.
-fn since(value: &mut Value, earliest: crate::model::Timestamp) {
+fn since(value: &mut Value, earliest: strandline_model::Timestamp) {
     match value {
         Value::Object(fields) => {
             // When it was created was said by a state that could be read, and that one is gone.
@@ -48,7 +48,7 @@ fn since(value: &mut Value, earliest: crate::model::Timestamp) {
                 fields.remove("created_at");
             }
             for (name, field) in fields {
-                let time = field.as_str().and_then(|text| text.parse::<crate::model::Timestamp>().ok());
+                let time = field.as_str().and_then(|text| text.parse::<strandline_model::Timestamp>().ok());
                 match time.filter(|time| name.contains("since") && *time < earliest) {
                     Some(_) => *field = Value::String(earliest.to_string()),
                     None => since(field, earliest),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Hostile, pod};
-use crate::model::Timestamp;
+use strandline_model::Timestamp;
 
 #[test]
 fn times_that_no_calendar_has_are_told_or_passed_over() {

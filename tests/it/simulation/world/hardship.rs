@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use strandline::clock::Clock as _;
 use strandline::demo::api_server::Fault;
-use strandline::model::Kind;
+use strandline_model::Kind;
 use tokio::time::sleep;
 
 use super::{SetBack, World, pod, widget};

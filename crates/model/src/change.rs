@@ -275,7 +275,7 @@ impl FromStr for CoverageState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Kind;
+    use crate::Kind;
 
     /// The log keeps digests of these texts: none may change, whatever a state is called in the program.
     #[test]

@@ -8,6 +8,7 @@ mod yaml;
 use std::fmt;
 
 use serde_saphyr::Location;
+use strsim::osa_distance;
 
 pub use json::{of_json, reason_of_json};
 pub use regex::of_regex;
@@ -77,24 +78,6 @@ pub fn closest<'a>(given: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let length = given.chars().count();
     // No distance is less than the difference of the lengths, which is told without comparing.
     let alike = candidates.iter().filter(|candidate| close(candidate.chars().count().abs_diff(length)));
-    let near = alike.map(|candidate| (distance(given, candidate), *candidate)).min()?;
+    let near = alike.map(|candidate| (osa_distance(given, candidate), *candidate)).min()?;
     close(near.0).then_some(near.1)
-}
-
-/// How many letters have to be added, removed, changed or swapped with their neighbour.
-fn distance(one: &str, two: &str) -> usize {
-    let (one, two): (Vec<char>, Vec<char>) = (one.chars().collect(), two.chars().collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=two.len()).collect()];
-    for (i, a) in one.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in two.iter().enumerate() {
-            let mut cost = (rows[i][j] + usize::from(a != b)).min(rows[i][j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *a == two[j - 1] && one[i - 1] == *b {
-                cost = cost.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(cost);
-        }
-        rows.push(row);
-    }
-    rows[one.len()][two.len()]
 }

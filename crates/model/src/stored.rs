@@ -22,9 +22,10 @@ pub trait Stored: Copy + Sized + PartialEq + 'static {
 }
 
 /// Gives each value of an enum its number. One that is left out does not compile.
+#[macro_export]
 macro_rules! stored {
     ($type:ident, $what:literal, $($value:ident = $number:literal),+ $(,)?) => {
-        impl $crate::model::Stored for $type {
+        impl $crate::Stored for $type {
             const WHAT: &'static str = $what;
             const NUMBERS: &'static [(Self, &'static str, i64)] =
                 &[$(($type::$value, stringify!($value), $number)),+];
@@ -37,8 +38,6 @@ macro_rules! stored {
         }
     };
 }
-
-pub(crate) use stored;
 
 stored!(
     Health,

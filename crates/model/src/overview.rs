@@ -6,8 +6,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::selector::is_label_name;
-use super::{AgentId, EnvironmentState, Glob, Health, LabelSelector, Tier};
+use strandline_syntax::is_label_name;
+use strandline_syntax::{Glob, LabelSelector};
+
+use super::{AgentId, EnvironmentState, Health, Tier};
 
 /// Which environments a list or an overview holds. Of each part one value has to fit, and all parts have to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -89,7 +89,7 @@ fn unquoted(message: &str) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use serde::Deserialize;
+    use serde::{Deserialize, Deserializer, de};
 
     use super::*;
 
@@ -106,10 +106,24 @@ mod tests {
         of: Option<BTreeMap<String, Part>>,
         part: Option<Part>,
         way: Option<Way>,
-        time: Option<crate::model::Timestamp>,
+        time: Option<Time>,
         pair: Option<(u8, u8)>,
         nothing: Option<()>,
         any: Option<serde_json::Value>,
+    }
+
+    /// Text that is read by rules of its own.
+    #[derive(Debug)]
+    struct Time;
+
+    impl<'de> Deserialize<'de> for Time {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let text = String::deserialize(deserializer)?;
+            let wrong = || {
+                de::Error::custom(format!("`{text}` is not an RFC 3339 time such as 2026-11-20T14:05:00Z"))
+            };
+            text.ends_with('Z').then_some(Time).ok_or_else(wrong)
+        }
     }
 
     #[derive(Debug, Deserialize)]

@@ -1,6 +1,6 @@
 //! The nouns of Strandline, as plain data.
 //!
-//! Nothing here does IO, reads a clock, or knows Kubernetes clients, SQL or HTTP. Every other module
+//! Nothing here does IO, reads a clock, or knows Kubernetes clients, SQL or HTTP. Every other part
 //! speaks in these types, and the words are those of the product: change, offset, resource key,
 //! environment, health.
 
@@ -10,20 +10,15 @@ mod clock_mark;
 mod deployment;
 mod environment;
 mod erasure;
-mod glob;
 mod happening;
 mod health;
 mod ids;
-mod image;
 mod inventory;
 mod key;
 mod kind_name;
 mod kind_pattern;
-mod name;
 mod overview;
 pub mod reason;
-mod selector;
-mod slug;
 mod stored;
 mod time;
 
@@ -40,19 +35,13 @@ pub use environment::{
     DeclaredBy, EnvironmentSettings, EnvironmentSpec, EnvironmentState, Target, TargetSpec, Tier,
 };
 pub use erasure::Erasure;
-pub use glob::Glob;
 pub use happening::{Happening, Hour, Lane};
 pub use health::{Health, HealthCounts, Later, Verdict, attention, more_urgent};
 pub use ids::{AgentId, EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
-pub use image::{Image, ImagePattern, familiar};
 pub use inventory::{Inventory, InventoryError};
 pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
 pub use kind_name::KindName;
 pub use kind_pattern::KindPattern;
-pub use name::{is_dns_label, is_project_path};
 pub use overview::{EnvironmentFilter, GroupBy, GroupPath, SavedView};
-pub use selector::{Condition, LabelSelector, Requirement, SelectorError};
-pub use slug::slug;
 pub use stored::Stored;
-pub(crate) use stored::stored;
 pub use time::{At, Timestamp, parse_duration};

@@ -8,15 +8,15 @@ use std::path::Path;
 use proptest::test_runner::Config;
 
 /// Few cases of something that takes its time; `STRANDLINE_LAWS` times as many where that is set.
-pub(crate) fn cases(few: u32) -> Config {
+pub fn cases(few: u32) -> Config {
     let times = std::env::var("STRANDLINE_LAWS").ok().and_then(|times| times.parse().ok());
     Config::with_cases(few.saturating_mul(times.unwrap_or(1)))
 }
 
-/// Holds a text against the one that is kept in a file of this repository. With `STRANDLINE_GOLDEN=write` it takes its
+/// Holds a text against the one that is kept in a file, whose path begins at the top of this repository. With `STRANDLINE_GOLDEN=write` it takes its
 /// place instead, to be read before it is committed.
-pub(crate) fn golden(path: &str, found: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+pub fn golden(path: &str, found: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     if std::env::var_os("STRANDLINE_GOLDEN").is_some_and(|how| how == "write") {
         assert!(std::fs::write(&file, found).is_ok(), "{path} cannot be written");
         return;

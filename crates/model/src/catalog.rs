@@ -7,7 +7,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::deployment::DeploymentSpec;
-use super::{AgentId, EnvironmentSpec, Glob, Kind};
+use strandline_syntax::Glob;
+
+use super::{AgentId, EnvironmentSpec, Kind};
 
 /// A fact of the catalog, declared as a whole under its name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

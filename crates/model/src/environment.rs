@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, EnvironmentId, Inventory, ResourceKey, Source, Timestamp, slug};
+use super::{AgentId, EnvironmentId, Inventory, ResourceKey, Source, Timestamp};
+use strandline_syntax::slug;
 
 /// GitLab's five deployment tiers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -274,7 +274,7 @@ impl<'a> Reader<'a> {
 }
 
 /// A label's name: up to 63 characters, with a domain and a slash before it where it has an owner.
-pub(super) fn is_label_name(text: &str) -> bool {
+pub fn is_label_name(text: &str) -> bool {
     match text.rsplit_once('/') {
         Some((prefix, name)) => is_subdomain(prefix) && !name.is_empty() && is_value(name),
         None => !text.is_empty() && is_value(text),

@@ -6,7 +6,7 @@ pub fn is_dns_label(text: &str) -> bool {
 }
 
 /// Whether a text can name a domain, as API groups and the owners of labels have: such words with dots between.
-pub(super) fn is_subdomain(text: &str) -> bool {
+pub fn is_subdomain(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_word)
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::name::{is_dns_label, is_subdomain};
+use strandline_syntax::{is_dns_label, is_subdomain};
 
 /// As long as a Kubernetes name may be, and longer than any tool's own identifiers are.
 const LENGTH_MAX: usize = 253;

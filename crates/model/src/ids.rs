@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::name::{is_dns_label, is_project_path};
+use strandline_syntax::{is_dns_label, is_project_path};
 
 /// A change's position in the log: global, gap-free, never reused; zero means nothing yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
