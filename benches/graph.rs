@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use strandline::clock::SystemClock;
-use strandline::digest::Digest;
 use strandline::log::Observation;
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{Collapse, GraphFilter, PageRequest, Queries, ResourceFilter, ResourceOrder, Scope};
@@ -20,6 +19,7 @@ use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, ResourceVersion, Source,
     TargetSpec, Uid,
 };
+use strandline_object::digest::Digest;
 use tokio::runtime::Runtime;
 
 use common::table::{Mark, Table, in_turn};

@@ -6,7 +6,7 @@ use divan::{Bencher, black_box};
 use serde_json::{Value, json};
 use strandline::edges::{self, Relations};
 use strandline::health;
-use strandline::object::Object;
+use strandline_object::Object;
 
 fn main() {
     divan::main();

@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use strandline::access::Membership;
 use strandline::clock::{Clock, SystemClock};
-use strandline::digest::Digest;
 use strandline::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{OverviewRequest, Queries, Scope};
@@ -25,6 +24,7 @@ use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion,
     Source, TargetSpec, Tier, Timestamp, Uid, WatchKey,
 };
+use strandline_object::digest::Digest;
 use tokio::runtime::Runtime;
 
 use common::table::{Mark, Table, in_turn};

@@ -14,7 +14,6 @@ use std::time::Instant;
 use serde_json::json;
 use strandline::access::Membership;
 use strandline::clock::{Clock, SystemClock};
-use strandline::digest::Digest;
 use strandline::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{
@@ -27,6 +26,7 @@ use strandline_model::{
     At, CatalogFact, ClusterSpec, CoverageMark, CoverageState, EnvironmentFilter, EnvironmentId,
     EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion, Source, TargetSpec, Uid, WatchKey,
 };
+use strandline_object::digest::Digest;
 use tokio::runtime::Runtime;
 
 use common::table::{Mark, Table, in_turn};

@@ -7,8 +7,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::object::Object;
 use strandline_model::Kind;
+use strandline_object::Object;
 use strandline_syntax::is_dns_label;
 
 /// The API group of what declares environments from inside of a cluster.

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::edges::repeats_its_maker;
-use crate::json::{Picked, Shape};
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::json::{Picked, Shape};
 use strandline_syntax::Image;
 
 /// The lists that hold containers, with the list of the status that tells what became of them.

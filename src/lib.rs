@@ -19,20 +19,13 @@
 //! 5. Async ends at `store`: scans, diffs and writes run on threads of their own.
 //! 6. Every query takes a [`query::Scope`] and puts it into its SQL.
 
-pub mod json;
-pub mod object;
-
-pub mod documents;
-
 pub mod access;
 pub mod declaration;
 pub mod delta;
-pub mod digest;
 pub mod edges;
 pub mod health;
 pub mod images;
 pub mod inventory;
-pub mod kube_event;
 pub mod redact;
 
 pub mod diff;

@@ -6,9 +6,9 @@
 
 use std::fmt::Write;
 
-use strandline::digest::Digest;
 use strandline::log::Observation;
 use strandline_model::{ResourceVersion, Uid};
+use strandline_object::digest::Digest;
 
 use super::Random;
 

@@ -10,7 +10,7 @@ use serde_json::error::Category;
 
 use super::problem::{Code, Place, Problem};
 use super::request::Context;
-use crate::json::{Lexer, Token, unquote};
+use strandline_object::json::{Lexer, Token, unquote};
 use strandline_syntax::diagnostics::reason_of_json;
 
 /// The most bytes that a body may have, where its route does not say less.

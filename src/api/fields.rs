@@ -5,8 +5,8 @@ use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
-use crate::json::Field;
 use strandline_model::Uid;
+use strandline_object::json::Field;
 
 /// The most fields of one question.
 const FIELDS_MAX: usize = 10;

@@ -9,8 +9,8 @@ use super::table::{Cell, Table};
 use super::{health_cases, health_history};
 use crate::config::{self, ReadScriptsError};
 use crate::health::{Judge, Patience};
-use crate::object::Object;
 use strandline_model::Verdict;
+use strandline_object::Object;
 
 /// How much of a message stands in a table.
 const MESSAGE_MAX: usize = 100;

@@ -8,10 +8,10 @@ use super::health::shortened;
 use super::objects::{Source, failures, sources};
 use super::output::{Paint, write};
 use super::table::{Cell, Table};
-use crate::documents;
 use crate::health::{Agreement, Case, Judge};
-use crate::object::Object;
 use strandline_model::{Health, Verdict};
+use strandline_object::Object;
+use strandline_object::manifests;
 
 /// A case with the verdict on its object.
 struct Tried {
@@ -36,7 +36,7 @@ pub(super) fn check(args: &ObjectsArgs, judge: &Judge) -> Result<Outcome, CliErr
 /// The cases of a text, each tried, and what cannot be read as one.
 fn try_all(source: &Source, judge: &Judge) -> (Vec<Tried>, Vec<CliError>) {
     let (mut tried, mut unreadable) = (Vec::new(), Vec::new());
-    for document in documents::read(&source.text) {
+    for document in manifests::read(&source.text) {
         let one = document.and_then(|found| {
             let case: Case = found.text.parse().map_err(|why: String| found.unreadable(why))?;
             let object = case.object.to_string();

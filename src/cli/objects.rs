@@ -9,8 +9,8 @@ use super::args::{LineFormat, ObjectsArgs};
 use super::error::CliError;
 use super::output::{Paint, write};
 use super::table::Table;
-use crate::documents::{self, Unreadable};
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::manifests::{self, Unreadable};
 
 /// How something that was found in an object is printed.
 pub(super) trait Shown: Sized {
@@ -95,7 +95,7 @@ pub(super) fn sources(file: &Path) -> Result<Vec<Source>, CliError> {
 /// What is seen in the objects of a text, and which of them cannot be read.
 pub(super) fn all<T>(text: &str, see: impl Fn(&Object<'_>) -> T) -> (Vec<T>, Vec<Unreadable>) {
     let (mut seen, mut unreadable) = (Vec::new(), Vec::new());
-    for document in documents::read(text) {
+    for document in manifests::read(text) {
         let one = document.and_then(|found| {
             Object::parse(&found.text).map(|object| see(&object)).map_err(|error| found.unreadable(error))
         });

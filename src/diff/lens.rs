@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::names::NameMap;
 use super::path::Step;
 use super::rule::PathRule;
-use crate::digest::Noise;
 use strandline_model::Kind;
+use strandline_object::digest::Noise;
 
 /// What a difference concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

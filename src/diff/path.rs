@@ -80,7 +80,7 @@ fn bare_or_quoted(text: &str) -> String {
     let bare = (1..=200).contains(&text.len())
         && !text.bytes().all(|b| b.is_ascii_digit())
         && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '@' | '~'));
-    if bare { text.to_owned() } else { crate::json::quote(text) }
+    if bare { text.to_owned() } else { strandline_object::json::quote(text) }
 }
 
 /// Writes steps as RFC 6901 has it.

@@ -8,9 +8,9 @@ use super::Far;
 use super::resource_names::of_role;
 use super::selector::{SELECTOR, selector};
 use super::told::{Told, is_name, named, selected};
-use crate::json::{Picked, Shape};
-use crate::object::Object;
 use strandline_model::Uid;
+use strandline_object::Object;
+use strandline_object::json::{Picked, Shape};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 

@@ -3,8 +3,8 @@
 use super::EdgeKind::Selects;
 use super::selector::{SELECTOR, selector};
 use super::told::{Told, selected};
-use crate::json::Shape;
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::json::Shape;
 
 const APPLICATION: Shape = Shape::Members(&[(
     "spec",

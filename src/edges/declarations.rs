@@ -3,8 +3,8 @@
 use super::EdgeKind::References;
 use super::told::{Told, named};
 use crate::declaration::{DEPLOYMENT, GROUP};
-use crate::json::{Picked, Shape};
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::json::{Picked, Shape};
 
 const DECLARED: Shape = Shape::Members(&[("spec", Shape::Members(&[("namespace", Shape::Text)]))]);
 

@@ -2,8 +2,8 @@
 
 use super::told::{Told, kind_of, named};
 use super::{EdgeKind, Far};
-use crate::json::{Picked, Shape};
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::json::{Picked, Shape};
 
 const SERVICE: Shape = Shape::Members(&[("namespace", Shape::Text), ("name", Shape::Text)]);
 const CLIENT: Shape = Shape::Members(&[("service", SERVICE)]);

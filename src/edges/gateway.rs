@@ -5,8 +5,8 @@
 
 use super::EdgeKind::{References, Routes};
 use super::told::{Defaults, REFERENCE, Told, named, referenced};
-use crate::json::{Picked, Shape};
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::json::{Picked, Shape};
 
 /// The group of the Gateway API.
 const GROUP: &str = "gateway.networking.k8s.io";

@@ -2,8 +2,8 @@
 
 use super::EdgeKind::{References, Routes};
 use super::told::{Defaults, REFERENCE, Told, named, referenced};
-use crate::json::{Picked, Shape};
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::json::{Picked, Shape};
 
 /// A backend of today names a Service or another object; one of v1beta1 holds the name of the Service itself.
 const BACKEND: Shape = Shape::Members(&[

@@ -34,8 +34,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::declaration;
-use crate::object::Object;
 use strandline_model::{Kind, Uid, stored};
+use strandline_object::Object;
 use strandline_syntax::LabelSelector;
 use told::Told;
 

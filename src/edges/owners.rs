@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::told::Told;
 use super::{EdgeKind, Far};
-use crate::object::Object;
 use strandline_model::Uid;
+use strandline_object::Object;
 
 /// An edge from each owner, by uid; an object that claims to own itself adds nothing.
 pub(super) fn tell(told: &mut Told, object: &Object<'_>) {

@@ -11,8 +11,8 @@
 use super::storage::driver;
 use super::told::{Told, named};
 use super::{EdgeKind, Far};
-use crate::json::{Picked, Shape};
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::json::{Picked, Shape};
 
 const NAMED: Shape = Shape::Members(&[("name", Shape::Text)]);
 const SECRET_NAME: Shape = Shape::Members(&[("secretName", Shape::Text)]);

@@ -7,8 +7,8 @@
 use super::EdgeKind::{References, Selects};
 use super::selector::{SELECTOR, selector};
 use super::told::{Told, named, selected};
-use crate::json::{Picked, Shape};
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::json::{Picked, Shape};
 use strandline_syntax::{Condition, LabelSelector, Requirement};
 
 /// The label that every Namespace carries with its name.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::EdgeKind::References;
 use super::told::{Told, named, selected};
-use crate::object::Object;
+use strandline_object::Object;
 use strandline_syntax::{Condition, LabelSelector, Requirement};
 
 pub(super) const ANNOTATIONS: [&str; 2] = ["meta.helm.sh/release-name", "meta.helm.sh/release-namespace"];

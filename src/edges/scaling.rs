@@ -2,8 +2,8 @@
 
 use super::EdgeKind::Scales;
 use super::told::{Defaults, REFERENCE, Told, referenced};
-use crate::json::Shape;
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::json::Shape;
 
 const AUTOSCALER: Shape =
     Shape::Members(&[("spec", Shape::Members(&[("scaleTargetRef", REFERENCE), ("targetRef", REFERENCE)]))]);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::json::{Picked, Shape};
+use strandline_object::json::{Picked, Shape};
 use strandline_syntax::{Condition, LabelSelector, Requirement};
 
 /// The most text that a selector may hold; a longer one could not be narrowed without lying.
@@ -85,7 +85,7 @@ fn bounded(requirements: Vec<Requirement>) -> Option<LabelSelector> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::pick;
+    use strandline_object::json::pick;
 
     fn read(text: &str) -> Option<String> {
         selector(&pick(text, &SELECTOR)).map(|selector| selector.to_string())

@@ -5,8 +5,8 @@
 use super::EdgeKind::References;
 use super::Far;
 use super::told::{Defaults, REFERENCE, Told, named, referenced};
-use crate::json::{Picked, Shape};
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::json::{Picked, Shape};
 
 const CLASSES: &str = "storage.k8s.io";
 const SNAPSHOTS: &str = "snapshot.storage.k8s.io";

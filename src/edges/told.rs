@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::{Direction, EdgeKind, EdgeRef, Far, MAX_EDGES};
-use crate::json::{Picked, Shape};
 use strandline_model::{Kind, Uid};
+use strandline_object::json::{Picked, Shape};
 use strandline_syntax::LabelSelector;
 
 /// Up to how many edges are compared with each other; most objects have fewer, and hashing them takes longer.
@@ -158,7 +158,7 @@ fn text_or<'p>(reference: &'p Picked<'_>, name: &str, default: &'p str) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::pick;
+    use strandline_object::json::pick;
 
     /// A reference read with defaults that show.
     fn read(text: &str) -> Option<String> {

@@ -6,9 +6,9 @@
 use super::selector::labels;
 use super::told::{Defaults, REFERENCE, Told, named, referenced};
 use super::{EdgeKind, Far};
-use crate::json::{Picked, Shape};
-use crate::object::Object;
 use strandline_model::Kind;
+use strandline_object::Object;
+use strandline_object::json::{Picked, Shape};
 
 /// The label by which an EndpointSlice names its Service.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";

@@ -17,11 +17,11 @@ use super::error::io;
 use super::lines::Lines;
 use super::objects::imported_mark;
 use super::{ExchangeError, Imported, Result};
-use crate::documents::{self, Found};
 use crate::log::{Batch, Epoch, LogImport, Observation, Observed, Phase};
 use crate::redact::{self, Rules, TypeMeta};
 use crate::store::DirectoryLock;
 use strandline_model::{Kind, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey};
+use strandline_object::manifests::{self, Found};
 
 /// Where a line stands that tells of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -152,7 +152,7 @@ impl Index {
         };
         let text = fs::read_to_string(path).map_err(io(path))?;
         let mut fault = None;
-        for document in documents::read(&text) {
+        for document in manifests::read(&text) {
             match document {
                 Ok(Found { line, text, .. }) => self.record(&text, file, line as u64, None, imported, path),
                 Err(found) => {

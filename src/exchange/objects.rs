@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use super::error::io;
 use super::list::{self, ListError};
 use super::{ExchangeError, Imported, Result};
-use crate::documents;
 use crate::log::{Batch, Epoch, LogImport, Observed, Phase};
-use crate::object::Object;
 use crate::redact::{self, Observation, Rules, TypeMeta};
 use crate::store::DirectoryLock;
 use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
+use strandline_object::Object;
+use strandline_object::manifests;
 use strandline_syntax::diagnostics::reason_of_json;
 
 /// A dump up to this size is read as a whole, whatever form it has; a larger list in JSON is read item by item.
@@ -92,7 +92,7 @@ impl DumpRun<'_> {
             return self.list(file);
         }
         let text = fs::read_to_string(path).map_err(io(path))?;
-        for document in documents::read(&text) {
+        for document in manifests::read(&text) {
             let found = document.map_err(|unreadable| ExchangeError::Wrong {
                 path: path.clone(),
                 line: unreadable.line as u64,

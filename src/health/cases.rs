@@ -80,7 +80,7 @@ impl Agreement {
 mod tests {
     use super::*;
     use crate::health::assess;
-    use crate::object::Object;
+    use strandline_object::Object;
 
     #[test]
     fn a_case_wants_a_health_or_none_and_may_speak_of_later() {

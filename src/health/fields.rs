@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::Finding;
-use crate::object::Object;
 use strandline_model::Health;
+use strandline_object::Object;
 
 /// A field has another type than the API says, so nothing can be concluded from it.
 #[derive(Debug)]

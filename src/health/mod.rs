@@ -14,10 +14,10 @@ mod patience;
 #[cfg(test)]
 mod tests;
 
-use crate::object::Object;
 use fields::{Malformed, Section};
 use patience::Wait;
 use strandline_model::{Health, Verdict};
+use strandline_object::Object;
 
 pub use cases::{Agreement, Case};
 pub use lua::{SCRIPT_BYTES_MAX, SCRIPTS_MAX, ScriptMistake, ScriptRules, Scripts, ScriptsError};

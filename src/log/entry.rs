@@ -3,11 +3,11 @@
 use super::catalog::{Declared, key_of};
 use super::chain::{self, Link};
 use super::types::ChangeType;
-use crate::json::Members;
 use strandline_model::{
     CatalogKind, ChangedBy, ClockMark, CoverageMark, DeletionCause, Erasure, Offset, ResourceId, ResourceKey,
     Stored, Timestamp,
 };
+use strandline_object::json::Members;
 use strandline_syntax::diagnostics::of_json;
 
 /// A change with its body as it was recorded.

@@ -12,11 +12,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::clock::{Clock, SystemClock};
-use crate::digest::Digest;
 use strandline_model::{
     CatalogFact, Change, ClusterSpec, CoverageMark, CoverageState, DeletionCause, EVENT_DOORS, Kind, Offset,
     ResourceVersion, Source, Timestamp, Uid, WatchKey,
 };
+use strandline_object::digest::Digest;
 
 mod clock;
 mod cut;

@@ -10,8 +10,8 @@ use super::options::Sizes;
 use super::resources::{Applied, Standing, State};
 use super::{catalog, coverage, due, environment_health, kube_events, membership, resource_count, resources};
 use crate::health::Judge;
-use crate::kube_event::{self, KubeEvent};
 use strandline_model::{Change, Offset, Record, Timestamp};
+use strandline_object::kube_event::{self, KubeEvent};
 
 /// What follows from a record alone, without a look at the view.
 pub(super) enum Gist {

@@ -10,8 +10,8 @@ use rusqlite::params;
 
 use super::OPEN;
 use super::context::Apply;
-use crate::kube_event::EventType;
 use strandline_model::{Happening, Hour, ResourceId, Stored};
+use strandline_object::kube_event::EventType;
 
 /// What the record itself says of its resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use rusqlite::{OptionalExtension, params};
 use super::OPEN;
 use super::context::Apply;
 use crate::images::{Running, images};
-use crate::object::Object;
 use strandline_model::ResourceId;
+use strandline_object::Object;
 use strandline_syntax::Image;
 
 /// Feeds a digest that is the same in every process.

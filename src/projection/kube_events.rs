@@ -9,8 +9,8 @@ use rusqlite::{OptionalExtension, params};
 use super::OPEN;
 use super::context::Apply;
 use super::happenings;
-use crate::kube_event::KubeEvent;
 use strandline_model::{ResourceKey, Timestamp, Uid};
+use strandline_object::kube_event::KubeEvent;
 
 /// How often something has been said, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

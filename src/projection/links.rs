@@ -9,8 +9,8 @@ use super::images::Imaged;
 use super::{catalog, edges, images, inventories, labels, regions, selectors};
 use crate::edges::{EdgeRef, UNREAD, annotations_read};
 use crate::inventory::{managed_marks, marks};
-use crate::object::Object;
 use strandline_model::{Inventory, ResourceId};
+use strandline_object::Object;
 
 /// What changed with a resource's links, besides the resource itself.
 #[derive(Debug, Default)]

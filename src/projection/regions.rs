@@ -4,8 +4,8 @@ use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
 use super::{OPEN, catalog};
-use crate::object::Object;
 use strandline_model::ResourceId;
+use strandline_object::Object;
 
 /// The labels by which cloud providers tell a Node's region, the present one before the one that was deprecated with
 /// Kubernetes 1.17; from Kubernetes' reference of well-known labels.

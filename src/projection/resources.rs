@@ -6,8 +6,8 @@ use super::context::{Apply, Rules};
 use super::links::{self, Carried, Known, Relinked};
 use super::{OPEN, health_at};
 use crate::health::Judge;
-use crate::object::{Object, ObjectError};
 use strandline_model::{DeletionCause, Health, ResourceId, ResourceKey, Stored, Timestamp, Uid, Verdict};
+use strandline_object::{Object, ObjectError};
 
 /// Whether a resource exists and, if so, its health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use super::page::Start;
 use super::scope::{Scope, Sight, one_of};
 use super::types::{FoldedEvent, Page, PageMetadata};
 use super::{PageRequest, Queries, Question, Result, environments, resources};
-use crate::kube_event::EventType;
 use crate::projection::count_at;
 use strandline_model::{At, EnvironmentId, Kind, ResourceKey, Timestamp, Uid};
+use strandline_object::kube_event::EventType;
 
 /// Which Events a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

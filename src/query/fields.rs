@@ -10,9 +10,9 @@ use super::moment::{Concerns, Moment};
 use super::scope::{Scope, Sight};
 use super::types::{FieldValue, Page, PageMetadata, VersionChange};
 use super::{PageRequest, Queries, QueryError, Question, Result, resources};
-use crate::json::Field;
 use crate::log::LogReader;
 use strandline_model::{At, Change, ChangedBy, Offset, Timestamp, Uid};
+use strandline_object::json::Field;
 
 /// The most versions that one page reads.
 const VERSIONS_MAX: usize = 1000;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::json::quote;
+use strandline_object::json::quote;
 
 /// Bytes in a row that tell a part of a value from anything else.
 const FRAGMENT: usize = 8;

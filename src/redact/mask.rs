@@ -15,7 +15,7 @@ use super::names::{
 use super::shapes::{Shape, hides, is_login, shape};
 use super::text::{Setting, hidden};
 use super::{Mask, secret, shell};
-use crate::json::{Lexer, Token, quote, unquote};
+use strandline_object::json::{Lexer, Token, quote, unquote};
 
 /// Holds the whole object once more, also where it was taken out above.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

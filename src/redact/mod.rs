@@ -31,8 +31,8 @@ mod tests;
 
 use thiserror::Error;
 
-use crate::digest::{Digest, Noise};
 use strandline_model::{ChangedBy, ResourceVersion, Uid};
+use strandline_object::digest::{Digest, Noise};
 
 pub use left_out::LeftOut;
 pub use object::{Identity, clean, identify};

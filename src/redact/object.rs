@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::{CleanError, Mask, Observation, Rules, TypeMeta, mask, secret};
-use crate::digest::digest;
-use crate::json::{Members, deeper_than, quote};
 use strandline_model::{ChangedBy, Kind, ResourceVersion, Timestamp, Uid};
+use strandline_object::digest::digest;
+use strandline_object::json::{Members, deeper_than, quote};
 
 /// As deep as Kubernetes' own JSON decoder goes.
 const MAX_DEPTH: usize = 10_000;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Mask;
 use super::shapes::is_reference;
-use crate::json::{Members, quote, unquote};
+use strandline_object::json::{Members, quote, unquote};
 
 /// Annotations of Secrets whose values say where the Secret came from, not what is in it.
 const HARMLESS_ANNOTATIONS: [&str; 8] = [

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::Mask;
 use super::forms::{forms, fragments};
-use crate::json::{Lexer, Token, quote, unquote};
+use strandline_object::json::{Lexer, Token, quote, unquote};
 
 /// Bytes of a value at least: what is shorter stands in much that has nothing to do with it.
 const BYTES_MIN: usize = 6;

@@ -2,10 +2,10 @@
 
 use super::shell::{Shell, Time};
 use super::tree::resource_href;
-use crate::kube_event::EventType;
 use crate::present::visible;
 use crate::query::{FoldedEvent, PageRequest};
 use strandline_model::Timestamp;
+use strandline_object::kube_event::EventType;
 
 /// How many a page shows.
 const NEWEST: usize = 10;

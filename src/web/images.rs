@@ -13,10 +13,10 @@ use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
 use crate::images::{Running, images};
-use crate::object::Object;
 use crate::present::{grouped, several, visible, workload_names};
 use crate::query::{ImageInterval, ImageUse, Page, PageRequest, Workload};
 use strandline_model::Timestamp;
+use strandline_object::Object;
 use strandline_syntax::{Image, familiar};
 
 /// What may be asked for as an image.

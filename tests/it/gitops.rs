@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use strandline::declaration::Declaration;
-use strandline::object::Object;
+use strandline_object::Object;
 
 use crate::control_plane::harness::{ControlPlane, NODE, skip_without_control_plane};
 use crate::server::{Result, Server, items};

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 use strandline::clock::SystemClock;
-use strandline::digest::{Noise, digest};
 use strandline::log::{Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase, examine};
 use strandline_model::{Change, Kind, Offset, ResourceVersion, Uid, WatchKey};
+use strandline_object::digest::{Noise, digest};
 
 use crate::server::{PROGRAM, Result};
 

@@ -18,7 +18,6 @@ use crate::api::problem::{Code, ParameterError, Place, Problem};
 use crate::api::request::Context;
 use crate::api::router::Route;
 use crate::api::routes::ROUTES;
-use crate::kube_event::EventType;
 use crate::present::tests::{
     NOON, counted, environment, folded_event, graph, health_history, owns, resource, snapshot, watch, why,
     why_path,
@@ -32,6 +31,7 @@ use strandline_model::{
     ChangedBy, CoverageState, DeletionCause, DeploymentStatus, EnvironmentFilter, EnvironmentId,
     EnvironmentState, GroupBy, Health, Kind, Offset, ResourceVersion, SavedView, Source, Tier, Uid,
 };
+use strandline_object::kube_event::EventType;
 
 fn document() -> &'static Value {
     JSON.as_ref().unwrap_or_else(|error| panic!("api/openapi.yaml: {error}"))

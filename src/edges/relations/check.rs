@@ -9,7 +9,7 @@ use super::super::{Direction, EdgeKind};
 use super::MAX_RELATIONS;
 use super::file::{self, Entry};
 use super::relation::{Group, Namespace, Pattern, Relation, Target, Way};
-use crate::json::Path;
+use strandline_object::json::Path;
 use strandline_syntax::diagnostics::{Mistake, instead};
 
 /// The named groups that a pattern may have.

@@ -18,8 +18,8 @@ use serde_json::{Map, Value};
 
 use self::relation::Relation;
 use super::told::Told;
-use crate::json::Budget;
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::json::Budget;
 use strandline_syntax::diagnostics::{Mistake, of_syntax};
 
 /// The longest file of relations that is read, in bytes.

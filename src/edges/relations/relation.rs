@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::super::selector::{SELECTOR, labels, selector};
 use super::super::told::{Defaults, REFERENCE, Told, kind_of, named, referenced};
 use super::super::{Direction, EdgeKind, Far};
-use crate::json::{Budget, Path};
-use crate::json::{Shape, pick_value};
-use crate::object::Object;
+use strandline_object::Object;
+use strandline_object::json::{Budget, Path};
+use strandline_object::json::{Shape, pick_value};
 use strandline_syntax::LabelSelector;
 
 /// The longest text that a pattern is tried on, in bytes; a name with all that may stand around it is shorter.

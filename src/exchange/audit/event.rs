@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::Members;
 use strandline_model::{ChangedBy, Kind, Timestamp};
+use strandline_object::json::Members;
 
 /// An event, as far as it is of interest.
 #[derive(Deserialize)]

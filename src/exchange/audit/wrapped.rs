@@ -6,8 +6,8 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::json::{Members, quote};
 use strandline_model::Timestamp;
+use strandline_object::json::{Members, quote};
 
 /// Records within records within records: more than any provider makes.
 const DEPTH: usize = 4;

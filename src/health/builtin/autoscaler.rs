@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::Finding;
 use super::fields::{Malformed, Section};
-use crate::object::Object;
 use strandline_model::Health;
+use strandline_object::Object;
 
 /// Where `autoscaling/v1`, which has no conditions of its own, keeps them.
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";

@@ -2,8 +2,8 @@
 
 use super::Finding;
 use super::fields::{Malformed, Section};
-use crate::object::Object;
 use strandline_model::Health;
+use strandline_object::Object;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     let status = Section::status(object);

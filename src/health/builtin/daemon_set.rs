@@ -2,8 +2,8 @@
 
 use super::fields::{Malformed, Section, observed};
 use super::{Finding, NOT_OBSERVED};
-use crate::object::Object;
 use strandline_model::Health;
+use strandline_object::Object;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     let spec = object.spec_part(&["updateStrategy"]);

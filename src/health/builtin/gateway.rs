@@ -3,8 +3,8 @@
 use super::fields::{Malformed, Section};
 use super::{Finding, NOT_OBSERVED};
 use crate::health::Rule;
-use crate::object::Object;
 use strandline_model::Health;
+use strandline_object::Object;
 
 /// Conditions that are bad when they do not hold.
 const WANTED: [&str; 2] = ["Accepted", "ResolvedRefs"];

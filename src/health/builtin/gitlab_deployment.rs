@@ -3,8 +3,8 @@
 use super::Finding;
 use super::fields::Malformed;
 use crate::declaration::Declaration;
-use crate::object::Object;
 use strandline_model::Health;
+use strandline_object::Object;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     Ok(match Declaration::read(object) {

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::fields::{Malformed, Section};
-use crate::object::Object;
+use strandline_object::Object;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     Ok(match Section::status(object).text("phase")? {

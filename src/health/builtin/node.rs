@@ -2,8 +2,8 @@
 
 use super::Finding;
 use super::fields::{Malformed, Section};
-use crate::object::Object;
 use strandline_model::Health;
+use strandline_object::Object;
 
 /// Conditions that are bad when they hold.
 const PRESSURES: [&str; 4] = ["NetworkUnavailable", "MemoryPressure", "DiskPressure", "PIDPressure"];

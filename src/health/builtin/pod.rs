@@ -2,8 +2,8 @@
 
 use super::fields::{Malformed, Section};
 use super::{Finding, Wait};
-use crate::object::Object;
 use strandline_model::{Health, Timestamp};
+use strandline_object::Object;
 
 /// Argo CD's mark on pods that run on although their restart policy says they come to an end.
 const IGNORE_RESTART_POLICY: &str = "argocd.argoproj.io/ignore-restart-policy";

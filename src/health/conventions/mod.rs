@@ -16,8 +16,8 @@ use serde_json::{Map, Value};
 use self::conditions::Generations;
 use super::fields::{Malformed, Section};
 use super::{Finding, NOT_OBSERVED, Patience, verdict, without_health};
-use crate::object::Object;
 use strandline_model::{Health, Verdict};
+use strandline_object::Object;
 
 /// What one convention says.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 
 use crate::health::assess;
 use crate::health::tests::line;
-use crate::object::Object;
 use strandline_model::Health;
+use strandline_object::Object;
 
 /// The verdict on a custom resource with this spec and status.
 fn judged(spec: Value, status: Value) -> String {

@@ -12,7 +12,7 @@ use super::budget::{Budget, Limit, MEMORY_BYTES, OBJECT_MEMORY_BYTES, SLICE};
 use super::library;
 use super::scripts::Script;
 use super::values;
-use crate::object::Object;
+use strandline_object::Object;
 
 /// The name under which Lua knows a script while it runs; messages get the script's own.
 const CHUNK: &str = "health.lua";

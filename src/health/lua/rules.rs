@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use super::machine::{Machine, Outcome};
 use super::scripts::{Script, Scripts};
 use crate::health::{Finding, Rules, verdict, without_health};
-use crate::object::Object;
 use strandline_model::{Health, Kind, Verdict};
+use strandline_object::Object;
 
 /// Of how many kinds it is remembered which script speaks of them.
 const REMEMBERED_MAX: usize = 4096;

@@ -9,7 +9,7 @@ use mlua::{Lua, Table, Value};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::budget::{Limit, OBJECT_BYTES};
-use crate::object::Object;
+use strandline_object::Object;
 
 /// An object that scripts can read, and the bytes of the longest text in it.
 #[derive(Debug)]

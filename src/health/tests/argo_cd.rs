@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::Value;
 
 use crate::health::{Agreement, Case, assess};
-use crate::object::Object;
+use strandline_object::Object;
 
 /// The cases beside the checkout, one JSON object a line.
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/health/argo-cd-cases.jsonl");

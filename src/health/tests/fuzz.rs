@@ -7,8 +7,8 @@ use proptest::sample::Index;
 use serde_json::{Value, json};
 
 use crate::health::assess;
-use crate::object::Object;
 use strandline_model::{Health, Verdict};
+use strandline_object::Object;
 
 fn object(api_version: &str, kind: &str, spec: Value, status: Value) -> Value {
     json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "it", "generation": 2},

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::documents;
 use crate::health::{Case, assess};
-use crate::object::Object;
 use strandline_model::Health;
+use strandline_object::Object;
+use strandline_object::manifests;
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/operators");
 
@@ -20,7 +20,7 @@ fn cases() -> Vec<(Case, String)> {
         fs::read_dir(Path::new(CASES)).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let texts = files.iter().map(|file| fs::read_to_string(file).unwrap());
-    let found = texts.flat_map(|text| documents::read(&text)).map(|document| document.unwrap().text);
+    let found = texts.flat_map(|text| manifests::read(&text)).map(|document| document.unwrap().text);
     let case = |text: String| {
         let writes = serde_json::from_str::<Value>(&text).unwrap()["writes"].as_str().unwrap().to_owned();
         (text.parse().unwrap_or_else(|why| panic!("{text}: {why}")), writes)

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::health::{Judge, Patience, Scripts};
-use crate::object::Object;
 use strandline_model::{Health, Timestamp, Verdict};
+use strandline_object::Object;
 
 /// When everything here is made.
 const MADE: &str = "2026-11-20T14:00:00Z";

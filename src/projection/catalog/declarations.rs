@@ -9,9 +9,9 @@ use rusqlite::{OptionalExtension, params};
 use super::super::context::Apply;
 use super::environments;
 use crate::declaration;
-use crate::object::Object;
 use crate::store::column;
 use strandline_model::{EnvironmentId, Kind, ResourceId, ResourceKey};
+use strandline_object::Object;
 
 /// What a resource declares of an environment.
 pub(super) struct Declaration {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::edges::{Direction, Far, Relations, edges};
-use crate::object::Object;
 use crate::query::{Collapse, FarEnd, Graph, GraphFilter};
+use strandline_object::Object;
 
 /// What happens to one of a few objects that select, own, mount and scale each other.
 #[derive(Clone, Debug)]

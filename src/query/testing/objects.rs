@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::digest::Digest;
 use crate::log::{Observation, Observed};
 use strandline_model::{Kind, ResourceVersion, Uid, WatchKey};
+use strandline_object::digest::Digest;
 
 /// Fields that make the rules judge in several ways; 0 to 6, of which 0 is healthy.
 pub(crate) fn judged_fields(health: usize) -> Map<String, Value> {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::json::Field;
 use strandline_model::{Offset, Timestamp};
+use strandline_object::json::Field;
 
 /// A Deployment whose replicas and image change now and then, and other things in between.
 const STATES: [(i64, &str, u64); 9] = [

@@ -39,9 +39,9 @@ use super::testing::{
 };
 use super::*;
 use crate::diff::{Between, Class, DifferenceType, Lens, NamePair, compare, patch};
-use crate::kube_event::EventType;
 use crate::ruleset::RuleSet;
 use strandline_model::{EnvironmentSpec, EnvironmentState, Health, Tier};
+use strandline_object::kube_event::EventType;
 use strandline_syntax::Glob;
 
 /// All of a list in one page.

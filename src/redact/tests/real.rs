@@ -9,7 +9,7 @@ use super::*;
 use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::edges::{Relations, edges};
 use crate::health::assess;
-use crate::object::Object;
+use strandline_object::Object;
 
 /// Argo CD's cases beside the checkout, one JSON object a line.
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/health/argo-cd-cases.jsonl");

@@ -6,9 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use strandline::clock::SystemClock;
-use strandline::digest::Digest;
 use strandline::log::{Appender, Batch, Begin, Epoch, LogWriter, Observation, Observed, Phase};
 use strandline_model::{Kind, Offset, ResourceVersion, Uid, WatchKey};
+use strandline_object::digest::Digest;
 
 use crate::server::Result;
 

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
-use strandline::digest::Noise;
 use strandline::log::LogReader;
 use strandline::redact::{Rules, TypeMeta, clean};
 use strandline_model::{
     Change, CoverageMark, CoverageState, Kind, Offset, ResourceKey, ResourceVersion, Uid, WatchKey,
 };
+use strandline_object::digest::Noise;
 
 use super::truth::Truth;
 use crate::server::Result;

@@ -250,7 +250,7 @@ fn objects_too_large_for_scripts_are_told() {
     assert!(survived(sound, &long).contains("the object is too large"), "too long a text");
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let text = thing(&Value::Null).to_string().replace("null", &deep);
-    let object = crate::object::Object::parse(&text).unwrap();
+    let object = strandline_object::Object::parse(&text).unwrap();
     let verdict = judge("return {status = 'Healthy', message = tostring(obj.status)}").judge(&object);
     assert_eq!(
         (verdict.health, verdict.message.as_str()),

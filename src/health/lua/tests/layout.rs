@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::health::{Rules, Scripts};
-use crate::object::Object;
 use strandline_model::Health;
+use strandline_object::Object;
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/health");
 

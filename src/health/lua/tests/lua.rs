@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{judged, line, one, thing, value};
 use crate::health::{Judge, Patience, Scripts, assess};
-use crate::object::Object;
+use strandline_object::Object;
 
 #[test]
 fn what_a_script_says_is_the_verdict() {

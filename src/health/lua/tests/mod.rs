@@ -10,8 +10,8 @@ mod sources;
 use serde_json::{Value, json};
 
 use crate::health::{Judge, Patience, Scripts};
-use crate::object::Object;
 use strandline_model::{Health, Verdict};
+use strandline_object::Object;
 
 /// A set with one script, for the kind Thing.
 pub(super) fn one(script: &str) -> Scripts {

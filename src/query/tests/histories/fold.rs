@@ -9,11 +9,11 @@ use super::super::*;
 use super::catalog::{Catalog, Declared};
 use super::missed::Missed;
 use crate::edges::{Direction, EdgeKind, EdgeRef, Far, Relations};
-use crate::object::Object;
 use strandline_model::{
     Change, CoverageMark, CoverageState, DeletionCause, HealthCounts, Kind, Offset, Record, ResourceId,
     ResourceKey, Target, Timestamp, Verdict, WatchKey,
 };
+use strandline_object::Object;
 
 /// A resource that is there.
 #[derive(Clone, Debug)]
