@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use strandline::clock::SystemClock;
-use strandline::diff::Lens;
 use strandline::log::Observed;
 use strandline::projection::{Build, NextDue, Projector, Pruning, ViewStatus};
 use strandline::query::{
@@ -29,6 +28,7 @@ use strandline::store::Watermark;
 use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, Source, TargetSpec, Uid,
 };
+use strandline_object_diff::Lens;
 use tokio::runtime::Runtime;
 
 use common::fleet::{Fleet, Sight};

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
-use strandline::access::Membership;
 use strandline::clock::{Clock, SystemClock};
 use strandline::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use strandline::projection::{Projector, ViewStatus};
@@ -22,6 +21,7 @@ use strandline::query::{
 };
 use strandline::ruleset::RuleSet;
 use strandline::store::Watermark;
+use strandline_gitlab::Membership;
 use strandline_model::{
     At, CatalogFact, ClusterSpec, CoverageMark, CoverageState, EnvironmentFilter, EnvironmentId,
     EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion, Source, TargetSpec, Uid, WatchKey,

@@ -11,13 +11,13 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 use super::credentials::{Presented, presented};
 use super::problem::{Code, Problem};
 use super::request::{Context, Request};
-use crate::access::Membership;
 use crate::catalog::Authority;
 use crate::clock::Clock;
 use crate::config::{AccessConfig, TokenConfig, TokenHash};
 use crate::query::Scope;
 use crate::store::Asker;
 use known::Known;
+use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
 use wrong::{Verdict, WrongTokens};
 

@@ -5,10 +5,10 @@ use super::problem::Problem;
 use super::request::{Context, Request};
 use super::respond::{self, Response, tagged};
 use super::{ApiState, auth};
-use crate::diff::{Between, Class, Lens, Line, PathRule};
 use crate::present;
 use crate::query::{BesideRequest, DiffRequest, EnvironmentDiff, EnvironmentDiffRequest, PageRequest, Scope};
 use strandline_model::{At, EnvironmentId, Uid};
+use strandline_object_diff::{Between, Class, Lens, Line, PathRule};
 
 /// The media type of RFC 6902.
 const JSON_PATCH: &str = "application/json-patch+json";

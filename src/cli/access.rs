@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 use super::args::{AccessCheckArgs, OutputFormat, ReportFormat};
 use super::error::{CliError, Exit};
 use super::output::{document, write};
-use crate::access::{
+use crate::present::visible;
+use strandline_gitlab::{
     AgentConfigError, Decision, EntryRef, Job, JobEnvironment, MAX_CONFIG_BYTES, decide, read_agent_config,
 };
-use crate::present::visible;
 use strandline_syntax::diagnostics::Mistake;
 
 /// How much of a line is shown before a mistake in it, and how much in all.

@@ -11,10 +11,10 @@ use super::read::{below, parameters, typed};
 use super::{line, runtime};
 use crate::api::request::encode;
 use crate::clock::{Clock, SystemClock};
-use crate::diff::{Line, Mark};
 use crate::present::{change_sign, environment_diff, printed, resource_diff, visible};
 use crate::query::{Answer, EnvironmentDiff, ResourceDiff, Snapshot};
 use strandline_model::EnvironmentId;
+use strandline_object_diff::{Line, Mark};
 
 /// Compares and prints; tells whether there are differences where that was asked for.
 pub(super) fn run(args: &DiffArgs) -> Result<Outcome, CliError> {

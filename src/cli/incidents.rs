@@ -15,7 +15,6 @@ use super::output::Paint;
 use super::{diff, onset, why};
 use crate::demo::api_server::ApiServer;
 use crate::demo::fleet::{Fleet, FleetOptions};
-use crate::diff::{Between, Class, Lens};
 use crate::log::{Appender, Batch, Begin, CatalogChange, Epoch, Observed, Phase};
 use crate::present::environment_diff;
 use crate::projection::Projector;
@@ -24,6 +23,7 @@ use crate::query::{BesideRequest, EnvironmentDiffRequest, OnsetFilter, PageReque
 use crate::redact::{Rules, TypeMeta, clean};
 use crate::ruleset::RuleSet;
 use strandline_model::{At, CatalogFact, EnvironmentId, ResourceVersion, Source, Timestamp, Uid, WatchKey};
+use strandline_object_diff::{Between, Class, Lens};
 
 /// What is recorded: the time around the incidents, and the namespaces of the environments that they are in.
 const STEP: Duration = Duration::from_secs(5);

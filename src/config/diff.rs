@@ -2,7 +2,7 @@
 
 use super::check::Check;
 use super::file::File;
-use crate::diff::PathRule;
+use strandline_object_diff::PathRule;
 
 impl Check {
     pub(super) fn diff(&mut self, file: &File) -> Vec<PathRule> {

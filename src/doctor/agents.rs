@@ -1,9 +1,9 @@
 //! Whether agents' files can be read, and lead to clusters.
 
 use super::Check;
-use crate::access::known_agent_config;
 use crate::catalog::FolderReader;
 use crate::config::AgentFolderConfig;
+use strandline_gitlab::known_agent_config;
 use strandline_syntax::diagnostics::Mistake;
 
 /// Reads the files once, as the server does again and again.

@@ -2,9 +2,9 @@
 
 use super::cut::{cut, cut_pair};
 use super::{clock_time, kind_name, lasted, word};
-use crate::diff::{Difference, DifferenceType};
 use crate::query::{Entry, EntryHealth, EntryResource, Onset, TimelineGap};
 use strandline_model::{ChangedBy, Health, Kind};
+use strandline_object_diff::{Difference, DifferenceType};
 
 /// Letters that a value has on a line, however narrow that is.
 const VALUE_MIN: usize = 24;
@@ -153,12 +153,12 @@ pub(crate) mod fixtures {
     use serde_json::json;
 
     use super::super::tests::{NOON, health_history, resource, snapshot};
-    use crate::diff::{Class, Difference, DifferenceType};
     use crate::query::{
         Bucket, Entry, EntryResource, Onset, OnsetChange, OnsetPlace, PageMetadata, Rank, Resource, Tally,
         Timeline, TimelinePage,
     };
     use strandline_model::{Health, Lane, Offset, Uid};
+    use strandline_object_diff::{Class, Difference, DifferenceType};
 
     /// Something that happened at noon.
     pub(crate) fn entry(lane: Lane, what: &str) -> Entry {
@@ -285,10 +285,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::diff::Class;
     use crate::present::fixtures::{entry, entry_resource};
     use crate::present::tests::{folded_event, resource};
     use strandline_model::Lane;
+    use strandline_object_diff::Class;
 
     #[test]
     fn entries_say_what_happened_to_what() {

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
-use crate::access::Membership;
 use crate::store;
+use strandline_gitlab::Membership;
 use strandline_model::Offset;
 
 /// What a caller may see; every query takes one and puts it into its SQL.

@@ -44,7 +44,6 @@ use crate::catalog::CatalogWriter;
 use crate::clock::{Clock, SteadyClock};
 use crate::cluster::{self, Selection, Watcher};
 use crate::config::{AccessConfig, AgentFolderConfig, QuotaConfig, RetentionConfig};
-use crate::diff::PathRule;
 use crate::log::{Appender, LogError, LogReader, WriterProblem};
 use crate::projection::{Build, ProjectorError, ViewStatus};
 use crate::query::Queries;
@@ -53,6 +52,7 @@ use crate::ruleset::RuleSet;
 use crate::store::{self, DirectoryLock, redaction_key};
 use crate::web;
 use strandline_model::{CatalogFact, Offset, SavedView, Source, reason};
+use strandline_object_diff::PathRule;
 
 use self::disk::Disk;
 use self::freshness::ClustersFreshness;

@@ -15,13 +15,13 @@ use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::diff::Lens;
 use crate::present::{clock_time, visible};
 use crate::query::{
     EventFilter, FoldedEvent, Page, PageRequest, QueryError, ResourceDetail, ResourceEdge, Scope, Snapshot,
     Timeline,
 };
 use strandline_model::{At, ChangedBy, Health, Kind, ResourceKey, Timestamp, Uid};
+use strandline_object_diff::Lens;
 
 /// What is known of the resource at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]

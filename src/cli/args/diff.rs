@@ -4,8 +4,8 @@ use clap::{Args, ValueEnum};
 
 use super::values::{environment, moment, number};
 use super::{ColorChoice, PlaceArgs, ServerArgs, Subject};
-use crate::diff::{Class, NamePair, PathRule};
 use strandline_model::EnvironmentId;
+use strandline_object_diff::{Class, NamePair, PathRule};
 
 /// What to compare, and how to print what differs.
 #[derive(Clone, Debug, Args)]

@@ -6,7 +6,7 @@ use super::super::OPEN;
 use super::super::context::Apply;
 use super::rows::{self, Table, number, text};
 use super::{environments, viewers};
-use crate::access::known_agent_config;
+use strandline_gitlab::known_agent_config;
 use strandline_model::{AgentSpec, Source};
 use strandline_syntax::diagnostics::Mistake;
 

@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, params};
 use super::super::context::Apply;
 use super::resolve::Resolved;
 use super::rows::{self, Table};
-use crate::access::{folded, known_agent_config};
+use strandline_gitlab::{folded, known_agent_config};
 
 const AUDIENCE: Table = Table { name: "environment_audience", key: "environment_id", columns: &["audience"] };
 

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use self::steps::a_step;
 
 use super::*;
-use crate::access::{Membership, read_agent_config};
 use crate::log::CatalogChange;
 use crate::query::Access;
+use strandline_gitlab::{Membership, read_agent_config};
 
 const PROJECTS: [&str; 3] = ["shop/web", "shop/deep/api", "ops/deploy"];
 const CLUSTERS: [&str; 2] = ["us", "eu"];

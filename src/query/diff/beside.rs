@@ -7,7 +7,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side};
 use super::{BesideRequest, targets};
-use crate::diff::{Comparison, NameMap, NamePair, compare};
 use crate::query::moment::Concerns;
 use crate::query::types::{
     ChangeType, DiffClusters, DiffCounts, Environment, EnvironmentDiff, PageMetadata, ResourceAt,
@@ -15,6 +14,7 @@ use crate::query::types::{
 };
 use crate::query::{QueryError, Question, Result, clusters, environments};
 use strandline_model::{EnvironmentId, Kind, ResourceKey, Target, Uid};
+use strandline_object_diff::{Comparison, NameMap, NamePair, compare};
 
 type Described = HashMap<i64, (Uid, ResourceKey)>;
 

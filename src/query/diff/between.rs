@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side, there};
 use super::{EnvironmentDiffRequest, earlier};
-use crate::diff::{Comparison, compare};
 use crate::query::moment::{Concerns, Moment};
 use crate::query::page::Pinned;
 use crate::query::types::{
@@ -13,6 +12,7 @@ use crate::query::types::{
 };
 use crate::query::{QueryError, Question, Result, environments};
 use strandline_model::{At, EnvironmentId, Kind, Offset, ResourceKey, Uid};
+use strandline_object_diff::{Comparison, compare};
 
 /// How far back an environment is compared where nothing is said.
 const SPAN: Duration = Duration::from_secs(24 * 3600);

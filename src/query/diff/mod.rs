@@ -12,8 +12,8 @@ mod targets;
 use super::moment::Moment;
 use super::types::{Answer, EnvironmentDiff, ResourceDiff};
 use super::{PageRequest, Queries, QueryError, Question, Result};
-use crate::diff::{Lens, NamePair, Operation};
 use strandline_model::{At, EnvironmentId, Uid};
+use strandline_object_diff::{Lens, NamePair, Operation};
 
 use super::scope::Scope;
 

@@ -4,7 +4,6 @@ use rusqlite::{Connection, OptionalExtension, named_params};
 use serde_json::Value;
 
 use super::{DiffRequest, earlier};
-use crate::diff::{Operation, compare, patch as operations};
 use crate::log::LogReader;
 use crate::query::history::told;
 use crate::query::moment::{Concerns, Moment};
@@ -13,6 +12,7 @@ use crate::query::scope::Sight;
 use crate::query::types::{Answer, ResourceDiff, StateAt, VersionAt};
 use crate::query::{QueryError, Question, Result};
 use strandline_model::{Change, ChangedBy, Offset, ResourceId, Timestamp, Uid};
+use strandline_object_diff::{Operation, compare, patch as operations};
 
 /// A version as far as a caller is told of it.
 struct Row {

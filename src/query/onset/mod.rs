@@ -19,8 +19,8 @@ use super::scope::Scope;
 use super::timeline::{self, Place, What};
 use super::types::{Answer, EntryResource, Onset, OnsetChange, OnsetPlace, Resource, TimelineGap};
 use super::{PageRequest, Queries, QueryError, Question, Result, environments};
-use crate::diff::{Between, Class, Comparison, Difference, Lens, compare};
 use strandline_model::{At, EnvironmentId, Happening, Health, Offset, Timestamp, Uid};
+use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare};
 
 use self::rank::{Around, Changed};
 use self::spell::Spell;

@@ -38,10 +38,10 @@ use super::testing::{
     say, small_history,
 };
 use super::*;
-use crate::diff::{Between, Class, DifferenceType, Lens, NamePair, compare, patch};
 use crate::ruleset::RuleSet;
 use strandline_model::{EnvironmentSpec, EnvironmentState, Health, Tier};
 use strandline_object::kube_event::EventType;
+use strandline_object_diff::{Between, Class, DifferenceType, Lens, NamePair, compare, patch};
 use strandline_syntax::Glob;
 
 /// All of a list in one page.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::access::Membership;
+use strandline_gitlab::Membership;
 use strandline_model::{
     AgentSpec, CatalogFact, ClusterSpec, EnvironmentState, GroupBy, HealthCounts, ProjectSpec, TargetSpec,
     attention,

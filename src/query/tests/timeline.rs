@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::scope::{PROJECTS, events, ids};
 use super::*;
-use crate::diff::Class;
 use strandline_model::{CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus, Lane, Offset};
+use strandline_object_diff::Class;
 
 /// Where something happened, what, and to which resource of which cluster.
 type Happened = (Offset, String, String, String);

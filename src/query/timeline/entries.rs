@@ -7,11 +7,11 @@ use super::super::judged::judged;
 use super::super::types::{Deployment, Entry, EntryHealth, EntryResource, FoldedEvent};
 use super::super::{QueryError, Question, Result, resources};
 use super::{Place, What, gaps};
-use crate::diff::{Between, Class, Lens, compare};
 use crate::log::{LogError, LogReader};
 use crate::projection::health_at;
 use crate::store::column;
 use strandline_model::{Change, Happening, Kind, Lane, Offset, ResourceKey, Timestamp, Uid};
+use strandline_object_diff::{Between, Class, Lens, compare};
 
 /// Tells of each place.
 pub(super) fn told(

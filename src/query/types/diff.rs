@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Snapshot;
-use crate::diff::Comparison;
 use strandline_model::{ChangedBy, EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
+use strandline_object_diff::Comparison;
 
 /// What differs in one resource between two moments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Entry, Resource, TimelineGap};
-use crate::diff::Difference;
 use strandline_model::{Health, Offset, Timestamp, Uid};
+use strandline_object_diff::Difference;
 
 /// When the present or last time of a health began, and what changed in the window before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Deployment, FoldedEvent, HealthHistory, PageMetadata};
-use crate::diff::Class;
 use strandline_model::{ChangedBy, DeletionCause, Health, Lane, Offset, ResourceKey, Timestamp, Uid};
+use strandline_object_diff::Class;
 
 /// What happened to an environment, or to a resource, over a span of time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

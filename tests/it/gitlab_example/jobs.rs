@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use strandline::access::{Job, JobEnvironment, Variables, decide, read_agent_config};
+use strandline_gitlab::{Job, JobEnvironment, Variables, decide, read_agent_config};
 
 use crate::server::Result;
 

@@ -1,9 +1,9 @@
 //! Differences as the document has them.
 
 use super::*;
-use crate::diff::{Between, Class, Lens, compare, patch};
 use crate::present::tests::{environment_changes, resource_changes};
 use crate::query::ChangeType;
+use strandline_object_diff::{Between, Class, Lens, compare, patch};
 
 #[test]
 fn differences_have_the_documented_shape() {

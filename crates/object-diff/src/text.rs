@@ -210,7 +210,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::diff::{Between, Class, Lens, compare};
+    use crate::{Between, Class, Lens, compare};
     use strandline_model::Kind;
 
     fn text(before: &Value, after: &Value) -> String {

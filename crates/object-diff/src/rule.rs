@@ -233,7 +233,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::diff::path::{ElementKey, readable};
+    use crate::path::{ElementKey, readable};
 
     /// The steps of a path in which elements are keyed by name or stand at a place.
     fn steps(parts: &[&str]) -> Vec<Step> {
