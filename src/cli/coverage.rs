@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::args::{CoverageArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
-use super::output::{document, write};
+use super::output::write;
 use super::query::{Add, Parameters};
-use super::read::{listing, parameters, reference, tell_moment, typed, understood};
+use super::read::{documented, listing, parameters, reference, tell_moment, typed};
 use super::table::Cell;
 use super::views::Listed;
 use crate::present::{age, kind_name, several, visible};
@@ -24,11 +24,9 @@ pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
         .add("state", &args.state);
     let client = Client::of(&list.server.address)?;
     let value = client.list(what, "/api/v1/coverage", query, list.limit).await?;
-    if let Some(text) = document(list.output.output, &value) {
-        write(&text?)?;
-        return understood(what, &value);
+    if documented(what, list.output.output, &value)? {
+        return Ok(());
     }
-    understood(what, &value)?;
     let mut page: Page<WatchCoverage> = typed(what, value)?;
     let now = reference(&list.server, &page.metadata.snapshot);
     tell_moment(list, &page.metadata.snapshot);

@@ -4,9 +4,9 @@ use super::args::{FilterArgs, OutputFormat, OverviewArgs};
 use super::client::Client;
 use super::error::CliError;
 use super::line;
-use super::output::{Paint, document, write};
+use super::output::{Paint, write};
 use super::query::{Add, Parameters};
-use super::read::{parameters, reference, typed, understood};
+use super::read::{documented, parameters, reference, typed};
 use super::table::{Cell, Table};
 use crate::present::{grouped, several, visible};
 use crate::query::{Answer, Overview, OverviewGroup};
@@ -26,11 +26,9 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
         .add("view", args.view.as_slice())
         .add("limit", args.limit.as_slice());
     let value = Client::of(&args.server.address)?.get(what, "/api/v1/overview", &query).await?;
-    if let Some(text) = document(args.output.output, &value) {
-        write(&text?)?;
-        return understood(what, &value);
+    if documented(what, args.output.output, &value)? {
+        return Ok(());
     }
-    understood(what, &value)?;
     let answer: Answer<Overview> = typed(what, value)?;
     let overview = &answer.value;
     if args.output.output == OutputFormat::Name {

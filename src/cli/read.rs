@@ -258,11 +258,9 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
 ) -> Result<(), CliError> {
     let what = format!("reading {nouns}");
     let value = Client::of(&list.server.address)?.list(&what, path, query, list.limit).await?;
-    if let Some(text) = document(list.output.output, &value) {
-        write(&text?)?;
-        return understood(&what, &value);
+    if documented(&what, list.output.output, &value)? {
+        return Ok(());
     }
-    understood(&what, &value)?;
     let page: Page<T> = typed(&what, value)?;
     let now = reference(&list.server, &page.metadata.snapshot);
     for gap in line::gaps(&page.metadata.snapshot.coverage.gaps, now) {
@@ -276,9 +274,17 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
     write(&listing(&page.items, &list.output, now))
 }
 
+/// Prints an answer as a document, where one is asked for; either way fails where it was not [`understood`].
+pub(super) fn documented(what: &str, format: OutputFormat, value: &Value) -> Result<bool, CliError> {
+    let text = document(format, value).transpose()?;
+    text.iter().try_for_each(|text| write(text))?;
+    understood(what, value)?;
+    Ok(text.is_some())
+}
+
 /// Fails where nothing was found because words of the question fit nothing: scripts must not take a slip of the finger for
 /// an environment in which all is well.
-pub(super) fn understood(what: &str, value: &Value) -> Result<(), CliError> {
+fn understood(what: &str, value: &Value) -> Result<(), CliError> {
     let warnings = value["warnings"].as_array().or_else(|| value["metadata"]["warnings"].as_array());
     let messages = warnings.into_iter().flatten().filter_map(|warning| warning["message"].as_str());
     let messages: Vec<&str> = messages.collect();

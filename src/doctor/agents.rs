@@ -27,11 +27,7 @@ fn of_project(reader: &FolderReader) -> Vec<Check> {
                     .hint("until it is mended, what the file said before holds on"),
             ),
             Ok(text) => checks.extend(warnings(text).iter().map(|warning| {
-                let message = format!(
-                    "the file of {}, {}:{}: {}",
-                    agent.id, warning.line, warning.column, warning.message
-                );
-                let check = Check::warning(&subject, message);
+                let check = Check::warning(&subject, format!("the file of {}, {warning}", agent.id));
                 warning.hint.iter().fold(check, |check, hint| check.hint(hint))
             })),
         }

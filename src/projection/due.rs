@@ -14,17 +14,25 @@ use super::{health_at, membership};
 use strandline_model::{ResourceId, Timestamp};
 
 /// What is to be judged anew; the index `version_due` serves these words and no others.
-const DUE: &str =
-    "later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 9223372036854775807 AND later_at <= ?1";
+macro_rules! due {
+    ($select:literal, $tail:literal) => {
+        concat!(
+            $select,
+            " FROM version WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 9223372036854775807
+                AND later_at <= ?1",
+            $tail
+        )
+    };
+}
+
+const ALL: &str = due!("SELECT resource_id, from_offset, later_health", " ORDER BY later_at, resource_id");
+const NEXT: &str = due!("SELECT min(later_at)", "");
 
 /// Judges anew what has lasted for too long by now, but for the resource of which the change itself tells: what holds of
 /// that from here on is its next state.
 pub(super) fn settle(at: &mut Apply<'_>, own: Option<ResourceId>) -> rusqlite::Result<()> {
-    let sql = format!(
-        "SELECT resource_id, from_offset, later_health FROM version WHERE {DUE} ORDER BY later_at, resource_id"
-    );
     let due = {
-        let mut statement = at.connection.prepare_cached(&sql)?;
+        let mut statement = at.connection.prepare_cached(ALL)?;
         let rows = statement.query_map([at.observed_at.as_micros()], |row| {
             let health = health_at(row, 2, "version.later_health")?;
             Ok((ResourceId(row.get(0)?), row.get::<_, i64>(1)?, health))
@@ -62,8 +70,7 @@ impl NextDue {
 
     /// Reads it from the view.
     pub(super) fn read(&self, view: &Connection) -> rusqlite::Result<()> {
-        let sql = format!("SELECT min(later_at) FROM version WHERE {DUE}");
-        let next: Option<i64> = view.prepare_cached(&sql)?.query_row([NEVER], |row| row.get(0))?;
+        let next: Option<i64> = view.prepare_cached(NEXT)?.query_row([NEVER], |row| row.get(0))?;
         self.0.store(next.unwrap_or(NEVER), Ordering::Release);
         Ok(())
     }
@@ -80,10 +87,7 @@ mod tests {
     fn what_is_due_is_found_in_its_index() {
         let dir = tempfile::tempdir().unwrap();
         let view = file::open_writer(&dir.path().join("view.db"), Role::ViewWriter).unwrap();
-        for sql in [
-            format!("SELECT min(later_at) FROM version WHERE {DUE}"),
-            format!("SELECT resource_id FROM version WHERE {DUE} ORDER BY later_at, resource_id"),
-        ] {
+        for sql in [NEXT, ALL] {
             let mut plan = view.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             let steps = plan.query_map([1], |row| row.get(3)).unwrap();
             let steps: Vec<String> = steps.collect::<rusqlite::Result<_>>().unwrap();

@@ -10,7 +10,7 @@ use super::history::told;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, in_sight, looked_at, one_of};
-use super::types::{LastChange, Page, PageMetadata, WatchCoverage, WatchGap};
+use super::types::{LastChange, Page, WatchCoverage, WatchGap};
 use super::words::Words;
 use super::{PageRequest, Queries, Question, Result};
 use crate::log::{Cursor, LogReader};
@@ -93,11 +93,7 @@ fn list(
         hear(log, moment.now, &mut items)?;
     }
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    let warnings = match items.is_empty() && start.is_first() {
-        true => Words::of_coverage(filter).unknown(view, moment, scope)?,
-        false => Vec::new(),
-    };
-    Ok(Page { items, metadata: PageMetadata { warnings, ..PageMetadata::new(snapshot, next) } })
+    start.page(items, (snapshot, next), || Words::of_coverage(filter).unknown(view, moment, scope))
 }
 
 /// What was marked of each watch, with the view's number of its kind.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, one_of, sees};
-use super::types::{Answer, Deployment, Page, PageMetadata};
+use super::types::{Answer, Deployment, Page};
 use super::words::Words;
 use super::{PageRequest, Queries, QueryError, Question, Result, environments, groups};
 use crate::store::column;
@@ -110,12 +110,8 @@ fn list(
     let cursors = rows.iter().map(|(id, _)| start.token(moment.offset, &[id.to_string()])).collect();
     let items: Vec<_> = rows.into_iter().map(|(_, item)| item).collect();
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    let warnings = match items.is_empty() && start.is_first() {
-        true => Words::of_deployments(filter).unknown(view, moment, scope)?,
-        false => Vec::new(),
-    };
-    let metadata = PageMetadata { warnings, ..PageMetadata::new(snapshot, next) };
-    Ok((Page { items, metadata }, cursors))
+    let unknown = || Words::of_deployments(filter).unknown(view, moment, scope);
+    Ok((start.page(items, (snapshot, next), unknown)?, cursors))
 }
 
 /// The projects that patterns stand for, for `json_each`: names as they are, which an index leads to, and of patterns the

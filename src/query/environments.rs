@@ -6,7 +6,7 @@ use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, one_of, reads, sees};
 use super::sieve::{Candidate, Sieve};
-use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page, PageMetadata};
+use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page};
 use super::words::Words;
 use super::{EnvironmentFilter, Gone, PageRequest, Queries, QueryError, Question, Result, warnings};
 use crate::projection::{ENVIRONMENT_COUNTS, counts_at, health_at, word_at};
@@ -178,11 +178,7 @@ pub(super) fn list(
     }
     let next = start.finish(moment.offset, &mut items, place);
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    let warnings = match items.is_empty() && start.is_first() {
-        true => Words::of_environments(filter).unknown(view, moment, scope)?,
-        false => Vec::new(),
-    };
-    Ok(Page { items, metadata: PageMetadata { warnings, ..PageMetadata::new(snapshot, next) } })
+    start.page(items, (snapshot, next), || Words::of_environments(filter).unknown(view, moment, scope))
 }
 
 /// Where in the list an environment stands.

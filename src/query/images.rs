@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, one_of, reads};
-use super::types::{ImageInterval, ImageUse, Page, PageMetadata, Workload};
+use super::types::{ImageInterval, ImageUse, Page, Workload};
 use super::words::Words;
 use super::{PageRequest, Queries, QueryError, Question, Result, resources};
 use crate::log::LogReader;
@@ -395,11 +395,7 @@ fn list(q: Question<'_>, filter: &ImageFilter) -> Result<Page<ImageUse>> {
         Some(since) => moment.snapshot_over(view, scope, &concerns, since)?,
         None => moment.snapshot(view, scope, &concerns)?,
     };
-    let warnings = match items.is_empty() && start.is_first() {
-        true => Words::of_images(filter).unknown(view, &moment, scope)?,
-        false => Vec::new(),
-    };
-    Ok(Page { items, metadata: PageMetadata { warnings, ..PageMetadata::new(snapshot, next) } })
+    start.page(items, (snapshot, next), || Words::of_images(filter).unknown(view, &moment, scope))
 }
 
 impl Queries {

@@ -3,6 +3,7 @@
 //! A file per question. Each takes the view in one unchanging state, the moment, and a [`Scope`].
 
 mod agents;
+mod alike;
 mod clusters;
 mod coverage;
 mod deployments;

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::moment::{AskedTime, Moment};
 use super::scope::Scope;
+use super::types::{Page, PageMetadata, Snapshot, UnknownWord};
 use super::{PageRequest, QueryError, Result};
 use strandline_model::{Offset, Timestamp};
 use strandline_syntax::diagnostics::of_json;
@@ -147,9 +148,15 @@ impl Start {
         i64::try_from(self.limit + 1).unwrap_or(i64::MAX)
     }
 
-    /// Whether it is where a list begins.
-    pub(super) fn is_first(&self) -> bool {
-        self.after.is_empty()
+    /// A page of a list that begins here; where nothing was found at all, with the words of the question that fit nothing.
+    pub(super) fn page<T>(
+        &self,
+        items: Vec<T>,
+        (snapshot, next): (Snapshot, Option<String>),
+        unknown: impl FnOnce() -> Result<Vec<UnknownWord>>,
+    ) -> Result<Page<T>> {
+        let warnings = if items.is_empty() && self.after.is_empty() { unknown()? } else { Vec::new() };
+        Ok(Page { items, metadata: PageMetadata { snapshot, next, warnings } })
     }
 
     /// A part of the sort key to go on from; empty on the first page.

@@ -7,7 +7,7 @@ use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Sight, belonged, in_sight, one_of, reads};
 use super::stretch::holds;
-use super::types::{Answer, Page, PageMetadata, Resource, ResourceDetail};
+use super::types::{Answer, Page, Resource, ResourceDetail};
 use super::words::Words;
 use super::{Gone, QueryError, ResourceFilter, ResourceOrder, Result, environments, floors, search};
 use crate::log::LogReader;
@@ -192,11 +192,7 @@ pub(super) fn list(
     let next = start.finish(moment.offset, &mut items, |held| position(filter.order, held));
     let items: Vec<_> = items.into_iter().map(|held| held.resource).collect();
     let snapshot = moment.snapshot(view, scope, &Concerns::Environment(number))?;
-    let warnings = match items.is_empty() && start.is_first() {
-        true => Words::of_resources(filter).unknown(view, moment, scope)?,
-        false => Vec::new(),
-    };
-    Ok(Page { items, metadata: PageMetadata { warnings, ..PageMetadata::new(snapshot, next) } })
+    start.page(items, (snapshot, next), || Words::of_resources(filter).unknown(view, moment, scope))
 }
 
 /// Resources by the view's numbers, ordered by kind, namespace and name.

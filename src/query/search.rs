@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, belonged, one_of, reads};
-use super::types::{FoundResource, Page, PageMetadata};
+use super::types::{FoundResource, Page};
 use super::words::{Of, Words};
 use super::{Gone, PageRequest, Queries, QueryError, Question, Result, environments, resources};
 use crate::log::LogReader;
@@ -299,11 +299,7 @@ fn list(q: Question<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>>
         items.push(FoundResource { resource: held.resource, gone });
     }
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    let warnings = match items.is_empty() && start.is_first() {
-        true => words(view, log, search)?.unknown(view, &moment, scope)?,
-        false => Vec::new(),
-    };
-    Ok(Page { items, metadata: PageMetadata { warnings, ..PageMetadata::new(snapshot, next) } })
+    start.page(items, (snapshot, next), || words(view, log, search)?.unknown(view, &moment, scope))
 }
 
 impl Queries {

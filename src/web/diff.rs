@@ -194,6 +194,7 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
         href: here(request, &[(CHILDREN, other), (CONTINUE, None)]),
         chosen: children,
     });
+    let renamed = names(found);
     DiffPage {
         of: (base.of.0, format!("{}{}", base.of.1, base.shell.keep)),
         with: Some(
@@ -204,7 +205,7 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
         summary: counted(&found.counts),
         names: shown(&found.names.join(", ")),
         ways,
-        blocks: found.items.iter().map(|item| block(found, item)).collect(),
+        blocks: found.items.iter().map(|item| block(found, &renamed, item)).collect(),
         next: found
             .metadata
             .next
@@ -214,8 +215,8 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
     }
 }
 
-fn block(found: &EnvironmentDiff, item: &ResourceChange) -> Block {
-    let mut lines = lines(&item.comparison, &names(found));
+fn block(found: &EnvironmentDiff, names: &NameMap, item: &ResourceChange) -> Block {
+    let mut lines = lines(&item.comparison, names);
     lines.extend(item.children.iter().map(|kind| Line::new(Mark::Note, children_below(kind))));
     let (before, after) = (item.before.as_ref(), item.after.as_ref());
     let moment = if after.is_some() { found.to.offset } else { found.from.offset };

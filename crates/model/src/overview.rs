@@ -6,8 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use strandline_syntax::is_label_name;
-use strandline_syntax::{Glob, LabelSelector};
+use strandline_syntax::{Glob, LabelSelector, is_label_name};
 
 use super::{AgentId, EnvironmentState, Health, Tier};
 

@@ -12,7 +12,7 @@ use crate::query::types::{
     ChangeType, DiffClusters, DiffCounts, Environment, EnvironmentDiff, PageMetadata, ResourceAt,
     ResourceChange,
 };
-use crate::query::{QueryError, Question, Result, clusters, environments};
+use crate::query::{QueryError, Question, Result, alike, clusters, environments};
 use strandline_model::{EnvironmentId, Kind, ResourceKey, Target, Uid};
 use strandline_object_diff::{Comparison, NameMap, NamePair, compare};
 
@@ -132,21 +132,12 @@ fn address(key: &ResourceKey) -> (Kind, String, String) {
 
 /// Changes that are the same in several clusters, as one of the first.
 fn folded(changes: Vec<ResourceChange>) -> Vec<ResourceChange> {
-    let mut out: Vec<ResourceChange> = Vec::new();
-    let mut places: HashMap<_, Vec<usize>> = HashMap::new();
-    for change in changes {
-        let alike = places.entry((change.change as u8, address(&change.key))).or_default();
-        let same =
-            alike.iter().copied().find(|place| out.get(*place).is_some_and(|one| is_same(one, &change)));
-        match same.and_then(|place| out.get_mut(place)?.clusters.as_mut()).zip(change.clusters.as_ref()) {
-            Some((one, other)) => one.add(other),
-            None => {
-                alike.push(out.len());
-                out.push(change);
-            }
+    let key = |change: &ResourceChange| Some((change.change as u8, address(&change.key)));
+    alike::folded(changes, key, is_same, |one, other| {
+        if let (Some(all), Some(more)) = (&mut one.clusters, &other.clusters) {
+            all.add(more);
         }
-    }
-    out
+    })
 }
 
 /// Whether what became of two is the same but for the cluster, as far as it is told.
@@ -180,7 +171,7 @@ fn pairs(
     for (cluster, opposite) in targets::matched(&here, &there, regions) {
         let names = names(Some((cluster, opposite)));
         let (of_ours, of_theirs) = (within(ours, cluster), within(theirs, opposite));
-        for (before, after) in alike((ours, of_ours), (theirs, of_theirs), &names) {
+        for (before, after) in same_named((ours, of_ours), (theirs, of_theirs), &names) {
             met.0.insert(before);
             met.1.insert(after);
             found.push((Some(before), Some(after), names.clone()));
@@ -191,7 +182,7 @@ fn pairs(
     };
     let (mut ours_left, mut theirs_left) = (left(ours, &met.0), left(theirs, &met.1));
     let names = names(None);
-    for (before, after) in alike((ours, ours_left.clone()), (theirs, theirs_left.clone()), &names) {
+    for (before, after) in same_named((ours, ours_left.clone()), (theirs, theirs_left.clone()), &names) {
         ours_left.retain(|number| *number != before);
         theirs_left.retain(|number| *number != after);
         found.push((Some(before), Some(after), names.clone()));
@@ -231,7 +222,7 @@ fn by_their_names(one: &Environment, other: &Environment, clusters: Option<(&str
 
 /// Resources of the same kind whose names stand for each other; first those whose namespaces do so too, then of the
 /// others those whose name stands alone on both sides. In an order that stays.
-fn alike(
+fn same_named(
     (ours, mut ours_left): (&Described, Vec<i64>),
     (theirs, mut theirs_left): (&Described, Vec<i64>),
     names: &NameMap,

@@ -18,7 +18,7 @@ use super::resources as found;
 use super::scope::Scope;
 use super::timeline::{self, Place, What};
 use super::types::{Answer, EntryResource, Onset, OnsetChange, OnsetPlace, Resource, TimelineGap};
-use super::{PageRequest, Queries, QueryError, Question, Result, environments};
+use super::{PageRequest, Queries, QueryError, Question, Result, alike, environments};
 use strandline_model::{At, EnvironmentId, Happening, Health, Offset, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare};
 
@@ -274,31 +274,19 @@ fn ranked(
 
 /// Changes that are the same in several clusters as one, which has the rank and place of the likeliest of them.
 fn folded(changes: Vec<OnsetChange>) -> Vec<OnsetChange> {
-    let mut out: Vec<OnsetChange> = Vec::new();
-    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
-    for change in changes {
-        let Some(resource) = &change.entry.resource else {
-            out.push(change);
-            continue;
-        };
-        let alike = places.entry(format!("{}/{}", resource.key.kind, resource.key.name)).or_default();
-        let same =
-            alike.iter().copied().find(|place| out.get(*place).is_some_and(|one| is_same(one, &change)));
-        match same.and_then(|place| out.get_mut(place)) {
-            Some(one) => one.also.push(OnsetPlace {
-                id: resource.id.clone(),
-                cluster: resource.key.cluster.clone(),
-                namespace: resource.key.namespace.clone(),
-                offset: change.entry.offset,
-                observed_at: change.entry.observed_at,
-            }),
-            None => {
-                alike.push(out.len());
-                out.push(change);
-            }
-        }
-    }
-    out
+    let key = |change: &OnsetChange| {
+        let resource = change.entry.resource.as_ref()?;
+        Some((resource.key.kind.clone(), resource.key.name.clone()))
+    };
+    alike::folded(changes, key, is_same, |one, other| {
+        one.also.extend(other.entry.resource.as_ref().map(|resource| OnsetPlace {
+            id: resource.id.clone(),
+            cluster: resource.key.cluster.clone(),
+            namespace: resource.key.namespace.clone(),
+            offset: other.entry.offset,
+            observed_at: other.entry.observed_at,
+        }));
+    })
 }
 
 /// Whether two changes are one, made in two clusters: to resources of one name, by the same, to the same values.

@@ -103,7 +103,11 @@ pub(super) fn ranks(changes: &[Changed], around: &Around<'_>) -> Vec<(Rank, Orde
     let of_resource = |change: &Changed| of.get(&change.resource).into_iter().flatten().copied();
     let controllers = reports.filter_map(|change| change.writer(of_resource(change))).collect();
     let ranking = Ranking { around, of, controllers };
-    changes.iter().map(|change| (ranking.rank(change), ranking.order(change))).collect()
+    let placed = |change| {
+        let rank = ranking.rank(change);
+        (rank, ranking.order(change, rank))
+    };
+    changes.iter().map(placed).collect()
 }
 
 /// Among changes of one rank: what people and pipelines wrote goes before what controllers did, the newest first, but what
@@ -154,8 +158,9 @@ impl Ranking<'_> {
     }
 
     /// Where it stands: as what it directly follows, and behind it.
-    fn order(&self, change: &Changed) -> Order {
-        let by_itself = change.is_deployment() || self.fails_by_itself(change);
+    fn order(&self, change: &Changed, rank: Rank) -> Order {
+        // A report that is a cause tells of what failed by itself, not of a controller's work.
+        let by_itself = change.is_deployment() || (rank == Rank::Cause && change.is_report());
         let controllers = !by_itself && self.is_controllers(change);
         let before = linked(self.around.hangs_on, change.resource).iter().flat_map(|on| self.of(*on));
         let before = before.filter(|other| {
@@ -185,12 +190,13 @@ impl Ranking<'_> {
     /// Whether a report tells of a failure above which nothing is known to have happened.
     fn fails_by_itself(&self, change: &Changed) -> bool {
         let Around { upstream, above, hangs_on, .. } = self.around;
-        let upward = [&[change.resource], linked(hangs_on, change.resource)].concat();
         // That it was made is no reason for its failure.
         let explains = |other: &Changed| {
             other.is_asked() && other.what != Happening::Created && other.time <= change.time.plus(DISORDER)
         };
-        let asked = || upward.iter().flat_map(|one| self.of(*one)).any(explains);
+        let upward =
+            || [change.resource].into_iter().chain(linked(hangs_on, change.resource).iter().copied());
+        let asked = || upward().flat_map(|one| self.of(one)).any(explains);
         change.failed
             && change.is_report()
             && upstream.contains_key(&change.resource)
