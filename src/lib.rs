@@ -19,12 +19,10 @@
 //! 5. Async ends at `store`: scans, diffs and writes run on threads of their own.
 //! 6. Every query takes a [`query::Scope`] and puts it into its SQL.
 
-pub mod declaration;
 pub mod delta;
 pub mod edges;
 pub mod health;
 pub mod images;
-pub mod inventory;
 pub mod redact;
 
 pub mod ruleset;

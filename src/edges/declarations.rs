@@ -2,8 +2,8 @@
 
 use super::EdgeKind::References;
 use super::told::{Told, named};
-use crate::declaration::{DEPLOYMENT, GROUP};
 use strandline_object::Object;
+use strandline_object::gitlab_deployment::{DEPLOYMENT, GROUP};
 use strandline_object::json::{Picked, Shape};
 
 const DECLARED: Shape = Shape::Members(&[("spec", Shape::Members(&[("namespace", Shape::Text)]))]);

@@ -33,9 +33,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::declaration;
 use strandline_model::{Kind, Uid, stored};
 use strandline_object::Object;
+use strandline_object::gitlab_deployment;
 use strandline_syntax::LabelSelector;
 use told::Told;
 
@@ -259,8 +259,8 @@ fn built_in(told: &mut Told, object: &Object<'_>) {
             }
             _ => extensions::policy_binding(told, object),
         },
-        (declaration::GROUP, declaration::DEPLOYMENT) => declarations::deployment(told, object),
-        (declaration::GROUP, declaration::MONITORING) => declarations::monitoring(told, object),
+        (gitlab_deployment::GROUP, gitlab_deployment::DEPLOYMENT) => declarations::deployment(told, object),
+        (gitlab_deployment::GROUP, gitlab_deployment::MONITORING) => declarations::monitoring(told, object),
         _ => {}
     }
 }

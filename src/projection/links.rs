@@ -8,9 +8,9 @@ use super::context::{Apply, Rules};
 use super::images::Imaged;
 use super::{catalog, edges, images, inventories, labels, regions, selectors};
 use crate::edges::{EdgeRef, UNREAD, annotations_read};
-use crate::inventory::{managed_marks, marks};
 use strandline_model::{Inventory, ResourceId};
 use strandline_object::Object;
+use strandline_object::gitops_marks::{managed_marks, marks};
 
 /// What changed with a resource's links, besides the resource itself.
 #[derive(Debug, Default)]

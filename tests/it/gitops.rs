@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use strandline::declaration::Declaration;
 use strandline_object::Object;
+use strandline_object::gitlab_deployment::Declaration;
 
 use crate::control_plane::harness::{ControlPlane, NODE, skip_without_control_plane};
 use crate::server::{Result, Server, items};

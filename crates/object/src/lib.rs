@@ -4,6 +4,8 @@
 //! Nothing here judges an object, links it to others, or knows what Strandline keeps of it.
 
 pub mod digest;
+pub mod gitlab_deployment;
+pub mod gitops_marks;
 pub mod json;
 pub mod kube_event;
 pub mod manifests;

@@ -2,9 +2,9 @@
 
 use super::Finding;
 use super::fields::Malformed;
-use crate::declaration::Declaration;
 use strandline_model::Health;
 use strandline_object::Object;
+use strandline_object::gitlab_deployment::Declaration;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {
     Ok(match Declaration::read(object) {
@@ -43,5 +43,14 @@ mod tests {
             wrong.contains("Degraded [InvalidDeclaration]") && wrong.contains("spec.namespace"),
             "{wrong}"
         );
+    }
+
+    #[test]
+    fn nobody_judges_how_an_environment_is_monitored() {
+        let monitoring = line(&json!({
+            "apiVersion": "gitlabdeploymentcontroller.gitlab.com/v1", "kind": "GitLabMonitoring",
+            "metadata": {"name": "my-compute-environment", "uid": "1"}, "spec": {"environment": "production"},
+        }));
+        assert_eq!(monitoring, "builtin: none []");
     }
 }

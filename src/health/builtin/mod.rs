@@ -34,7 +34,7 @@ pub(super) use silent::has_no_health;
 #[cfg(test)]
 use super::tests;
 use super::{Finding, NOT_OBSERVED, Rule, Wait, fields};
-use crate::declaration;
+use strandline_object::gitlab_deployment::{DEPLOYMENT, GROUP};
 
 /// What there is to say of more Pods than are wanted, which are to go: the work is not done while they are there.
 fn surplus(waiting: &str, wanted: Option<i64>, pods: i64) -> Option<Finding> {
@@ -67,9 +67,7 @@ pub(super) fn rule(group: &str, kind: &str) -> Option<(&'static str, Rule)> {
             ("builtin/CertificateSigningRequest", certificate_signing_request::judge)
         }
         ("gateway.networking.k8s.io" | "gateway.networking.x-k8s.io", kind) => return gateway::rule(kind),
-        (declaration::GROUP, declaration::DEPLOYMENT) => {
-            ("builtin/GitLabDeployment", gitlab_deployment::judge)
-        }
+        (GROUP, DEPLOYMENT) => ("builtin/GitLabDeployment", gitlab_deployment::judge),
         ("networking.k8s.io", _) => return ingress(group, kind),
         ("policy", "PodDisruptionBudget") => ("builtin/PodDisruptionBudget", pod_disruption_budget::judge),
         ("resource.k8s.io", "ResourceClaim") => ("builtin/ResourceClaim", resource_claim::judge),

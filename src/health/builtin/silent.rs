@@ -1,6 +1,6 @@
 //! Kinds that only hold data or rules: they have no state that could be good or bad.
 
-use crate::declaration;
+use strandline_object::gitlab_deployment;
 
 /// Whether a built-in kind has no health.
 pub(in crate::health) fn has_no_health(group: &str, kind: &str) -> bool {
@@ -33,7 +33,7 @@ pub(in crate::health) fn has_no_health(group: &str, kind: &str) -> bool {
         "networking.k8s.io" => matches!(kind, "IPAddress" | "IngressClass" | "NetworkPolicy"),
         "extensions" => matches!(kind, "NetworkPolicy" | "PodSecurityPolicy"),
         "node.k8s.io" => kind == "RuntimeClass",
-        declaration::GROUP => kind == declaration::MONITORING,
+        gitlab_deployment::GROUP => kind == gitlab_deployment::MONITORING,
         "policy" => kind == "PodSecurityPolicy",
         "resource.k8s.io" => {
             matches!(kind, "DeviceClass" | "DeviceTaintRule" | "ResourceClaimTemplate" | "ResourceSlice")

@@ -8,10 +8,10 @@ use rusqlite::{OptionalExtension, params};
 
 use super::super::context::Apply;
 use super::environments;
-use crate::declaration;
 use crate::store::column;
 use strandline_model::{EnvironmentId, Kind, ResourceId, ResourceKey};
 use strandline_object::Object;
+use strandline_object::gitlab_deployment;
 
 /// What a resource declares of an environment.
 pub(super) struct Declaration {
@@ -43,7 +43,7 @@ pub(super) fn of_environment(at: &Apply<'_>, environment: i64) -> rusqlite::Resu
 
 /// Whether an object is of the kind that declares an environment.
 pub(in crate::projection) fn is_declared(object: &Object<'_>) -> bool {
-    declaration::Declaration::is_made_by(&Kind::from_api_version(&object.api_version, &object.kind))
+    gitlab_deployment::Declaration::is_made_by(&Kind::from_api_version(&object.api_version, &object.kind))
 }
 
 /// Takes over what a resource declares of an environment, if it is of the kind that does; what is gone, cannot be
@@ -59,7 +59,7 @@ pub(in crate::projection) fn declare(
     let sql = "DELETE FROM declaration WHERE resource_id = ?1 RETURNING environment_id";
     let before: Option<i64> =
         at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).optional()?;
-    let declared = object.and_then(|object| declaration::Declaration::read(object).ok());
+    let declared = object.and_then(|object| gitlab_deployment::Declaration::read(object).ok());
     let after = match declared {
         Some(declared) => insert(at, id, &declared)?,
         None => None,
@@ -73,7 +73,7 @@ pub(in crate::projection) fn declare(
 fn insert(
     at: &mut Apply<'_>,
     id: ResourceId,
-    declared: &declaration::Declaration,
+    declared: &gitlab_deployment::Declaration,
 ) -> rusqlite::Result<Option<i64>> {
     let viewers: Vec<&String> = declared.projects.iter().chain(&declared.groups).collect();
     let Some(project) = viewers.first() else { return Ok(None) };

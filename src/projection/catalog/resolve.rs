@@ -6,8 +6,8 @@ use super::super::context::Apply;
 use super::declarations::Declaration;
 use super::deployments::Deployed;
 use super::{agents, clusters};
-use crate::inventory::managed_mark;
 use strandline_model::{DeclaredBy, EnvironmentSpec, EnvironmentState, Labels, Source, Target, TargetSpec};
+use strandline_object::gitops_marks::managed_mark;
 
 /// A label by which an environment tells its region.
 const REGION_LABELS: [&str; 2] = ["region", "topology.kubernetes.io/region"];

@@ -180,7 +180,7 @@ impl Present {
         let object = object.ok();
         let same = before.filter(|before| before.verdict.health == verdict.health);
         let labels = object.iter().flat_map(|object| &object.metadata.labels);
-        let marks = object.iter().flat_map(crate::inventory::marks);
+        let marks = object.iter().flat_map(strandline_object::gitops_marks::marks);
         Thing {
             key: key.clone(),
             uid: uid.clone(),

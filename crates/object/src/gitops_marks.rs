@@ -26,9 +26,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::Object;
+use crate::json::Members;
 use strandline_model::Inventory;
-use strandline_object::Object;
-use strandline_object::json::Members;
 
 const OWNING_INVENTORY: &str = "config.k8s.io/owning-inventory";
 const TRACKING_ID: &str = "argocd.argoproj.io/tracking-id";
