@@ -4,9 +4,8 @@
 
 use divan::{Bencher, black_box};
 use serde_json::{Value, json};
-use strandline::edges::{self, Relations};
-use strandline::health;
 use strandline_object::Object;
+use strandline_relations::{self, Relations};
 
 fn main() {
     divan::main();
@@ -118,7 +117,7 @@ fn parse(bencher: Bencher<'_, '_>, kind: &str) {
 #[divan::bench(args = KINDS)]
 fn parse_and_judge(bencher: Bencher<'_, '_>, kind: &str) {
     let body = body(kind);
-    bencher.bench(|| health::assess(&Object::parse(black_box(&body)).expect("it is an object")));
+    bencher.bench(|| strandline_health::assess(&Object::parse(black_box(&body)).expect("it is an object")));
 }
 
 #[divan::bench(args = KINDS)]
@@ -126,6 +125,6 @@ fn parse_judge_and_link(bencher: Bencher<'_, '_>, kind: &str) {
     let (body, relations) = (body(kind), Relations::default());
     bencher.bench(|| {
         let object = Object::parse(black_box(&body)).expect("it is an object");
-        (health::assess(&object), edges::edges(&object, &relations))
+        (strandline_health::assess(&object), strandline_relations::edges(&object, &relations))
     });
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::edges::Relations;
-use crate::health::{Patience, Scripts};
+use strandline_health::{Patience, Scripts};
 use strandline_model::{Kind, KindPattern};
+use strandline_relations::Relations;
 use strandline_syntax::LabelSelector;
 
 /// Raise this when the program's own rules judge, link or count in another way than before.

@@ -8,9 +8,9 @@ use super::objects::{Shown, look};
 use super::read;
 use super::table::{Cell, Table};
 use crate::config::{self, ConfigError};
-use crate::edges::{Direction, EdgeKind, EdgeRef, Far, Relations, edges};
 use strandline_model::Kind;
 use strandline_object::Object;
+use strandline_relations::{Direction, EdgeKind, EdgeRef, Far, Relations, edges};
 
 /// Tells the edges of the objects of a file, or asks a server.
 pub(super) fn run(args: &EdgesArgs) -> Result<(), CliError> {

@@ -8,7 +8,7 @@ use super::objects::{Shown, look};
 use super::table::{Cell, Table};
 use super::{health_cases, health_history};
 use crate::config::{self, ReadScriptsError};
-use crate::health::{Judge, Patience};
+use strandline_health::{Judge, Patience};
 use strandline_model::Verdict;
 use strandline_object::Object;
 
@@ -94,7 +94,7 @@ mod tests {
     use super::super::args::{ColorChoice, LineFormat, ObjectsArgs};
     use super::super::objects::{all, shown};
     use super::*;
-    use crate::health::Scripts;
+    use strandline_health::Scripts;
 
     fn all_by(text: &str, judge: &Judge) -> Vec<Judged> {
         all(text, |object| judged(judge, object)).0

@@ -8,8 +8,8 @@ use super::OPEN;
 use super::context::Apply;
 use super::ids::FarEnd;
 use super::intervals::EDGE;
-use crate::edges::{Direction, EdgeKind, EdgeRef, Far};
 use strandline_model::{ResourceId, Stored};
+use strandline_relations::{Direction, EdgeKind, EdgeRef, Far};
 
 /// An edge's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

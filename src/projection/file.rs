@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::member_health;
-use crate::edges::EdgeKind;
 use crate::ruleset::RULES_VERSION;
 use crate::store::{self, Identities, OpenError, Role};
 use strandline_model::{CoverageState, Happening, Health, Offset, Stored};
+use strandline_relations::EdgeKind;
 
 /// Marks the file as a view of Strandline.
 const APPLICATION_ID: i32 = 0x7374_7677;

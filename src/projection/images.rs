@@ -7,9 +7,9 @@ use rusqlite::{OptionalExtension, params};
 
 use super::OPEN;
 use super::context::Apply;
-use crate::images::{Running, images};
 use strandline_model::ResourceId;
 use strandline_object::Object;
+use strandline_relations::container_images::{Running, images};
 use strandline_syntax::Image;
 
 /// Feeds a digest that is the same in every process.

@@ -7,10 +7,10 @@ use rusqlite::{Connection, params};
 use super::context::{Apply, Rules};
 use super::images::Imaged;
 use super::{catalog, edges, images, inventories, labels, regions, selectors};
-use crate::edges::{EdgeRef, UNREAD, annotations_read};
 use strandline_model::{Inventory, ResourceId};
 use strandline_object::Object;
 use strandline_object::gitops_marks::{managed_marks, marks};
+use strandline_relations::{EdgeRef, UNREAD, annotations_read};
 
 /// What changed with a resource's links, besides the resource itself.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Found {
         let relations = &rules.set.relations;
         Found {
             labels: object.map(labels_of).unwrap_or_default(),
-            edges: object.map(|object| crate::edges::edges(object, relations)).unwrap_or_default(),
+            edges: object.map(|object| strandline_relations::edges(object, relations)).unwrap_or_default(),
             images: Imaged::of(object),
             speaks: object.is_none_or(|object| regions::is_told(object) || catalog::is_declared(object)),
         }

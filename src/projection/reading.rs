@@ -11,9 +11,9 @@ use super::apply::Gist;
 use super::context::Rules;
 use super::links::Known;
 use super::projector::ProjectorError;
-use crate::health::Judge;
 use crate::log::{Compacted, LogReader};
 use crate::ruleset::RuleSet;
+use strandline_health::Judge;
 use strandline_model::{Offset, Record, Timestamp};
 
 /// Records read at once.

@@ -9,9 +9,9 @@ use super::scope::{Sight, in_sight};
 use super::stretch::holds;
 use super::types::{FarEnd, Page, PageMetadata, ResourceEdge};
 use super::{PageRequest, Queries, Question, Result, Scope, resources};
-use crate::edges::EdgeKind;
 use crate::projection::{health_at, number_at};
 use strandline_model::{At, Kind, Offset, Stored, Uid};
+use strandline_relations::EdgeKind;
 
 /// Whether a resource is there at `:at`.
 macro_rules! there {

@@ -12,11 +12,11 @@ use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
-use crate::images::{Running, images};
 use crate::present::{grouped, several, visible, workload_names};
 use crate::query::{ImageInterval, ImageUse, Page, PageRequest, Workload};
 use strandline_model::Timestamp;
 use strandline_object::Object;
+use strandline_relations::container_images::{Running, images};
 use strandline_syntax::{Image, familiar};
 
 /// What may be asked for as an image.

@@ -22,7 +22,8 @@ impl World {
         match change {
             Change::Applied { key, .. } if key.kind.is_event() => {}
             Change::Applied { id, key, body, .. } => {
-                let health = crate::health::assess(&strandline_object::Object::parse(body).unwrap()).health;
+                let health =
+                    strandline_health::assess(&strandline_object::Object::parse(body).unwrap()).health;
                 self.objects.insert(*id, (key.clone(), serde_json::from_str(body).unwrap(), health));
             }
             Change::Deleted { id, .. } => _ = self.objects.remove(id),

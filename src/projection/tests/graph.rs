@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::edges::{Direction, Far, Relations, edges};
 use crate::query::{Collapse, FarEnd, Graph, GraphFilter};
 use strandline_object::Object;
+use strandline_relations::{Direction, Far, Relations, edges};
 
 /// What happens to one of a few objects that select, own, mount and scale each other.
 #[derive(Clone, Debug)]

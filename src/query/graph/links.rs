@@ -7,10 +7,10 @@ use rusqlite::{Connection, named_params};
 use super::super::Result;
 use super::super::resources::Held;
 use super::super::stretch::holds;
-use crate::edges::EdgeKind;
 use crate::projection::number_at;
 use crate::query::types::Edge;
 use strandline_model::Offset;
+use strandline_relations::EdgeKind;
 
 /// Where the ends of edges stand: the names under which nodes and groups are known in the graph.
 pub(super) struct Ends<'a> {

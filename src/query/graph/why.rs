@@ -11,9 +11,9 @@ use super::super::stretch::holds;
 use super::super::types::{Answer, MissingEnd, Why, WhyPath};
 use super::super::{Result, environments};
 use super::forest::Forest;
-use crate::edges::EdgeKind;
 use crate::projection::number_at;
 use strandline_model::{EnvironmentId, Health, Kind, Offset, attention};
+use strandline_relations::EdgeKind;
 
 /// The most steps of one path that are told; what lies between them is only counted.
 const STEPS_MAX: usize = 20;

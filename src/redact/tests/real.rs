@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::*;
 use crate::demo::fleet::{Fleet, FleetOptions};
-use crate::edges::{Relations, edges};
-use crate::health::assess;
+use strandline_health::assess;
 use strandline_object::Object;
+use strandline_relations::{Relations, edges};
 
 /// Argo CD's cases beside the checkout, one JSON object a line.
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/health/argo-cd-cases.jsonl");

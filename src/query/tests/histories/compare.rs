@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::*;
 use super::fold::{Present, Thing};
 use super::happen::Dice;
-use crate::edges::{Direction, Far};
 use strandline_model::{
     CoverageState, GroupBy, HealthCounts, Kind, ResourceId, ResourceKey, Timestamp, WatchKey, attention,
 };
+use strandline_relations::{Direction, Far};
 
 /// The questions, asked of a view at one moment that the fold stands at.
 pub(super) struct Asked<'a> {

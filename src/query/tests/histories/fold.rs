@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::super::*;
 use super::catalog::{Catalog, Declared};
 use super::missed::Missed;
-use crate::edges::{Direction, EdgeKind, EdgeRef, Far, Relations};
 use strandline_model::{
     Change, CoverageMark, CoverageState, DeletionCause, HealthCounts, Kind, Offset, Record, ResourceId,
     ResourceKey, Target, Timestamp, Verdict, WatchKey,
 };
 use strandline_object::Object;
+use strandline_relations::{Direction, EdgeKind, EdgeRef, Far, Relations};
 
 /// A resource that is there.
 #[derive(Clone, Debug)]
@@ -168,7 +168,7 @@ impl Present {
     fn thing(&self, key: &ResourceKey, uid: &Uid, body: &str, before: Option<&Thing>) -> Thing {
         let object = Object::parse(body);
         let verdict = match &object {
-            Ok(object) => crate::health::assess(object).seen_at(self.time),
+            Ok(object) => strandline_health::assess(object).seen_at(self.time),
             Err(error) => Verdict {
                 health: Some(Health::Unknown),
                 reason: "Unreadable".into(),
@@ -191,7 +191,10 @@ impl Present {
             due: verdict.later.as_ref().map(|later| later.due(self.time)),
             terminating: object.as_ref().and_then(|object| object.metadata.deletion_timestamp),
             body: serde_json::from_str(body).unwrap(),
-            edges: object.iter().flat_map(|o| crate::edges::edges(o, &Relations::default())).collect(),
+            edges: object
+                .iter()
+                .flat_map(|o| strandline_relations::edges(o, &Relations::default()))
+                .collect(),
             labels: labels.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
             marks: marks.map(|mark| mark.to_string()).collect(),
             verdict,
@@ -212,7 +215,7 @@ impl Present {
                 Far::Numbered { kind, namespace, stem } => {
                     of_kind(kind)
                         && thing.key.namespace == *namespace
-                        && crate::edges::numbered(kind, &thing.key.name) == Some(stem)
+                        && strandline_relations::numbered(kind, &thing.key.name) == Some(stem)
                 }
                 Far::Matching { kind, namespace, selector } => {
                     of_kind(kind)
