@@ -20,7 +20,6 @@
 //! 6. Every query takes a [`query::Scope`] and puts it into its SQL.
 
 pub mod delta;
-pub mod redact;
 
 pub mod ruleset;
 

@@ -13,10 +13,10 @@ use strandline::cluster::{
 use strandline::config;
 use strandline::log::{LogError, LogWriter};
 use strandline::projection::{NextDue, Projector, ProjectorError, Pruning};
-use strandline::redact::Rules;
 use strandline::ruleset::RuleSet;
 use strandline::store::Watermark;
 use strandline_model::{CatalogFact, Source};
+use strandline_redact::Rules;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 

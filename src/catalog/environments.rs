@@ -9,11 +9,11 @@ use super::input::{self, AgentRef, ProjectRef, Rest};
 use super::targets::{self, TargetInput};
 use super::{Decided, of_api};
 use crate::log::{Catalog, CatalogChange, LogError, Standing};
-use crate::redact::has_login;
 use strandline_model::{
     AgentId, CatalogFact, CatalogKind, EnvironmentId, EnvironmentSpec, EnvironmentState, Labels, TargetSpec,
     Tier, Timestamp,
 };
+use strandline_redact::has_login;
 use strandline_syntax::{is_dns_label, slug};
 
 /// The longest name of an environment, in characters, as GitLab limits it.

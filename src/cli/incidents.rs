@@ -20,10 +20,10 @@ use crate::present::environment_diff;
 use crate::projection::Projector;
 use crate::query::testing::{ManualClock, block_on, queries, record};
 use crate::query::{BesideRequest, EnvironmentDiffRequest, OnsetFilter, PageRequest, Queries, Scope};
-use crate::redact::{Rules, TypeMeta, clean};
 use crate::ruleset::RuleSet;
 use strandline_model::{At, CatalogFact, EnvironmentId, ResourceVersion, Source, Timestamp, Uid, WatchKey};
 use strandline_object_diff::{Between, Class, Lens};
+use strandline_redact::{Rules, TypeMeta, clean};
 
 /// What is recorded: the time around the incidents, and the namespaces of the environments that they are in.
 const STEP: Duration = Duration::from_secs(5);

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::kubeconfig;
 use super::request::chain;
 use crate::config::{ClusterAccess, WatcherConfig};
-use crate::redact::without_logins;
+use strandline_redact::without_logins;
 
 /// How a cluster is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::redact::Observation;
 use strandline_model::{LATE_BOUND, Timestamp};
+use strandline_redact::Observation;
 
 #[derive(Default, Deserialize)]
 struct Times<'a> {

@@ -32,8 +32,8 @@ use super::request::Failure;
 use super::skew::ClockSkew;
 use super::{ClusterConnection, ClusterSettings, ServedKind, Sink};
 use crate::log::{AppendError, Batch, Begin, Epoch, Observed, Phase};
-use crate::redact::TypeMeta;
 use strandline_model::{ResourceVersion, Timestamp, WatchKey, reason};
+use strandline_redact::TypeMeta;
 
 /// What is done next.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use kube::client::Body;
 
 use super::Limits;
 use super::connect::NoCredentials;
-use crate::redact::without_logins;
+use strandline_redact::without_logins;
 
 /// Why a request or a stream failed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::backoff::{Spread, random_seed};
 use super::{ClusterConnection, ClusterStats, Selection, ServerTime};
-use crate::redact::Rules;
 use strandline_model::WatchKey;
+use strandline_redact::Rules;
 
 /// How one cluster is followed.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use serde_saphyr::{Location, Spanned};
 
 use super::file::{Environment, File};
 use super::{AccessConfig, ClusterConfig, Config, DATA, LISTEN, QuotaConfig};
-use crate::redact::has_login;
 use strandline_model::{EnvironmentId, EnvironmentSettings, EnvironmentSpec, Tier};
+use strandline_redact::has_login;
 use strandline_syntax::diagnostics::Mistake;
 use strandline_syntax::is_dns_label;
 

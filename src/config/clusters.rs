@@ -9,8 +9,8 @@ use super::check::Check;
 
 use super::file::{Cluster, File, Watcher};
 use super::{ClusterAccess, ClusterConfig, WatcherConfig};
-use crate::redact::{has_login, without_logins};
 use strandline_model::{EnvironmentId, KindPattern};
+use strandline_redact::{has_login, without_logins};
 use strandline_syntax::LabelSelector;
 use strandline_syntax::diagnostics::Mistake;
 

@@ -34,12 +34,12 @@ pub use retention::RetentionConfig;
 pub use scripts::{ReadScriptsError, read_all_scripts, read_customizations, read_scripts};
 pub use tokens::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
 
-use crate::redact::Choices;
 use crate::ruleset::RuleSet;
 use strandline_model::{
     AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, ProjectSpec, SavedView,
 };
 use strandline_object_diff::PathRule;
+use strandline_redact::Choices;
 use strandline_relations::{MAX_RELATIONS_BYTES, RelationError, Relations};
 use strandline_syntax::LabelSelector;
 use strandline_syntax::diagnostics::{Mistake, of_syntax};

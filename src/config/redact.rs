@@ -4,7 +4,7 @@ use serde_saphyr::Spanned;
 
 use super::check::Check;
 use super::file::{File, LeaveOut};
-use crate::redact::{Choices, LeftOut};
+use strandline_redact::{Choices, LeftOut};
 
 impl Check {
     pub(super) fn redact(&mut self, file: &File) -> Choices {

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::log;
-use crate::redact::Values;
+use strandline_redact::Values;
 
 /// Read at a time, and kept of it for what lies across two readings: more than any value in any form that a file of text
 /// holds.

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::backup::BackupError;
 use crate::log::LogError;
-use crate::redact::ValueError;
 use crate::store::LockError;
+use strandline_redact::ValueError;
 
 /// Why nothing was erased, or not all that goes with it was done.
 #[derive(Debug, Error)]

@@ -12,9 +12,9 @@ use crate::backup;
 use crate::clock::Clock;
 use crate::log::{self, EraseStep, Erasing, Found};
 use crate::projection;
-use crate::redact::Values;
 use crate::store::{self, DirectoryLock, KEY_FILE};
 use strandline_model::Uid;
+use strandline_redact::Values;
 
 pub use elsewhere::Elsewhere;
 pub use error::ErasureError;

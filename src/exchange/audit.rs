@@ -18,10 +18,10 @@ use super::lines::Lines;
 use super::objects::imported_mark;
 use super::{ExchangeError, Imported, Result};
 use crate::log::{Batch, Epoch, LogImport, Observation, Observed, Phase};
-use crate::redact::{self, Rules, TypeMeta};
 use crate::store::DirectoryLock;
 use strandline_model::{Kind, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey};
 use strandline_object::manifests::{self, Found};
+use strandline_redact::{Rules, TypeMeta};
 
 /// Where a line stands that tells of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -259,7 +259,11 @@ impl AuditWriter<'_> {
 
     fn clean(&mut self, kind: &Kind, object: &str, told: &impl Fn() -> String) -> Option<Observation> {
         let api_version = if kind.group.is_empty() { "v1".to_owned() } else { format!("{}/v1", kind.group) };
-        match redact::clean(object, TypeMeta { api_version: &api_version, kind: &kind.kind }, self.rules) {
+        match strandline_redact::clean(
+            object,
+            TypeMeta { api_version: &api_version, kind: &kind.kind },
+            self.rules,
+        ) {
             Ok(seen) => Some(seen),
             Err(error) => {
                 self.imported.skip(error.code(), told);

@@ -9,11 +9,11 @@ use super::error::io;
 use super::list::{self, ListError};
 use super::{ExchangeError, Imported, Result};
 use crate::log::{Batch, Epoch, LogImport, Observed, Phase};
-use crate::redact::{self, Observation, Rules, TypeMeta};
 use crate::store::DirectoryLock;
 use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 use strandline_object::Object;
 use strandline_object::manifests;
+use strandline_redact::{Observation, Rules, TypeMeta};
 use strandline_syntax::diagnostics::reason_of_json;
 
 /// A dump up to this size is read as a whole, whatever form it has; a larger list in JSON is read item by item.
@@ -126,7 +126,7 @@ impl DumpRun<'_> {
     fn object(&mut self, text: &str, defaults: TypeMeta<'_>, place: impl Fn() -> String) -> Result<()> {
         self.imported.read += 1;
         let place = || format!("{}: {}", self.dump.path.display(), place());
-        match redact::clean(text, defaults, self.rules) {
+        match strandline_redact::clean(text, defaults, self.rules) {
             Err(error) => self.imported.skip(error.code(), place),
             Ok(seen) => {
                 let kind = Object::parse(&seen.body).map(|object| object.group_kind());

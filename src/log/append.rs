@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-use crate::redact::Observation;
 use strandline_model::{Offset, ResourceVersion, Timestamp, Uid, WatchKey};
+use strandline_redact::Observation;
 
 /// One thing a watch saw.
 #[derive(Clone, Debug)]

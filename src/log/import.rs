@@ -17,11 +17,11 @@ use super::open;
 use super::runs::Run;
 use super::types::ChangeType;
 use super::write::{Write, WriterState, to_json};
-use crate::redact::Observation;
 use strandline_model::{
     CoverageMark, DeletionCause, Offset, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey,
 };
 use strandline_object::digest::{Noise, digest};
+use strandline_redact::Observation;
 use strandline_syntax::diagnostics::of_json;
 
 type Result<T> = std::result::Result<T, LogError>;

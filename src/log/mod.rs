@@ -62,7 +62,6 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use crate::redact::Observation;
 pub use accept::{AcceptedLoss, accept_loss};
 pub use append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Observed, Phase, Session};
 pub use appender::{Admitted, Appender, QueueLoad, WeakAppender};
@@ -84,6 +83,7 @@ pub use open::{LogState, inspect};
 pub use queue::{OpenLog, Queue};
 pub use reader::{LogReader, LogSnapshot};
 pub use salvage::{Salvaged, salvage};
+pub use strandline_redact::Observation;
 pub use sweep::Swept;
 pub use thinning::{Floor, Thinned};
 pub use types::ChangeType;

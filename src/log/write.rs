@@ -18,10 +18,10 @@ use super::packer;
 use super::reader::LogReader;
 use super::runs::Run;
 use super::types::ChangeType;
-use crate::redact::Observation;
 use strandline_model::{
     CoverageMark, DeletionCause, Offset, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey,
 };
+use strandline_redact::Observation;
 use strandline_syntax::diagnostics::of_json;
 
 type Result<T> = std::result::Result<T, LogError>;

@@ -25,12 +25,12 @@ use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::log::{Appender, CatalogChange, LogReader};
 use crate::present::{clock_time, lasted};
 use crate::projection::ViewStatus;
-use crate::redact::Choices;
 use crate::ruleset::RuleSet;
 use crate::store;
 use strandline_model::{
     CatalogFact, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, SavedView, Source, Tier, Timestamp,
 };
+use strandline_redact::Choices;
 
 /// How far back the history begins.
 const HISTORY: Duration = Duration::from_secs(24 * 3600);

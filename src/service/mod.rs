@@ -47,12 +47,12 @@ use crate::config::{AccessConfig, AgentFolderConfig, QuotaConfig, RetentionConfi
 use crate::log::{Appender, LogError, LogReader, WriterProblem};
 use crate::projection::{Build, ProjectorError, ViewStatus};
 use crate::query::Queries;
-use crate::redact::{Choices, Rules};
 use crate::ruleset::RuleSet;
 use crate::store::{self, DirectoryLock, redaction_key};
 use crate::web;
 use strandline_model::{CatalogFact, Offset, SavedView, Source, reason};
 use strandline_object_diff::PathRule;
+use strandline_redact::{Choices, Rules};
 
 use self::disk::Disk;
 use self::freshness::ClustersFreshness;

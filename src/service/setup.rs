@@ -11,7 +11,7 @@ use crate::api::{Access, Load, LoadLimits};
 use crate::clock::Clock;
 use crate::cluster::{ClusterSettings, Watcher};
 use crate::config::AccessConfig;
-use crate::redact::Rules;
+use strandline_redact::Rules;
 
 /// Counts and limits what is under way. Every connection is a file, and half of those that may be open are for clusters and
 /// the data directory.

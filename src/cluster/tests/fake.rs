@@ -22,8 +22,8 @@ use crate::log::{
     Agreement, AppendError, Appended, Batch, Begin, Epoch, Identified, LiveObject, LivePage, LivePosition,
     Observed, Phase, Session,
 };
-use crate::redact::Rules;
 use strandline_model::{CoverageMark, CoverageState, Offset, ResourceVersion, Timestamp, Uid, WatchKey};
+use strandline_redact::Rules;
 
 /// What the server answers.
 pub(super) enum Reply {

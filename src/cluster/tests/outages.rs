@@ -20,7 +20,7 @@ use tracing_subscriber::EnvFilter;
 use super::fake::{Recorder, Reply, Server, page, settings};
 use super::supervise::{cluster, discovery, end, group, start, start_through};
 use crate::cluster::{ClusterConnection, ClusterSettings, LIBRARIES_OFF, Watcher};
-use crate::redact::Rules;
+use strandline_redact::Rules;
 
 /// A cluster without a network, so that its time may be a virtual one.
 #[derive(Clone)]

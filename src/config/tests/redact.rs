@@ -6,7 +6,7 @@ use super::*;
 fn what_is_hidden_is_read_and_mistakes_have_their_place() {
     let text = "redact:\n  names: [partner-code]\n  keep: [sort-key]\n  leave_out: [{kind: ConfigMap, namespaces: [shop]}]\n";
     let config = read(&format!("{CLUSTER}{text}")).unwrap();
-    let left_out = vec![crate::redact::LeftOut {
+    let left_out = vec![strandline_redact::LeftOut {
         kind: "ConfigMap".parse().unwrap(),
         namespaces: vec!["shop".to_owned()],
         names: Vec::new(),

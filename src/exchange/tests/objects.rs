@@ -4,8 +4,8 @@ use std::fs;
 
 use super::*;
 use crate::log::ChangeType;
-use crate::redact::Rules;
 use strandline_model::DeletionCause;
+use strandline_redact::Rules;
 
 const CANARY: &str = "canary-5f4dcc3b5aa765d61d8327deb882cf99";
 

@@ -22,8 +22,8 @@ use super::reader::LogReader;
 use super::row;
 use super::write::{Write, WriterState, to_json};
 use crate::clock::Clock;
-use crate::redact::Values;
 use strandline_model::{Erasure, Uid};
+use strandline_redact::Values;
 
 use rewrite::Rewrite;
 pub use scan::{Found, Holder};

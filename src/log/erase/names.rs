@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::Result;
-use crate::redact::Values;
+use strandline_redact::Values;
 
 /// A text that is no body.
 struct Name {

@@ -11,8 +11,8 @@ use crate::log::chain::Hash;
 use crate::log::reader::LogReader;
 use crate::log::row::RawRow;
 use crate::log::solid::Solid;
-use crate::redact::Values;
 use strandline_model::Offset;
+use strandline_redact::Values;
 
 /// A body that was written anew: where, the digest of what was recorded, and of what is left.
 pub(super) type Digests = (Offset, Hash, Hash);

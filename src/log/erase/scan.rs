@@ -7,8 +7,8 @@ use super::{EraseStep, Result, row};
 use crate::log::entry::Entry;
 use crate::log::error::LogError;
 use crate::log::reader::LogReader;
-use crate::redact::Values;
 use strandline_model::{Offset, Timestamp, Uid};
+use strandline_redact::Values;
 
 /// Changes read at a time.
 const BATCH: usize = 500;

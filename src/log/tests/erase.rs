@@ -9,8 +9,8 @@ use super::retention::sweep_all;
 use super::thinning::thin_all;
 use super::*;
 use crate::delta::{Codec, Dictionary};
-use crate::redact::Values;
 use strandline_model::{Erasure, Record};
+use strandline_redact::Values;
 
 const SECRET: &str = "Tr0ub4dor&\"3/hunter";
 /// The same in Base64, wherever it begins.

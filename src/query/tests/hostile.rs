@@ -14,9 +14,9 @@ use crate::api::ApiState;
 use crate::log::{Appender, Batch, Observed, Phase};
 use crate::present::{Step, Tree};
 use crate::projection::{Projector, ProjectorOptions};
-use crate::redact::{Rules, TypeMeta, clean};
 use crate::ruleset::RuleSet;
 use strandline_model::{CatalogFact, Health, Kind, Offset, ResourceVersion, Source, Uid, WatchKey};
+use strandline_redact::{Rules, TypeMeta, clean};
 
 const CLUSTERS: [&str; 2] = ["east", "west"];
 

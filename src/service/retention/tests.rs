@@ -12,10 +12,10 @@ use crate::clock::SystemClock;
 use crate::config::AccessConfig;
 use crate::log::{Catalog, CatalogChange, LogReader, LogWriter};
 use crate::query::testing::{observation, observe, record};
-use crate::redact::Choices;
 use crate::ruleset::RuleSet;
 use crate::service::{Options, Service};
 use strandline_model::{CatalogFact, CatalogKind, ProjectSpec, Source, Timestamp};
+use strandline_redact::Choices;
 
 const HOUR: Duration = Duration::from_secs(3600);
 

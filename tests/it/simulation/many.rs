@@ -7,8 +7,8 @@ use strandline::clock::SystemClock;
 use strandline::cluster::{ClusterConnection, ClusterSettings, Watcher, supervise};
 use strandline::demo::api_server::{ApiServer, builtin_kinds};
 use strandline::log::{LogReader, LogWriter};
-use strandline::redact::Rules;
 use strandline_model::{Change, CoverageState, Offset};
+use strandline_redact::Rules;
 use tokio_util::sync::CancellationToken;
 
 use super::world::folder;

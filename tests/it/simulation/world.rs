@@ -12,10 +12,10 @@ use strandline::cluster::{ClusterConnection, ClusterSettings, Limits, Watcher, s
 use strandline::demo::api_server::{ApiServer, Fault, ServedKind};
 use strandline::log::{Appender, LogError, LogReader, LogWriter};
 use strandline::projection::Projector;
-use strandline::redact::Rules;
 use strandline::ruleset::RuleSet;
 use strandline::service::follow_clock;
 use strandline_model::{CatalogFact, ClusterSpec, Kind, Offset, Source, Timestamp};
+use strandline_redact::Rules;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde_json::Value;
 use strandline::log::LogReader;
-use strandline::redact::{Rules, TypeMeta, clean};
 use strandline_model::{
     Change, CoverageMark, CoverageState, Kind, Offset, ResourceKey, ResourceVersion, Uid, WatchKey,
 };
 use strandline_object::digest::Noise;
+use strandline_redact::{Rules, TypeMeta, clean};
 
 use super::truth::Truth;
 use crate::server::Result;

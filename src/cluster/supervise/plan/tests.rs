@@ -3,8 +3,8 @@
 use super::*;
 use crate::cluster::discovery::Unfollowed;
 use crate::cluster::{Access, ConnectSettings, Selection, connect};
-use crate::redact::Rules;
 use strandline_model::CoverageState;
+use strandline_redact::Rules;
 
 async fn ways(namespaces: &[&[&str]]) -> Vec<Watcher> {
     let settings = ConnectSettings::new(Access::Url("http://127.0.0.1:1".to_owned()));

@@ -5,6 +5,7 @@
 mod day;
 mod followed;
 mod invariants;
+mod redacted;
 
 use std::collections::BTreeSet;
 

@@ -1,18 +1,16 @@
 //! Objects that others wrote: what health and the graph read of them stays.
 
 use std::io::Write;
-use std::time::Duration;
 
 use serde_json::Value;
 
 use super::*;
-use crate::demo::fleet::{Fleet, FleetOptions};
 use strandline_health::assess;
 use strandline_object::Object;
 use strandline_relations::{Relations, edges};
 
 /// Argo CD's cases beside the checkout, one JSON object a line.
-const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/health/argo-cd-cases.jsonl");
+const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/health/argo-cd-cases.jsonl");
 
 /// An object with what a cluster gives every object.
 fn of_a_cluster(mut object: Value) -> Value {
@@ -52,26 +50,4 @@ fn what_health_and_the_graph_read_stays_in_argo_cds_cases() {
     }
     println!("{cases} cases: {} of {count} values masked: {changed:#?}", changed.len());
     assert!(cases > 400 && changed.len() * 200 <= count, "{changed:#?}");
-}
-
-#[test]
-fn what_health_and_the_graph_read_stays_in_the_demo() {
-    let fleet = Fleet::new(&FleetOptions {
-        history: Duration::ZERO,
-        ..FleetOptions::new(7, Timestamp::from_micros(1_760_000_000_000_000))
-    });
-    let (mut count, mut changed) = (0, Vec::new());
-    for server in fleet.servers() {
-        for kind in server.kinds().into_iter().filter(|kind| kind.kind.kind != "Secret") {
-            for object in server.objects(&kind.kind.group, &kind.kind.kind) {
-                let (values, differ) = compared(&object);
-                count += values;
-                changed.extend(differ);
-            }
-        }
-    }
-    changed.sort();
-    changed.dedup();
-    println!("{count} values; masked: {changed:#?}");
-    assert!(count > 1000 && changed.len() * 200 <= count, "{changed:#?}");
 }

@@ -9,7 +9,7 @@ use super::*;
 
 /// A file of the corpus, without its remarks.
 fn lines(file: &str) -> Vec<String> {
-    let path = Path::new(file!()).with_file_name(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests").join(file);
     let text = std::fs::read_to_string(path).unwrap();
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.flat_map(each).collect()
