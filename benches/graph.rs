@@ -14,12 +14,12 @@ use strandline::log::Observation;
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{Collapse, GraphFilter, PageRequest, Queries, ResourceFilter, ResourceOrder, Scope};
 use strandline::ruleset::RuleSet;
-use strandline::store::Watermark;
 use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, ResourceVersion, Source,
     TargetSpec, Uid,
 };
 use strandline_object::digest::Digest;
+use strandline_sqlite::Watermark;
 use tokio::runtime::Runtime;
 
 use common::table::{Mark, Table, in_turn};

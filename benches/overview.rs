@@ -18,13 +18,13 @@ use strandline::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, 
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{OverviewRequest, Queries, Scope};
 use strandline::ruleset::RuleSet;
-use strandline::store::Watermark;
 use strandline_gitlab::Membership;
 use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion,
     Source, TargetSpec, Tier, Timestamp, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
+use strandline_sqlite::Watermark;
 use tokio::runtime::Runtime;
 
 use common::table::{Mark, Table, in_turn};

@@ -24,11 +24,11 @@ use strandline::query::{
     Queries, ResourceFilter, Scope,
 };
 use strandline::ruleset::RuleSet;
-use strandline::store::Watermark;
 use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, Source, TargetSpec, Uid,
 };
 use strandline_object_diff::Lens;
+use strandline_sqlite::Watermark;
 use tokio::runtime::Runtime;
 
 use common::fleet::{Fleet, Sight};

@@ -20,13 +20,13 @@ use strandline::query::{
     ResourceFilter, ResourceSearch, Scope,
 };
 use strandline::ruleset::RuleSet;
-use strandline::store::Watermark;
 use strandline_gitlab::Membership;
 use strandline_model::{
     At, CatalogFact, ClusterSpec, CoverageMark, CoverageState, EnvironmentFilter, EnvironmentId,
     EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion, Source, TargetSpec, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
+use strandline_sqlite::Watermark;
 use tokio::runtime::Runtime;
 
 use common::table::{Mark, Table, in_turn};

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use strandline::cli::{self, Cli};
-use strandline::store::keep_private;
+use strandline_sqlite::keep_private;
 
 fn main() -> ExitCode {
     keep_private();

@@ -14,9 +14,9 @@ use strandline::config;
 use strandline::log::{LogError, LogWriter};
 use strandline::projection::{NextDue, Projector, ProjectorError, Pruning};
 use strandline::ruleset::RuleSet;
-use strandline::store::Watermark;
 use strandline_model::{CatalogFact, Source};
 use strandline_redact::Rules;
+use strandline_sqlite::Watermark;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 

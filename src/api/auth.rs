@@ -15,10 +15,10 @@ use crate::catalog::Authority;
 use crate::clock::Clock;
 use crate::config::{AccessConfig, TokenConfig, TokenHash};
 use crate::query::Scope;
-use crate::store::Asker;
 use known::Known;
 use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
+use strandline_sqlite::Asker;
 use wrong::{Verdict, WrongTokens};
 
 pub use report::{TokenReport, TokensReport};

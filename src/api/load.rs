@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::auth::Caller;
 use super::places::{Places, neighbourhood};
 use super::problem::{Code, Problem};
-use crate::store::Asker;
+use strandline_sqlite::Asker;
 
 /// The most that may be under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -58,12 +58,12 @@ use std::sync::Arc;
 use crate::catalog::CatalogWriter;
 use crate::clock::Clock;
 use crate::query::Queries;
-use crate::store::Asker;
 use auth::Gate;
 use problem::Problem;
 use request::Context;
 use strandline_model::SavedView;
 use strandline_object_diff::PathRule;
+use strandline_sqlite::Asker;
 
 pub use announcement::{Announcement, Notice};
 pub use auth::{Access, Caller};

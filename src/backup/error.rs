@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::log::LogError;
-use crate::store::LockError;
 use strandline_model::Offset;
+use strandline_sqlite::LockError;
 
 /// Why a backup was not made or not restored.
 #[derive(Debug, Error)]

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{BackupError, Result};
-use crate::store::{self, KEY_FILE};
+use strandline_sqlite::KEY_FILE;
 
 /// The log.
 pub(super) const LOG: &str = "log.db";
@@ -45,7 +45,7 @@ pub(super) fn remove(path: &Path) -> Result<()> {
 /// Copies a file, and returns once the copy is on the disk.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     let mut source = File::open(from).map_err(io(from))?;
-    let mut target = store::create_file(to).map_err(io(to))?;
+    let mut target = strandline_sqlite::create_file(to).map_err(io(to))?;
     io::copy(&mut source, &mut target).map_err(io(to))?;
     target.sync_all().map_err(io(to))
 }

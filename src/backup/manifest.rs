@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::files::{FILES, KEY, io};
 use super::{BackupError, Result};
 use crate::log::{LogError, LogReader, Whole};
-use crate::store;
 use strandline_model::{Offset, Timestamp};
 use strandline_syntax::diagnostics::of_json;
 
@@ -103,7 +102,7 @@ impl Manifest {
     pub(super) fn write(&self, path: &Path) -> Result<()> {
         let mut text = serde_json::to_string_pretty(self).map_err(|error| io(path)(error.into()))?;
         text.push('\n');
-        let mut file = store::create_file(path).map_err(io(path))?;
+        let mut file = strandline_sqlite::create_file(path).map_err(io(path))?;
         file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(io(path))
     }
 

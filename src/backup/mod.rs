@@ -23,8 +23,8 @@ pub use restore::{Restored, restore};
 
 use self::files::{KEY, LOG, io, place};
 use crate::log;
-use crate::store::{self, DirectoryLock};
 use strandline_model::Timestamp;
+use strandline_sqlite::DirectoryLock;
 
 type Result<T> = std::result::Result<T, BackupError>;
 
@@ -41,8 +41,8 @@ pub fn backup(data: &Path, to: &Path, now: Timestamp) -> Result<Manifest> {
         return Err(BackupError::Exists { to: to.to_owned() });
     }
     let beside = beside(to)?;
-    store::create_directories(&place(to)).map_err(io(&place(to)))?;
-    store::enter_directory(&beside).map_err(io(&beside))?;
+    strandline_sqlite::create_directories(&place(to)).map_err(io(&place(to)))?;
+    strandline_sqlite::enter_directory(&beside).map_err(io(&beside))?;
     let lock = DirectoryLock::acquire(&beside)?;
     for left in files::entries(&beside)? {
         files::remove(&left)?;

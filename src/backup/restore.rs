@@ -7,8 +7,8 @@ use super::files::{self, FILES, io};
 use super::manifest::Manifest;
 use super::{BackupError, Result};
 use crate::log;
-use crate::store::{self, DirectoryLock};
 use strandline_model::Timestamp;
+use strandline_sqlite::DirectoryLock;
 
 /// Where a backup is copied to until all of it is there.
 const RESTORING: &str = "restoring";
@@ -49,7 +49,7 @@ pub fn restore(from: &Path, data: &Path, force: bool, now: Timestamp) -> Result<
     if !held.is_empty() && !force {
         return Err(BackupError::Occupied { data: data.to_owned(), found: some_of(&held) });
     }
-    store::create_directory(&staging).map_err(io(&staging))?;
+    strandline_sqlite::create_directory(&staging).map_err(io(&staging))?;
     let there: Vec<&str> = FILES.into_iter().filter(|name| from.join(name).exists()).collect();
     for name in &there {
         files::copy(&from.join(name), &staging.join(name))?;
@@ -85,7 +85,7 @@ fn move_aside(data: &Path, held: &[PathBuf], now: Timestamp) -> Result<Option<Pa
         return Ok(None);
     }
     let aside = data.join(format!("{ASIDE}{}", now.to_string().replace(':', "-")));
-    store::create_directory(&aside).map_err(io(&aside))?;
+    strandline_sqlite::create_directory(&aside).map_err(io(&aside))?;
     for path in held {
         let to = aside.join(path.file_name().unwrap_or_default());
         fs::rename(path, &to).map_err(io(&to))?;

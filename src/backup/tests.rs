@@ -13,8 +13,8 @@ use super::*;
 use crate::clock::SystemClock;
 use crate::log::{LogReader, LogWriter};
 use crate::query::testing::{block_on, record};
-use crate::store::redaction_key;
 use strandline_model::{CatalogFact, ClusterSpec, Offset, Source};
+use strandline_sqlite::redaction_key;
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
 

@@ -11,8 +11,8 @@ use super::output::{document, write};
 use crate::clock::{Clock, SystemClock};
 use crate::exchange::{self, Content, Dump, ExchangeError, Exported, Imported, Selection};
 use crate::present::{clock_time, grouped, in_bytes, visible};
-use crate::store::{create_directories, redaction_key};
 use strandline_redact::Rules;
+use strandline_sqlite::{create_directories, redaction_key};
 
 const EXPORTING: &str = "exporting the log";
 const IMPORTING: &str = "importing";

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::{Check, modes};
-use crate::store::{self, DirectoryLock};
+use strandline_sqlite::DirectoryLock;
 
 const SUBJECT: &str = "data directory";
 
@@ -36,7 +36,7 @@ pub(super) fn check(directory: &Path) -> Vec<Check> {
         checks.push(holder(directory));
         checks.extend(modes::check(directory));
     }
-    checks.push(filesystem(store::filesystem_of(&place).as_deref()));
+    checks.push(filesystem(strandline_sqlite::filesystem_of(&place).as_deref()));
     checks.push(free(free_mib(&place)));
     checks
 }
@@ -73,7 +73,7 @@ fn holder(directory: &Path) -> Check {
 fn filesystem(found: Option<&str>) -> Check {
     match found {
         None => Check::ok(SUBJECT, "its filesystem is not known on this system"),
-        Some(filesystem) if store::is_unreliable(filesystem) => Check::warning(
+        Some(filesystem) if strandline_sqlite::is_unreliable(filesystem) => Check::warning(
             SUBJECT,
             format!("it lies on {filesystem}, where SQLite cannot rely on locks"),
         )

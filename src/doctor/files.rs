@@ -6,11 +6,10 @@ use super::{Check, with_hint};
 use crate::log::{self, Floor, LogState};
 use crate::projection::{self, ViewState};
 use crate::service::ServiceError;
-use crate::store;
 
 /// Checks the program's SQLite and the files of a data directory.
 pub(super) fn check(directory: &Path) -> Vec<Check> {
-    let (version, safe) = store::sqlite_version();
+    let (version, safe) = strandline_sqlite::sqlite_version();
     let sqlite = if safe {
         Check::ok("SQLite", format!("version {version}"))
     } else {

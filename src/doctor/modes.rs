@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::Check;
-use crate::store::{Exposed, exposed};
+use strandline_sqlite::{Exposed, exposed};
 
 const SUBJECT: &str = "data directory";
 

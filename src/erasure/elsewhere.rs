@@ -16,7 +16,7 @@ const OVERLAP: usize = 512 * 1024;
 const OWN: [&str; 6] = ["log.db", "log.db-wal", "log.db-shm", "log.head", "lock", store_key()];
 
 const fn store_key() -> &'static str {
-    crate::store::KEY_FILE
+    strandline_sqlite::KEY_FILE
 }
 
 /// A place that holds values, or that could not be looked at.

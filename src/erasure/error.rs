@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::backup::BackupError;
 use crate::log::LogError;
-use crate::store::LockError;
 use strandline_redact::ValueError;
+use strandline_sqlite::LockError;
 
 /// Why nothing was erased, or not all that goes with it was done.
 #[derive(Debug, Error)]

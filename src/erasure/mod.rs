@@ -12,9 +12,9 @@ use crate::backup;
 use crate::clock::Clock;
 use crate::log::{self, EraseStep, Erasing, Found};
 use crate::projection;
-use crate::store::{self, DirectoryLock, KEY_FILE};
 use strandline_model::Uid;
 use strandline_redact::Values;
+use strandline_sqlite::{DirectoryLock, KEY_FILE};
 
 pub use elsewhere::Elsewhere;
 pub use error::ErasureError;
@@ -50,7 +50,7 @@ pub struct Report {
 /// # Errors
 /// When there is no log, or it cannot be read.
 pub fn look(data: &Path, request: &Request, watch: &mut dyn FnMut(EraseStep)) -> Result<Report> {
-    let values = values(data, request, store::new_key)?;
+    let values = values(data, request, strandline_sqlite::new_key)?;
     let found = log::find(data, &values, request.uid.as_ref(), watch)?;
     let found = found.ok_or_else(|| ErasureError::NoLog { data: data.to_owned() })?;
     let elsewhere = elsewhere::look(data, &values, &request.backups);
@@ -73,7 +73,7 @@ pub fn erase(
         return Err(ErasureError::NoLog { data: data.to_owned() });
     }
     let lock = DirectoryLock::acquire(data)?;
-    let values = values(data, request, || store::redaction_key(data))?;
+    let values = values(data, request, || strandline_sqlite::redaction_key(data))?;
     if values.are_in(request.reason.as_bytes()) || values.are_in(request.by.as_bytes()) {
         return Err(ErasureError::Quoted);
     }
@@ -105,7 +105,7 @@ fn values(
     otherwise: impl FnOnce() -> std::io::Result<[u8; 32]>,
 ) -> Result<Values> {
     let path = data.join(KEY_FILE);
-    let key = if path.exists() { store::redaction_key(data) } else { otherwise() };
+    let key = if path.exists() { strandline_sqlite::redaction_key(data) } else { otherwise() };
     let key = key.map_err(|source| ErasureError::Io { path, source })?;
     Ok(Values::new(&request.values, &key)?)
 }

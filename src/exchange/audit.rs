@@ -18,10 +18,10 @@ use super::lines::Lines;
 use super::objects::imported_mark;
 use super::{ExchangeError, Imported, Result};
 use crate::log::{Batch, Epoch, LogImport, Observation, Observed, Phase};
-use crate::store::DirectoryLock;
 use strandline_model::{Kind, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey};
 use strandline_object::manifests::{self, Found};
 use strandline_redact::{Rules, TypeMeta};
+use strandline_sqlite::DirectoryLock;
 
 /// Where a line stands that tells of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::log::LogError;
-use crate::store::LockError;
 use strandline_model::{Offset, Timestamp};
+use strandline_sqlite::LockError;
 
 /// Why nothing was exported or imported.
 #[derive(Debug, Error)]

@@ -12,7 +12,6 @@ use super::format::{End, FORMAT, Header, Line, Seen, Trailer, VERSION, hex};
 use super::{ExchangeError, Result};
 use crate::log::{ChangeType, Entry, LogReader};
 use crate::projection::{self, Members};
-use crate::store;
 use strandline_model::{At, CatalogFact, CatalogKind, EnvironmentId, Offset, Timestamp};
 
 /// Records read at a time.
@@ -61,7 +60,7 @@ pub fn export_file(data: &Path, selection: &Selection, now: Timestamp, to: &Path
     let mut name = to.as_os_str().to_owned();
     name.push(".partial");
     let partial = Path::new(&name);
-    let file = store::replace_file(partial).map_err(io(partial))?;
+    let file = strandline_sqlite::replace_file(partial).map_err(io(partial))?;
     let written = export(data, selection, now, &file, to)
         .and_then(|exported| file.sync_all().map_err(io(partial)).map(|()| exported));
     match written {

@@ -6,8 +6,8 @@ use super::format::{END, End, FORMAT, Header, Line, Trailer, VERSION, hex, unhex
 use super::lines::Lines;
 use super::{ExchangeError, Imported, Result};
 use crate::log::{ChangeType, Entry, LogImport};
-use crate::store::DirectoryLock;
 use strandline_model::{Kind, Offset, Timestamp, WatchKey};
+use strandline_sqlite::DirectoryLock;
 use strandline_syntax::diagnostics::reason_of_json;
 
 /// What a file that is whole and sound holds.

@@ -9,11 +9,11 @@ use super::error::io;
 use super::list::{self, ListError};
 use super::{ExchangeError, Imported, Result};
 use crate::log::{Batch, Epoch, LogImport, Observed, Phase};
-use crate::store::DirectoryLock;
 use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 use strandline_object::Object;
 use strandline_object::manifests;
 use strandline_redact::{Observation, Rules, TypeMeta};
+use strandline_sqlite::DirectoryLock;
 use strandline_syntax::diagnostics::reason_of_json;
 
 /// A dump up to this size is read as a whole, whatever form it has; a larger list in JSON is read item by item.

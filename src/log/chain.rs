@@ -6,7 +6,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::store;
 use strandline_model::Offset;
 
 /// A link of the chain, or the digest of a body: the first 16 bytes of BLAKE3.
@@ -94,7 +93,7 @@ impl HeadFile {
 
     pub(super) fn write(&self, offset: Offset, hash: &Hash) -> io::Result<()> {
         use std::os::unix::fs::FileExt;
-        let file = store::open_file(&self.path)?;
+        let file = strandline_sqlite::open_file(&self.path)?;
         // One write of constant length is not torn by the end of the process.
         file.write_all_at(Self::line(offset, hash).as_bytes(), 0)
     }

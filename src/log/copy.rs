@@ -13,8 +13,8 @@ use super::error::LogError;
 use super::file;
 use super::open::{check_schema, verify};
 use super::reader::LogReader;
-use crate::store::{self, Role};
 use strandline_model::{Offset, Timestamp};
+use strandline_sqlite::Role;
 
 /// What a log holds of which every page and every change was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Whole {
 pub fn copy(directory: &Path, into: &Path) -> Result<Whole, LogError> {
     let target = file::path(into);
     let source = file::open_reader(directory)?;
-    store::create_file(&target)
+    strandline_sqlite::create_file(&target)
         .map_err(|error| LogError::Copy { path: target.clone(), why: error.to_string() })?;
     vacuum_into(&source, &target)?;
     File::open(&target)
@@ -73,7 +73,7 @@ fn vacuum_into(source: &Connection, target: &Path) -> Result<(), LogError> {
 /// When anything of it is damaged, missing, or not what was acknowledged.
 pub fn verify_whole(directory: &Path) -> Result<Whole, LogError> {
     let path = file::path(directory);
-    let connection = store::open(&path, Role::Inspector, file::APPLICATION_ID)?;
+    let connection = strandline_sqlite::open(&path, Role::Inspector, file::APPLICATION_ID)?;
     if check_schema(&connection, &path)?.is_none() {
         return Err(LogError::Schema { path, what: "it holds no log".to_owned() });
     }

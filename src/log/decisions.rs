@@ -18,8 +18,8 @@ use super::error::LogError;
 use super::reader::{LogReader, LogSnapshot};
 use super::row;
 use crate::clock::{Mark, mark};
-use crate::store::column::{self, Place};
 use strandline_model::{CatalogFact, CatalogKind, Offset, Source, Timestamp};
+use strandline_sqlite::column::{self, Place};
 use strandline_syntax::diagnostics::of_json;
 
 type Result<T> = std::result::Result<T, LogError>;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::delta::DeltaError;
-use crate::store::{Displaced, OpenError};
 use strandline_model::Offset;
+use strandline_sqlite::{Displaced, OpenError};
 
 /// Why the log cannot be opened or read.
 #[derive(Debug, Error)]
@@ -113,7 +113,7 @@ impl LogError {
         match self {
             LogError::Damaged { .. } | LogError::Truncated { .. } | LogError::File { .. } => true,
             LogError::Sqlite(error) | LogError::Open(OpenError::Sqlite { source: error, .. }) => {
-                crate::store::is_corrupt(error)
+                strandline_sqlite::is_corrupt(error)
             }
             LogError::Open(OpenError::Foreign { .. })
             | LogError::Newer { .. }
@@ -147,7 +147,7 @@ impl LogError {
     /// Whether there is no room left, which can pass.
     pub fn is_disk_full(&self) -> bool {
         match self {
-            LogError::Sqlite(error) => crate::store::is_disk_full(error),
+            LogError::Sqlite(error) => strandline_sqlite::is_disk_full(error),
             LogError::Open(error) => error.is_disk_full(),
             _ => false,
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::error::LogError;
-use crate::store::{self, Identities, Role};
+use strandline_sqlite::{Identities, Role};
 
 /// Marks the file as a log of Strandline.
 pub(super) const APPLICATION_ID: i32 = 0x7374_6c67;
@@ -24,17 +24,17 @@ pub(super) fn identities(directory: &Path) -> Identities {
 
 /// Opens the log for reading.
 pub(super) fn open_reader(directory: &Path) -> Result<Connection, LogError> {
-    Ok(store::open(&path(directory), Role::Reader, APPLICATION_ID)?)
+    Ok(strandline_sqlite::open(&path(directory), Role::Reader, APPLICATION_ID)?)
 }
 
 /// Opens the log for reading, on a full disk as well as long as nobody writes it.
 pub(super) fn open_at_rest(directory: &Path) -> Result<Connection, LogError> {
-    Ok(store::open_at_rest(&path(directory), APPLICATION_ID)?)
+    Ok(strandline_sqlite::open_at_rest(&path(directory), APPLICATION_ID)?)
 }
 
 /// Opens the log to look at it from outside.
 pub(super) fn open_inspector(directory: &Path) -> Result<Connection, LogError> {
-    Ok(store::open(&path(directory), Role::Inspector, APPLICATION_ID)?)
+    Ok(strandline_sqlite::open(&path(directory), Role::Inspector, APPLICATION_ID)?)
 }
 
 /// Whether a change that was broken off waits to be rolled back, as only happens before the log keeps a WAL.

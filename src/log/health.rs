@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::commits::CommitTimes;
 use super::pending::Pending;
 use crate::clock::{Clock, Mark, mark, system};
-use crate::store::{Displaced, Identities};
 use strandline_model::{LATE_BOUND, Offset, Timestamp, reason};
+use strandline_sqlite::{Displaced, Identities};
 
 /// What keeps the log from being written.
 #[derive(Clone, Debug, PartialEq, Eq)]

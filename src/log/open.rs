@@ -12,8 +12,8 @@ use super::examine::statements_of;
 use super::file;
 use super::reader::LogReader;
 use super::thinning::Floor;
-use crate::store::{self, Cut, OpenError, Role};
 use strandline_model::Offset;
+use strandline_sqlite::{Cut, OpenError, Role};
 
 /// A log up to this size is checked page by page when it is opened; of a larger one only the newest changes are.
 const FULL_CHECK_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -33,7 +33,7 @@ mod migrations {
 /// The caller holds the directory's lock: two programs migrating at once is not survivable in SQLite alone.
 pub(super) fn open_writer(directory: &Path) -> Result<Connection, LogError> {
     let path = file::path(directory);
-    let mut connection = store::open(&path, Role::LogWriter, file::APPLICATION_ID)?;
+    let mut connection = strandline_sqlite::open(&path, Role::LogWriter, file::APPLICATION_ID)?;
     migrate(&mut connection, &path)?;
     Ok(connection)
 }
@@ -82,11 +82,11 @@ pub(super) fn of_file(path: &Path, error: LogError) -> LogError {
         LogError::Sqlite(sqlite) | LogError::Open(OpenError::Sqlite { source: sqlite, .. }) => sqlite,
         _ => return error,
     };
-    if !store::is_corrupt(sqlite) {
+    if !strandline_sqlite::is_corrupt(sqlite) {
         return error;
     }
     tracing::error!(error = %sqlite, path = %path.display(), "SQLite does not read the log");
-    let what = match store::is_database(path) {
+    let what = match strandline_sqlite::is_database(path) {
         true => "a page of it cannot be read",
         false => "it does not begin as a database of SQLite does",
     };
@@ -95,7 +95,7 @@ pub(super) fn of_file(path: &Path, error: LogError) -> LogError {
 
 /// That the file has its end, unless that may stand in the WAL.
 pub(super) fn whole(path: &Path) -> Result<(), LogError> {
-    match store::cut(path) {
+    match strandline_sqlite::cut(path) {
         None => Ok(()),
         Some(Cut { found, written }) => {
             let what = format!(
@@ -121,7 +121,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), LogError> {
 /// Whether what an error comes from is a disk without room.
 fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
     let sqlite = error.downcast_ref::<rusqlite::Error>();
-    sqlite.is_some_and(store::is_disk_full) || error.source().is_some_and(is_disk_full)
+    sqlite.is_some_and(strandline_sqlite::is_disk_full) || error.source().is_some_and(is_disk_full)
 }
 
 /// Every table and index of the present schema with the statement that makes it.
@@ -163,7 +163,7 @@ fn check_pages(connection: &Connection, path: &Path) -> Result<(), LogError> {
 /// Rewrites a log of an earlier version so that what is let go can be given back to the disk, unless that takes too long.
 /// Where there is no room for it the log stays as it is, which only keeps its size.
 pub(super) fn make_shrinkable(connection: &Connection, directory: &Path) -> Result<(), LogError> {
-    if store::is_shrinkable(connection)? {
+    if strandline_sqlite::is_shrinkable(connection)? {
         return Ok(());
     }
     if std::fs::metadata(file::path(directory)).is_ok_and(|file| file.len() > REWRITE_BYTES_MAX) {
@@ -173,7 +173,7 @@ pub(super) fn make_shrinkable(connection: &Connection, directory: &Path) -> Resu
         return Ok(());
     }
     match connection.execute_batch("VACUUM") {
-        Err(error) if store::is_disk_full(&error) => {
+        Err(error) if strandline_sqlite::is_disk_full(&error) => {
             tracing::warn!(%error, "no room to rewrite the log so that it can become shorter");
             Ok(())
         }

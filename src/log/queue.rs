@@ -19,8 +19,8 @@ use super::packer::Packer;
 use super::write::WriterState;
 use super::writer::LogWriter;
 use crate::clock::Clock;
-use crate::store::Watermark;
 use strandline_model::{Offset, reason};
+use strandline_sqlite::Watermark;
 
 /// What is asked of a log that is not open yet: it waits.
 pub struct Queue {

@@ -12,8 +12,8 @@ use super::error::LogError;
 use super::row::{self, RawRow};
 use super::types::ChangeType;
 use super::write::Write;
-use crate::store::column::{self, Place};
 use strandline_model::{Kind, KindPattern, Offset, Timestamp};
+use strandline_sqlite::column::{self, Place};
 
 type Result<T> = std::result::Result<T, LogError>;
 

@@ -22,8 +22,8 @@ use super::request::{Queued, Reply, Request};
 use super::thinning::Thinned;
 use super::write::{Write, WriterState};
 use crate::clock::{Clock, ClockChange};
-use crate::store::{self, Displaced, RoomWait, Watermark};
 use strandline_model::reason;
+use strandline_sqlite::{Displaced, RoomWait, Watermark};
 
 type Replies = Vec<Result<Reply, AppendError>>;
 
@@ -130,7 +130,7 @@ impl LogWriter {
         let mut group = Vec::with_capacity(GROUP);
         while self.receive(&mut group, &waiting)? {
             while let Some(wait) = self.answer(&mut group)? {
-                store::sleep_unless(wait, || self.queue.is_closed());
+                strandline_sqlite::sleep_unless(wait, || self.queue.is_closed());
                 if self.queue.is_closed() {
                     return self.in_place();
                 }
@@ -140,7 +140,7 @@ impl LogWriter {
         // A log at rest is one whole file, easy to copy. Where a reader or a full disk is in the way it keeps its WAL, as
         // well.
         match self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
-            Err(error) if !store::is_disk_full(&error) => Err(error.into()),
+            Err(error) if !strandline_sqlite::is_disk_full(&error) => Err(error.into()),
             _ => Ok(()),
         }
     }
@@ -260,7 +260,7 @@ impl LogWriter {
         match self.health.check_files() {
             None => Ok(()),
             Some(displaced) => {
-                store::leave_files(&self.connection)?;
+                strandline_sqlite::leave_files(&self.connection)?;
                 Err(LogError::Displaced(displaced))
             }
         }
@@ -268,8 +268,8 @@ impl LogWriter {
 
     /// Empties the WAL, if no reader and no full disk is in the way.
     fn empty_wal(&self) -> Result<(), LogError> {
-        match store::empty_wal(&self.connection) {
-            Err(error) if !store::is_disk_full(&error) => Err(error.into()),
+        match strandline_sqlite::empty_wal(&self.connection) {
+            Err(error) if !strandline_sqlite::is_disk_full(&error) => Err(error.into()),
             _ => Ok(()),
         }
     }
@@ -359,7 +359,7 @@ impl LogWriter {
                 Request::FollowClock => Ok(Reply::Appended(write.appended(0, 0))),
                 Request::Shrink(pages) => {
                     self.wal_due = true;
-                    let free_pages = store::give_back(&transaction, *pages)?;
+                    let free_pages = strandline_sqlite::give_back(&transaction, *pages)?;
                     Ok(Reply::Shrunk(Shrunk { free_pages }))
                 }
             });
@@ -370,7 +370,7 @@ impl LogWriter {
         if self.has_room.as_ref().is_some_and(|has_room| !has_room()) {
             return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None).into());
         }
-        let took = store::commit(transaction)?;
+        let took = strandline_sqlite::commit(transaction)?;
         self.clock_changes.clear();
         if writes {
             self.health.commits().observe(took);

@@ -6,8 +6,8 @@ use std::{fs, io};
 use super::file;
 use super::options::ProjectorOptions;
 use super::projector::{Projector, ProjectorError};
-use crate::store::{Role, Watermark};
 use strandline_model::Offset;
+use strandline_sqlite::{Role, Watermark};
 
 /// A view on its way, beside the one that answers until this one takes its place.
 ///

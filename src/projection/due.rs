@@ -81,7 +81,7 @@ impl NextDue {
 mod tests {
     use super::*;
     use crate::projection::file;
-    use crate::store::Role;
+    use strandline_sqlite::Role;
 
     #[test]
     fn what_is_due_is_found_in_its_index() {

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::file::{self, ViewState};
 use crate::log::LogReader;
-use crate::store::Role;
+use strandline_sqlite::Role;
 
 /// Lines that SQLite's own check tells at most.
 const LINES: u32 = 100;

@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::member_health;
 use crate::ruleset::RULES_VERSION;
-use crate::store::{self, Identities, OpenError, Role};
 use strandline_model::{CoverageState, Happening, Health, Offset, Stored};
 use strandline_relations::EdgeKind;
+use strandline_sqlite::{Identities, OpenError, Role};
 
 /// Marks the file as a view of Strandline.
 const APPLICATION_ID: i32 = 0x7374_7677;
@@ -38,12 +38,12 @@ pub fn open_reader(directory: &Path) -> Result<Connection, OpenError> {
 /// # Errors
 /// When the file cannot be opened or is not a view.
 pub fn open_at_rest(directory: &Path) -> Result<Connection, OpenError> {
-    store::open_at_rest(&path(directory), APPLICATION_ID)
+    strandline_sqlite::open_at_rest(&path(directory), APPLICATION_ID)
 }
 
 /// Opens the view of a data directory for a role.
 pub(super) fn open(directory: &Path, role: Role) -> Result<Connection, OpenError> {
-    store::open(&path(directory), role, APPLICATION_ID)
+    strandline_sqlite::open(&path(directory), role, APPLICATION_ID)
 }
 
 /// What tells one view from another: the statements themselves, what the numbers in its columns mean, and the version of the
@@ -88,7 +88,10 @@ pub fn is_current(directory: &Path) -> bool {
 
 /// The same of a file.
 pub(super) fn is_current_file(path: &Path) -> bool {
-    matches!(look(path, || store::open(path, Role::Reader, APPLICATION_ID)), ViewState::Current(_))
+    matches!(
+        look(path, || strandline_sqlite::open(path, Role::Reader, APPLICATION_ID)),
+        ViewState::Current(_)
+    )
 }
 
 /// How a view stands.
@@ -105,7 +108,7 @@ pub enum ViewState {
 /// Looks at the view of a data directory and changes nothing.
 pub fn inspect(directory: &Path) -> ViewState {
     let path = path(directory);
-    look(&path, || store::open(&path, Role::Inspector, APPLICATION_ID))
+    look(&path, || strandline_sqlite::open(&path, Role::Inspector, APPLICATION_ID))
 }
 
 /// The same of a view that nobody writes, on a full disk as well.
@@ -140,7 +143,7 @@ pub(super) fn identities(path: &Path) -> Identities {
 
 /// Opens the view for who writes or builds it.
 pub(super) fn open_writer(path: &Path, role: Role) -> Result<Connection, OpenError> {
-    let connection = store::open(path, role, APPLICATION_ID)?;
+    let connection = strandline_sqlite::open(path, role, APPLICATION_ID)?;
     let sqlite = |source| OpenError::Sqlite { path: path.to_owned(), source };
     let version: i32 =
         connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(sqlite)?;

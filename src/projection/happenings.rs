@@ -201,7 +201,7 @@ const fn counting(what: Happening) -> &'static str {
 mod tests {
     use super::*;
     use crate::projection::file;
-    use crate::store::Role;
+    use strandline_sqlite::Role;
 
     #[test]
     fn a_uid_is_found_without_a_walk_through_its_cluster() {

@@ -6,9 +6,9 @@ use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, params};
 
 use super::context::Apply;
-use crate::store::column;
 use strandline_model::{Kind, ResourceId};
 use strandline_relations::numbered;
+use strandline_sqlite::column;
 
 /// The label that everything carries, so that what asks for no value finds all of a place.
 pub(super) const ANY: (&str, &str) = ("", "");

@@ -56,8 +56,8 @@ use std::str::FromStr;
 
 use rusqlite::Row;
 
-use crate::store::column::{self, Place};
 use strandline_model::{Health, Stored};
+use strandline_sqlite::column::{self, Place};
 
 /// The end of an interval that still holds.
 pub const OPEN: i64 = i64::MAX;

@@ -18,8 +18,8 @@ use super::reading::{Batch, Position, Reading};
 use crate::clock::mark;
 use crate::log::{LogError, LogReader};
 use crate::ruleset::RuleSet;
-use crate::store::{self, Displaced, Identities, OpenError, Role, RoomWait, Watermark, column, is_corrupt};
 use strandline_model::Offset;
+use strandline_sqlite::{Displaced, Identities, OpenError, Role, RoomWait, Watermark, column, is_corrupt};
 
 /// How often to look whether the view is in place.
 const LOOK: Duration = Duration::from_secs(1);
@@ -82,10 +82,10 @@ impl ProjectorError {
     /// Whether there is no room left, which can pass.
     pub fn is_disk_full(&self) -> bool {
         match self {
-            ProjectorError::View(error) => store::is_disk_full(error),
+            ProjectorError::View(error) => strandline_sqlite::is_disk_full(error),
             ProjectorError::Open(error) => error.is_disk_full(),
             ProjectorError::Log(error) => error.is_disk_full(),
-            ProjectorError::Place(error) => store::is_storage_full(error),
+            ProjectorError::Place(error) => strandline_sqlite::is_storage_full(error),
             _ => false,
         }
     }
@@ -271,7 +271,7 @@ impl Projector {
                     head.wait_past(self.checkpoint(), TICK);
                 }
                 Err(error) if error.is_disk_full() => {
-                    store::sleep_unless(room.full(&error), &stop);
+                    strandline_sqlite::sleep_unless(room.full(&error), &stop);
                 }
                 Err(error) => return Err(error),
             }
@@ -284,7 +284,7 @@ impl Projector {
         match self.files.displaced() {
             None => Ok(()),
             Some(displaced) => {
-                store::leave_files(&self.view)?;
+                strandline_sqlite::leave_files(&self.view)?;
                 Err(displaced.into())
             }
         }

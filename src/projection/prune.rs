@@ -13,7 +13,6 @@ use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params
 use super::options::Sizes;
 use super::{OPEN, floors};
 use crate::log::Floor;
-use crate::store;
 use strandline_model::Offset;
 
 /// Pages that are given back to the disk in one transaction.
@@ -110,10 +109,10 @@ pub(super) fn step(
     let Some(on) = pass else { return Ok(false) };
     let transaction = view.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let Some(walk) = &on.current else {
-        let free = store::give_back(&transaction, PAGES)?;
+        let free = strandline_sqlite::give_back(&transaction, PAGES)?;
         transaction.commit()?;
         if free == 0 {
-            store::empty_wal(view)?;
+            strandline_sqlite::empty_wal(view)?;
             *lock(&pruning.done) = std::mem::take(&mut on.floors);
             *pass = None;
         }

@@ -12,9 +12,9 @@ use super::context::Apply;
 use super::edges::cluster_of;
 use super::intervals::SELECTED;
 use super::labels::{self, ANY, Ground, SERIES};
-use crate::store::column;
 use strandline_model::{ResourceId, Stored};
 use strandline_relations::{Direction, EdgeKind, EdgeRef, Far};
+use strandline_sqlite::column;
 use strandline_syntax::{Condition, LabelSelector, Requirement};
 
 /// A selector's columns.

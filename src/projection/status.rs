@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::due::NextDue;
 use super::prune::Pruning;
 use crate::log::{WriterHealth, WriterProblem};
-use crate::store::Watermark;
 use strandline_model::Offset;
+use strandline_sqlite::Watermark;
 
 /// How the view stands; clones share it.
 #[derive(Clone, Debug, Default)]

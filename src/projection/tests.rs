@@ -27,8 +27,8 @@ use crate::log::{Appender, Batch, Begin, LogReader, Observed, Phase};
 use crate::query::testing::{self, block_on, judged_fields, observation};
 use crate::query::{EnvironmentFilter, PageRequest, Queries, ResourceFilter, Scope};
 use crate::ruleset::RuleSet;
-use crate::store::Watermark;
 use strandline_model::*;
+use strandline_sqlite::Watermark;
 
 /// What happens to a small cluster, of few names so that they meet often.
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use super::scope::{Scope, Sight, sees};
 use super::types::{Agent, Answer, Page, PageMetadata};
 use super::{PageRequest, Queries, QueryError, Question, Result};
 use crate::projection::word_at;
-use crate::store::column;
 use strandline_model::{AgentId, At, EnvironmentId};
+use strandline_sqlite::column;
 
 /// The most environments that are told of one agent.
 const ENVIRONMENTS_MAX: i64 = 1000;

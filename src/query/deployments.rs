@@ -11,8 +11,8 @@ use super::scope::{Scope, Sight, one_of, sees};
 use super::types::{Answer, Deployment, Page};
 use super::words::Words;
 use super::{PageRequest, Queries, QueryError, Question, Result, environments, groups};
-use crate::store::column;
 use strandline_model::{At, DeploymentId, DeploymentStatus, EnvironmentId, Timestamp};
+use strandline_sqlite::column;
 use strandline_syntax::Glob;
 
 /// Which deployments a list holds.

@@ -10,8 +10,8 @@ use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, P
 use super::words::Words;
 use super::{EnvironmentFilter, Gone, PageRequest, Queries, QueryError, Question, Result, warnings};
 use crate::projection::{ENVIRONMENT_COUNTS, counts_at, health_at, word_at};
-use crate::store::column;
 use strandline_model::{At, EnvironmentId, HealthCounts, Offset, Stored, Timestamp};
+use strandline_sqlite::column;
 
 /// What an environment shows at `:clock`: within the grace time of Progressing, what it showed before. Of what the
 /// caller may not read, nothing is shown since the environment came to be.

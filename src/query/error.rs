@@ -5,8 +5,8 @@ use thiserror::Error;
 
 use super::moment::Moment;
 use crate::log::{LogError, LogReader};
-use crate::store::{PoolError, column, is_corrupt, is_interrupted};
 use strandline_model::{DeploymentId, EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
+use strandline_sqlite::{PoolError, column, is_corrupt, is_interrupted};
 
 /// Where people read what to do when an agent does not let them in: a page of this server.
 const ACCESS_HELP: &str = "/help/troubleshooting#no-access";

@@ -10,8 +10,8 @@ use super::types::{Answer, LeftBehind, LeftNamespace};
 use super::{PageRequest, Queries, Question, Result, environments};
 use crate::log::LogReader;
 use crate::projection::count_at;
-use crate::store::column;
 use strandline_model::{At, EnvironmentId, EnvironmentState, Labels, Offset, Target, label_pairs};
+use strandline_sqlite::column;
 
 /// The most resources that a line names one by one.
 const NAMES_MAX: usize = 100;

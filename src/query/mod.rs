@@ -85,7 +85,7 @@ use self::scope::Sight;
 use crate::clock::Clock;
 use crate::log::LogReader;
 use crate::projection::ViewStatus;
-use crate::store::{Asker, Crowd, Pool};
+use strandline_sqlite::{Asker, Crowd, Pool};
 
 use strandline_model::{At, EnvironmentId, Offset, Uid};
 

@@ -8,8 +8,8 @@ use super::scope::{Scope, Sight};
 use super::types::{Answer, Page, PageMetadata, Project};
 use super::{PageRequest, Queries, QueryError, Question, Result};
 use crate::projection::word_at;
-use crate::store::column;
 use strandline_model::At;
+use strandline_sqlite::column;
 
 macro_rules! select_projects {
     ($tail:literal) => {

@@ -9,7 +9,7 @@ use rusqlite::{Connection, DropBehavior, OptionalExtension, Transaction};
 use super::{Result, scope};
 use crate::log::{LogReader, LogSnapshot};
 use crate::projection;
-use crate::store::Abandoned;
+use strandline_sqlite::Abandoned;
 
 /// How long a question may read. As long as it does, no WAL can be emptied.
 pub(super) const LONGEST: Duration = Duration::from_secs(30);

@@ -3,7 +3,6 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
-use crate::store;
 use strandline_gitlab::Membership;
 use strandline_model::Offset;
 
@@ -46,7 +45,7 @@ impl Scope {
         let narrow = match narrow()? {
             Some(narrow) => narrow,
             None => {
-                store::with_temporary(view, |view| fill(view, membership, &digest, since))?;
+                strandline_sqlite::with_temporary(view, |view| fill(view, membership, &digest, since))?;
                 narrow()?.unwrap_or(false)
             }
         };
@@ -57,7 +56,7 @@ impl Scope {
 /// Makes room for the sets of what a scope sees beside a view. A reader has those of the scope that asked it last: they
 /// hold as long as nothing of the catalog moves, for all questions of a request and of the next ones.
 pub(super) fn prepare(view: &Connection) -> rusqlite::Result<()> {
-    store::with_temporary(view, |view| view.execute_batch(SETS))
+    strandline_sqlite::with_temporary(view, |view| view.execute_batch(SETS))
 }
 
 const SETS: &str = include_str!("../../schema/sight.sql");
@@ -161,7 +160,7 @@ impl Sight {
         let at = at.as_i64().min(since);
         let sql = "SELECT 1 FROM temp.sight WHERE places_at = ?1";
         if !view.prepare_cached(sql)?.exists([at])? {
-            store::with_temporary(view, |view| {
+            strandline_sqlite::with_temporary(view, |view| {
                 view.execute_batch("DELETE FROM temp.sight_place; UPDATE temp.sight SET places_at = NULL")?;
                 view.prepare_cached(PLACES)?.execute([at])?;
                 view.prepare_cached("UPDATE temp.sight SET places_at = ?1")?.execute([at])

@@ -19,11 +19,11 @@ use crate::clock::Clock;
 use crate::log::{Appender, Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase};
 use crate::projection::{Projector, ProjectorOptions, ViewStatus};
 use crate::ruleset::RuleSet;
-use crate::store::Watermark;
 use strandline_model::{
     CatalogFact, ChangedBy, ClusterSpec, CoverageMark, CoverageState, EnvironmentSpec, Kind, Offset,
     ResourceVersion, Source, TargetSpec, Timestamp, Uid, WatchKey,
 };
+use strandline_sqlite::Watermark;
 
 /// A clock that stands until it is set.
 #[derive(Debug, Default)]

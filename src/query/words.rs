@@ -13,8 +13,8 @@ use super::types::UnknownWord;
 use super::{
     CoverageFilter, DeploymentFilter, ImageFilter, QueryError, ResourceFilter, Result, agents, groups, images,
 };
-use crate::store::column;
 use strandline_model::{EnvironmentFilter, GroupPath, Kind, KindName, Labels, Target};
+use strandline_sqlite::column;
 use strandline_syntax::diagnostics::closest;
 use strandline_syntax::{Condition, Glob, Image, Requirement, familiar};
 

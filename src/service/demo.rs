@@ -26,7 +26,6 @@ use crate::log::{Appender, CatalogChange, LogReader};
 use crate::present::{clock_time, lasted};
 use crate::projection::ViewStatus;
 use crate::ruleset::RuleSet;
-use crate::store;
 use strandline_model::{
     CatalogFact, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, SavedView, Source, Tier, Timestamp,
 };
@@ -107,7 +106,7 @@ fn tempdir() -> std::io::Result<Passing> {
     // Others may have put something there: a directory is made, never entered.
     for n in 0..=100 {
         let path = std::env::temp_dir().join(format!("strandline-demo-{}-{n}", std::process::id()));
-        match store::create_directory(&path) {
+        match strandline_sqlite::create_directory(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             made => return made.map(|()| Passing(path)),
         }

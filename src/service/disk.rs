@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::metrics::{Teller, signed};
 use super::retention::{Numbers, Sizes};
-use crate::store::free_bytes;
+use strandline_sqlite::free_bytes;
 
 /// How often the disk is measured.
 const EVERY: Duration = Duration::from_secs(30);

@@ -11,7 +11,7 @@ use crate::cluster::ConnectError;
 use crate::config::ConfigError;
 use crate::log::{AppendError, LogError};
 use crate::projection::ProjectorError;
-use crate::store::{self, Displaced, LockError, OpenError};
+use strandline_sqlite::{Displaced, LockError, OpenError};
 
 /// Why the service did not start or go on.
 #[derive(Debug, Error)]
@@ -107,7 +107,7 @@ impl ServiceError {
                 "stop that process first, or choose another directory with --data"
             }
             ServiceError::Lock(LockError::Io { source, .. }) | ServiceError::Key(source)
-                if store::is_storage_full(source) =>
+                if strandline_sqlite::is_storage_full(source) =>
             {
                 MAKE_ROOM
             }
@@ -119,7 +119,7 @@ impl ServiceError {
             ServiceError::Projection(error) if error.is_disk_full() => MAKE_ROOM,
             ServiceError::Lock(LockError::Io { directory, .. }) => return Some(give_to_us(directory)),
             ServiceError::Log(LogError::Open(OpenError::Sqlite { path, source }))
-                if store::is_denied(source) =>
+                if strandline_sqlite::is_denied(source) =>
             {
                 return Some(give_to_us(path));
             }

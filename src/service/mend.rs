@@ -5,7 +5,7 @@ use std::path::Path;
 use super::ServiceError;
 use crate::clock::SystemClock;
 use crate::log::{self, AcceptedLoss, Salvaged, WrongTimes};
-use crate::store::{self, DirectoryLock, KEY_FILE, keep_key, redaction_key};
+use strandline_sqlite::{DirectoryLock, KEY_FILE, keep_key, redaction_key};
 
 /// Goes on with a log that lost its end; none where nothing is lost.
 ///
@@ -59,7 +59,9 @@ pub fn salvage(
 /// # Errors
 /// When it lies on such a filesystem.
 pub fn check_filesystem(data: &Path) -> Result<(), ServiceError> {
-    match store::filesystem_of(data).filter(|filesystem| store::is_unreliable(filesystem)) {
+    match strandline_sqlite::filesystem_of(data)
+        .filter(|filesystem| strandline_sqlite::is_unreliable(filesystem))
+    {
         Some(filesystem) => Err(ServiceError::Filesystem { data: data.to_owned(), filesystem }),
         None => Ok(()),
     }

@@ -48,11 +48,11 @@ use crate::log::{Appender, LogError, LogReader, WriterProblem};
 use crate::projection::{Build, ProjectorError, ViewStatus};
 use crate::query::Queries;
 use crate::ruleset::RuleSet;
-use crate::store::{self, DirectoryLock, redaction_key};
 use crate::web;
 use strandline_model::{CatalogFact, Offset, SavedView, Source, reason};
 use strandline_object_diff::PathRule;
 use strandline_redact::{Choices, Rules};
+use strandline_sqlite::{DirectoryLock, redaction_key};
 
 use self::disk::Disk;
 use self::freshness::ClustersFreshness;
@@ -335,8 +335,8 @@ async fn until_blocked(status: &ViewStatus) {
 /// The key of a data directory, and the same where it is new and there is no room to keep it.
 fn key(data: &Path) -> std::io::Result<([u8; 32], Option<[u8; 32]>)> {
     match redaction_key(data) {
-        Err(error) if store::is_storage_full(&error) => {
-            let key = store::new_key()?;
+        Err(error) if strandline_sqlite::is_storage_full(&error) => {
+            let key = strandline_sqlite::new_key()?;
             Ok((key, Some(key)))
         }
         key => Ok((key?, None)),

@@ -11,8 +11,8 @@ use super::{Ended, ServiceError};
 use crate::projection::{self, Build, Projector, ProjectorError, ViewState, ViewStatus};
 use crate::query::Queries;
 use crate::ruleset::RuleSet;
-use crate::store::{self, RoomWait};
 use strandline_model::Offset;
+use strandline_sqlite::RoomWait;
 
 /// How often a thread that has nothing to do looks whether it is to end.
 const TICK: Duration = Duration::from_millis(250);
@@ -102,7 +102,7 @@ impl Projection {
             self.status.checkpoint().set(checkpoint);
             self.status.set_usable(true);
         }
-        store::sleep_unless(Duration::MAX, || log.get() || self.stopping.is_cancelled());
+        strandline_sqlite::sleep_unless(Duration::MAX, || log.get() || self.stopping.is_cancelled());
     }
 
     /// Whoever wants this thread to end asks for it; nothing else wakes it.
@@ -133,7 +133,7 @@ impl Projection {
                 Ok(()) => sound = !self.status.take_damage(),
                 Err(error @ ProjectorError::Displaced(_)) => {
                     // Who removes the whole folder may come to the view first.
-                    store::sleep_unless(SETTLE, || self.stopping.is_cancelled());
+                    strandline_sqlite::sleep_unless(SETTLE, || self.stopping.is_cancelled());
                     if self.status.is_log_displaced() {
                         return Err(error);
                     }
@@ -159,7 +159,7 @@ impl Projection {
     }
 
     fn wait_for_room(&self, room: &mut RoomWait, error: &ProjectorError) {
-        store::sleep_unless(room.full(error), || self.stopping.is_cancelled());
+        strandline_sqlite::sleep_unless(room.full(error), || self.stopping.is_cancelled());
     }
 
     /// Builds the view while no question can be answered; false when asked to stop meanwhile.

@@ -138,8 +138,8 @@ mod tests {
     use crate::clock::SystemClock;
     use crate::log::{LogWriter, Queue};
     use crate::ruleset::RuleSet;
-    use crate::store::Watermark;
     use strandline_model::Source;
+    use strandline_sqlite::Watermark;
 
     fn checks(writer: WriterHealth) -> Checks {
         let (status, stopping) = (ViewStatus::new(Watermark::default()), CancellationToken::new());

@@ -12,8 +12,8 @@ use crate::api::{RebuildReport, RebuildState, Rebuilding};
 use crate::clock::Clock;
 use crate::projection::{Build, ProjectorError, ViewStatus};
 use crate::ruleset::RuleSet;
-use crate::store::{self, RoomWait, Watermark};
 use strandline_model::{Offset, Timestamp};
+use strandline_sqlite::{RoomWait, Watermark};
 
 /// How often to look whether a build has caught up.
 const LOOK: Duration = Duration::from_millis(20);
@@ -164,7 +164,7 @@ impl Shared {
         loop {
             match Build::open(&self.data, self.rules.clone()) {
                 Err(error) if error.is_disk_full() && !self.stopping.is_cancelled() => {
-                    store::sleep_unless(room.full(&error), || self.stopping.is_cancelled());
+                    strandline_sqlite::sleep_unless(room.full(&error), || self.stopping.is_cancelled());
                 }
                 opened => return opened,
             }
@@ -180,7 +180,7 @@ impl Shared {
                 Ok(true) => room.over(),
                 Ok(false) => return Ok(true),
                 Err(error) if error.is_disk_full() => {
-                    store::sleep_unless(room.full(&error), || self.stopping.is_cancelled());
+                    strandline_sqlite::sleep_unless(room.full(&error), || self.stopping.is_cancelled());
                 }
                 Err(error) => return Err(error),
             }

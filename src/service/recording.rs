@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::log::{Appender, LogError, LogReader, LogWriter, OpenLog, Queue, WriterHealth};
 use crate::projection::{self, ViewState};
 use crate::query::Queries;
-use crate::store::{self, RoomWait, Watermark};
+use strandline_sqlite::{RoomWait, Watermark};
 
 /// The log as far as it can be used.
 pub(super) struct Recording {
@@ -142,14 +142,14 @@ impl Waiting {
                 },
             };
             self.queue.waits_for_room();
-            store::sleep_unless(self.room.full(&error), || self.queue.is_closed());
+            strandline_sqlite::sleep_unless(self.room.full(&error), || self.queue.is_closed());
         }
         Ok(())
     }
 
     fn keep_key(&mut self) -> std::io::Result<()> {
         if let Some(key) = &self.key {
-            store::keep_key(&self.data, key)?;
+            strandline_sqlite::keep_key(&self.data, key)?;
         }
         self.key = None;
         Ok(())

@@ -260,7 +260,7 @@ fn assert_whole(data: &std::path::Path) -> Result<()> {
     }
     let before = dump(data)?;
     let rules = strandline::ruleset::RuleSet::default();
-    strandline::projection::build(data, rules, &strandline::store::Watermark::default())?;
+    strandline::projection::build(data, rules, &strandline_sqlite::Watermark::default())?;
     let after = dump(data)?;
     for (table, rows) in &before {
         assert_eq!(after.get(table).map(Vec::len), Some(rows.len()), "{table}");

@@ -230,7 +230,7 @@ fn what_a_failing_disk_did_not_take_ends_the_process_and_is_not_acknowledged() -
 
 #[test]
 fn two_first_starts_at_once_make_one_log() -> Result<()> {
-    use strandline::store::DirectoryLock;
+    use strandline_sqlite::DirectoryLock;
     let folder = tempfile::tempdir()?;
     let data = folder.path().join("data");
     let started = std::sync::Barrier::new(8);

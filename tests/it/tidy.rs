@@ -102,7 +102,7 @@ fn only(word: &str, rooms: &[&str]) {
 
 #[test]
 fn sql_is_spoken_in_four_rooms() {
-    only("rusqlite", &["store", "log", "projection", "query"]);
+    only("rusqlite", &["sqlite", "log", "projection", "query"]);
     only("refinery", &["log"]);
 }
 
@@ -233,9 +233,10 @@ fn every_test_file_is_declared() {
 #[test]
 fn the_tree_of_dependencies_stays_small() {
     let lock = fs::read_to_string(root().join("Cargo.lock")).expect("Cargo.lock can be read");
-    let packages = lock.matches("[[package]]").count();
+    let ours = lock.matches("\nname = \"strandline").count();
+    let packages = lock.matches("[[package]]").count() - ours;
     // GraphQL takes fifteen of them, half for macros: the library is the one whose own limits hold against hostile queries.
-    assert!(packages <= 375, "{packages} packages; is there one to be spared?");
+    assert!(packages <= 368, "{packages} packages; is there one to be spared?");
 }
 
 #[test]
@@ -302,7 +303,7 @@ fn nothing_that_is_kept_or_told_is_made_of_rusts_own_words() {
 #[test]
 fn a_number_that_cannot_be_is_never_read_as_another() {
     let milder = |file: &str, line: &str| {
-        let rooms = ["store", "log", "projection", "query"].contains(&room(file));
+        let rooms = ["sqlite", "log", "projection", "query"].contains(&room(file));
         rooms && line.contains("try_from(row.get") && line.contains("unwrap_or")
     };
     assert_eq!(faults(milder), [""; 0], "`column::count` refuses it and names the column");

@@ -8,7 +8,6 @@ use super::{EraseStep, Result};
 use crate::log::copy::copy;
 use crate::log::error::LogError;
 use crate::log::{file, open};
-use crate::store;
 
 /// Where the copy is made. As long as this is there, the log may hold what was erased in pages that are free.
 fn place(directory: &Path) -> PathBuf {
@@ -23,7 +22,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> LogError {
 /// Says that values are about to be erased, to whoever opens the log after this was broken off.
 pub(super) fn announce(directory: &Path) -> Result<()> {
     let place = place(directory);
-    store::create_directories(&place).map_err(failed(&place))?;
+    strandline_sqlite::create_directories(&place).map_err(failed(&place))?;
     sync(directory)
 }
 
@@ -49,7 +48,7 @@ pub(in crate::log) fn resume(directory: &Path) -> Result<()> {
 pub(super) fn scrub(directory: &Path, watch: &mut dyn FnMut(EraseStep)) -> Result<()> {
     let (place, path) = (place(directory), file::path(directory));
     fs::remove_dir_all(&place).map_err(failed(&place))?;
-    store::create_directory(&place).map_err(failed(&place))?;
+    strandline_sqlite::create_directory(&place).map_err(failed(&place))?;
     let mode = fs::metadata(&path).map_err(failed(&path))?.permissions();
     copy(directory, &place)?;
     watch(EraseStep::Copied);

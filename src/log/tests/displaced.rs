@@ -9,7 +9,7 @@ struct InUse {
     dir: tempfile::TempDir,
     log: Running,
     health: WriterHealth,
-    head: crate::store::Watermark,
+    head: strandline_sqlite::Watermark,
     epoch: Epoch,
 }
 

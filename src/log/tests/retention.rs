@@ -280,7 +280,7 @@ async fn a_log_of_an_earlier_version_is_rewritten_so_that_it_can_shrink() {
     drop(earlier);
     let shrinkable = || {
         let log = rusqlite::Connection::open(dir.path().join("log.db")).unwrap();
-        crate::store::is_shrinkable(&log).unwrap()
+        strandline_sqlite::is_shrinkable(&log).unwrap()
     };
     assert!(!shrinkable());
     filled(dir.path()).await;

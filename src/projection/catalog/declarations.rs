@@ -8,10 +8,10 @@ use rusqlite::{OptionalExtension, params};
 
 use super::super::context::Apply;
 use super::environments;
-use crate::store::column;
 use strandline_model::{EnvironmentId, Kind, ResourceId, ResourceKey};
 use strandline_object::Object;
 use strandline_object::gitlab_deployment;
+use strandline_sqlite::column;
 
 /// What a resource declares of an environment.
 pub(super) struct Declaration {

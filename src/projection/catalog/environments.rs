@@ -12,8 +12,8 @@ use super::deployments;
 use super::resolve::{self, Facts, Resolved};
 use super::rows::{self, Table, json, text};
 use super::{projects, targets, viewers};
-use crate::store::column;
 use strandline_model::{EnvironmentId, EnvironmentSpec, Source};
+use strandline_sqlite::column;
 
 const ENVIRONMENT: Table = Table {
     name: "environment",

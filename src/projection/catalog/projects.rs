@@ -6,8 +6,8 @@ use super::super::OPEN;
 use super::super::context::Apply;
 use super::rows::{self, Table, json, number, text};
 use super::{environments, viewers};
-use crate::store::column;
 use strandline_model::{Labels, ProjectSpec, Source};
+use strandline_sqlite::column;
 
 const PROJECT: Table =
     Table { name: "project", key: "path", columns: &["number", "default_branch", "labels", "source"] };

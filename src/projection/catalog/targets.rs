@@ -6,8 +6,8 @@ use rusqlite::params;
 
 use super::super::context::Apply;
 use super::super::{OPEN, membership};
-use crate::store::column;
 use strandline_model::{Labels, ResourceId, Target};
+use strandline_sqlite::column;
 
 /// Makes an environment look at these places, and for what GitLab manages at them, and settles what it held and what it may now hold.
 pub(super) fn exchange(

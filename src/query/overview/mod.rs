@@ -19,8 +19,8 @@ use super::sieve::{Candidate, Sieve};
 use super::types::{Answer, Overview};
 use super::words::Words;
 use crate::projection::{STRETCH_COUNTS, counts_at, health_at};
-use crate::store::column;
 use strandline_model::{EnvironmentFilter, GroupBy, Stored, Tier, Timestamp};
+use strandline_sqlite::column;
 use strandline_syntax::diagnostics::of_json;
 
 /// What an overview tells.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::query::reader::Reader;
-use crate::store::{Abandoned, Asker, Pool};
+use strandline_sqlite::{Abandoned, Asker, Pool};
 
 #[test]
 fn a_question_that_takes_too_long_is_broken_off_and_the_next_one_answered() {

@@ -8,8 +8,8 @@ use super::*;
 use crate::log::WriterHealth;
 use crate::projection::ViewStatus;
 use crate::query::testing::ManualClock;
-use crate::store::Watermark;
 use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
+use strandline_sqlite::Watermark;
 
 fn watch(cluster: &str, kind: &str, namespace: &str) -> WatchKey {
     WatchKey { cluster: cluster.into(), kind: Kind::new("", kind), namespace: namespace.into() }

@@ -9,9 +9,9 @@ use super::super::{QueryError, Question, Result, resources};
 use super::{Place, What, gaps};
 use crate::log::{LogError, LogReader};
 use crate::projection::health_at;
-use crate::store::column;
 use strandline_model::{Change, Happening, Kind, Lane, Offset, ResourceKey, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Lens, compare};
+use strandline_sqlite::column;
 
 /// Tells of each place.
 pub(super) fn told(

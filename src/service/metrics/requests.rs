@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Teller, signed};
 use crate::api::{LoadCounts, RequestStats};
-use crate::store::Crowd;
+use strandline_sqlite::Crowd;
 
 pub(super) fn encode(tell: &mut Teller<'_, '_>, requests: &RequestStats) -> fmt::Result {
     let routes = requests.routes();

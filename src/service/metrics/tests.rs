@@ -12,8 +12,8 @@ use crate::cluster::WatchStatus;
 use crate::config::{AccessConfig, TokenConfig, TokenHash};
 use crate::log::{Appender, LogWriter};
 use crate::ruleset::RuleSet;
-use crate::store::Watermark;
 use strandline_model::{CatalogFact, CoverageState, Kind, Offset, ProjectSpec, Source, WatchKey, reason};
+use strandline_sqlite::Watermark;
 
 /// A clock that stands still.
 struct Fixed(Timestamp);

@@ -12,8 +12,8 @@ use strandline::log::LogReader;
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{Gap, PageRequest, Queries, ResourceSearch, Scope, Snapshot};
 use strandline::ruleset::RuleSet;
-use strandline::store::Watermark;
 use strandline_model::{At, Change, CoverageMark, Offset, Timestamp};
+use strandline_sqlite::Watermark;
 
 use super::truth::{Thing, Truth, state_name};
 use crate::random::Random;

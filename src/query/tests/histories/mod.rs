@@ -22,8 +22,8 @@ use super::super::testing::{self, ManualClock};
 use super::*;
 use crate::log::LogReader;
 use crate::projection::{Projector, ProjectorOptions};
-use crate::store::Watermark;
 use strandline_model::{Offset, Record, Timestamp};
+use strandline_sqlite::Watermark;
 
 /// Pieces in which a history is written; after each the view is asked as it has grown.
 const PIECES: usize = 5;

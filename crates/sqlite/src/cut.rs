@@ -49,7 +49,7 @@ pub fn cut(path: &Path) -> Option<Cut> {
 #[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crate::store::{Role, open};
+    use crate::{Role, open};
 
     #[test]
     fn a_file_tells_that_its_end_is_missing() {
