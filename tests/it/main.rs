@@ -11,6 +11,7 @@ mod control_plane;
 mod credentials;
 mod damage;
 mod doctor;
+mod documents;
 mod exchange;
 mod faults;
 mod files;

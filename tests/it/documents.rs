@@ -1,0 +1,211 @@
+//! What documents promise of themselves: their links lead somewhere, and what they list is what there is.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{CommandFactory, Parser};
+use strandline::cli::Cli;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Every document of the checkout, by its path below the root.
+fn documents() -> Vec<PathBuf> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("the folder can be read").flatten() {
+            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            if path.is_dir() && !name.starts_with('.') && name != "target" && name != "data" {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&root(), &mut found);
+    found.sort();
+    found
+}
+
+/// The lines of a document with the language of the code block that each stands in, if it does.
+fn lines(text: &str) -> Vec<(Option<&str>, &str)> {
+    let mut block = None;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        match (line.trim_start().strip_prefix("```"), block) {
+            (Some(_), Some(_)) => block = None,
+            (Some(language), None) => block = Some(language),
+            (None, _) => lines.push((block, line)),
+        }
+    }
+    lines
+}
+
+/// The anchor that GitLab and GitHub give a heading.
+fn anchor(heading: &str) -> String {
+    let text = heading.split_once("</a>").map_or(heading, |(_, rest)| rest).trim().to_lowercase();
+    let kept = text.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+fn anchors(text: &str) -> BTreeSet<String> {
+    let prose = || lines(text).into_iter().filter(|(block, _)| block.is_none()).map(|(_, line)| line);
+    let headings = prose().filter(|line| line.starts_with('#'));
+    let named = prose().flat_map(|line| line.split("<a id=\"").skip(1));
+    let named = named.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()));
+    headings.map(|line| anchor(line.trim_start_matches('#'))).chain(named).collect()
+}
+
+/// What a document links to that is not an address of the web.
+fn links(text: &str) -> Vec<String> {
+    let prose: Vec<&str> =
+        lines(text).into_iter().filter(|(block, _)| block.is_none()).map(|(_, line)| line).collect();
+    // What stands in back-ticks is no link.
+    let prose: String = prose.join("\n").split('`').step_by(2).collect();
+    let inline = prose.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.to_owned()));
+    let below = prose.lines().filter(|line| line.starts_with('[')).filter_map(|line| line.split_once("]: "));
+    let below = below.map(|(_, target)| target.trim().to_owned());
+    inline.chain(below).filter(|target| !target.contains("://") && !target.starts_with("mailto:")).collect()
+}
+
+#[test]
+fn every_link_of_a_document_leads_somewhere() {
+    let mut dead = Vec::new();
+    for document in documents() {
+        let text = fs::read_to_string(&document).expect("the document can be read");
+        for link in links(&text) {
+            let (path, fragment) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match path {
+                "" => document.clone(),
+                path => document.parent().expect("a file has a folder").join(path),
+            };
+            let exists = target.exists();
+            let is_document = target.extension().is_some_and(|extension| extension == "md");
+            let found = exists
+                && (fragment.is_empty()
+                    || !is_document
+                    || anchors(&fs::read_to_string(&target).expect("a document")).contains(fragment));
+            if !found {
+                dead.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert!(dead.is_empty(), "{dead:#?}");
+}
+
+#[test]
+fn the_index_names_every_page() {
+    let index = read("docs/README.md");
+    let mut missing = Vec::new();
+    for entry in fs::read_dir(root().join("docs")).expect("docs can be read").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") && name != "README.md" && !index.contains(&format!("]({name})")) {
+            missing.push(name);
+        }
+    }
+    assert!(missing.is_empty(), "docs/README.md does not name {missing:?}");
+}
+
+#[test]
+fn the_readme_stays_short() {
+    let lines = read("README.md").lines().count();
+    assert!(lines <= 150, "{lines} lines; what is longer belongs into docs/");
+}
+
+#[test]
+fn every_key_of_the_configuration_is_documented() {
+    let (file, page) = (read("src/config/file.rs"), read("docs/configuration.md"));
+    let keys: BTreeSet<&str> = file
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("pub(super) "))
+        .filter(|line| !line.starts_with("struct") && !line.starts_with("fn"))
+        .filter_map(|line| Some(line.split_once(':')?.0))
+        .collect();
+    assert!(keys.len() > 60, "the keys are where they were: {}", keys.len());
+    // A key stands in back-ticks, by itself or with the key that holds it.
+    let words: BTreeSet<&str> =
+        page.split('`').skip(1).step_by(2).flat_map(|code| code.split(['.', '[', ']'])).collect();
+    let missing: Vec<&&str> = keys.iter().filter(|key| !words.contains(**key)).collect();
+    assert!(missing.is_empty(), "docs/configuration.md says nothing of {missing:?}");
+}
+
+#[test]
+fn every_address_is_documented() {
+    let (contract, page) = (read("api/openapi.yaml"), read("docs/api.md"));
+    let paths: Vec<&str> =
+        contract.lines().filter_map(|line| line.strip_prefix("  /")?.strip_suffix(':')).collect();
+    assert!(paths.len() > 40, "the addresses are where they were");
+    let missing: Vec<&&str> = paths.iter().filter(|path| !page.contains(&format!("/{path}"))).collect();
+    assert!(missing.is_empty(), "docs/api.md says nothing of {missing:?}");
+}
+
+#[test]
+fn every_command_is_documented() {
+    let page = read("docs/cli.md");
+    let commands = Cli::command();
+    let names = commands.get_subcommands().map(clap::Command::get_name);
+    let missing: Vec<&str> = names
+        .filter(|name| {
+            !page.contains(&format!("| `strandline {name}"))
+                && !page.contains(&format!("`, `strandline {name}`"))
+        })
+        .collect();
+    assert!(missing.is_empty(), "docs/cli.md says nothing of {missing:?}");
+}
+
+/// The words of each command of a line of shell, up to a comment.
+fn commands(line: &str) -> Vec<Vec<String>> {
+    let (mut all, mut words, mut word, mut quote) = (Vec::new(), Vec::new(), String::new(), None);
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '#') if word.is_empty() => break,
+            (None, ' ' | '|' | '>' | '<' | ';' | '&') => {
+                words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
+                if c != ' ' {
+                    all.push(std::mem::take(&mut words));
+                }
+            }
+            (_, c) => word.push(c),
+        }
+    }
+    words.extend((!word.is_empty()).then_some(word));
+    all.push(words);
+    all
+}
+
+#[test]
+fn every_command_that_a_document_shows_is_understood() {
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for document in documents() {
+        let text = fs::read_to_string(&document).expect("the document can be read").replace("\\\n", " ");
+        for (language, line) in lines(&text) {
+            let line = match language {
+                Some("sh") => line.trim(),
+                Some("text") => line.trim().strip_prefix("$ ").unwrap_or_default(),
+                _ => continue,
+            };
+            for words in commands(line) {
+                let shown = words.first().is_some_and(|word| word == "strandline");
+                if shown
+                    && let Err(error) = Cli::try_parse_from(&words)
+                    && error.use_stderr()
+                {
+                    let first = error.to_string();
+                    let first = first.lines().next().unwrap_or_default();
+                    wrong.push(format!("{}: {line}: {first}", document.display()));
+                }
+                seen += usize::from(shown);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(seen > 50, "the commands are where they were: {seen}");
+}
