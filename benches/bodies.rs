@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rusqlite::Connection;
-use strandline::log::LogReader;
+use strandline_log::LogReader;
 use strandline_model::{Change, Offset};
 
 use common::table::{Mark, Table, in_turn};

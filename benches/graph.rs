@@ -9,11 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use strandline::clock::SystemClock;
-use strandline::log::Observation;
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{Collapse, GraphFilter, PageRequest, Queries, ResourceFilter, ResourceOrder, Scope};
 use strandline::ruleset::RuleSet;
+use strandline_clock::SystemClock;
+use strandline_log::Observation;
 use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, ResourceVersion, Source,
     TargetSpec, Uid,

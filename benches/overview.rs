@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use strandline::clock::{Clock, SystemClock};
-use strandline::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{OverviewRequest, Queries, Scope};
 use strandline::ruleset::RuleSet;
+use strandline_clock::{Clock, SystemClock};
 use strandline_gitlab::Membership;
+use strandline_log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion,
     Source, TargetSpec, Tier, Timestamp, Uid, WatchKey,

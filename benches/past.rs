@@ -16,14 +16,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use strandline::clock::SystemClock;
-use strandline::log::Observed;
 use strandline::projection::{Build, NextDue, Projector, Pruning, ViewStatus};
 use strandline::query::{
     Collapse, EnvironmentDiffRequest, Graph, GraphFilter, HealthFilter, OverviewRequest, PageRequest,
     Queries, ResourceFilter, Scope,
 };
 use strandline::ruleset::RuleSet;
+use strandline_clock::SystemClock;
+use strandline_log::Observed;
 use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, Source, TargetSpec, Uid,
 };

@@ -12,15 +12,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
-use strandline::clock::{Clock, SystemClock};
-use strandline::log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{
     CoverageFilter, DeploymentFilter, GraphFilter, ImageFilter, OverviewRequest, PageRequest, Queries,
     ResourceFilter, ResourceSearch, Scope,
 };
 use strandline::ruleset::RuleSet;
+use strandline_clock::{Clock, SystemClock};
 use strandline_gitlab::Membership;
+use strandline_log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use strandline_model::{
     At, CatalogFact, ClusterSpec, CoverageMark, CoverageState, EnvironmentFilter, EnvironmentId,
     EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion, Source, TargetSpec, Uid, WatchKey,

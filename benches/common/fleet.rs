@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use strandline::log::Observed;
+use strandline_log::Observed;
 use strandline_model::{ResourceVersion, Uid};
 
 use super::Random;

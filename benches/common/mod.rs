@@ -15,8 +15,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use strandline::clock::SystemClock;
-use strandline::log::{Appender, Batch, Begin, Epoch, LogError, LogWriter, Observed, Phase};
+use strandline_clock::SystemClock;
+use strandline_log::{Appender, Batch, Begin, Epoch, LogError, LogWriter, Observed, Phase};
 use strandline_model::{Kind, ResourceVersion, WatchKey};
 
 /// Objects in one append, as a busy watch hands them over.

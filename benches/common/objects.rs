@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use strandline::log::Observation;
+use strandline_log::Observation;
 use strandline_model::{ResourceVersion, Uid};
 use strandline_object::digest::Digest;
 

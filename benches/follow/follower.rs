@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use strandline::clock::{Clock, SystemClock};
 use strandline::cluster::{
     Access, ClusterSettings, ClusterStats, ConnectSettings, Watcher, connect, supervise,
 };
 use strandline::config;
-use strandline::log::{LogError, LogWriter};
 use strandline::projection::{NextDue, Projector, ProjectorError, Pruning};
 use strandline::ruleset::RuleSet;
+use strandline_clock::{Clock, SystemClock};
+use strandline_log::{LogError, LogWriter};
 use strandline_model::{CatalogFact, Source};
 use strandline_redact::Rules;
 use strandline_sqlite::Watermark;

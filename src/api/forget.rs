@@ -7,7 +7,7 @@ use super::ApiState;
 use super::problem::{Code, Problem};
 use super::request::Request;
 use super::respond::{self, Response};
-use crate::log::{Forget, ForgetRefusal, Forgotten};
+use strandline_log::{Forget, ForgetRefusal, Forgotten};
 use strandline_model::{KindName, Offset, Timestamp, Uid};
 
 /// The most resources that an answer names.

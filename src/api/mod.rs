@@ -56,11 +56,11 @@ mod tokens;
 use std::sync::Arc;
 
 use crate::catalog::CatalogWriter;
-use crate::clock::Clock;
 use crate::query::Queries;
 use auth::Gate;
 use problem::Problem;
 use request::Context;
+use strandline_clock::Clock;
 use strandline_model::SavedView;
 use strandline_object_diff::PathRule;
 use strandline_sqlite::Asker;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::log::LogError;
+use strandline_log::LogError;
 use strandline_model::Offset;
 use strandline_sqlite::LockError;
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::{FILES, KEY, io};
 use super::{BackupError, Result};
-use crate::log::{LogError, LogReader, Whole};
+use strandline_log::{LogError, LogReader, Whole};
 use strandline_model::{Offset, Timestamp};
 use strandline_syntax::diagnostics::of_json;
 

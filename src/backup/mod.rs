@@ -22,7 +22,6 @@ pub use renew::{check, is_backup, renew};
 pub use restore::{Restored, restore};
 
 use self::files::{KEY, LOG, io, place};
-use crate::log;
 use strandline_model::Timestamp;
 use strandline_sqlite::DirectoryLock;
 
@@ -47,7 +46,7 @@ pub fn backup(data: &Path, to: &Path, now: Timestamp) -> Result<Manifest> {
     for left in files::entries(&beside)? {
         files::remove(&left)?;
     }
-    let whole = log::copy(data, &beside)?;
+    let whole = strandline_log::copy(data, &beside)?;
     let key = data.join(KEY);
     if key.exists() {
         files::copy(&key, &beside.join(KEY))?;

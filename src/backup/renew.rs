@@ -6,7 +6,7 @@ use std::path::Path;
 use super::files::{self, io};
 use super::manifest::{MANIFEST, Manifest};
 use super::{BackupError, Result};
-use crate::log::{self, LogReader};
+use strandline_log::LogReader;
 use strandline_model::Change;
 
 /// Whether a directory is a backup.
@@ -21,7 +21,7 @@ pub fn is_backup(directory: &Path) -> bool {
 /// When it is no backup, or holds another log.
 pub fn check(from: &Path) -> Result<Manifest> {
     let manifest = Manifest::read(from)?;
-    let whole = log::verify_whole(from)?;
+    let whole = strandline_log::verify_whole(from)?;
     let mut log = LogReader::inspect(from)?;
     let mut at = manifest.head;
     let mut same = whole.head >= at && manifest.is_continued_by(&log)?;
@@ -43,7 +43,7 @@ pub fn check(from: &Path) -> Result<Manifest> {
 /// When the log is not whole, or the manifest cannot be written.
 pub fn renew(directory: &Path) -> Result<Manifest> {
     let before = Manifest::read(directory)?;
-    let whole = log::verify_whole(directory)?;
+    let whole = strandline_log::verify_whole(directory)?;
     let manifest = Manifest::of(directory, &whole, before.made_at)?;
     let partial = directory.join(format!("{MANIFEST}.partial"));
     if partial.exists() {

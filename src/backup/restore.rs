@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::files::{self, FILES, io};
 use super::manifest::Manifest;
 use super::{BackupError, Result};
-use crate::log;
 use strandline_model::Timestamp;
 use strandline_sqlite::DirectoryLock;
 
@@ -36,7 +35,7 @@ pub struct Restored {
 pub fn restore(from: &Path, data: &Path, force: bool, now: Timestamp) -> Result<Restored> {
     let manifest = Manifest::read(from)?;
     manifest.check_files(from)?;
-    let whole = log::verify_whole(from)?;
+    let whole = strandline_log::verify_whole(from)?;
     if !manifest.holds(&whole) {
         return Err(BackupError::OtherHead { found: whole.head, told: manifest.head });
     }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 use super::*;
-use crate::clock::SystemClock;
-use crate::log::{LogReader, LogWriter};
 use crate::query::testing::{block_on, record};
+use strandline_clock::SystemClock;
+use strandline_log::{LogReader, LogWriter};
 use strandline_model::{CatalogFact, ClusterSpec, Offset, Source};
 use strandline_sqlite::redaction_key;
 

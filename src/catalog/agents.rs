@@ -6,8 +6,8 @@ use super::error::CatalogError;
 use super::given::Given;
 use super::input::{self, ProjectRef, Rest};
 use super::{Decided, of_api};
-use crate::log::{Catalog, CatalogChange, LogError, Standing};
 use strandline_gitlab::known_agent_config;
+use strandline_log::{Catalog, CatalogChange, LogError, Standing};
 use strandline_model::{AgentId, AgentSpec, CatalogFact, CatalogKind};
 use strandline_syntax::diagnostics::Mistake;
 

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use super::agents;
 use super::error::{CatalogCode, CatalogError};
-use crate::log::{Catalog, LogError, Standing};
 use strandline_gitlab::{Job, JobEnvironment, decide, known_agent_config};
+use strandline_log::{Catalog, LogError, Standing};
 use strandline_model::{
     AgentId, CatalogFact, CatalogKind, EnvironmentId, EnvironmentSpec, NamespaceGrant, TargetSpec,
 };

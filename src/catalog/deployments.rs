@@ -13,8 +13,8 @@ use super::environments::{self, check_name};
 use super::error::{CatalogCode, CatalogError};
 use super::input::{self, AgentRef, JobRef, ProjectRef, Rest, UserRef};
 use super::{Decided, agents};
-use crate::log::{Catalog, CatalogChange, LogError};
 use strandline_gitlab::{Decision, Job, Reason, decide, known_agent_config};
+use strandline_log::{Catalog, CatalogChange, LogError};
 use strandline_model::{
     AgentDeployment, AgentId, AgentSpec, Authorization, CatalogFact, CatalogKind, DeploymentId,
     DeploymentJob, DeploymentSpec, DeploymentStatus, EnvironmentSpec, EnvironmentState, Timestamp,

@@ -8,7 +8,7 @@ use super::given::Given;
 use super::input::{self, AgentRef, ProjectRef, Rest};
 use super::targets::{self, TargetInput};
 use super::{Decided, of_api};
-use crate::log::{Catalog, CatalogChange, LogError, Standing};
+use strandline_log::{Catalog, CatalogChange, LogError, Standing};
 use strandline_model::{
     AgentId, CatalogFact, CatalogKind, EnvironmentId, EnvironmentSpec, EnvironmentState, Labels, TargetSpec,
     Tier, Timestamp,

@@ -1,6 +1,6 @@
 //! Why the catalog was not changed.
 
-use crate::log::AppendError;
+use strandline_log::AppendError;
 use strandline_model::CatalogKind;
 use strandline_syntax::diagnostics::closest;
 

@@ -15,8 +15,8 @@ use rustix::fs::FileType;
 use super::checkout::Folder;
 use super::error::CatalogError;
 use crate::config::AgentFolderConfig;
-use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing};
 use strandline_gitlab::{MAX_CONFIG_BYTES, known_agent_config};
+use strandline_log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing};
 use strandline_model::{AgentId, AgentSpec, CatalogFact, CatalogKind, Source};
 use strandline_syntax::is_dns_label;
 

@@ -35,7 +35,7 @@ pub use retire::{Retired, retire_deployments};
 
 use self::quotas::Rates;
 use crate::config::QuotaConfig;
-use crate::log::{
+use strandline_log::{
     AppendError, Appender, Catalog, CatalogChange, Forget, ForgetRefusal, Forgotten, LogError, Standing,
     WeakAppender,
 };

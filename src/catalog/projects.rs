@@ -7,7 +7,7 @@ use super::error::{CatalogCode, CatalogError};
 use super::given::Given;
 use super::input::{self, Rest};
 use super::{Decided, of_api};
-use crate::log::{Catalog, CatalogChange, LogError};
+use strandline_log::{Catalog, CatalogChange, LogError};
 use strandline_model::{CatalogFact, CatalogKind, Labels, ProjectSpec};
 
 /// What is said of a project; GitLab's answer to `GET /projects/:id` will do.

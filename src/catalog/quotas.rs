@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lru::LruCache;
 
 use super::error::{CatalogCode, CatalogError};
-use crate::clock::{Mark, mark};
 use crate::config::QuotaConfig;
-use crate::log::{Catalog, CatalogChange, LogError};
+use strandline_clock::{Mark, mark};
+use strandline_log::{Catalog, CatalogChange, LogError};
 use strandline_model::{CatalogFact, CatalogKind};
 
 /// The most bytes of a declaration as it is recorded, an agent's file aside, which has a bound of its own.

@@ -1,7 +1,7 @@
 //! Lets go of deployments that ended long ago, which nobody else withdraws: each job adds one.
 
 use super::deployments;
-use crate::log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing};
+use strandline_log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing};
 use strandline_model::{
     CatalogFact, CatalogKind, DeploymentSpec, DeploymentStatus, Offset, Source, Timestamp,
 };

@@ -8,8 +8,8 @@ use super::args::{BackupArgs, OutputFormat, ReportFormat, RestoreArgs};
 use super::error::{CliError, Exit};
 use super::output::{document, write};
 use crate::backup::{self, BackupError, Manifest};
-use crate::clock::{Clock, SystemClock};
 use crate::present::{clock_time, in_bytes, visible};
+use strandline_clock::{Clock, SystemClock};
 
 /// `strandline backup`.
 pub(super) fn backup(args: &BackupArgs) -> Result<(), CliError> {

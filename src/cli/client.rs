@@ -298,10 +298,10 @@ mod tests {
     use crate::api::router::{Route, Router, mount};
     use crate::api::{Access, Caller, Hosts, ServerOptions, serve};
     use crate::cli::runtime;
-    use crate::clock::SystemClock;
     use crate::config::TokenHash;
     use std::path::PathBuf;
     use std::sync::Arc;
+    use strandline_clock::SystemClock;
     use tokio_util::sync::{CancellationToken, DropGuard};
 
     #[test]

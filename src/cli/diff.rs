@@ -10,9 +10,9 @@ use super::query::{Add, Parameters};
 use super::read::{below, parameters, typed};
 use super::{line, runtime};
 use crate::api::request::encode;
-use crate::clock::{Clock, SystemClock};
 use crate::present::{change_sign, environment_diff, printed, resource_diff, visible};
 use crate::query::{Answer, EnvironmentDiff, ResourceDiff, Snapshot};
+use strandline_clock::{Clock, SystemClock};
 use strandline_model::EnvironmentId;
 use strandline_object_diff::{Line, Mark};
 

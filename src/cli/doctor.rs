@@ -10,11 +10,11 @@ use super::kinds::selected;
 use super::output::{document, write};
 use super::progress::Progress;
 use super::runtime;
-use crate::clock::SystemClock;
 use crate::doctor::{self, Manifest, Report};
-use crate::log::{AcceptedLoss, Salvaged};
 use crate::present::visible;
 use crate::service::{self, ServiceError};
+use strandline_clock::SystemClock;
+use strandline_log::{AcceptedLoss, Salvaged};
 
 /// Marks the changes whose recorded times are wrong.
 fn mend_clock(data: &Path) -> Result<(), CliError> {

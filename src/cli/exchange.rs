@@ -8,9 +8,9 @@ use serde_json::to_value;
 use super::args::{ExportArgs, ImportArgs, ImportForm, OutputFormat, ReportFormat};
 use super::error::{CliError, Exit};
 use super::output::{document, write};
-use crate::clock::{Clock, SystemClock};
 use crate::exchange::{self, Content, Dump, ExchangeError, Exported, Imported, Selection};
 use crate::present::{clock_time, grouped, in_bytes, visible};
+use strandline_clock::{Clock, SystemClock};
 use strandline_redact::Rules;
 use strandline_sqlite::{create_directories, redaction_key};
 

@@ -12,10 +12,10 @@ use super::runtime;
 use super::serve::load;
 use super::table::Cell;
 use super::views::Listed;
-use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, DEFAULT_EXCLUDES, ExamineSettings, Exclude, KindList, ListedKind, Trouble};
 use crate::config::{ClusterConfig, Config};
 use crate::present::visible;
+use strandline_clock::{Clock, SystemClock};
 use strandline_model::{Kind, Timestamp};
 
 /// Runs the command.

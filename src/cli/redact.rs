@@ -11,10 +11,10 @@ use super::error::{CliError, Exit};
 use super::output::{document, write};
 use super::progress::Progress;
 use super::serve::log_to_stderr;
-use crate::clock::SystemClock;
 use crate::erasure::{self, Elsewhere, ErasureError, Report, Request};
-use crate::log::EraseStep;
 use crate::present::{clock_time, visible};
+use strandline_clock::SystemClock;
+use strandline_log::EraseStep;
 use strandline_model::{Offset, Timestamp, Uid};
 
 const WHAT: &str = "erasing values";

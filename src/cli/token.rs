@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::{CliError, Exit, TokenArgs};
-use crate::clock::{Clock, SystemClock};
 use crate::config::{TOKEN_PREFIX, TokenHash};
+use strandline_clock::{Clock, SystemClock};
 use strandline_model::{Timestamp, parse_duration};
 
 /// How many random bytes a token holds: too many to guess, so that its plain hash may stand in a configuration.

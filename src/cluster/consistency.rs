@@ -13,8 +13,8 @@ use tokio::time::{Duration, Instant, sleep_until};
 use super::ClusterSettings;
 use super::document::{Page, metadata};
 use super::request::{Failure, collect, encode, get};
-use crate::clock::Clock;
-use crate::log::LiveObject;
+use strandline_clock::Clock;
+use strandline_log::LiveObject;
 use strandline_model::{ResourceVersion, Timestamp};
 
 /// Metadata alone, where the server can leave the rest away.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::standings::{Standing, Standings};
 use super::{ClusterStats, Sink};
-use crate::clock::Clock;
-use crate::log::AppendError;
+use strandline_clock::Clock;
+use strandline_log::AppendError;
 use strandline_model::{CoverageMark, CoverageState, LATE_BOUND, Timestamp, WatchKey, reason};
 
 /// Whether one watch sees everything, as far as the log was told.

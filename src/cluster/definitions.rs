@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use crate::log::Observed;
+use strandline_log::Observed;
 use strandline_model::Kind;
 
 /// The definitions of one cluster's kinds; clones share them.

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::evidence::{changed_at, observed_at};
 use super::request::Failure;
-use crate::log::Observed;
+use strandline_log::Observed;
 use strandline_model::{ResourceVersion, Timestamp};
 use strandline_redact::{CleanError, Identity, Rules, TypeMeta, clean, identify};
 use strandline_syntax::diagnostics::of_json;

@@ -10,8 +10,8 @@ use super::discovery::{KindList, list_kinds};
 use super::document::Page;
 use super::request::{Failure, collect, get, get_text, get_with_head};
 use super::{ClusterConnection, ConnectError, Limits, Selection, ServedKind, connect};
-use crate::clock::Clock;
 use crate::config::WatcherConfig;
+use strandline_clock::Clock;
 use strandline_model::Timestamp;
 
 /// Questions asked of a cluster at the same time.

@@ -31,7 +31,7 @@ use super::outcome::{Activity, Next, decide};
 use super::request::Failure;
 use super::skew::ClockSkew;
 use super::{ClusterConnection, ClusterSettings, ServedKind, Sink};
-use crate::log::{AppendError, Batch, Begin, Epoch, Observed, Phase};
+use strandline_log::{AppendError, Batch, Begin, Epoch, Observed, Phase};
 use strandline_model::{ResourceVersion, Timestamp, WatchKey, reason};
 use strandline_redact::TypeMeta;
 

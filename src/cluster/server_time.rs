@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, header};
 
-use crate::clock::{Mark, mark};
+use strandline_clock::{Mark, mark};
 use strandline_model::Timestamp;
 
 /// Headers carry whole seconds, so that the time meant lies half a second later in the middle.

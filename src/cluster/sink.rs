@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::log::{
+use strandline_log::{
     Agreement, AppendError, Appended, Appender, Batch, Begin, Epoch, Identified, LivePage, LivePosition,
     Session,
 };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::log::Appended;
+use strandline_log::Appended;
 use strandline_model::{CoverageState, Kind, Timestamp, WatchKey};
 
 /// Counters of one cluster, counted by its watches and read by anyone.

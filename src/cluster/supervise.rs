@@ -28,8 +28,8 @@ use super::outcome::{Activity, decide};
 use super::request::Failure;
 use super::standings::{Standing, Standings};
 use super::{ClusterSettings, Sink, Watcher};
-use crate::clock::Clock;
-use crate::log::AppendError;
+use strandline_clock::Clock;
+use strandline_log::AppendError;
 use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 
 /// Follows a cluster through its watchers until cancelled or until the log closes; by then every task of its own has

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{Check, with_hint};
-use crate::log::{self, Examination, Harm};
 use crate::projection;
 use crate::service::ServiceError;
+use strandline_log::{Examination, Harm};
 use strandline_model::Erasure;
 
 const LOG: &str = "log in full";
@@ -13,7 +13,7 @@ const VIEW: &str = "view in full";
 
 /// Reads all of both.
 pub(super) fn check(directory: &Path, progress: &mut dyn FnMut(u64, u64)) -> Vec<Check> {
-    let mut checks = match log::examine(directory, progress) {
+    let mut checks = match strandline_log::examine(directory, progress) {
         Ok(None) => return vec![Check::ok(LOG, "there is none yet")],
         Ok(Some(examination)) => judge(&examination),
         Err(error) => {
@@ -46,7 +46,8 @@ fn judge(examination: &Examination) -> Vec<Check> {
             "restore a backup, or copy what can be read into a new log by `strandline doctor --data DIR --salvage NEW`"
         }
     };
-    let check = |finding: &log::Finding| Check::problem(LOG, finding.to_string()).hint(hint(finding.harm));
+    let check =
+        |finding: &strandline_log::Finding| Check::problem(LOG, finding.to_string()).hint(hint(finding.harm));
     findings.iter().map(check).chain(erased).collect()
 }
 

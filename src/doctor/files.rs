@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{Check, with_hint};
-use crate::log::{self, Floor, LogState};
 use crate::projection::{self, ViewState};
 use crate::service::ServiceError;
+use strandline_log::{Floor, LogState};
 
 /// Checks the program's SQLite and the files of a data directory.
 pub(super) fn check(directory: &Path) -> Vec<Check> {
@@ -17,7 +17,7 @@ pub(super) fn check(directory: &Path) -> Vec<Check> {
             .hint("build this program with SQLite 3.51.3 or newer")
     };
     let mut checks = vec![sqlite];
-    match log::inspect(directory) {
+    match strandline_log::inspect(directory) {
         Ok(None) => checks.push(Check::ok("log", "there is none yet")),
         Ok(Some(state)) => {
             checks.push(log_found(state));
@@ -46,7 +46,7 @@ pub(super) fn check_fully(directory: &Path) -> Vec<Check> {
 
 /// Changes whose recorded times are wrong.
 fn times_found(directory: &Path) -> Vec<Check> {
-    match log::find_wrong_times(directory) {
+    match strandline_log::find_wrong_times(directory) {
         Ok(found) => found
             .iter()
             .map(|wrong| {

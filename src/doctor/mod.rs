@@ -22,9 +22,9 @@ use std::path::Path;
 use futures_util::future::join_all;
 use serde::Serialize;
 
-use crate::clock::Clock;
 use crate::cluster::{ExamineSettings, examine};
 use crate::config::{ClusterConfig, Config, ConfigError};
+use strandline_clock::Clock;
 
 /// What was checked, and what clusters have to be told so that everything can be seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -5,9 +5,9 @@
 use std::path::Path;
 
 use super::*;
-use crate::clock::SystemClock;
 use crate::cluster::{Examination, KindList, Refusal, ServedKind, Server, Trouble};
 use crate::demo::api_server::{ApiServer, Fault, Faults, builtin_kinds};
+use strandline_clock::SystemClock;
 use strandline_model::{Kind, Timestamp};
 
 /// A clock a minute behind.

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::log;
 use strandline_redact::Values;
 
 /// Read at a time, and kept of it for what lies across two readings: more than any value in any form that a file of text
@@ -79,7 +78,7 @@ fn below(directory: &Path, values: &Values, found: &mut Vec<Elsewhere>, files: b
 }
 
 fn in_log(path: &Path, values: &Values) -> Option<Elsewhere> {
-    match log::find(path, values, None, &mut |_| {}) {
+    match strandline_log::find(path, values, None, &mut |_| {}) {
         Ok(found) => {
             let found = found.filter(|found| found.changes > 0 || !found.kept_in.is_empty())?;
             Some(Elsewhere { path: path.to_owned(), changes: Some(found.changes), unread: None })

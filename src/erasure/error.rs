@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::backup::BackupError;
-use crate::log::LogError;
+use strandline_log::LogError;
 use strandline_redact::ValueError;
 use strandline_sqlite::LockError;
 

@@ -9,9 +9,9 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use crate::backup;
-use crate::clock::Clock;
-use crate::log::{self, EraseStep, Erasing, Found};
 use crate::projection;
+use strandline_clock::Clock;
+use strandline_log::{EraseStep, Erasing, Found};
 use strandline_model::Uid;
 use strandline_redact::Values;
 use strandline_sqlite::{DirectoryLock, KEY_FILE};
@@ -51,7 +51,7 @@ pub struct Report {
 /// When there is no log, or it cannot be read.
 pub fn look(data: &Path, request: &Request, watch: &mut dyn FnMut(EraseStep)) -> Result<Report> {
     let values = values(data, request, strandline_sqlite::new_key)?;
-    let found = log::find(data, &values, request.uid.as_ref(), watch)?;
+    let found = strandline_log::find(data, &values, request.uid.as_ref(), watch)?;
     let found = found.ok_or_else(|| ErasureError::NoLog { data: data.to_owned() })?;
     let elsewhere = elsewhere::look(data, &values, &request.backups);
     Ok(Report { found, elsewhere })
@@ -86,7 +86,7 @@ pub fn erase(
         .map_err(|source| ErasureError::Io { path: projection::path(data), source })?;
     let uid = request.uid.as_ref();
     let erasing = Erasing { values: &values, uid, by: &request.by, reason: &request.reason };
-    let found = log::erase(data, &erasing, clock, watch)?;
+    let found = strandline_log::erase(data, &erasing, clock, watch)?;
     if is_backup {
         backup::renew(data)?;
     }

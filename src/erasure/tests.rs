@@ -8,13 +8,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::*;
-use crate::clock::SystemClock;
 use crate::exchange::{self, Selection};
-use crate::log::LogReader;
 use crate::projection::{Projector, ProjectorOptions};
 use crate::query::testing::{self, Event, ManualClock, Thing, World, block_on, environment};
 use crate::query::{PageRequest, ResourceFilter, Scope};
 use crate::ruleset::RuleSet;
+use strandline_clock::SystemClock;
+use strandline_log::LogReader;
 use strandline_model::{At, Change, EnvironmentFilter, Offset, Timestamp};
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_900_000_000_000);
@@ -117,7 +117,7 @@ fn what_is_erased_is_in_no_file_no_answer_and_no_export() {
         records.iter().map(|record| record.change.body().to_owned()).collect()
     };
     assert_eq!(bodies(&imported), bodies(&data));
-    assert_eq!(log::examine(&imported, &mut |_, _| {}).unwrap().unwrap().findings, []);
+    assert_eq!(strandline_log::examine(&imported, &mut |_, _| {}).unwrap().unwrap().findings, []);
     // A body that is not what the export says is noticed.
     let altered = lines.replacen("\"web-1\"", "\"web-9\"", 1);
     fs::write(&export, zstd::encode_all(altered.as_bytes(), 1).unwrap()).unwrap();

@@ -17,7 +17,7 @@ use super::error::io;
 use super::lines::Lines;
 use super::objects::imported_mark;
 use super::{ExchangeError, Imported, Result};
-use crate::log::{Batch, Epoch, LogImport, Observation, Observed, Phase};
+use strandline_log::{Batch, Epoch, LogImport, Observation, Observed, Phase};
 use strandline_model::{Kind, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey};
 use strandline_object::manifests::{self, Found};
 use strandline_redact::{Rules, TypeMeta};

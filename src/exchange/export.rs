@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::error::io;
 use super::format::{End, FORMAT, Header, Line, Seen, Trailer, VERSION, hex};
 use super::{ExchangeError, Result};
-use crate::log::{ChangeType, Entry, LogReader};
 use crate::projection::{self, Members};
+use strandline_log::{ChangeType, Entry, LogReader};
 use strandline_model::{At, CatalogFact, CatalogKind, EnvironmentId, Offset, Timestamp};
 
 /// Records read at a time.

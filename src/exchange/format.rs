@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::log::{ChangeType, Entry};
+use strandline_log::{ChangeType, Entry};
 use strandline_model::{ChangedBy, Kind, Offset, ResourceId, ResourceKey, Timestamp};
 
 /// What the header calls the format …

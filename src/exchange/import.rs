@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::format::{END, End, FORMAT, Header, Line, Trailer, VERSION, hex, unhex};
 use super::lines::Lines;
 use super::{ExchangeError, Imported, Result};
-use crate::log::{ChangeType, Entry, LogImport};
+use strandline_log::{ChangeType, Entry, LogImport};
 use strandline_model::{Kind, Offset, Timestamp, WatchKey};
 use strandline_sqlite::DirectoryLock;
 use strandline_syntax::diagnostics::reason_of_json;

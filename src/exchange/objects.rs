@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::error::io;
 use super::list::{self, ListError};
 use super::{ExchangeError, Imported, Result};
-use crate::log::{Batch, Epoch, LogImport, Observed, Phase};
+use strandline_log::{Batch, Epoch, LogImport, Observed, Phase};
 use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 use strandline_object::Object;
 use strandline_object::manifests;

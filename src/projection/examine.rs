@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::file::{self, ViewState};
-use crate::log::LogReader;
+use strandline_log::LogReader;
 use strandline_sqlite::Role;
 
 /// Lines that SQLite's own check tells at most.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::log::Floor;
+use strandline_log::Floor;
 
 /// Takes over how the log stands.
 pub(super) fn take_over(view: &Connection, floors: &[Floor]) -> rusqlite::Result<()> {

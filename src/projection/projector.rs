@@ -15,9 +15,9 @@ use super::ids::Ids;
 use super::options::{ProjectorOptions, Sizes};
 use super::prune::{self, Pass, Pruning};
 use super::reading::{Batch, Position, Reading};
-use crate::clock::mark;
-use crate::log::{LogError, LogReader};
 use crate::ruleset::RuleSet;
+use strandline_clock::mark;
+use strandline_log::{LogError, LogReader};
 use strandline_model::Offset;
 use strandline_sqlite::{Displaced, Identities, OpenError, Role, RoomWait, Watermark, column, is_corrupt};
 

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params
 
 use super::options::Sizes;
 use super::{OPEN, floors};
-use crate::log::Floor;
+use strandline_log::Floor;
 use strandline_model::Offset;
 
 /// Pages that are given back to the disk in one transaction.

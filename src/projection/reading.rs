@@ -11,9 +11,9 @@ use super::apply::Gist;
 use super::context::Rules;
 use super::links::Known;
 use super::projector::ProjectorError;
-use crate::log::{Compacted, LogReader};
 use crate::ruleset::RuleSet;
 use strandline_health::Judge;
+use strandline_log::{Compacted, LogReader};
 use strandline_model::{Offset, Record, Timestamp};
 
 /// Records read at once.
@@ -165,8 +165,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::clock::SystemClock;
     use crate::query::testing::{Thing, apply_all, record};
+    use strandline_clock::SystemClock;
 
     fn play(directory: &Path, step: usize, name: &str) {
         let thing = Thing::pod("one", "shop", name);

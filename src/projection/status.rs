@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::due::NextDue;
 use super::prune::Pruning;
-use crate::log::{WriterHealth, WriterProblem};
+use strandline_log::{WriterHealth, WriterProblem};
 use strandline_model::Offset;
 use strandline_sqlite::Watermark;
 

@@ -22,11 +22,11 @@ use rusqlite::Connection;
 
 use self::fold::{Told, fold, uid_of, world};
 use super::*;
-use crate::clock::SystemClock;
-use crate::log::{Appender, Batch, Begin, LogReader, Observed, Phase};
 use crate::query::testing::{self, block_on, judged_fields, observation};
 use crate::query::{EnvironmentFilter, PageRequest, Queries, ResourceFilter, Scope};
 use crate::ruleset::RuleSet;
+use strandline_clock::SystemClock;
+use strandline_log::{Appender, Batch, Begin, LogReader, Observed, Phase};
 use strandline_model::*;
 use strandline_sqlite::Watermark;
 

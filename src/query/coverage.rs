@@ -13,8 +13,8 @@ use super::scope::{Scope, Sight, in_sight, looked_at, one_of};
 use super::types::{LastChange, Page, WatchCoverage, WatchGap};
 use super::words::Words;
 use super::{PageRequest, Queries, Question, Result};
-use crate::log::{Cursor, LogReader};
 use crate::projection::{count_at, number_at};
+use strandline_log::{Cursor, LogReader};
 use strandline_model::{At, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
 
 /// Which watches a list of coverage holds.

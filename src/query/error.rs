@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::moment::Moment;
-use crate::log::{LogError, LogReader};
+use strandline_log::{LogError, LogReader};
 use strandline_model::{DeploymentId, EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
 use strandline_sqlite::{PoolError, column, is_corrupt, is_interrupted};
 

@@ -10,7 +10,7 @@ use super::moment::{Concerns, Moment};
 use super::scope::{Scope, Sight};
 use super::types::{FieldValue, Page, PageMetadata, VersionChange};
 use super::{PageRequest, Queries, QueryError, Question, Result, resources};
-use crate::log::LogReader;
+use strandline_log::LogReader;
 use strandline_model::{At, Change, ChangedBy, Offset, Timestamp, Uid};
 use strandline_object::json::Field;
 

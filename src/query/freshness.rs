@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::log::WriterProblem;
+use strandline_log::WriterProblem;
 use strandline_model::Timestamp;
 
 /// Up to when what a cluster holds is recorded.

@@ -9,7 +9,7 @@ use super::Result;
 use super::moment::Concerns;
 use super::scope::{Sight, concerned, looked_at};
 use super::types::{Gap, Snapshot};
-use crate::log::WriterProblem;
+use strandline_log::WriterProblem;
 use strandline_model::{Offset, Timestamp};
 
 /// Gaps named in one answer.

@@ -7,8 +7,8 @@ use super::moment::{Concerns, Moment};
 use super::scope::{Sight, belonged, reads};
 use super::types::{Answer, HealthHistory, HealthInterval, HealthTime, LaterHealth};
 use super::{HealthFilter, QueryError, Result, environments, resources};
-use crate::log::LogReader;
 use crate::projection::health_at;
+use strandline_log::LogReader;
 use strandline_model::{At, EnvironmentId, Health, Offset, Timestamp, Uid};
 
 /// The most moves of health that one answer looks at.

@@ -8,8 +8,8 @@ use super::page::Start;
 use super::scope::Sight;
 use super::types::{Page, PageMetadata, Version, VersionChange};
 use super::{Result, resources};
-use crate::log::LogReader;
 use crate::projection::health_at;
+use strandline_log::LogReader;
 use strandline_model::{Change, Offset, ResourceVersion, Timestamp, Uid};
 
 /// SQL that holds for a version `v` that `:scope` is told of at `:at`.

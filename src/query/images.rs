@@ -14,7 +14,7 @@ use super::scope::{Scope, Sight, one_of, reads};
 use super::types::{ImageInterval, ImageUse, Page, Workload};
 use super::words::Words;
 use super::{PageRequest, Queries, QueryError, Question, Result, resources};
-use crate::log::LogReader;
+use strandline_log::LogReader;
 use strandline_model::{At, EnvironmentId, Offset, Tier, Timestamp};
 use strandline_syntax::{Image, ImagePattern, familiar};
 

@@ -8,8 +8,8 @@ use super::moment::{Concerns, Moment};
 use super::scope::{Scope, Sight, sees};
 use super::types::{Answer, LeftBehind, LeftNamespace};
 use super::{PageRequest, Queries, Question, Result, environments};
-use crate::log::LogReader;
 use crate::projection::count_at;
+use strandline_log::LogReader;
 use strandline_model::{At, EnvironmentId, EnvironmentState, Labels, Offset, Target, label_pairs};
 use strandline_sqlite::column;
 

@@ -82,9 +82,9 @@ use self::moment::Moment;
 use self::page::{PageKey, Start};
 use self::reader::Reader;
 use self::scope::Sight;
-use crate::clock::Clock;
-use crate::log::LogReader;
 use crate::projection::ViewStatus;
+use strandline_clock::Clock;
+use strandline_log::LogReader;
 use strandline_sqlite::{Asker, Crowd, Pool};
 
 use strandline_model::{At, EnvironmentId, Offset, Uid};

@@ -10,7 +10,7 @@ use super::page::Pinned;
 use super::scope::Sight;
 use super::types::{Coverage, Gap, Snapshot};
 use super::{QueryError, Result, floors};
-use crate::log::LogReader;
+use strandline_log::LogReader;
 use strandline_model::{At, LATE_BOUND, Offset, Timestamp};
 
 /// Clocks differ; a moment this little ahead of ours is taken for now.

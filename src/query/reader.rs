@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, DropBehavior, OptionalExtension, Transaction};
 
 use super::{Result, scope};
-use crate::log::{LogReader, LogSnapshot};
 use crate::projection;
+use strandline_log::{LogReader, LogSnapshot};
 use strandline_sqlite::Abandoned;
 
 /// How long a question may read. As long as it does, no WAL can be emptied.

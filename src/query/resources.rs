@@ -10,8 +10,8 @@ use super::stretch::holds;
 use super::types::{Answer, Page, Resource, ResourceDetail};
 use super::words::Words;
 use super::{Gone, QueryError, ResourceFilter, ResourceOrder, Result, environments, floors, search};
-use crate::log::LogReader;
 use crate::projection::health_at;
+use strandline_log::LogReader;
 use strandline_model::{
     Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Stored, Timestamp, Uid, attention,
 };

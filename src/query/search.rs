@@ -12,7 +12,7 @@ use super::scope::{Scope, Sight, belonged, one_of, reads};
 use super::types::{FoundResource, Page};
 use super::words::{Of, Words};
 use super::{Gone, PageRequest, Queries, QueryError, Question, Result, environments, resources};
-use crate::log::LogReader;
+use strandline_log::LogReader;
 use strandline_model::{At, Change, EnvironmentId, Kind, KindName, Offset};
 use strandline_syntax::Glob;
 

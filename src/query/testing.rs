@@ -15,10 +15,10 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::Queries;
-use crate::clock::Clock;
-use crate::log::{Appender, Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase};
 use crate::projection::{Projector, ProjectorOptions, ViewStatus};
 use crate::ruleset::RuleSet;
+use strandline_clock::Clock;
+use strandline_log::{Appender, Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase};
 use strandline_model::{
     CatalogFact, ChangedBy, ClusterSpec, CoverageMark, CoverageState, EnvironmentSpec, Kind, Offset,
     ResourceVersion, Source, TargetSpec, Timestamp, Uid, WatchKey,

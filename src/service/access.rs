@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::Access;
-use crate::clock::Clock;
 use crate::config::{self, EXPIRY_NOTICE};
+use strandline_clock::Clock;
 use strandline_model::Timestamp;
 
 /// How often the file is looked at. It may come by a mount that tells nobody of changes, so it is read.

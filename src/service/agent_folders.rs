@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{FolderReader, FoundAgent, UnreadableFolder, withdraw_folders};
 use crate::config::AgentFolderConfig;
-use crate::log::Appender;
+use strandline_log::Appender;
 
 /// How often the checkouts are looked at. Files may come by mounts that tell nobody of changes, so they are read.
 const LOOK: Duration = Duration::from_secs(2);
@@ -81,8 +81,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::log::Catalog;
     use crate::query::testing::{ManualClock, record};
+    use strandline_log::Catalog;
     use strandline_model::{CatalogKind, Source};
 
     /// A filesystem that never answers for one of two projects.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::{Clock, SteadyClock};
 use crate::cluster::ServerTime;
-use crate::log::Appender;
+use strandline_clock::{Clock, SteadyClock};
+use strandline_log::Appender;
 
 /// How often the clocks are compared.
 const TICK: Duration = Duration::from_secs(1);
@@ -52,11 +52,11 @@ mod tests {
 
     use super::*;
     use crate::api::Readiness;
-    use crate::log::{LogReader, LogWriter, WriterHealth};
     use crate::projection::ViewStatus;
     use crate::ruleset::RuleSet;
     use crate::service::readiness::Checks;
     use crate::service::rebuild::Rebuild;
+    use strandline_log::{LogReader, LogWriter, WriterHealth};
     use strandline_model::{Change, ClockEvent, Offset, Timestamp};
 
     /// A machine whose clock and whose passed time are set by hand.

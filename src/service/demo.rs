@@ -18,14 +18,14 @@ use super::readiness::Checks;
 use super::{Options, Service, ServiceError, Watched, end};
 use crate::api::request::encode;
 use crate::api::{Announcement, Notice};
-use crate::clock::{Clock, SystemClock};
 use crate::cluster::{self, Access, ConnectSettings, Selection, Watcher};
 use crate::config::{AccessConfig, RetentionConfig};
 use crate::demo::fleet::{Fleet, FleetOptions};
-use crate::log::{Appender, CatalogChange, LogReader};
 use crate::present::{clock_time, lasted};
 use crate::projection::ViewStatus;
 use crate::ruleset::RuleSet;
+use strandline_clock::{Clock, SystemClock};
+use strandline_log::{Appender, CatalogChange, LogReader};
 use strandline_model::{
     CatalogFact, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, SavedView, Source, Tier, Timestamp,
 };

@@ -9,9 +9,9 @@ use thiserror::Error;
 
 use crate::cluster::ConnectError;
 use crate::config::ConfigError;
-use crate::log::{AppendError, LogError};
 use crate::projection::ProjectorError;
-use strandline_sqlite::{Displaced, LockError, OpenError};
+use strandline_log::{AppendError, LogError};
+use strandline_sqlite::{LockError, OpenError};
 
 /// Why the service did not start or go on.
 #[derive(Debug, Error)]
@@ -128,7 +128,7 @@ impl ServiceError {
             }
             ServiceError::NoLog { .. } => "name the directory that `serve` was started with",
             ServiceError::Log(error) | ServiceError::Projection(ProjectorError::Log(error)) => {
-                log_hint(error)?
+                error.hint()?
             }
             ServiceError::Config(error) => return error.hint(),
             ServiceError::Key(_) => "put the file back as it was, or remove it to begin with a new key",
@@ -158,33 +158,3 @@ fn give_to_us(path: &Path) -> String {
 
 const MAKE_ROOM: &str =
     "make room on the disk of the data directory, or choose another directory with --data";
-
-const DAMAGED: &str = "nothing was changed; `strandline doctor --data DIR --full` tells what is damaged; restore log.db, \
-    its -wal and log.head together from a backup, or copy what can be read by `strandline doctor --data DIR --salvage NEW`";
-
-fn log_hint(error: &LogError) -> Option<&'static str> {
-    match error {
-        LogError::Newer { .. } => {
-            Some("run the newer program that wrote it, or choose another directory with --data")
-        }
-        LogError::Truncated { .. } => Some(
-            "nothing was changed; restore log.db, its -wal and log.head together from a backup, or go on without what is \
-             lost by `strandline doctor --data DIR --accept-loss`",
-        ),
-        LogError::Open(_) | LogError::Schema { .. } | LogError::Damaged { .. } | LogError::File { .. } => {
-            Some(DAMAGED)
-        }
-        LogError::Displaced(_) => Some(Displaced::ADVICE),
-        LogError::Busy { .. } => Some("wait for the export or the backup that reads it, and ask again"),
-        LogError::Taken { .. } => Some("choose a directory without a log"),
-        LogError::Sqlite(_) if error.is_damage() => Some(DAMAGED),
-        LogError::Copy { .. }
-        | LogError::Thread(_)
-        | LogError::TooLong
-        | LogError::Import(_)
-        | LogError::NoJson(_)
-        | LogError::Sqlite(_)
-        | LogError::Body(_)
-        | LogError::Compacted { .. } => None,
-    }
-}

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::ServiceError;
-use crate::clock::SystemClock;
-use crate::log::{self, AcceptedLoss, Salvaged, WrongTimes};
+use strandline_clock::SystemClock;
+use strandline_log::{AcceptedLoss, Salvaged, WrongTimes};
 use strandline_sqlite::{DirectoryLock, KEY_FILE, keep_key, redaction_key};
 
 /// Goes on with a log that lost its end; none where nothing is lost.
@@ -16,7 +16,7 @@ pub fn accept_loss(data: &Path) -> Result<Option<AcceptedLoss>, ServiceError> {
         return Err(ServiceError::NoLog { data: data.to_owned() });
     }
     let _lock = DirectoryLock::acquire(data)?;
-    Ok(log::accept_loss(data, &SystemClock)?)
+    Ok(strandline_log::accept_loss(data, &SystemClock)?)
 }
 
 /// Marks the changes whose recorded times are wrong, as the objects themselves tell; tells which.
@@ -28,7 +28,7 @@ pub fn mend_clock(data: &Path) -> Result<Vec<WrongTimes>, ServiceError> {
         return Err(ServiceError::NoLog { data: data.to_owned() });
     }
     let _lock = DirectoryLock::acquire(data)?;
-    Ok(log::mend_clock(data, &SystemClock)?)
+    Ok(strandline_log::mend_clock(data, &SystemClock)?)
 }
 
 /// Copies what can be read of a log into a new one in another directory, with the key that hides secrets: under another key
@@ -45,7 +45,7 @@ pub fn salvage(
         return Err(ServiceError::NoLog { data: data.to_owned() });
     }
     let _lock = DirectoryLock::acquire(target)?;
-    let salvaged = log::salvage(data, target, progress)?;
+    let salvaged = strandline_log::salvage(data, target, progress)?;
     if data.join(KEY_FILE).exists() && !target.join(KEY_FILE).exists() {
         let key = redaction_key(data).map_err(ServiceError::Key)?;
         keep_key(target, &key).map_err(ServiceError::Key)?;

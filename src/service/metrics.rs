@@ -22,11 +22,11 @@ use super::disk::Disk;
 use super::rebuild::Rebuild;
 use super::retention;
 use crate::api::{Access, Load, Metrics, RebuildState, Rebuilding, RequestStats};
-use crate::clock::{Clock, SteadyClock};
 use crate::cluster::{ClusterCounts, ClusterStats};
-use crate::log::{WeakAppender, WriterHealth};
 use crate::projection::ViewStatus;
 use crate::query::Queries;
+use strandline_clock::{Clock, SteadyClock};
+use strandline_log::{WeakAppender, WriterHealth};
 use strandline_model::Timestamp;
 
 /// Where the numbers come from.

@@ -41,14 +41,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::{self, Announcement, ApiState, Hosts, RequestStats, ServerOptions};
 use crate::catalog::CatalogWriter;
-use crate::clock::{Clock, SteadyClock};
 use crate::cluster::{self, Selection, Watcher};
 use crate::config::{AccessConfig, AgentFolderConfig, QuotaConfig, RetentionConfig};
-use crate::log::{Appender, LogError, LogReader, WriterProblem};
 use crate::projection::{Build, ProjectorError, ViewStatus};
 use crate::query::Queries;
 use crate::ruleset::RuleSet;
 use crate::web;
+use strandline_clock::{Clock, SteadyClock};
+use strandline_log::{Appender, LogError, LogReader, WriterProblem};
 use strandline_model::{CatalogFact, Offset, SavedView, Source, reason};
 use strandline_object_diff::PathRule;
 use strandline_redact::{Choices, Rules};

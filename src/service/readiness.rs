@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::rebuild::Rebuild;
 use crate::api::{Access, Check, ClusterLists, Readiness, RebuildState, Rebuilding};
-use crate::clock::SteadyClock;
 use crate::cluster::ClusterStats;
-use crate::log::WriterHealth;
 use crate::projection::ViewStatus;
+use strandline_clock::SteadyClock;
+use strandline_log::WriterHealth;
 
 /// A view further behind than this is not ready to be asked.
 const LAG_MAX: u64 = 100_000;
@@ -135,9 +135,9 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::clock::SystemClock;
-    use crate::log::{LogWriter, Queue};
     use crate::ruleset::RuleSet;
+    use strandline_clock::SystemClock;
+    use strandline_log::{LogWriter, Queue};
     use strandline_model::Source;
     use strandline_sqlite::Watermark;
 

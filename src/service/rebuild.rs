@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{RebuildReport, RebuildState, Rebuilding};
-use crate::clock::Clock;
 use crate::projection::{Build, ProjectorError, ViewStatus};
 use crate::ruleset::RuleSet;
+use strandline_clock::Clock;
 use strandline_model::{Offset, Timestamp};
 use strandline_sqlite::{RoomWait, Watermark};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::ServiceError;
-use crate::clock::Clock;
-use crate::log::{Appender, LogError, LogReader, LogWriter, OpenLog, Queue, WriterHealth};
 use crate::projection::{self, ViewState};
 use crate::query::Queries;
+use strandline_clock::Clock;
+use strandline_log::{Appender, LogError, LogReader, LogWriter, OpenLog, Queue, WriterHealth};
 use strandline_sqlite::{RoomWait, Watermark};
 
 /// The log as far as it can be used.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::api::{RelistFilter, RelistReport, Relisting, Verified};
-use crate::clock::Clock;
 use crate::cluster::{ClusterStats, WatchStatus};
+use strandline_clock::Clock;
 use strandline_model::WatchKey;
 
 /// The watches of all clusters.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::{Options, Service, ServiceError, Watched, end};
 use crate::api::Announcement;
-use crate::clock::SystemClock;
 use crate::cluster::{ClusterConnection, Selection, Watcher};
 use crate::config::{AccessConfig, ClusterConfig, Config, WatcherConfig};
+use strandline_clock::SystemClock;
 
 /// What goes before what a configuration says.
 #[derive(Clone, Debug, Default)]

@@ -191,7 +191,7 @@ async fn memory_stays_flat_and_a_killed_build_goes_on() -> Result<()> {
     let wal = folder.path().join("data/log.db-wal");
     let grown = || std::fs::metadata(&wal).is_ok_and(|file| file.len() > 8 << 20);
     peaks.push(watched(folder.path(), "import audit.log --cluster one --data data", grown).await?);
-    assert_eq!(strandline::log::LogReader::open(&folder.path().join("data"))?.head()?.get(), 0);
+    assert_eq!(strandline_log::LogReader::open(&folder.path().join("data"))?.head()?.get(), 0);
     for arguments in [
         "import audit.log --cluster one --data data",
         "export --data data -o log.ndjson.zst",

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use strandline::demo::api_server::{ApiServer, Fault, ServedKind, builtin_kinds};
 use strandline::demo::workloads::{SECRET_CANARY, SECRET_CANARY_BASE64};
-use strandline::log::LogReader;
+use strandline_log::LogReader;
 use strandline_model::{Kind, Offset};
 use tokio::process::Command;
 

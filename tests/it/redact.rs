@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use strandline::clock::SystemClock;
-use strandline::log::{Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase, examine};
+use strandline_clock::SystemClock;
+use strandline_log::{Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase, examine};
 use strandline_model::{Change, Kind, Offset, ResourceVersion, Uid, WatchKey};
 use strandline_object::digest::{Noise, digest};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use strandline::demo::api_server::{ApiServer, ServedKind, builtin_kinds};
-use strandline::log::LogReader;
+use strandline_log::LogReader;
 use strandline_model::Offset;
 
 use crate::server::{Result, Server, assert_nowhere, get, items};

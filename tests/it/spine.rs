@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use strandline::log::LogReader;
+use strandline_log::LogReader;
 use strandline_model::Offset;
 
 use crate::control_plane::harness::{ControlPlane, NODE, skip_without_control_plane};

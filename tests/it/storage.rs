@@ -13,8 +13,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use strandline::clock::SystemClock;
-use strandline::log::{LogReader, LogWriter, examine};
+use strandline_clock::SystemClock;
+use strandline_log::{LogReader, LogWriter, examine};
 use strandline_model::{Change, Offset};
 
 use self::process::{Acked, OBJECTS, listen, process, process_that_lets_go};

@@ -123,7 +123,6 @@ fn what_must_replay_reads_no_clock() {
         "relations",
         "health",
         "redact",
-        "delta",
         "projection",
         "log",
     ];
@@ -159,7 +158,7 @@ fn whatever_runs_is_watched() {
         ("src/api/server.rs", "a connection ends by itself, and gives its place back however it ends"),
         ("src/cluster/supervise/tasks.rs", "the supervisor of the cluster"),
         ("src/projection/reading.rs", "the projector, which ends with it"),
-        ("src/log/guard.rs", "itself; each commit looks too"),
+        ("crates/log/src/guard.rs", "itself; each commit looks too"),
         ("src/demo/api_server/serve.rs", "the simulated server"),
         ("src/demo/api_server/mod.rs", "the simulated server"),
         ("src/query/testing.rs", "the test"),

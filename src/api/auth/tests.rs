@@ -10,8 +10,8 @@ use http::{HeaderMap, HeaderValue, Method};
 use proptest::prelude::*;
 
 use super::*;
-use crate::clock::SystemClock;
 use crate::config::LocalAccess;
+use strandline_clock::SystemClock;
 
 fn token(name: &str, write: bool, everything: bool) -> TokenConfig {
     TokenConfig {

@@ -15,8 +15,8 @@ use crate::api::problem::Problem;
 use crate::api::respond;
 use crate::api::router::{Route, Router, mount};
 use crate::api::{ApiState, routes};
-use crate::clock::SystemClock;
 use crate::config::{AccessConfig, QuotaConfig, TokenConfig, TokenHash};
+use strandline_clock::SystemClock;
 
 /// What every token here holds, so that it is found wherever it should not be.
 const CANARY: &str = "CANARY";

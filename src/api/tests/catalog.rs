@@ -21,8 +21,8 @@ use crate::api::router::Router;
 use crate::api::routes;
 use crate::catalog::CatalogWriter;
 use crate::config::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
-use crate::log::{Appender, Batch, Begin, Observed, Phase};
 use crate::query::testing::{World, judged_fields, observation};
+use strandline_log::{Appender, Batch, Begin, Observed, Phase};
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, Kind, Source, WatchKey};
 
 /// A world that a server on this machine tells of and that callers change.

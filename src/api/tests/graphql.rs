@@ -11,11 +11,11 @@ use super::server::{Server, body, header, server, status};
 use super::{Ready, Uncounted};
 use crate::api::document::JSON;
 use crate::api::{ApiState, routes};
-use crate::clock::SystemClock;
 use crate::config::{TokenConfig, TokenHash};
 use crate::projection::ViewStatus;
 use crate::query::Queries;
 use crate::query::testing::{World, small_history};
+use strandline_clock::SystemClock;
 
 pub(super) const PATH: &str = "/api/v1/graphql";
 

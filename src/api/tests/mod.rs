@@ -19,12 +19,12 @@ use super::{
     Rebuilding, RelistFilter, RelistReport, Relisting,
 };
 use crate::catalog::CatalogWriter;
-use crate::clock::SystemClock;
 use crate::config::{AccessConfig, TokenConfig};
-use crate::log::LogWriter;
 use crate::projection::{Projector, ViewStatus};
 use crate::query::Queries;
 use crate::ruleset::RuleSet;
+use strandline_clock::SystemClock;
+use strandline_log::LogWriter;
 use strandline_model::Timestamp;
 
 /// Says of itself whether it is ready.

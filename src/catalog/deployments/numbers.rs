@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::log::{Catalog, LogError};
+use strandline_log::{Catalog, LogError};
 use strandline_model::{CatalogFact, CatalogKind, DeploymentId, DeploymentSpec};
 
 /// The deployment that has a number in a project.

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::super::{Authority, CatalogCode, CatalogError, CatalogWriter, Deployed, Outcome};
 use crate::config::QuotaConfig;
-use crate::log::{Appender, Batch, Begin, Observed, Phase};
 use crate::query::testing::{ManualClock, observation, record};
+use strandline_log::{Appender, Batch, Begin, Observed, Phase};
 use strandline_model::{
     AgentId, AgentSpec, CatalogFact, EnvironmentSpec, Kind, Offset, ResourceVersion, Source, WatchKey,
 };

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::{ListWatch, Resumed, State, Stop};
 use crate::cluster::Sink;
-use crate::log::{Agreement, AppendError};
+use strandline_log::{Agreement, AppendError};
 use strandline_model::{Timestamp, WatchKey, reason};
 
 /// A kind shows that the cluster's store may have been set back.

@@ -13,7 +13,7 @@ use super::{ListWatch, State, Stop, Streams, TURN};
 use crate::cluster::Sink;
 use crate::cluster::document::{Page, applied, unreadable};
 use crate::cluster::request::{Failure, get_with_head};
-use crate::log::{AppendError, Phase};
+use strandline_log::{AppendError, Phase};
 use strandline_model::ResourceVersion;
 
 /// Pages that wait for being recorded: enough for fetching never to wait for one slow commit, few enough to hold.

@@ -3,7 +3,7 @@
 use super::ListWatch;
 use crate::cluster::Sink;
 use crate::cluster::evidence::Evidence;
-use crate::log::{AppendError, Observed, Phase};
+use strandline_log::{AppendError, Observed, Phase};
 use strandline_model::{ResourceVersion, Timestamp, reason};
 
 impl<S: Sink> ListWatch<S> {

@@ -2,7 +2,7 @@
 
 use super::ListWatch;
 use crate::cluster::Sink;
-use crate::log::{AppendError, Observed};
+use strandline_log::{AppendError, Observed};
 use strandline_model::{ResourceVersion, reason};
 
 /// What the list under way found that events should have reported.

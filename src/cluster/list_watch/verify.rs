@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{ListWatch, State, Stop};
 use crate::cluster::Sink;
 use crate::cluster::consistency::{Comparison, Due, Listed, Question, number};
-use crate::log::{Agreement, LivePosition, Observed, Phase};
+use strandline_log::{Agreement, LivePosition, Observed, Phase};
 use strandline_model::{Timestamp, reason};
 
 /// Living objects asked of the log's writer at a time: few enough for nobody to wait behind them.

@@ -8,14 +8,14 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::reader::{Ending, Read, Reader};
 use super::{ListWatch, State, Stop, TURN};
-use crate::clock::mark;
 use crate::cluster::Sink;
 use crate::cluster::consistency::number;
 use crate::cluster::document::{Line, line};
 use crate::cluster::evidence::Evidence;
 use crate::cluster::outcome::{Brought, Close, after_close};
 use crate::cluster::request::{Failure, encode, get_with_head};
-use crate::log::{AppendError, Observed, Phase};
+use strandline_clock::mark;
+use strandline_log::{AppendError, Observed, Phase};
 use strandline_model::{LATE_BOUND, ResourceVersion, reason};
 
 /// What a batch of lines amounts to.

@@ -6,7 +6,7 @@ use super::Supervisor;
 use crate::cluster::Sink;
 use crate::cluster::document::metadata;
 use crate::cluster::request::get_text;
-use crate::log::{AppendError, Identified};
+use strandline_log::{AppendError, Identified};
 
 /// The namespace that every cluster has and none can do without.
 const PATH: &str = "/api/v1/namespaces/kube-system";

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::Supervisor;
 use super::plan::Farewell;
 use crate::cluster::Sink;
-use crate::log::AppendError;
+use strandline_log::AppendError;
 use strandline_model::{CoverageMark, Kind, reason};
 
 /// A watch whose kind the cluster does not show.

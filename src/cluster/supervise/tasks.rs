@@ -10,7 +10,7 @@ use super::{Running, Supervisor};
 use crate::cluster::Sink;
 use crate::cluster::coverage::Coverage;
 use crate::cluster::list_watch::{End, Ended, ListWatch};
-use crate::log::AppendError;
+use strandline_log::AppendError;
 use strandline_model::{CoverageMark, WatchKey, reason};
 
 impl<S: Sink> Supervisor<S> {

@@ -8,7 +8,7 @@ use super::plan::{Farewell, farewell};
 use crate::cluster::Sink;
 use crate::cluster::coverage::Coverage;
 use crate::cluster::discovery::{Discovered, FailedGroup};
-use crate::log::{AppendError, Begin};
+use strandline_log::{AppendError, Begin};
 use strandline_model::{CoverageMark, WatchKey, reason};
 
 impl<S: Sink> Supervisor<S> {

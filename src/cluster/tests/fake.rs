@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::cluster::{Access, ClusterConnection, ClusterSettings, ConnectSettings, Limits, Sink, connect};
-use crate::log::{
+use strandline_log::{
     Agreement, AppendError, Appended, Batch, Begin, Epoch, Identified, LiveObject, LivePage, LivePosition,
     Observed, Phase, Session,
 };

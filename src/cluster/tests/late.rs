@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::fake::{Recorder, Reply, Server, bookmark, event, object, page, settings};
 use super::list_watch::{follow, follow_by};
-use crate::clock::{Clock, SystemClock};
+use strandline_clock::{Clock, SystemClock};
 use strandline_model::Timestamp;
 
 /// A clock that is moved by hand.

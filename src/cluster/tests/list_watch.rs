@@ -6,11 +6,11 @@ use tokio_util::task::AbortOnDropHandle;
 use super::fake::{
     Recorder, Reply, Server, bookmark, cancelled_at_the_end, event, object, page, settings, status,
 };
-use crate::clock::{Clock, SystemClock};
 use crate::cluster::coverage::Coverage;
 use crate::cluster::list_watch::{End, Ended, ListWatch, Shared};
 use crate::cluster::{ClusterSettings, ServedKind};
-use crate::log::AppendError;
+use strandline_clock::{Clock, SystemClock};
+use strandline_log::AppendError;
 use strandline_model::{Kind, Timestamp, WatchKey};
 
 type Task = AbortOnDropHandle<Ended>;

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::fake::{Recorder, Reply, Server, event, object, page, settings};
-use crate::clock::SystemClock;
 use crate::cluster::{Watcher, supervise};
-use crate::log::AppendError;
+use strandline_clock::SystemClock;
+use strandline_log::AppendError;
 
 pub(super) fn group(name: &str, resources: &[(&str, &str, &str)]) -> Value {
     let resources: Vec<Value> = resources

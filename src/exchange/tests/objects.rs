@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::log::ChangeType;
+use strandline_log::ChangeType;
 use strandline_model::DeletionCause;
 use strandline_redact::Rules;
 

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use self::steps::a_step;
 
 use super::*;
-use crate::log::CatalogChange;
 use crate::query::Access;
 use strandline_gitlab::{Membership, read_agent_config};
+use strandline_log::CatalogChange;
 
 const PROJECTS: [&str; 3] = ["shop/web", "shop/deep/api", "ops/deploy"];
 const CLUSTERS: [&str; 2] = ["us", "eu"];
@@ -54,14 +54,14 @@ async fn happen(appender: &Appender, version: usize, step: &Step) {
     match step {
         Step::Fact(source, fact) => {
             let fact = fact.clone();
-            let decision = move |_: &mut crate::log::Catalog<'_, '_>| {
+            let decision = move |_: &mut strandline_log::Catalog<'_, '_>| {
                 Ok((vec![CatalogChange::Declare(fact.clone())], ()))
             };
             appender.decide(*source, decision).await.unwrap();
         }
         Step::Withdraw(kind, name) => {
             let (kind, name) = (*kind, name.clone());
-            let decision = move |_: &mut crate::log::Catalog<'_, '_>| {
+            let decision = move |_: &mut strandline_log::Catalog<'_, '_>| {
                 Ok((vec![CatalogChange::Withdraw(kind, name.clone())], ()))
             };
             appender.decide(Source::Api, decision).await.unwrap();

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{KINDS, OBJECTS, Told, uid};
-use crate::log::Observed;
 use crate::query::testing::{self, observation};
 use crate::query::{EventFilter, FoldedEvent, PageRequest, Queries, QueryError, Scope};
+use strandline_log::Observed;
 use strandline_model::*;
 
 /// Event objects, of which several say the same.
@@ -205,7 +205,7 @@ fn heard(steps: Vec<super::Step>) -> Vec<(String, u64)> {
     let dir = tempfile::tempdir().unwrap();
     super::record(dir.path(), &steps);
     super::project_in_bites(dir.path());
-    let queries = testing::queries(dir.path(), std::sync::Arc::new(crate::clock::SystemClock));
+    let queries = testing::queries(dir.path(), std::sync::Arc::new(strandline_clock::SystemClock));
     let (scope, all, of) = (Scope::everything(), EventFilter::default(), Uid::new(uid(0, 0)));
     let page = PageRequest::default();
     let found = testing::block_on(queries.resource_events(&scope, At::Now, &of, None, &all, &page)).unwrap();

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::log::ChangeType;
 use crate::query::testing::{Event, Remark, Thing, World};
 use crate::query::{CoverageFilter, GraphFilter, OverviewRequest, TimelineFilter};
+use strandline_log::ChangeType;
 use strandline_relations::EdgeKind;
 
 /// Every number that stands in log or view. A new value gets a number that was never used; none ever gets another one.

@@ -6,13 +6,13 @@ use rusqlite::{Connection, named_params};
 use serde_json::Value;
 
 use super::one::body;
-use crate::log::LogReader;
 use crate::projection::member_health_at;
 use crate::query::moment::Moment;
 use crate::query::page::{Pinned, Start};
 use crate::query::scope::{Sight, in_sight};
 use crate::query::types::{ChangeType, Environment, EnvironmentAt, ResourceAt, ResourceChange};
 use crate::query::{QueryError, Result, environments};
+use strandline_log::LogReader;
 use strandline_model::{EnvironmentId, Health, Kind, Offset, ResourceKey, Uid};
 
 /// Pairs of objects that one answer reads at most.

@@ -4,13 +4,13 @@ use rusqlite::{Connection, OptionalExtension, named_params};
 use serde_json::Value;
 
 use super::{DiffRequest, earlier};
-use crate::log::LogReader;
 use crate::query::history::told;
 use crate::query::moment::{Concerns, Moment};
 use crate::query::resources::{self, Held, object};
 use crate::query::scope::Sight;
 use crate::query::types::{Answer, ResourceDiff, StateAt, VersionAt};
 use crate::query::{QueryError, Question, Result};
+use strandline_log::LogReader;
 use strandline_model::{Change, ChangedBy, Offset, ResourceId, Timestamp, Uid};
 use strandline_object_diff::{Operation, compare, patch as operations};
 

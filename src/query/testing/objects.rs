@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::log::{Observation, Observed};
+use strandline_log::{Observation, Observed};
 use strandline_model::{Kind, ResourceVersion, Uid, WatchKey};
 use strandline_object::digest::Digest;
 

@@ -11,10 +11,10 @@ use tempfile::TempDir;
 use super::super::testing::{ManualClock, queries, record};
 use super::*;
 use crate::api::ApiState;
-use crate::log::{Appender, Batch, Observed, Phase};
 use crate::present::{Step, Tree};
 use crate::projection::{Projector, ProjectorOptions};
 use crate::ruleset::RuleSet;
+use strandline_log::{Appender, Batch, Observed, Phase};
 use strandline_model::{CatalogFact, Health, Kind, Offset, ResourceVersion, Source, Uid, WatchKey};
 use strandline_redact::{Rules, TypeMeta, clean};
 
@@ -145,7 +145,7 @@ impl Hostile {
 }
 
 async fn append(appender: Appender, watch: WatchKey, observed: Vec<Observed>) {
-    let epoch = appender.begin(crate::log::Begin::new(&watch, false)).await.unwrap().epoch;
+    let epoch = appender.begin(strandline_log::Begin::new(&watch, false)).await.unwrap().epoch;
     for chunk in observed.chunks(500) {
         let (watch, observed) = (watch.clone(), chunk.to_vec());
         appender.append(Batch { watch, epoch, phase: Phase::Watch, observed, cursor: None }).await.unwrap();

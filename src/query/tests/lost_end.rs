@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use crate::log::LogReader;
+use strandline_log::LogReader;
 use strandline_model::Offset;
 
 /// The files of the log, without what tells where it ended.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::log::WriterHealth;
 use crate::projection::ViewStatus;
 use crate::query::testing::ManualClock;
+use strandline_log::WriterHealth;
 use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 use strandline_sqlite::Watermark;
 

@@ -7,8 +7,8 @@ use super::super::Result;
 use super::super::health::{Seen, Span};
 use super::axis::Axis;
 use super::{Order, Place, Wanted, What};
-use crate::log::LogReader;
 use crate::projection::{count_at, number_at};
+use strandline_log::LogReader;
 use strandline_model::{Happening, Hour, Lane, Offset, Stored, Timestamp};
 
 /// Offsets of which the caller may read, with the hours that lie between them as a whole.

@@ -24,7 +24,7 @@ use super::page::Start;
 use super::scope::Scope;
 use super::types::{PageMetadata, Timeline, TimelineBelow, TimelineGap, TimelinePage};
 use super::{PageRequest, Queries, Question, Result, environments, resources as found};
-use crate::log::LogReader;
+use strandline_log::LogReader;
 use strandline_model::{At, EnvironmentId, Happening, Lane, Offset, Stored, Timestamp, Uid};
 
 /// What a timeline shows.

@@ -11,8 +11,8 @@ use super::super::moment::Moment;
 use super::super::scope::{Sight, belonged, reads};
 use super::super::types::{Timeline, TimelineBelow};
 use super::{Place, What};
-use crate::log::LogReader;
 use crate::projection::number_at;
+use strandline_log::LogReader;
 use strandline_model::{Offset, Timestamp};
 
 /// The most things that are looked at for one answer.

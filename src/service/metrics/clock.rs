@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Teller;
-use crate::clock::ClockStatus;
+use strandline_clock::ClockStatus;
 
 const SECOND: i64 = 1_000_000;
 

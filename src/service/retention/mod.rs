@@ -20,10 +20,10 @@ pub(super) use self::sizes::Sizes;
 use super::rebuild::Rebuild;
 use crate::api::{RebuildState, Rebuilding};
 use crate::catalog::retire_deployments;
-use crate::clock::Clock;
 use crate::config::RetentionConfig;
-use crate::log::{AppendError, Appender, Compacted, Floor, LogError, LogReader};
 use crate::projection::{LetGo, ViewStatus};
+use strandline_clock::Clock;
+use strandline_log::{AppendError, Appender, Compacted, Floor, LogError, LogReader};
 use strandline_model::Offset;
 
 /// Changes that are looked at in one step, for which those who record wait: some hundredths of a second.

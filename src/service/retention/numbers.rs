@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::sizes::Sizes;
-use crate::log::{Compacted, Swept, Thinned};
 use crate::service::metrics::{Teller, signed};
+use strandline_log::{Compacted, Swept, Thinned};
 use strandline_model::Timestamp;
 
 /// What retention has done; clones share it.

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use serde_json::json;
 
 use super::*;
-use crate::clock::SystemClock;
 use crate::config::AccessConfig;
-use crate::log::{Catalog, CatalogChange, LogReader, LogWriter};
 use crate::query::testing::{observation, observe, record};
 use crate::ruleset::RuleSet;
 use crate::service::{Options, Service};
+use strandline_clock::SystemClock;
+use strandline_log::{Catalog, CatalogChange, LogReader, LogWriter};
 use strandline_model::{CatalogFact, CatalogKind, ProjectSpec, Source, Timestamp};
 use strandline_redact::Choices;
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::{ask_of, holds, request, sound};
 use crate::api::ApiState;
-use crate::clock::SystemClock;
 use crate::projection::Projector;
 use crate::query::testing::{Thing, apply_all, declare, environment, queries, record};
 use crate::ruleset::RuleSet;
+use strandline_clock::SystemClock;
 use strandline_model::Timestamp;
 
 /// The state of a site that recorded an environment with a Pod in a directory.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::{ask_of, found, holds, request, sound, whole_page};
 use crate::api::ApiState;
-use crate::clock::SystemClock;
 use crate::present::fixtures::{entry, onset, timeline_page};
 use crate::present::tests::{
     counted, folded_event, graph, health_history, owns, resource, snapshot, why, why_path,
@@ -13,6 +12,7 @@ use crate::projection::{Projector, ProjectorOptions};
 use crate::query::testing::{self, Thing, apply_all, declare, queries, record};
 use crate::query::{Edge, Entry, Graph, Group, HealthHistory, Tally, Timeline};
 use crate::ruleset::RuleSet;
+use strandline_clock::SystemClock;
 use strandline_model::{Health, Lane, Uid};
 
 #[test]

@@ -1,7 +1,7 @@
 //! Kinds of a real cluster that change and go, and rights that are taken away: what is answered about before, during and after.
 
 use serde_json::Value;
-use strandline::clock::{Clock, SystemClock};
+use strandline_clock::{Clock, SystemClock};
 
 use crate::control_plane::harness::ControlPlane;
 use crate::server::{Result, Server, has_gap, items};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::Value;
-use strandline::clock::{Clock, SystemClock};
+use strandline_clock::{Clock, SystemClock};
 use strandline_model::Timestamp;
 
 use crate::control_plane::harness::ControlPlane;

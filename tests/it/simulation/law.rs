@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use strandline::clock::Clock;
-use strandline::log::LogReader;
 use strandline::projection::{Projector, ViewStatus};
 use strandline::query::{Gap, PageRequest, Queries, ResourceSearch, Scope, Snapshot};
 use strandline::ruleset::RuleSet;
+use strandline_clock::Clock;
+use strandline_log::LogReader;
 use strandline_model::{At, Change, CoverageMark, Offset, Timestamp};
 use strandline_sqlite::Watermark;
 

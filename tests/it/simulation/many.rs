@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use strandline::clock::SystemClock;
 use strandline::cluster::{ClusterConnection, ClusterSettings, Watcher, supervise};
 use strandline::demo::api_server::{ApiServer, builtin_kinds};
-use strandline::log::{LogReader, LogWriter};
+use strandline_clock::SystemClock;
+use strandline_log::{LogReader, LogWriter};
 use strandline_model::{Change, CoverageState, Offset};
 use strandline_redact::Rules;
 use tokio_util::sync::CancellationToken;

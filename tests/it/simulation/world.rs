@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use strandline::clock::{Clock, SteadyClock};
 use strandline::cluster::{ClusterConnection, ClusterSettings, Limits, Watcher, supervise};
 use strandline::demo::api_server::{ApiServer, Fault, ServedKind};
-use strandline::log::{Appender, LogError, LogReader, LogWriter};
 use strandline::projection::Projector;
 use strandline::ruleset::RuleSet;
 use strandline::service::follow_clock;
+use strandline_clock::{Clock, SteadyClock};
+use strandline_log::{Appender, LogError, LogReader, LogWriter};
 use strandline_model::{CatalogFact, ClusterSpec, Kind, Offset, Source, Timestamp};
 use strandline_redact::Rules;
 use tokio::task::JoinHandle;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use strandline::clock::SystemClock;
-use strandline::log::{Appender, Batch, Begin, Epoch, LogWriter, Observation, Observed, Phase};
+use strandline_clock::SystemClock;
+use strandline_log::{Appender, Batch, Begin, Epoch, LogWriter, Observation, Observed, Phase};
 use strandline_model::{Kind, Offset, ResourceVersion, Uid, WatchKey};
 use strandline_object::digest::Digest;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
-use strandline::log::LogReader;
+use strandline_log::LogReader;
 use strandline_model::{
     Change, CoverageMark, CoverageState, Kind, Offset, ResourceKey, ResourceVersion, Uid, WatchKey,
 };

@@ -9,12 +9,12 @@ use super::super::server::{Server, server};
 use super::super::{Access, ApiState, Check, Readiness, Ready, Uncounted, access};
 use crate::api::{ClusterLists, routes};
 use crate::catalog::CatalogWriter;
-use crate::clock::{Clock, SystemClock};
 use crate::config::{AccessConfig, QuotaConfig, TokenConfig, TokenHash};
-use crate::log::Appender;
 use crate::projection::ViewStatus;
 use crate::query::Queries;
 use crate::query::testing::{World, queries, small_history};
+use strandline_clock::{Clock, SystemClock};
+use strandline_log::Appender;
 use strandline_model::{
     AgentSpec, CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus, EnvironmentSpec,
     EnvironmentState, Offset, ProjectSpec, SavedView, Source, TargetSpec, Timestamp,

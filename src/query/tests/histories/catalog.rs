@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::*;
 use super::happen::{CLUSTERS, Dice, NAMESPACES};
-use crate::log::{Appender, CatalogChange};
+use strandline_log::{Appender, CatalogChange};
 use strandline_model::{
     AgentDeployment, AgentId, AgentSpec, CatalogFact, CatalogKind, Change, ClusterSpec, DeploymentId,
     DeploymentSpec, DeploymentStatus, Inventory, Labels, ProjectSpec, Record, Source, Target, TargetSpec,
@@ -50,7 +50,7 @@ pub(super) async fn happen(appender: &Appender, dice: &mut Dice, now: Timestamp,
         }
         _ => CatalogChange::Declare(CatalogFact::from(environment(dice))),
     };
-    let decision = move |_: &mut crate::log::Catalog<'_, '_>| Ok((vec![change.clone()], ()));
+    let decision = move |_: &mut strandline_log::Catalog<'_, '_>| Ok((vec![change.clone()], ()));
     appender.decide(Source::Api, decision).await.unwrap();
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::super::testing::{ManualClock, World, judged_fields, observation};
 use super::super::*;
 use super::catalog;
-use crate::log::{Appender, Batch, Begin, Observed, Phase};
+use strandline_log::{Appender, Batch, Begin, Observed, Phase};
 use strandline_model::{CoverageMark, CoverageState, Kind, ResourceVersion, Timestamp, WatchKey};
 
 pub(super) const CLUSTERS: [&str; 2] = ["east", "west"];

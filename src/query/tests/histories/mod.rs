@@ -20,8 +20,8 @@ use self::fold::Present;
 use self::happen::{Dice, Happening};
 use super::super::testing::{self, ManualClock};
 use super::*;
-use crate::log::LogReader;
 use crate::projection::{Projector, ProjectorOptions};
+use strandline_log::LogReader;
 use strandline_model::{Offset, Record, Timestamp};
 use strandline_sqlite::Watermark;
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use strandline::clock::Clock as _;
 use strandline::demo::api_server::Fault;
+use strandline_clock::Clock as _;
 use strandline_model::Kind;
 use tokio::time::sleep;
 

@@ -1,0 +1,345 @@
+//! Marks of the clock: where recorded time goes back, and which changes carry wrong times.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::append::Appended;
+use super::compaction::prepare_if_there;
+use super::cursors;
+use super::error::LogError;
+use super::reader::LogReader;
+use super::types::ChangeType;
+use super::write::{Write, to_json};
+use strandline_clock::{ClockChange, Exact};
+use strandline_model::{
+    ClockEvent, ClockMark, CoverageMark, InexactTimes, Kind, LATE_BOUND, Offset, ResourceKey, Timestamp,
+    WatchKey, reason,
+};
+
+type Result<T> = std::result::Result<T, LogError>;
+
+/// A clock that is behind recorded time by less stands still for so long instead of going back.
+pub(super) const BACKWARD_MAX: Duration = Duration::from_secs(2);
+
+/// A recorded time this close to the one that the object itself tells is right, unless it is known to be wrong by less
+/// than twice that.
+const FRESH_MAX: Duration = LATE_BOUND;
+
+/// How many changes before the first that is known to be wrong are looked at for one that is known to be right.
+const LOOK_BACK: i64 = 100_000;
+
+/// How recorded times are to be read: see [`TimeMap::load`].
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct TimeMap {
+    /// Ranges of changes whose recorded times are exact, the newest first. Time never goes back within them, nor from
+    /// one to the next.
+    exact: Vec<Range<u64>>,
+    /// Where recorded time may go back, in order.
+    starts: Vec<u64>,
+}
+
+impl TimeMap {
+    /// The times of the changes after `from`, and at it where it is one. Marks are taken from the newest to the oldest: one
+    /// that was made under a wrong time itself counts no longer.
+    pub(super) fn load(connection: &Connection, from: Offset) -> Result<Self> {
+        let sql = r#"SELECT "offset", inexact_from, inexact_to FROM clock_mark WHERE "offset" > ?1 ORDER BY "offset" DESC"#;
+        let mut map = TimeMap::default();
+        let mut wrong: Vec<Range<u64>> = Vec::new();
+        if let Some(mut statement) = prepare_if_there(connection, sql)? {
+            let mut rows = statement.query([from.as_i64()])?;
+            let offset = |value: i64| Offset::from_i64(value).get();
+            while let Some(row) = rows.next()? {
+                let (mark, inexact) = (offset(row.get(0)?), offset(row.get(1)?)..offset(row.get(2)?));
+                if mark == inexact.end {
+                    map.starts.push(mark);
+                }
+                if !wrong.iter().any(|range| range.contains(&mark)) {
+                    wrong.push(inexact);
+                }
+            }
+        }
+        map.starts.reverse();
+        wrong.sort_unstable_by_key(|range| range.start);
+        let mut at = from.get();
+        for range in wrong {
+            if range.start > at {
+                map.exact.push(at..range.start);
+            }
+            at = at.max(range.end);
+        }
+        map.exact.push(at..u64::MAX);
+        map.exact.reverse();
+        Ok(map)
+    }
+
+    /// Whether the recorded time of a change is exact.
+    pub(super) fn is_exact(&self, offset: Offset) -> bool {
+        self.exact.iter().any(|range| range.contains(&offset.get()))
+    }
+
+    /// The last place at or before an offset where recorded time may go back; none where there is none.
+    pub(super) fn start_of(&self, offset: Offset) -> Option<Offset> {
+        self.starts.iter().rev().find(|start| **start <= offset.get()).map(|start| Offset::new(*start))
+    }
+}
+
+impl LogReader {
+    /// The last offset up to `limit` that was recorded at or before a time, among those whose recorded times are exact.
+    pub(super) fn exact_offset_at(&self, time: Timestamp, limit: Offset) -> Result<Offset> {
+        let compacted = self.compacted()?;
+        for range in &TimeMap::load(&self.connection, compacted.offset)?.exact {
+            if range.start > limit.get() {
+                continue;
+            }
+            let first = Offset::new(range.start);
+            // Before the first change of a whole log there is nothing, and it was so at any time.
+            let begins = if first == Offset::ZERO { None } else { self.observed_at(first)? };
+            if begins.is_none_or(|begins| begins <= time) {
+                return self.bisect(time, first, Offset::new((range.end - 1).min(limit.get())));
+            }
+        }
+        Ok(Offset::ZERO)
+    }
+
+    /// The last offset from `known` on, which is one, up to `last` recorded at or before a time.
+    pub(super) fn bisect(&self, time: Timestamp, known: Offset, last: Offset) -> Result<Offset> {
+        let (mut known, mut beyond) = (known.get(), last.get() + 1);
+        while beyond.saturating_sub(known) > 1 {
+            let middle = known + (beyond - known) / 2;
+            match self.observed_at(Offset::new(middle))? {
+                Some(observed_at) if observed_at <= time => known = middle,
+                _ => beyond = middle,
+            }
+        }
+        Ok(Offset::new(known))
+    }
+}
+
+/// Where changes of one log stand in another.
+#[derive(Debug, Default)]
+pub(super) struct MovedOffsets {
+    /// Pairs of offsets from which on both go up alike.
+    pairs: Vec<(u64, u64)>,
+}
+
+impl MovedOffsets {
+    /// A change of the one log stands at this offset of the other.
+    pub(super) fn note(&mut self, from: Offset, to: Offset) {
+        let goes_on = self.pairs.last().is_some_and(|(old, new)| from.get() - old == to.get() - new);
+        if !goes_on {
+            self.pairs.push((from.get(), to.get()));
+        }
+    }
+
+    /// Where a change stands, or else the first after it.
+    fn moved_offset(&self, offset: Offset) -> Offset {
+        let behind = self.pairs.partition_point(|(old, _)| *old <= offset.get());
+        let before = behind.checked_sub(1).and_then(|last| self.pairs.get(last));
+        let moved = before.map(|(old, new)| new + (offset.get() - old));
+        // Between two pairs some changes are missing in the other log.
+        let next = self.pairs.get(behind).map(|(_, new)| *new);
+        Offset::new(match (moved, next) {
+            (Some(moved), Some(next)) => moved.min(next),
+            (moved, next) => moved.or(next).unwrap_or(offset.get()),
+        })
+    }
+
+    /// A mark of the one log, at this offset, as it has to be written into the other at that one.
+    pub(super) fn moved(&self, mark: &ClockMark, from: Offset, to: Offset) -> ClockMark {
+        let moved = |offset: Offset| if offset == from { to } else { self.moved_offset(offset).min(to) };
+        let inexact = mark.inexact.map(|inexact| InexactTimes {
+            from: moved(inexact.from),
+            to: moved(inexact.to),
+            ..inexact
+        });
+        ClockMark { inexact, ..mark.clone() }
+    }
+}
+
+/// Where the time is read that the last mark made the recorded one.
+pub(super) fn last_adoption(connection: &Connection) -> Result<Option<(Offset, Timestamp)>> {
+    let sql = r#"SELECT m."offset", c.observed_at FROM clock_mark m JOIN change c ON c."offset" = m."offset"
+        WHERE m.inexact_to = m."offset" ORDER BY m."offset" DESC LIMIT 1"#;
+    let mut statement = connection.prepare_cached(sql)?;
+    let found = statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?)));
+    Ok(found.optional()?.map(|(offset, at)| (Offset::from_i64(offset), Timestamp::from_micros(at))))
+}
+
+impl Write<'_> {
+    /// Records what the clock did, and that recorded time goes back where the clock is far behind it. Where it is behind
+    /// by little, recorded time stands still.
+    pub(super) fn follow_clock(&mut self, changes: &[ClockChange]) -> Result<()> {
+        let now = self.now;
+        for change in changes {
+            let adopted = change.event == ClockEvent::Adopted;
+            self.now = if adopted { now } else { now.max(self.state.observed_at) };
+            self.clock_changed(change)?;
+        }
+        let recorded = self.state.observed_at;
+        if self.state.head > Offset::ZERO && recorded.since(now) > BACKWARD_MAX {
+            self.now = now;
+            let deviation_micros = now.as_micros().saturating_sub(recorded.as_micros());
+            tracing::warn!(
+                seconds = deviation_micros as f64 / 1e6,
+                "this machine's clock is behind the newest recorded change; recorded time goes back to it"
+            );
+            let exact = Exact::Unknown;
+            self.clock_changed(&ClockChange { event: ClockEvent::Adopted, deviation_micros, exact })?;
+        }
+        self.now = now.max(self.state.observed_at);
+        Ok(())
+    }
+
+    /// The beginning of a gap; where it lies ahead it was told by a clock that was wrong, and what happened before recorded
+    /// time went back has a gap of its own.
+    pub(super) fn gap_since(&self, since: Timestamp) -> Result<Timestamp> {
+        if since <= self.now {
+            return Ok(since);
+        }
+        Ok(last_adoption(self.connection)?.map_or(since, |(_, adopted)| adopted.min(since)))
+    }
+
+    /// Records what the clock did. Where recorded time follows another clock from here on, the changes under wrong times
+    /// are named, every cluster gets a gap for them, and nothing is taken to be known from later than now.
+    pub(super) fn clock_changed(&mut self, change: &ClockChange) -> Result<()> {
+        let ClockChange { event, deviation_micros, exact } = *change;
+        let inexact = match event {
+            ClockEvent::Adopted => Some(self.inexact(deviation_micros, exact)?),
+            _ => None,
+        };
+        self.clock_mark(&ClockMark { event, deviation_micros, inexact })?;
+        if let Some(InexactTimes { since, .. }) = inexact {
+            let message = clock_message(deviation_micros);
+            self.clock_gaps(since, self.now, &message)?;
+            let sql = "UPDATE cursor SET seen_at = min(seen_at, ?1), begun_at = min(begun_at, ?1),
+                first_begun_at = min(first_begun_at, ?1)";
+            self.connection.prepare_cached(sql)?.execute([self.now.as_micros()])?;
+        }
+        Ok(())
+    }
+
+    /// Records that a time has come, where nothing that is recorded says so.
+    pub(super) fn pass_time(&mut self, due: Timestamp) -> Result<Appended> {
+        if self.state.observed_at >= due || self.now < due {
+            return Ok(self.appended(0, 0));
+        }
+        self.clock_mark(&ClockMark { event: ClockEvent::Passed, deviation_micros: 0, inexact: None })?;
+        Ok(self.appended(1, 0))
+    }
+
+    /// Writes a mark as it is, at the time at which the transaction is.
+    pub(super) fn clock_mark(&mut self, mark: &ClockMark) -> Result<()> {
+        let key = ResourceKey {
+            cluster: String::new(),
+            kind: Kind::new("", "Clock"),
+            namespace: String::new(),
+            name: String::new(),
+        };
+        let body = to_json(mark)?;
+        let offset = self.write_fact(ChangeType::Clock, &key, &body, &body)?;
+        if let Some(InexactTimes { from, to, since, .. }) = mark.inexact {
+            let sql = r#"INSERT INTO clock_mark ("offset", inexact_from, inexact_to, since) VALUES (?1, ?2, ?3, ?4)"#;
+            let params = params![offset.as_i64(), from.as_i64(), to.as_i64(), since.as_micros()];
+            self.connection.prepare_cached(sql)?.execute(params)?;
+        }
+        Ok(())
+    }
+
+    /// A gap of every cluster that is watched, over already.
+    pub(super) fn clock_gaps(&mut self, since: Timestamp, until: Timestamp, message: &str) -> Result<usize> {
+        let mut clusters: Vec<String> =
+            cursors::every_watch(self.connection)?.into_iter().map(|(watch, _)| watch.cluster).collect();
+        clusters.dedup();
+        for cluster in &clusters {
+            let watch = WatchKey::discovery(cluster, "");
+            self.mark(&CoverageMark::gap(watch, since, reason::CLOCK, message).closed(until))?;
+        }
+        Ok(clusters.len())
+    }
+
+    /// Which changes up to now carry wrong times, when recorded time is to be this transaction's from here on.
+    fn inexact(&self, deviation_micros: i64, exact: Exact) -> Result<InexactTimes> {
+        let head = self.state.head;
+        let to = head.next();
+        let ahead = |micros: i64| Timestamp::from_micros(micros.saturating_sub(1));
+        // Whatever is proved, a time that is yet to come is wrong.
+        let future = self.first_after(self.now)?;
+        let from = match exact {
+            Exact::Until(then) => self.first_after(then)?.min(future),
+            Exact::Before(start) => {
+                let from = self.first_after(ahead(start.as_micros()))?.min(future);
+                // The clock may have been wrong before it was started again.
+                self.first_doubtful(from, deviation_micros)?
+            }
+            Exact::Unknown => self.first_doubtful(future, deviation_micros)?,
+        };
+        // What the last mark says of changes before it counts no longer where it carries a wrong time itself.
+        let from = match last_adoption(self.connection)? {
+            Some((mark, _)) if from <= mark => self.first_doubtful(from, deviation_micros)?,
+            _ => from,
+        };
+        let last_exact = from.get().checked_sub(1).map(Offset::new).filter(|last| *last > Offset::ZERO);
+        let before = last_exact.map(|last| self.observed_at(last)).transpose()?.flatten();
+        let since = match (exact, before) {
+            (Exact::Until(then), _) => then.min(self.now),
+            (_, Some(before)) => before.min(self.now),
+            // Nothing is exact: what is recorded happened while the wrong clock ran, which began before its own time said.
+            (_, None) => {
+                let first = self.observed_at(from)?.unwrap_or(self.now).min(self.now);
+                first.minus(Duration::from_micros(deviation_micros.unsigned_abs()))
+            }
+        };
+        Ok(InexactTimes { from, to, since, until: self.now })
+    }
+
+    fn observed_at(&self, offset: Offset) -> Result<Option<Timestamp>> {
+        let sql = r#"SELECT observed_at FROM change WHERE "offset" = ?1"#;
+        let found: Option<i64> =
+            self.connection.prepare_cached(sql)?.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
+        Ok(found.map(Timestamp::from_micros))
+    }
+
+    /// The first change since recorded time last went back that was recorded after a time; the next one to be written
+    /// where there is none.
+    fn first_after(&self, time: Timestamp) -> Result<Offset> {
+        let start = last_adoption(self.connection)?.map_or(Offset::ZERO, |(offset, _)| offset);
+        let (mut after, mut first) = (start.get().saturating_sub(1), self.state.head.next().get());
+        while first - after > 1 {
+            let middle = after + (first - after) / 2;
+            match self.observed_at(Offset::new(middle))? {
+                Some(observed_at) if observed_at > time => first = middle,
+                // What retention has let go lies before all that is left.
+                _ => after = middle,
+            }
+        }
+        Ok(Offset::new(first))
+    }
+
+    /// The first change that may carry a wrong time, where those from `known` on do: the one after the last that was
+    /// recorded about when the object itself tells that it changed.
+    fn first_doubtful(&self, known: Offset, deviation_micros: i64) -> Result<Offset> {
+        let fresh = i64::try_from(FRESH_MAX.as_micros()).unwrap_or(i64::MAX);
+        let fresh = fresh.min(deviation_micros.saturating_abs() / 2);
+        let sql = r#"SELECT "offset", observed_at - managed_at FROM change
+            WHERE "offset" < ?1 ORDER BY "offset" DESC LIMIT ?2"#;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![known.as_i64(), LOOK_BACK])?;
+        let mut from = known;
+        while let Some(row) = rows.next()? {
+            let (offset, lateness): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
+            if lateness.is_some_and(|lateness| lateness.saturating_abs() <= fresh) {
+                break;
+            }
+            from = Offset::from_i64(offset);
+        }
+        Ok(from)
+    }
+}
+
+fn clock_message(deviation_micros: i64) -> String {
+    let seconds = deviation_micros.unsigned_abs() / 1_000_000;
+    let direction = if deviation_micros < 0 { "ahead" } else { "behind" };
+    format!("this machine's clock was {seconds} s {direction}; times recorded meanwhile are not exact")
+}

@@ -1,0 +1,358 @@
+//! Decisions on the catalog, made outside of the writer.
+//!
+//! A decision reads the catalog in one unchanging state of the log, over a connection of its own, however long it takes
+//! to think. What it read becomes its [`Basis`]; the writer takes what it says only if that basis still holds, which it
+//! sees by a point read each. So nothing comes between a look and a change, and whoever is slow waits alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{OptionalExtension, Row, params};
+use tokio::sync::Semaphore;
+
+use super::append::AppendError;
+use super::catalog::{CatalogChange, Declared, Standing};
+use super::error::LogError;
+use super::reader::{LogReader, LogSnapshot};
+use super::row;
+use strandline_clock::{Mark, mark};
+use strandline_model::{CatalogFact, CatalogKind, Offset, Source, Timestamp};
+use strandline_sqlite::column::{self, Place};
+use strandline_syntax::diagnostics::of_json;
+
+type Result<T> = std::result::Result<T, LogError>;
+
+/// How many decisions are made at a time; each holds a reader of the log.
+const AT_ONCE: usize = 2;
+
+/// The longest that a decision may take, so that the few that are made at a time are not taken by one caller.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// What a decision read: under each name the offset at which the fact was declared, or that there is none.
+///
+/// What was found by looking through many, as by [`Catalog::under`], is no part of it.
+#[derive(Debug, Default)]
+pub(super) struct Basis(pub(super) BTreeMap<Looked, Option<Offset>>);
+
+/// By what a fact was looked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Looked {
+    Named(CatalogKind, String),
+    Alias(String),
+}
+
+/// The catalog as a decision finds it.
+pub struct Catalog<'a, 'b> {
+    log: &'a mut LogSnapshot<'b>,
+    source: Source,
+    began: Mark,
+    basis: Basis,
+    /// What the decision says already, for as far as it goes on from that.
+    assumed: Vec<CatalogFact>,
+}
+
+impl std::fmt::Debug for Catalog<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Catalog")
+    }
+}
+
+/// A fact that holds, before its body is read.
+struct Found {
+    name: String,
+    source: Source,
+    declared: Offset,
+}
+
+impl Found {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Found {
+            name: row.get(0)?,
+            source: column::word(row, 1, "source of the catalog", Place::log("live.source"))?,
+            declared: row.get::<_, Option<i64>>(2)?.map(Offset::from_i64).unwrap_or_default(),
+        })
+    }
+}
+
+macro_rules! of_kind {
+    ($columns:literal, $tail:literal) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            r#" FROM kind k JOIN subject s ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
+            WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND "#,
+            $tail
+        )
+    };
+}
+
+/// An environment is found by its project and its name.
+pub(super) const BY_ALIAS: &str =
+    "SELECT s.name, l.source, l.keyframe FROM live l JOIN subject s ON s.id = l.subject_id
+    WHERE l.alias = ?1 ORDER BY s.id";
+
+impl Catalog<'_, '_> {
+    /// The fact of this name, if it holds.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn get(&mut self, kind: CatalogKind, name: &str) -> Result<Option<Standing>> {
+        if let Some(fact) = self.assumed.iter().rev().find(|fact| fact.kind() == kind && fact.name() == name)
+        {
+            return Ok(Some(self.said(fact.clone())));
+        }
+        let found = self.facts(kind, of_kind!("s.name, l.source, l.keyframe", "s.name = ?3"), name)?;
+        let found = found.into_iter().next();
+        self.rests_on(Looked::Named(kind, name.to_owned()), found.as_ref().map(|found| found.declared));
+        found.map(|found| self.read(&found)).transpose()
+    }
+
+    /// The environment of this name in a project.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn environment_named(&mut self, project: &str, name: &str) -> Result<Option<Standing>> {
+        let is_it = |fact: &CatalogFact| match fact {
+            CatalogFact::Environment(spec) => spec.project == project && spec.name == name,
+            _ => false,
+        };
+        if let Some(fact) = self.assumed.iter().rev().find(|fact| is_it(fact)) {
+            return Ok(Some(self.said(fact.clone())));
+        }
+        self.in_time()?;
+        let alias = alias_of(project, name);
+        let found: Vec<Found> = {
+            let mut statement = self.log.connection().prepare_cached(BY_ALIAS)?;
+            let rows = statement.query_map([&alias], Found::from_row)?;
+            rows.collect::<rusqlite::Result<_>>()?
+        };
+        self.rests_on(Looked::Alias(alias), found.first().map(|found| found.declared));
+        for found in &found {
+            let standing = self.read(found)?;
+            if is_it(&standing.fact) {
+                return Ok(Some(standing));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The facts that stand under this one, in the order in which they were first declared.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn under(&mut self, kind: CatalogKind, place: &str) -> Result<Vec<Standing>> {
+        let sql = of_kind!("s.name, l.source, l.keyframe", "s.namespace = ?3 ORDER BY s.id");
+        let found = self.facts(kind, sql, place)?;
+        found.iter().map(|found| self.read(found)).collect()
+    }
+
+    /// The facts whose names begin so, by name.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn beginning(&mut self, kind: CatalogKind, prefix: &str) -> Result<Vec<Standing>> {
+        let tail = of_kind!(
+            "s.name, l.source, l.keyframe",
+            "s.name >= ?3 AND s.name < ?3 || char(1114111) ORDER BY s.name"
+        );
+        let found = self.facts(kind, tail, prefix)?;
+        found.iter().map(|found| self.read(found)).collect()
+    }
+
+    /// The names of all facts of a kind that hold.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn names(&mut self, kind: CatalogKind) -> Result<Vec<String>> {
+        let sql = of_kind!("s.name, l.source, l.keyframe", "?3 = '' ORDER BY s.name");
+        Ok(self.facts(kind, sql, "")?.into_iter().map(|found| found.name).collect())
+    }
+
+    /// The names of the facts of a kind that a source declared and that hold.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn names_of(&mut self, kind: CatalogKind, source: Source) -> Result<Vec<String>> {
+        let sql = of_kind!("s.name, l.source, l.keyframe", "l.source = ?3 ORDER BY s.name");
+        Ok(self.facts(kind, sql, source.as_str())?.into_iter().map(|found| found.name).collect())
+    }
+
+    /// How many facts of a kind stand under this one.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn count_under(&mut self, kind: CatalogKind, place: &str) -> Result<u64> {
+        let (of, sql) = (kind.kind(), of_kind!("count(*)", "s.namespace = ?3"));
+        let mut statement = self.log.connection().prepare_cached(sql)?;
+        let count = statement.query_row(params![of.group, of.kind, place], |row| {
+            column::count(row, 0, Place::log("subject"))
+        })?;
+        // What the log has already is counted there.
+        let known = |name: &String| {
+            let looked = Looked::Named(kind, name.clone());
+            self.basis.0.get(&looked).is_some_and(Option::is_some)
+        };
+        let assumed = self.assumed.iter().filter(|fact| fact.kind() == kind && fact.place() == place);
+        let new: BTreeSet<String> = assumed.map(CatalogFact::name).filter(|name| !known(name)).collect();
+        Ok(count + new.len() as u64)
+    }
+
+    /// Under what facts of a kind stand, after one such place, in order.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn places(&mut self, kind: CatalogKind, after: &str, limit: usize) -> Result<Vec<String>> {
+        let sql = of_kind!("DISTINCT s.namespace", "s.namespace > ?3 ORDER BY s.namespace LIMIT ?4");
+        let (of, limit) = (kind.kind(), i64::try_from(limit).unwrap_or(i64::MAX));
+        let mut statement = self.log.connection().prepare_cached(sql)?;
+        let rows = statement.query_map(params![of.group, of.kind, after, limit], |row| row.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// When the change at an offset was observed.
+    ///
+    /// # Errors
+    /// When there is no such change, or the log cannot be read.
+    pub fn observed_at(&self, offset: Offset) -> Result<Timestamp> {
+        let sql = r#"SELECT observed_at FROM change WHERE "offset" = ?1"#;
+        let mut statement = self.log.connection().prepare_cached(sql)?;
+        let found: Option<i64> = statement.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
+        found.map(Timestamp::from_micros).ok_or_else(|| row::missing(offset))
+    }
+
+    /// The newest offset.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn head(&self) -> Result<Offset> {
+        self.log.head()
+    }
+
+    /// Goes on as if this had been declared: what is decided next finds it.
+    pub fn assume(&mut self, fact: CatalogFact) {
+        self.assumed.push(fact);
+    }
+
+    /// Whoever decides looks something up again and again.
+    fn in_time(&self) -> Result<()> {
+        if self.began.elapsed() > LONGEST { Err(LogError::TooLong) } else { Ok(()) }
+    }
+
+    fn said(&self, fact: CatalogFact) -> Standing {
+        Standing { source: self.source, fact, declared: Offset::ZERO }
+    }
+
+    fn rests_on(&mut self, looked: Looked, declared: Option<Offset>) {
+        self.basis.0.insert(looked, declared);
+    }
+
+    fn facts(&self, kind: CatalogKind, sql: &str, argument: &str) -> Result<Vec<Found>> {
+        self.in_time()?;
+        let of = kind.kind();
+        let mut statement = self.log.connection().prepare_cached(sql)?;
+        let rows = statement.query_map(params![of.group, of.kind, argument], Found::from_row)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    fn read(&mut self, found: &Found) -> Result<Standing> {
+        let offset = found.declared;
+        let row = self.log.row(offset)?;
+        let text = self.log.text(&row)?;
+        let declared: Declared = serde_json::from_str(&text).map_err(|error| LogError::Damaged {
+            offset,
+            what: format!("its body cannot be understood: {}", of_json(&error)),
+        })?;
+        Ok(Standing { source: found.source, fact: declared.fact, declared: offset })
+    }
+}
+
+/// By what an environment is found; no path of a project holds a colon.
+pub(super) fn alias_of(project: &str, name: &str) -> String {
+    format!("{project}:{name}")
+}
+
+/// What a decision came to.
+pub(super) struct Made<T> {
+    pub(super) basis: Basis,
+    pub(super) changes: Vec<CatalogChange>,
+    pub(super) value: T,
+    /// The newest offset of the state that was looked at.
+    pub(super) head: Offset,
+}
+
+/// Makes decisions, a few at a time.
+#[derive(Debug)]
+pub(super) struct Decisions {
+    /// Set once the log is open.
+    directory: OnceLock<PathBuf>,
+    idle: Mutex<Vec<LogReader>>,
+    permits: Arc<Semaphore>,
+}
+
+impl Default for Decisions {
+    fn default() -> Self {
+        let (directory, idle) = (OnceLock::new(), Mutex::default());
+        Decisions { directory, idle, permits: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+}
+
+impl Decisions {
+    /// From here on the log of this directory can be read.
+    pub(super) fn read_from(&self, directory: &Path) {
+        // A log is opened once; should that change, the first directory stays the one that is locked.
+        let _ = self.directory.set(directory.to_owned());
+    }
+
+    /// Makes a decision on a thread of its own.
+    pub(super) async fn make<T: Send + 'static>(
+        self: &Arc<Self>,
+        source: Source,
+        decision: Arc<
+            impl Fn(&mut Catalog<'_, '_>) -> Result<(Vec<CatalogChange>, T)> + Send + Sync + 'static,
+        >,
+    ) -> std::result::Result<Made<T>, AppendError> {
+        let permits = Arc::clone(&self.permits);
+        let permit = permits.acquire_owned().await.map_err(|_| AppendError::Closed)?;
+        let of = Arc::clone(self);
+        let made = tokio::task::spawn_blocking(move || {
+            // It belongs to the work, which goes on where nobody waits for it any more.
+            let _permit = permit;
+            of.made(source, &*decision)
+        });
+        match made.await {
+            Ok(made) => made,
+            Err(error) => Err(AppendError::Failed(format!("the decision broke off: {error}"))),
+        }
+    }
+
+    fn made<T>(
+        &self,
+        source: Source,
+        decision: &impl Fn(&mut Catalog<'_, '_>) -> Result<(Vec<CatalogChange>, T)>,
+    ) -> std::result::Result<Made<T>, AppendError> {
+        let Some(directory) = self.directory.get() else { return Err(AppendError::Busy) };
+        let failed = |error: LogError| match error {
+            LogError::TooLong => AppendError::TooLong,
+            error => AppendError::Failed(error.to_string()),
+        };
+        let idle = self.idle().pop();
+        let mut reader = idle.map_or_else(|| LogReader::open(directory), Ok).map_err(failed)?;
+        let made = {
+            let mut log = reader.begin().map_err(failed)?;
+            let head = log.head().map_err(failed)?;
+            let (basis, assumed) = (Basis::default(), Vec::new());
+            let mut catalog = Catalog { log: &mut log, source, began: mark(), basis, assumed };
+            let (changes, value) = decision(&mut catalog).map_err(failed)?;
+            Made { basis: catalog.basis, changes, value, head }
+        };
+        self.idle().push(reader);
+        Ok(made)
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<LogReader>> {
+        // Each change of it is whole, so a panic elsewhere cannot have broken it.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,92 @@
+//! The log: the only record, append-only, with one writer.
+//!
+//! - [`Appender`] hands over what was seen and waits until it is durable.
+//! - [`LogWriter`] runs on a thread of its own, decides what is a change, and commits in groups.
+//! - [`LogReader`] reads records in order, single bodies, and the offset of a moment.
+//! - Retention asks the writer to move the oldest offset that can be asked for ([`Appender::compact`]), to let go of what
+//!   lies before it a step at a time ([`Appender::sweep`]), and to give the room back ([`Appender::shrink`]). Single kinds
+//!   may go earlier ([`Appender::raise_floors`], [`Appender::thin`]).
+//! - [`examine`] reads all of it and tells what is damaged; [`accept_loss`] and [`salvage`] go on from there.
+//!
+//! Nothing else touches the table of changes.
+
+mod accept;
+mod age;
+mod append;
+mod appender;
+mod bodies;
+mod catalog;
+mod chain;
+mod clock_audit;
+mod clock_marks;
+mod commits;
+mod compaction;
+mod copy;
+mod cursors;
+mod decisions;
+mod decode;
+pub mod delta;
+mod draft;
+mod entry;
+mod erase;
+mod erasures;
+mod error;
+mod examine;
+mod file;
+mod forget;
+mod group;
+mod guard;
+mod health;
+mod ids;
+mod import;
+mod keyframes;
+mod lanes;
+mod late;
+mod learning;
+mod open;
+mod packer;
+mod pending;
+mod queue;
+mod reader;
+mod request;
+mod row;
+mod runs;
+mod salvage;
+mod solid;
+mod sweep;
+mod thinning;
+mod types;
+mod verify;
+mod write;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use accept::{AcceptedLoss, accept_loss};
+pub use append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Observed, Phase, Session};
+pub use appender::{Admitted, Appender, QueueLoad, WeakAppender};
+pub use catalog::{CatalogChange, Standing};
+pub use clock_audit::{WrongTimes, find_wrong_times, mend_clock};
+pub use commits::CommitTimes;
+pub use compaction::Compacted;
+pub use copy::{Whole, copy, verify_whole};
+pub use cursors::Cursor;
+pub use decisions::Catalog;
+pub use entry::Entry;
+pub use erase::{EraseStep, Erasing, Found, Holder, erase, find};
+pub use error::LogError;
+pub use examine::{Examination, Finding, Harm, examine};
+pub use forget::{Forget, ForgetRefusal, Forgotten};
+pub use health::{WriterHealth, WriterProblem};
+pub use import::LogImport;
+pub use open::{LogState, inspect};
+pub use queue::{OpenLog, Queue};
+pub use reader::{LogReader, LogSnapshot};
+pub use salvage::{Salvaged, salvage};
+pub use strandline_redact::Observation;
+pub use sweep::Swept;
+pub use thinning::{Floor, Thinned};
+pub use types::ChangeType;
+pub use verify::{Agreement, LiveObject, LivePage, LivePosition};
+pub use writer::{LogWriter, Shrunk};

@@ -1,0 +1,295 @@
+//! Opens the log for writing: schema, and a check that nothing acknowledged is missing.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, ffi};
+
+use super::chain::{Hash, HeadFile};
+use super::compaction::Compacted;
+use super::error::LogError;
+use super::examine::statements_of;
+use super::file;
+use super::reader::LogReader;
+use super::thinning::Floor;
+use strandline_model::Offset;
+use strandline_sqlite::{Cut, OpenError, Role};
+
+/// A log up to this size is checked page by page when it is opened; of a larger one only the newest changes are.
+const FULL_CHECK_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// A log of an earlier version up to this size is rewritten when it is opened, which takes some seconds.
+const REWRITE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// How many of the newest changes are verified at every opening.
+const TAIL: u64 = 1000;
+
+mod migrations {
+    refinery::embed_migrations!("../../schema/log");
+}
+
+/// Opens the log for its writer and brings it to the present schema.
+///
+/// The caller holds the directory's lock: two programs migrating at once is not survivable in SQLite alone.
+pub(super) fn open_writer(directory: &Path) -> Result<Connection, LogError> {
+    let path = file::path(directory);
+    let mut connection = strandline_sqlite::open(&path, Role::LogWriter, file::APPLICATION_ID)?;
+    migrate(&mut connection, &path)?;
+    Ok(connection)
+}
+
+/// Looks at the log before anything is written, by a connection that leaves no trace, so that what is damaged stays as it
+/// is. Of a log whose schema has to be brought up first only the pages are looked at.
+pub(super) fn look(directory: &Path, head_file: &HeadFile) -> Result<(), LogError> {
+    let path = file::path(directory);
+    if !path.exists() {
+        return nothing_acknowledged(head_file);
+    }
+    if file::has_journal(directory) {
+        // Its making was broken off, before anything was acknowledged; whoever writes rolls that back first.
+        return Ok(());
+    }
+    let look = || {
+        whole(&path)?;
+        let inspector = file::open_inspector(directory)?;
+        let schema = check_schema(&inspector, &path)?;
+        check_pages(&inspector, &path)?;
+        match schema {
+            // Its making may have been broken off.
+            None => nothing_acknowledged(head_file),
+            Some(schema) if schema == newest_schema() => {
+                verify(directory, &mut LogReader::over(inspector), head_file).map(|_| ())
+            }
+            Some(_) => Ok(()),
+        }
+    };
+    look().map_err(|error| of_file(&path, error))
+}
+
+/// That nothing is lost where there is nothing.
+pub(super) fn nothing_acknowledged(head_file: &HeadFile) -> Result<(), LogError> {
+    match head_file.read() {
+        Some((recorded, _)) if recorded > Offset::ZERO => {
+            Err(LogError::Truncated { found: Offset::ZERO, recorded })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says of a file that SQLite does not read what is wrong with it, in our words.
+pub(super) fn of_file(path: &Path, error: LogError) -> LogError {
+    let sqlite = match &error {
+        LogError::Sqlite(sqlite) | LogError::Open(OpenError::Sqlite { source: sqlite, .. }) => sqlite,
+        _ => return error,
+    };
+    if !strandline_sqlite::is_corrupt(sqlite) {
+        return error;
+    }
+    tracing::error!(error = %sqlite, path = %path.display(), "SQLite does not read the log");
+    let what = match strandline_sqlite::is_database(path) {
+        true => "a page of it cannot be read",
+        false => "it does not begin as a database of SQLite does",
+    };
+    LogError::File { path: path.to_owned(), what: what.to_owned() }
+}
+
+/// That the file has its end, unless that may stand in the WAL.
+pub(super) fn whole(path: &Path) -> Result<(), LogError> {
+    match strandline_sqlite::cut(path) {
+        None => Ok(()),
+        Some(Cut { found, written }) => {
+            let what = format!(
+                "its end is missing: it has {found} bytes, and had {written} when it was last written"
+            );
+            Err(LogError::File { path: path.to_owned(), what })
+        }
+    }
+}
+
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), LogError> {
+    let failed = |error: refinery::Error| match is_disk_full(&error) {
+        true => {
+            rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), Some(error.to_string())).into()
+        }
+        false => LogError::Schema { path: path.to_owned(), what: format!("migration failed: {error}") },
+    };
+    // In one transaction with their own record: one by one, the end of the process could come between the two, and what
+    // was made would be made again.
+    migrations::migrations::runner().set_grouped(true).run(connection).map(|_| ()).map_err(failed)
+}
+
+/// Whether what an error comes from is a disk without room.
+fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let sqlite = error.downcast_ref::<rusqlite::Error>();
+    sqlite.is_some_and(strandline_sqlite::is_disk_full) || error.source().is_some_and(is_disk_full)
+}
+
+/// Every table and index of the present schema with the statement that makes it.
+pub(super) fn schema() -> Result<BTreeMap<String, String>, LogError> {
+    let mut connection = Connection::open_in_memory()?;
+    migrate(&mut connection, Path::new(":memory:"))?;
+    Ok(statements_of(&connection)?)
+}
+
+/// Refuses a log whose schema is not the present one.
+pub(super) fn check_present(connection: &Connection, path: &Path) -> Result<(), LogError> {
+    let (found, known) = (check_schema(connection, path)?.unwrap_or(0), newest_schema());
+    if found == known {
+        return Ok(());
+    }
+    let what = format!(
+        "has schema {found}, which this program brings to {known} at its next start; it can be examined in full after that"
+    );
+    Err(LogError::Schema { path: path.to_owned(), what })
+}
+
+fn newest_schema() -> i64 {
+    let runner = migrations::migrations::runner();
+    i64::from(runner.get_migrations().iter().map(|migration| migration.version()).max().unwrap_or(0))
+}
+
+fn check_pages(connection: &Connection, path: &Path) -> Result<(), LogError> {
+    if is_small(path) {
+        let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if verdict != "ok" {
+            tracing::error!(verdict, path = %path.display(), "SQLite finds the log's pages damaged");
+            let what = "its pages do not fit together".to_owned();
+            return Err(LogError::File { path: path.to_owned(), what });
+        }
+    }
+    Ok(())
+}
+
+/// Rewrites a log of an earlier version so that what is let go can be given back to the disk, unless that takes too long.
+/// Where there is no room for it the log stays as it is, which only keeps its size.
+pub(super) fn make_shrinkable(connection: &Connection, directory: &Path) -> Result<(), LogError> {
+    if strandline_sqlite::is_shrinkable(connection)? {
+        return Ok(());
+    }
+    if std::fs::metadata(file::path(directory)).is_ok_and(|file| file.len() > REWRITE_BYTES_MAX) {
+        tracing::info!(
+            "the log was made by an earlier version and keeps its size whatever retention lets go"
+        );
+        return Ok(());
+    }
+    match connection.execute_batch("VACUUM") {
+        Err(error) if strandline_sqlite::is_disk_full(&error) => {
+            tracing::warn!(%error, "no room to rewrite the log so that it can become shorter");
+            Ok(())
+        }
+        result => Ok(result?),
+    }
+}
+
+/// Whether a log is small enough to be looked at in full when it is opened.
+fn is_small(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.len() <= FULL_CHECK_BYTES_MAX)
+}
+
+/// How a log stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogState {
+    /// The version of its schema.
+    pub schema: i64,
+    /// The newest offset.
+    pub head: Offset,
+    /// The oldest moment that can be asked for.
+    pub compacted: Compacted,
+    /// The kinds that are known from later on.
+    pub floors: Vec<Floor>,
+}
+
+/// Looks at the log of a data directory as its writer would, and changes nothing; none where there is no log.
+///
+/// # Errors
+/// When the log cannot be read, or is not what was acknowledged.
+pub fn inspect(directory: &Path) -> Result<Option<LogState>, LogError> {
+    let (path, head_file) = (file::path(directory), HeadFile::new(directory));
+    if !path.exists() {
+        return nothing_acknowledged(&head_file).map(|()| None);
+    }
+    let look = || {
+        whole(&path)?;
+        let connection = file::open_inspector(directory)?;
+        let Some(schema) = check_schema(&connection, &path)? else {
+            return nothing_acknowledged(&head_file).map(|()| None);
+        };
+        check_pages(&connection, &path)?;
+        let mut reader = LogReader::over(connection);
+        let (head, _) = verify(directory, &mut reader, &head_file)?;
+        let (compacted, floors) = (reader.compacted()?, reader.floors()?);
+        Ok(Some(LogState { schema, head, compacted, floors }))
+    };
+    look().map_err(|error| of_file(&path, error))
+}
+
+/// Refuses a schema that is newer or that cannot be trusted, before the migration library, which would panic
+/// on a damaged row, looks at it; returns its version, if it has one yet.
+pub(super) fn check_schema(connection: &Connection, path: &Path) -> Result<Option<i64>, LogError> {
+    let exists = connection
+        .query_row("SELECT 1 FROM sqlite_master WHERE name = 'refinery_schema_history'", [], |_| Ok(()))
+        .optional()?
+        .is_some();
+    if !exists {
+        return Ok(None);
+    }
+    let mut newest = None;
+    let known = newest_schema();
+    let mut statement =
+        connection.prepare("SELECT version, applied_on, checksum FROM refinery_schema_history")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let damaged = |what: &str| LogError::Schema { path: path.to_owned(), what: what.to_owned() };
+        let version: i64 = row.get(0).map_err(|_| damaged("its schema history has no version"))?;
+        let applied_on: String = row.get(1).map_err(|_| damaged("its schema history has no date"))?;
+        let checksum: String = row.get(2).map_err(|_| damaged("its schema history has no checksum"))?;
+        if version > known {
+            return Err(LogError::Newer { path: path.to_owned(), found: version, known });
+        }
+        if chrono::DateTime::parse_from_rfc3339(&applied_on).is_err() || checksum.parse::<u64>().is_err() {
+            return Err(damaged("its schema history is damaged"));
+        }
+        newest = newest.max(Some(version));
+    }
+    Ok(newest)
+}
+
+/// Verifies the newest changes against the chain and against the head that was acknowledged, and in a small log that
+/// all is there that retention keeps.
+pub(super) fn verify(
+    directory: &Path,
+    reader: &mut LogReader,
+    head_file: &HeadFile,
+) -> Result<(Offset, Hash), LogError> {
+    // First the file: a writer that runs meanwhile moves it only after the log.
+    let acknowledged = head_file.read();
+    let (head, hash) = verify_end(directory, reader)?;
+    let compacted = reader.compacted()?.offset;
+    if let Some((recorded, recorded_hash)) = acknowledged {
+        if recorded > head {
+            return Err(LogError::Truncated { found: head, recorded });
+        }
+        // The file may lag, even behind what retention has let go; then nothing is left to hold it against.
+        if recorded >= compacted && reader.hash_at(recorded)? != recorded_hash {
+            let what = "it is not the change that was acknowledged under this offset".to_owned();
+            return Err(LogError::Damaged { offset: recorded, what });
+        }
+    }
+    Ok((head, hash))
+}
+
+/// The same without a look at what was acknowledged.
+pub(super) fn verify_end(directory: &Path, reader: &mut LogReader) -> Result<(Offset, Hash), LogError> {
+    let head = reader.head()?;
+    let compacted = reader.compacted()?.offset;
+    if compacted > Offset::ZERO && head <= compacted {
+        // The newest change never goes, so what is left here is older.
+        return Err(LogError::Truncated { found: head, recorded: compacted.next() });
+    }
+    if is_small(&file::path(directory)) {
+        reader.verify_kept()?;
+    }
+    let start = Offset::new(head.get().saturating_sub(TAIL));
+    reader.verify(start, head)?;
+    Ok((head, reader.hash_at(head)?))
+}
