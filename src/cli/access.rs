@@ -61,13 +61,13 @@ fn read(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     input.take(MAX_CONFIG_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > MAX_CONFIG_BYTES {
-        return Err(io::Error::other(format!("it is longer than {MAX_CONFIG_BYTES} bytes")));
+        return Err(io::Error::other(format!("the file is longer than {MAX_CONFIG_BYTES} bytes")));
     }
-    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))
+    String::from_utf8(bytes).map_err(|_| io::Error::other("the file is not UTF-8"))
 }
 
 fn wrong(why: impl std::fmt::Display) -> CliError {
-    CliError::new("reading the agent's configuration", why).exit(Exit::Usage)
+    CliError::new("reading the agent configuration", why).exit(Exit::Usage)
 }
 
 /// Prints a document where one is asked for, and the text otherwise.
@@ -82,7 +82,7 @@ fn print(format: ReportFormat, value: &Value, text: &str) -> Result<(), CliError
 
 /// The failure for a file with mistakes; as a document they are printed too.
 fn mistaken(args: &AccessCheckArgs, source: &str, error: &AgentConfigError) -> Result<CliError, CliError> {
-    let message = "the agent's configuration has mistakes";
+    let message = "the agent's configuration is invalid";
     let value = json!({
         "allowed": false, "rule": null, "namespace": null, "reason": "bad_config", "message": message,
         "mistakes": error.mistakes.iter().map(told).collect::<Vec<_>>(),
@@ -141,9 +141,9 @@ fn text(decision: &Decision, config: &Path, warnings: &[Mistake]) -> String {
     let roles = Some(&decision.roles).filter(|roles| !roles.is_null());
     say("roles", roles.map(Value::to_string));
     let unset = Some(decision.unset.join(", ")).filter(|unset| !unset.is_empty());
-    say("not set", unset);
+    say("unset", unset);
     let unverified = Some(decision.unverified.join(", ")).filter(|names| !names.is_empty());
-    say("unverified", unverified.map(|names| format!("{names}: only the job itself says so")));
+    say("unverified", unverified.map(|names| format!("{names}: taken from the job without verification")));
     for warning in warnings {
         let hint = warning.hint.as_deref().map(|hint| format!("; hint: {hint}")).unwrap_or_default();
         say("warning", Some(format!("{}:{warning}{hint}", config.display())));
@@ -153,7 +153,7 @@ fn text(decision: &Decision, config: &Path, warnings: &[Mistake]) -> String {
 
 /// Which entry, and which of several of the same project or group.
 fn entry(entry: &EntryRef) -> String {
-    let block = if entry.block > 1 { format!(" (entry {} of it)", entry.block) } else { String::new() };
+    let block = if entry.block > 1 { format!(" (entry {})", entry.block) } else { String::new() };
     format!("{} {}{block}", entry.kind.as_str(), entry.id).trim_end().to_owned()
 }
 
@@ -193,10 +193,10 @@ mod tests {
              rule       2\n\
              namespace  x-qa\n\
              reason     rule_matched: rule 2 matched\n\
-             entry      project a/b (entry 2 of it)\n\
+             entry      project a/b (entry 2)\n\
              roles      [\"edit\"]\n\
-             not set    NO, STOP\n\
-             unverified NO, STOP: only the job itself says so\n\
+             unset      NO, STOP\n\
+             unverified NO, STOP: taken from the job without verification\n\
              warning    c.yaml:7:11: this project stands in line 3 already; \
              hint: its entries are tried in the order in which they stand; put their rules into one\n"
         );

@@ -34,7 +34,7 @@ pub(super) async fn find(
             return Ok(Address { uid: uid.clone(), cluster: cluster.clone() });
         }
         Subject::Uid(_) => {
-            let why = "a uid needs neither a namespace nor an environment; name a resource as KIND/NAME to give them";
+            let why = "a UID cannot be combined with --namespace or --env; use KIND/NAME instead";
             return Err(CliError::new(what, why).exit(Exit::Usage));
         }
         Subject::Named { kind, name } => (kind, name),
@@ -76,7 +76,7 @@ pub(super) async fn whose_route(
             Ok(Whose { subject: id.to_string(), path, cluster: None })
         }
         (None, None) => {
-            let why = "neither an environment nor a resource is named";
+            let why = "no environment or resource given";
             Err(CliError::new(format!("reading the {route}"), why).exit(Exit::Usage))
         }
     }
@@ -92,7 +92,7 @@ fn choose(what: &str, found: Vec<FoundResource>) -> Result<Address, CliError> {
     }
     match candidates.as_slice() {
         [] => Err(CliError::new(what, "no such resource, now or in the past, that you have access to")
-            .hint("`strandline find KIND --gone any` lists what is and was there")
+            .hint("list existing and deleted resources with `strandline find KIND --gone any`")
             .exit(Exit::NotFound)),
         [one] => {
             let cluster = Some(one.resource.key.cluster.clone());
@@ -105,7 +105,7 @@ fn choose(what: &str, found: Vec<FoundResource>) -> Result<Address, CliError> {
             };
             let lines: String = several.iter().map(line).collect();
             Err(CliError::new(what, format!("{} resources match", several.len()))
-                .hint(format!("add --cluster, --namespace or --env, or give the uid:{lines}"))
+                .hint(format!("add --cluster, --namespace or --env, or use the UID:{lines}"))
                 .exit(Exit::Usage))
         }
     }

@@ -39,10 +39,10 @@ use clap::{Args, Parser, Subcommand};
 
 use strandline_model::EnvironmentId;
 
-/// What runs in every environment of an organization's Kubernetes clusters, now and at any past moment.
+/// Records what runs in Kubernetes clusters, and shows every GitLab environment as it is now or was at any past time.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "strandline", version, about, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found.")]
+#[command(after_help = "Exit codes: 0 success, 1 failure, 2 usage error, 3 not found.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -52,102 +52,102 @@ pub struct Cli {
 /// What to do.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Watch clusters, record their changes, and serve the API and the pages
+    /// Watch the configured clusters, record their changes, and serve the API and the web pages
     Serve(ServeArgs),
-    /// Serve a simulated fleet, to see what this is
+    /// Try it: serve a simulated fleet of clusters, without Kubernetes or a configuration
     Demo(DemoArgs),
-    /// Build the view anew from the log, in a running server while the old one answers, or without one
+    /// Rebuild the view (the query database) from the log, in a running server or offline
     #[command(after_help = "Examples:
-  strandline rebuild --server http://127.0.0.1:7979      the server builds it, and answers from the old one meanwhile
-  strandline rebuild --config strandline.yaml            by the rules of a configuration; no server may be running")]
+  strandline rebuild --server http://127.0.0.1:7979      online; the old view answers until the new one is ready
+  strandline rebuild --config strandline.yaml            offline, with the rules of a configuration")]
     Rebuild(RebuildArgs),
-    /// Compare the record with what clusters hold, now instead of once a day
+    /// Resync: list the kinds of clusters now, compare them with the record, and record the differences
     #[command(after_help = "\
 Examples:\n  strandline relist --cluster us-east                    every kind of a cluster\n  strandline relist --cluster us-east --kind Deployment   one kind")]
     Relist(RelistArgs),
-    /// End what only a person can know to be gone, such as objects of a cluster that was taken away
+    /// Mark resources as deleted that the server cannot check, such as those of a decommissioned cluster
     #[command(after_help = "Examples:
-  strandline forget --cluster eu-1 --kind databases.example.dev --dry-run       what would end
-  strandline forget --cluster eu-1 --kind databases.example.dev                 all of the kind, and its gap
+  strandline forget --cluster eu-1 --kind databases.example.dev --dry-run       only list what would be marked
+  strandline forget --cluster eu-1 --kind databases.example.dev                 every object of the kind, and close its gap
   strandline forget --cluster eu-1 --kind pod --namespace shop --name web-0
 
-What is watched now is refused, for its end is recorded by itself; --force ends it all the same. An object that is
-there after all comes back as the same one with its next event or list. The token must write and see everything.")]
+Resources of a kind that is being watched are refused, because their deletion is recorded anyway; --force marks them
+too. An object that still exists reappears with its next watch event or list. The token needs `write` and `everything`.")]
     Forget(ForgetArgs),
-    /// Copy a data directory while a server writes, and verify the copy
+    /// Back up a data directory, online or offline, and verify the copy
     #[command(after_help = "Examples:
   strandline backup --data data --to backups/2026-11-22
   strandline backup --data data --to backups/2026-11-22 -o json | jq .offset")]
     Backup(BackupArgs),
-    /// Put a backup into a data directory, after verifying it
+    /// Restore a backup into a data directory, after verifying it
     #[command(after_help = "Examples:
   strandline restore --from backups/2026-11-22 --data data
   strandline restore --from backups/2026-11-22 --data data --force")]
     Restore(RestoreArgs),
-    /// Erase values that were let in, such as a credential, from what was recorded; no server may be running
+    /// Erase leaked values, such as a credential, from the log; offline
     #[command(after_help = "\
-Examples:\n  strandline redact --data data --value-file leaked.txt --dry-run      where it stands\n  \
+Examples:\n  strandline redact --data data --value-file leaked.txt --dry-run      list where they occur\n  \
 strandline redact --data data --value-file - --reason 'token in an annotation' --backups backups < leaked.txt\n  \
 strandline redact --data backups/2026-11-22 --value-file leaked.txt   a backup\n\n\
-The values are found plain, escaped, in URLs and in Base64, and replaced by the digest that hides secrets. Versions,\n\
-times and the chain of hashes stay; a mark in the record says who erased something, when and why. Change the credential\n\
-first: what was read before it was erased is not taken back.")]
+Values are found in plain text, escaped, in URLs and in Base64, and replaced by their redaction digest. Versions, times\n\
+and the hash chain are kept; an entry in the log records who erased something, when and why. Rotate the credential\n\
+first: erasing it here does not revoke it.")]
     Redact(RedactArgs),
-    /// Write the log, or a part of it, as packed lines of JSON, while a server writes
+    /// Export the log, or a part of it, as NDJSON compressed with zstd, online or offline
     #[command(after_help = "Examples:
   strandline export --data data -o log.ndjson.zst
   strandline export --data data --since 7d --cluster eu-1 -o week.ndjson.zst
   strandline export --data data --environment shop.web.production | zstd -dc | jq -r .name")]
     Export(ExportArgs),
-    /// Load an export, dumps of objects, or audit logs of Kubernetes into a data directory
+    /// Import an export, `kubectl get -o yaml` dumps, or Kubernetes audit logs into a data directory
     #[command(after_help = "Examples:
   strandline import log.ndjson.zst --data new
-  strandline import dumps/*.yaml --cluster eu-1 --complete --data new       the names tell the times
+  strandline import dumps/*.yaml --cluster eu-1 --complete --data new       times are read from the file names
   strandline import pods.json --cluster eu-1 --at 2026-11-20T09:00:00Z --data new
   strandline import audit*.log --cluster eu-1 --data new")]
     Import(ImportArgs),
-    /// List the kinds that are followed, and why others are not
+    /// List the resource kinds that are watched, and why others are not
     #[command(after_help = "Examples:
-  strandline kinds                                       what is not followed unless included
-  strandline kinds --config strandline.yaml -o wide      what each cluster has")]
+  strandline kinds                                       kinds that are excluded by default
+  strandline kinds --config strandline.yaml -o wide      the kinds of each cluster")]
     Kinds(KindsArgs),
-    /// Check whether a configuration can be carried out, or a data directory is sound, without changing anything
+    /// Check a configuration against its clusters, or the integrity of a data directory, without changing anything
     #[command(after_help = "Examples:
   strandline doctor --config strandline.yaml
   strandline doctor --data /var/lib/strandline --full
   strandline doctor --config strandline.yaml --cluster eu-1 --rbac | kubectl --context eu-1 apply -f -
   strandline doctor --config strandline.yaml --cluster eu-1 --rbac=groups | kubectl --context eu-1 apply -f -")]
     Doctor(DoctorArgs),
-    /// Tell the health of an environment or a resource over time, or judge objects of a file without a server
+    /// Show the health of an environment or resource over time, or assess objects in a file without a server
     #[command(after_help = "Examples:
   strandline health shop.web.production --since 7d
   strandline health --resource deploy/web -n shop --at 2h -o wide
   kubectl get pods -o json | strandline health -f -
   strandline health -f objects.yaml -o json
   strandline health -f objects.yaml --scripts argo-cd/resource_customizations
-  strandline health -f cases.jsonl --check                   do objects get the health that each case wants?")]
+  strandline health -f cases.jsonl --check                   test health rules against expected results")]
     Health(HealthArgs),
-    /// List what a resource is linked to, or tell which links objects of a file tell of without a server
+    /// List the resources that a resource is related to, or the relations of objects in a file without a server
     #[command(after_help = "Examples:
   strandline edges svc/web -n shop --at 2h
   kubectl get deployments,services,ingresses -o json | strandline edges -f -
   strandline edges -f objects.yaml --relations relations.yaml -o json")]
     Edges(EdgesArgs),
-    /// Tell what changed between two moments, or what differs between two environments, noise left out
+    /// Show what changed between two times, or what differs between two environments, without noise
     #[command(after_help = "Examples:
   strandline diff shop.web.production --from 2h
   strandline diff shop.web.production --from 2026-11-20T09:00Z --to 2026-11-20T12:00Z -o json
   strandline diff shop.web.staging shop.web.production --map staging:production --ignore spec.replicas
   strandline diff --resource deploy/web -n shop --from 24h --include status
-  strandline diff --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 -o patch     against the version before
-  strandline diff shop.web.production --from 1h --exit-code                  ends with 1 where anything differs")]
+  strandline diff --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 -o patch     compared with the previous version
+  strandline diff shop.web.production --from 1h --exit-code                  exit code 1 if anything differs")]
     Diff(DiffArgs),
-    /// Make a token, and print it with its entry for the configuration
+    /// Generate an API token, and print it with its entry for the server's configuration
     #[command(after_help = "Examples:
   strandline token --name ci-of-shop --project shop/web --write
   strandline token --name admins --everything")]
     Token(TokenArgs),
-    /// Try an agent's configuration file, without a server
+    /// Test a GitLab agent's configuration file, without a server
     #[command(subcommand)]
     Access(AccessCommand),
     /// Reads.
@@ -155,30 +155,30 @@ first: what was read before it was erased is not taken back.")]
     Read(ReadCommand),
 }
 
-/// What to serve.
+/// Arguments of `serve`.
 #[derive(Clone, Debug, Args)]
 pub struct ServeArgs {
-    /// The configuration
+    /// Configuration file
     #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG")]
     pub config: PathBuf,
-    /// Where to listen; goes before what the configuration says
+    /// Address to listen on; overrides the configuration
     #[arg(long, value_name = "ADDR:PORT", env = "STRANDLINE_LISTEN", value_parser = values::listener)]
     pub listen: Option<SocketAddr>,
-    /// Where the log and the view are kept; goes before what the configuration says
+    /// Data directory with the log and the view; overrides the configuration
     #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
     pub data: Option<PathBuf>,
-    /// Keep the log on a network or FUSE filesystem, though locks may not hold there
+    /// Allow a data directory on a network or FUSE filesystem, where file locks may be unreliable
     #[arg(long)]
     pub allow_network_filesystem: bool,
-    /// Let everybody read everything where others than this machine can reach the address and no token is configured
+    /// Allow unauthenticated read access although the address is reachable from other machines and no token is configured
     #[arg(long)]
     pub allow_anonymous_read: bool,
 }
 
-/// What to simulate.
+/// Arguments of `demo`.
 #[derive(Clone, Debug, Args)]
 pub struct DemoArgs {
-    /// Where to listen
+    /// Address to listen on
     #[arg(
         long,
         value_name = "ADDR:PORT",
@@ -187,35 +187,35 @@ pub struct DemoArgs {
         value_parser = values::listener
     )]
     pub listen: SocketAddr,
-    /// Where the log and the view are kept; without it, in a directory that ends with the demo
+    /// Data directory with the log and the view; default: a temporary directory
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Decides what happens in the simulated fleet
+    /// Random seed of the simulated fleet
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = values::number(0..=u64::MAX))]
     pub seed: u64,
 }
 
-/// What to rebuild.
+/// Arguments of `rebuild`.
 #[derive(Clone, Debug, Args)]
 pub struct RebuildArgs {
-    /// Where the log and the view are kept; goes before what the configuration says
+    /// Data directory with the log and the view; overrides the configuration
     #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA", required_unless_present_any = ["config", "server"])]
     pub data: Option<PathBuf>,
-    /// The configuration whose rules judge; without it the program's own do
+    /// Configuration file with health rules and relations; default: the built-in rules
     #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG")]
     pub config: Option<PathBuf>,
-    /// Let this server build it, by the rules that it was started with
+    /// Rebuild in this running server, with the rules it was started with
     #[arg(long, value_name = "URL")]
     pub server: Option<String>,
-    /// Token for the server; others on this machine can see it in the list of processes, so rather use --token-file
+    /// API token; visible to other users in the process list, so prefer --token-file
     #[arg(long, value_name = "TOKEN", requires = "server", conflicts_with = "token_file")]
     pub token: Option<TokenText>,
-    /// File that holds the token; without --token and this, STRANDLINE_TOKEN is sent where it is set
+    /// File with the API token; default: the environment variable STRANDLINE_TOKEN
     #[arg(long, value_name = "FILE", requires = "server")]
     pub token_file: Option<PathBuf>,
 }
 
-/// What to compare.
+/// Arguments of `relist`.
 #[derive(Clone, Debug, Args)]
 pub struct RelistArgs {
     /// Only these clusters
@@ -229,28 +229,28 @@ pub struct RelistArgs {
     pub server: AddressArgs,
 }
 
-/// What is gone.
+/// Arguments of `forget`.
 #[derive(Clone, Debug, Args)]
 pub struct ForgetArgs {
-    /// The cluster it was in
+    /// Cluster of the resources
     #[arg(long, value_name = "NAME")]
     pub cluster: String,
-    /// Its kind, as kubectl takes it
+    /// Kind of the resources, in any form that kubectl accepts
     #[arg(long, value_name = "KIND")]
     pub kind: String,
     /// Only in this namespace
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// Only what has this name
+    /// Only the resource with this name
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Only what has this uid
+    /// Only the resource with this UID
     #[arg(long, value_name = "UID")]
     pub uid: Option<String>,
-    /// Only tell what would end
+    /// Only list what would be marked as deleted
     #[arg(long)]
     pub dry_run: bool,
-    /// End it though it is watched now
+    /// Include resources of kinds that are being watched
     #[arg(long)]
     pub force: bool,
     /// Which server.
@@ -258,10 +258,10 @@ pub struct ForgetArgs {
     pub server: AddressArgs,
 }
 
-/// Whose kinds to list.
+/// Arguments of `kinds`.
 #[derive(Clone, Debug, Args)]
 pub struct KindsArgs {
-    /// Ask the clusters of this configuration; without it the defaults are listed
+    /// Configuration file, whose clusters are queried; default: list the built-in exclusions
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Only this cluster
@@ -272,28 +272,28 @@ pub struct KindsArgs {
     pub output: OutputArgs,
 }
 
-/// What the token is to be for.
+/// Arguments of `token`.
 #[derive(Clone, Debug, Args)]
 pub struct TokenArgs {
-    /// Its name, which logs tell
+    /// Name of the token, which appears in logs
     #[arg(long, default_value = "new-token", value_parser = token_name)]
     pub name: String,
-    /// Whose it is
+    /// User that the token belongs to
     #[arg(long)]
     pub user: Option<String>,
-    /// How long it is good for, such as 90d, or until when, such as 2027-01-31
+    /// Expiry, as a duration such as 90d or a date such as 2027-01-31
     #[arg(long, value_name = "DURATION|TIME")]
     pub expires: Option<String>,
-    /// Full paths of projects whose environments it sees
+    /// Full paths of projects whose environments the token may read
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     pub project: Vec<String>,
-    /// Full paths of groups below which it sees every project
+    /// Full paths of groups whose projects, with those of subgroups, the token may read
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     pub group: Vec<String>,
-    /// It may also write, of what it sees
+    /// Grant write access to the same projects and groups
     #[arg(long)]
     pub write: bool,
-    /// It sees everything
+    /// Grant access to all projects and clusters
     #[arg(long)]
     pub everything: bool,
 }

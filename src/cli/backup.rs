@@ -27,7 +27,8 @@ pub(super) fn backup(args: &BackupArgs) -> Result<(), CliError> {
         "complete_from": manifest.complete_from, "complete_since": manifest.complete_since, "made_at": manifest.made_at, "bytes": manifest.bytes(), "took_ms": took_ms, "verified": true,
     });
     let text = || {
-        let key = if manifest.has_key() { "" } else { "there is no redaction.key to go with it\n" };
+        let key =
+            if manifest.has_key() { "" } else { "it has no redaction.key, so copy that file separately\n" };
         let (size, path) = (in_bytes(manifest.bytes()), args.to.display().to_string());
         format!(
             "{}: {}, {size} in {:.1} s, verified\n{key}",
@@ -47,9 +48,9 @@ pub(super) fn restore(args: &RestoreArgs) -> Result<(), CliError> {
     let mut text = format!("{}: {}, verified\n", visible(&data), up_to(&restored.manifest));
     if let Some(aside) = restored.aside {
         let aside = aside.display().to_string();
-        text.push_str(&format!("what was there before is in {}\n", visible(&aside)));
+        text.push_str(&format!("the previous data was moved to {}\n", visible(&aside)));
     }
-    text.push_str("the view is built from the log at the next start\n");
+    text.push_str("the next start rebuilds the view from the log\n");
     write(&text)
 }
 

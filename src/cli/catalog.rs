@@ -30,7 +30,7 @@ impl Listed for ProjectGroup {
 
 impl Listed for Project {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) =
-        (&["NAME", "NUMBER", "BRANCH"], &["DECLARED-BY", "LABELS"]);
+        (&["NAME", "ID", "BRANCH"], &["DECLARED-BY", "LABELS"]);
 
     fn cells(&self, _: Timestamp) -> Vec<Cell> {
         vec![
@@ -48,17 +48,15 @@ impl Listed for Project {
 }
 
 impl Listed for Agent {
-    const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
-        &["NAME", "CLUSTER", "ENVIRONMENTS", "CONFIGURATION"],
-        &["DECLARED-BY", "NUMBER", "PROBLEM", "SERVES"],
-    );
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) =
+        (&["NAME", "CLUSTER", "ENVIRONMENTS", "CONFIGURATION"], &["DECLARED-BY", "ID", "PROBLEM", "SERVES"]);
 
     fn cells(&self, _: Timestamp) -> Vec<Cell> {
         let serves: Vec<_> = self.environments.iter().map(EnvironmentId::as_str).collect();
         // Only members of its project are told that it is not; others see no more than that it works.
         let standing = match self.problem.is_empty() {
-            true => Cell::text("sound"),
-            false => Cell::Standing(Some(Health::Degraded), "the one before".into()),
+            true => Cell::text("valid"),
+            false => Cell::Standing(Some(Health::Degraded), "invalid, previous in use".into()),
         };
         vec![
             Cell::text(self.id.to_string()),
@@ -79,13 +77,13 @@ impl Listed for Agent {
     fn warnings(&self) -> Vec<String> {
         let leads_nowhere = self.cluster.is_empty().then(|| {
             format!(
-                "the agent {} leads to no cluster, so nothing deployed with it is found: name one under `clusters` of its \
-                 project's entry of `agents` in the configuration",
+                "agent {} has no cluster, so its deployments are not matched to resources: set `clusters` in the entry of \
+                 its project under `agents` in the configuration",
                 self.id
             )
         });
         let of_file =
-            self.warnings.iter().map(|warning| format!("the file of the agent {}, {warning}", self.id));
+            self.warnings.iter().map(|warning| format!("configuration file of agent {}: {warning}", self.id));
         leads_nowhere.into_iter().chain(of_file).collect()
     }
 }
@@ -93,7 +91,7 @@ impl Listed for Agent {
 impl Listed for Deployment {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
         &["ID", "ENVIRONMENT", "STATUS", "REF", "SHA", "AGENT", "NAMESPACE", "AGE"],
-        &["PROJECT", "JOB", "USER", "AUTHORISED", "FINISHED"],
+        &["PROJECT", "JOB", "USER", "AUTHORIZED", "FINISHED"],
     );
 
     fn cells(&self, now: Timestamp) -> Vec<Cell> {
@@ -130,7 +128,7 @@ impl Listed for Deployment {
     fn warnings(&self) -> Vec<String> {
         let asked = self.spec.authorization.iter().filter(|asked| !asked.allowed);
         asked
-            .map(|asked| format!("the agent {} does not let this job deploy: {}", asked.agent, asked.message))
+            .map(|asked| format!("agent {} does not authorize this job: {}", asked.agent, asked.message))
             .collect()
     }
 }
@@ -148,7 +146,7 @@ const fn standing(status: DeploymentStatus) -> Option<Health> {
 
 impl Listed for LeftNamespace {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) =
-        (&["CLUSTER", "NAMESPACE", "RESOURCES", "SHARED", "TO CLEAN UP"], &[]);
+        (&["CLUSTER", "NAMESPACE", "RESOURCES", "SHARED", "CLEANUP COMMAND"], &[]);
 
     fn cells(&self, _: Timestamp) -> Vec<Cell> {
         vec![
@@ -167,7 +165,7 @@ impl Listed for LeftNamespace {
 
 /// Tells what a stopped environment left in its clusters.
 pub(super) async fn left_behind(args: &LeftBehindArgs) -> Result<(), CliError> {
-    let what = format!("reading what environment {} left behind", args.environment);
+    let what = format!("listing resources left behind by environment {}", args.environment);
     let path = format!("/api/v1/environments/{}/left-behind", encode(args.environment.as_str()));
     let value: Value = Client::of(&args.server.address)?.get(&what, &path, &parameters(&args.server)).await?;
     if let Some(text) = document(args.output.output, &value) {
@@ -188,11 +186,11 @@ pub(super) async fn left_behind(args: &LeftBehindArgs) -> Result<(), CliError> {
 fn summary(environment: &EnvironmentId, left: &LeftBehind, now: Timestamp) -> String {
     let id = visible(environment.as_str());
     match (left.stopped_at, left.resources) {
-        (None, _) => format!("{id} is in use, so nothing of it is left behind."),
-        (Some(at), 0) => format!("{id} was stopped {} ago and left nothing behind.", age(at, now)),
-        (Some(at), 1) => format!("{id} was stopped {} ago; 1 resource is still there.", age(at, now)),
+        (None, _) => format!("{id} is not stopped; only stopped environments leave resources behind."),
+        (Some(at), 0) => format!("{id} was stopped {} ago; no resources are left.", age(at, now)),
+        (Some(at), 1) => format!("{id} was stopped {} ago; 1 resource is left.", age(at, now)),
         (Some(at), many) => {
-            format!("{id} was stopped {} ago; {many} resources are still there.", age(at, now))
+            format!("{id} was stopped {} ago; {many} resources are left.", age(at, now))
         }
     }
 }
@@ -274,8 +272,7 @@ ID    ENVIRONMENT           STATUS    REF    SHA        AGENT             NAMESP
 "
         );
         assert_eq!((items[0].warnings().len(), items[0].name()), (0, "deployment/512".to_owned()));
-        let told =
-            "the agent ops/agents:prod does not let this job deploy: rule 2 matched and says `when: never`";
+        let told = "agent ops/agents:prod does not authorize this job: rule 2 matched and says `when: never`";
         assert_eq!(items[1].warnings(), [told]);
         assert!(table(&items, true, NOON).render(Paint(false), false).contains("no: rule_never"));
     }
@@ -300,15 +297,15 @@ ID    ENVIRONMENT           STATUS    REF    SHA        AGENT             NAMESP
             cluster: String::new(),
             ..sound.clone()
         };
-        let told = "the file of the agent ops/agents:prod, 3:1: unknown section, which is not read";
+        let told = "configuration file of agent ops/agents:prod: 3:1: unknown section, which is not read";
         assert_eq!((sound.warnings(), broken.warnings().len()), (vec![told.to_owned()], 1));
-        assert!(broken.warnings()[0].starts_with("the agent ops/agents:prod leads to no cluster"));
+        assert!(broken.warnings()[0].starts_with("agent ops/agents:prod has no cluster"));
         assert_eq!(
             table(&[sound, broken], true, NOON).render(Paint(false), true),
             "\
-NAME              CLUSTER   ENVIRONMENTS   CONFIGURATION    DECLARED-BY   NUMBER   PROBLEM            SERVES
-ops/agents:prod   eu-west   2              sound            folder        <none>   <none>             a,b
-ops/agents:prod   <none>    2              the one before   folder        <none>   3:5: unknown key   a,b
+NAME              CLUSTER   ENVIRONMENTS   CONFIGURATION              DECLARED-BY   ID       PROBLEM            SERVES
+ops/agents:prod   eu-west   2              valid                      folder        <none>   <none>             a,b
+ops/agents:prod   <none>    2              invalid, previous in use   folder        <none>   3:5: unknown key   a,b
 "
         );
     }
@@ -320,9 +317,12 @@ ops/agents:prod   <none>    2              the one before   folder        <none>
             let stopped_at = stopped.then(|| NOON.minus(std::time::Duration::from_secs(7200)));
             summary(&id, &LeftBehind { stopped_at, namespaces: Vec::new(), resources }, NOON)
         };
-        assert_eq!(left(false, 0), "shop.web.review is in use, so nothing of it is left behind.");
-        assert_eq!(left(true, 0), "shop.web.review was stopped 120m ago and left nothing behind.");
-        assert_eq!(left(true, 1), "shop.web.review was stopped 120m ago; 1 resource is still there.");
-        assert_eq!(left(true, 7), "shop.web.review was stopped 120m ago; 7 resources are still there.");
+        assert_eq!(
+            left(false, 0),
+            "shop.web.review is not stopped; only stopped environments leave resources behind."
+        );
+        assert_eq!(left(true, 0), "shop.web.review was stopped 120m ago; no resources are left.");
+        assert_eq!(left(true, 1), "shop.web.review was stopped 120m ago; 1 resource is left.");
+        assert_eq!(left(true, 7), "shop.web.review was stopped 120m ago; 7 resources are left.");
     }
 }

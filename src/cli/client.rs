@@ -78,20 +78,22 @@ impl Client {
     /// A client of the server at this address.
     fn new(server: &str, token: Option<&TokenText>) -> Result<Self, CliError> {
         let wrong = |why: &str| {
-            CliError::new(format!("using the server `{server}`"), why)
-                .hint("give an address such as http://127.0.0.1:7979 by --server or STRANDLINE_SERVER")
+            CliError::new(format!("connecting to `{server}`"), why)
+                .hint("set --server or STRANDLINE_SERVER to a URL such as http://127.0.0.1:7979")
                 .exit(Exit::Usage)
         };
-        let uri: Uri = server.parse().map_err(|_| wrong("this is not an address"))?;
+        let uri: Uri = server.parse().map_err(|_| wrong("invalid URL"))?;
         match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTP => {}
             Some(scheme) if *scheme == Scheme::HTTPS => {
-                return Err(wrong("https is not spoken yet; use http, for instance through a port-forward"));
+                return Err(wrong(
+                    "https is not supported yet; use http, for example through `kubectl port-forward`",
+                ));
             }
-            _ => return Err(wrong("the address does not begin with http://")),
+            _ => return Err(wrong("the URL does not start with http://")),
         }
         if uri.query().is_some() {
-            return Err(wrong("the address has a query"));
+            return Err(wrong("the URL has a query string"));
         }
         let http = legacy::Client::builder(TokioExecutor::new()).build_http();
         let authorization = token.and_then(|token| {
@@ -137,8 +139,8 @@ impl Client {
         })??;
         if status.is_success() {
             return serde_json::from_slice(&body).map_err(|error| {
-                CliError::new(what, format!("the answer is not JSON: {}", of_json(&error)))
-                    .hint(format!("is {} a Strandline server?", self.server))
+                CliError::new(what, format!("the response is not JSON: {}", of_json(&error)))
+                    .hint(format!("check that {} is a Strandline server", self.server))
             });
         }
         let refused = refused(what, &self.server, query, status, &body);
@@ -149,11 +151,9 @@ impl Client {
     fn unauthorized(&self, error: CliError) -> CliError {
         let hint = match self.authorization {
             None => {
-                "give a token with --token-file, or as STRANDLINE_TOKEN; whoever runs the server makes one with `strandline token`"
+                "set --token-file or STRANDLINE_TOKEN; an administrator of the server can generate a token with `strandline token`"
             }
-            Some(_) => {
-                "look whether it is the token of this server, and whether it still stands in its configuration"
-            }
+            Some(_) => "check that the token is one of this server, and still in its configuration",
         };
         error.hint(hint).exit(Exit::Usage)
     }
@@ -164,12 +164,14 @@ impl Client {
         request: Request<Full<Bytes>>,
     ) -> Result<(StatusCode, Bytes), CliError> {
         let response = self.http.request(request).await.map_err(|error| {
-            let hint = "is it running? name another with --server or STRANDLINE_SERVER";
-            CliError::new(what, format!("{} cannot be reached: {}", self.server, root(&error))).hint(hint)
+            let hint = "check that it is running, or set --server or STRANDLINE_SERVER";
+            CliError::new(what, format!("cannot connect to {}: {}", self.server, root(&error))).hint(hint)
         })?;
         let status = response.status();
         let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
-        let body = body.map_err(|error| CliError::new(what, format!("the answer broke off: {error}")))?;
+        let body = body.map_err(|error| {
+            CliError::new(what, format!("the connection was closed during the response: {error}"))
+        })?;
         Ok((status, body.to_bytes()))
     }
 
@@ -189,8 +191,8 @@ impl Client {
             query.push(Parameter::new("limit", left));
             let mut page = self.get(what, path, &query).await?;
             let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) else {
-                return Err(CliError::new(what, "the answer has no items")
-                    .hint(format!("is {} a Strandline server of this version?", self.server)));
+                return Err(CliError::new(what, "the response has no `items`")
+                    .hint(format!("check that {} is a Strandline server of this version", self.server)));
             };
             items.extend(more);
             let next = page["metadata"]["continue"].as_str().map(str::to_owned);
@@ -248,8 +250,8 @@ pub(super) fn refused(
 ) -> CliError {
     let problem: ProblemText = serde_json::from_slice(body).unwrap_or_default();
     if problem.code.is_empty() {
-        return CliError::new(what, format!("{server} answered {status}"))
-            .hint(format!("is {server} a Strandline server?"));
+        return CliError::new(what, format!("{server} responded with {status}"))
+            .hint(format!("check that {server} is a Strandline server"));
     }
     // What was typed is what can be mended, whatever the parameter is called that carries it.
     let argument =
@@ -272,15 +274,17 @@ pub(super) fn refused(
     };
     let error = CliError::new(what, why);
     match (problem.code.as_str(), status) {
-        ("question_too_long", _) => error.hint("ask for less: a filter, a smaller page, or a shorter time"),
+        ("question_too_long", _) => {
+            error.hint("narrow the query: add a filter, or use a smaller page or a shorter period")
+        }
         ("view_building" | "too_many_requests" | "overloaded" | "too_many_connections", _) => {
             error.hint("try again in a few seconds")
         }
         ("ambiguous_uid", _) => {
             let clusters: Vec<_> = problem.candidates.into_iter().map(|one| one.cluster).collect();
-            error.hint(format!("say which with --cluster; it is one of {}", clusters.join(", ")))
+            error.hint(format!("choose one with --cluster: {}", clusters.join(", ")))
         }
-        ("misdirected_request", _) => error.hint("use the name under which the server is configured"),
+        ("misdirected_request", _) => error.hint("use a host name that the server's configuration lists"),
         (_, StatusCode::NOT_FOUND) => error.exit(Exit::NotFound),
         (_, StatusCode::BAD_REQUEST) => error.exit(Exit::Usage),
         _ => error,
@@ -336,7 +340,7 @@ mod tests {
             )
             .hint
             .as_deref(),
-            Some("say which with --cluster; it is one of a, b")
+            Some("choose one with --cluster: a, b")
         );
     }
 

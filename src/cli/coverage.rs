@@ -71,7 +71,7 @@ fn summary(items: &[WatchCoverage]) -> String {
     let all = watched.union(&gaps).count();
     // Which kinds a cluster has is not known before it was reached.
     let kinds_known = match all {
-        0 => format!("no kinds are known of {}", several(clusters.len(), "cluster")),
+        0 => format!("no kinds discovered in {}", several(clusters.len(), "cluster")),
         all => format!(
             "{whole} of {} watched in {} of {}",
             several(all, "kind"),
@@ -194,7 +194,7 @@ eu-west   Lease             <all>       excluded   60m     3           <none>   
             discovery
         };
         let reached = [discovery(CoverageState::Watched)];
-        assert_eq!(summary(&reached), "0 gaps; no kinds are known of 1 cluster, 0 excluded");
+        assert_eq!(summary(&reached), "0 gaps; no kinds discovered in 1 cluster, 0 excluded");
         let mut away = discovery(CoverageState::Gap);
         (away.reason, away.watch.cluster) = ("unreachable".into(), "us-east".into());
         let [_, watched, _] = sample();

@@ -22,8 +22,9 @@ pub(super) fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
         match (&args.environment, &args.resource) {
             (_, Some(subject)) => of_resource(args, subject).await,
             (Some(environment), None) => of_environment(args, environment).await,
-            (None, None) => Err(CliError::new("comparing", "neither an environment nor a resource is named")
-                .exit(Exit::Usage)),
+            (None, None) => {
+                Err(CliError::new("comparing", "no environment or resource given").exit(Exit::Usage))
+            }
         }
     });
     match told {
@@ -79,8 +80,8 @@ async fn of_resource(args: &DiffArgs, subject: &Subject) -> Result<bool, CliErro
 
 async fn of_environment(args: &DiffArgs, environment: &EnvironmentId) -> Result<bool, CliError> {
     if args.output == DiffFormat::Patch {
-        return Err(CliError::new("comparing", "a patch is of one resource")
-            .hint("name it, as in --resource deploy/web -o patch")
+        return Err(CliError::new("comparing", "the patch format needs a resource")
+            .hint("add --resource, as in --resource deploy/web -o patch")
             .exit(Exit::Usage));
     }
     let what = format!("comparing {environment}");
@@ -102,7 +103,7 @@ async fn of_environment(args: &DiffArgs, environment: &EnvironmentId) -> Result<
         _ => write(&painted(&environment_diff(&diff), Paint::for_stdout(args.color)))?,
     }
     if diff.metadata.next.is_some() {
-        eprintln!("… there are more; without --limit all are told");
+        eprintln!("… more differences not shown; omit --limit to show all");
     }
     Ok(!diff.is_empty())
 }
@@ -160,7 +161,7 @@ mod tests {
         let expected = "\
 --- shop.web.production  offset 1000, 2026-11-20 11:00:00 UTC  6 resources  ✔ Healthy
 +++ shop.web.production  offset 1234, 2026-11-20 12:00:00 UTC  7 resources  ✖ Degraded
-    1 added, 1 changed, 3 made by controllers, 2 different in what is not shown, 3 the same
+    1 added, 1 changed, 3 controller updates, 2 with hidden differences, 3 unchanged
 
 + ConfigMap shop/web-config   added
 
@@ -169,7 +170,7 @@ mod tests {
 -   web:1
 +   web:2
   (not shown: 2 in status)
-  (below it: Pod 1 added, 1 removed, 1 changed)
+  (children: Pod 1 added, 1 removed, 1 changed)
 ";
         assert_eq!(painted(&environment_diff(&environment_changes()), Paint(false)), expected);
         assert_eq!(names(&environment_changes()), "+configmap/web-config\n~deployment.apps/web\n");
@@ -179,7 +180,7 @@ mod tests {
     fn a_resource_is_told_with_its_two_versions_and_in_colours_where_wanted() {
         let text = painted(&resource_diff(&resource_changes()), Paint(false));
         let expected = "\
---- Deployment.apps shop/web  offset 1000, 2026-11-20 11:00:00 UTC, not there
+--- Deployment.apps shop/web  offset 1000, 2026-11-20 11:00:00 UTC, does not exist
 +++ Deployment.apps shop/web  offset 1234, 2026-11-20 12:00:00 UTC, version of 2026-11-20 12:00:00 UTC by kubectl
   spec.template.spec.containers[name=web].image
 -   web:1

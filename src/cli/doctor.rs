@@ -20,15 +20,15 @@ use strandline_log::{AcceptedLoss, Salvaged};
 fn mend_clock(data: &Path) -> Result<(), CliError> {
     let found = service::mend_clock(data).map_err(|error| {
         let hint = error.hint();
-        let error = CliError::new("marking wrong times", error);
+        let error = CliError::new("marking wrong timestamps", error);
         match hint {
             Some(hint) => error.hint(hint),
             None => error,
         }
     })?;
-    let mut text: String = found.iter().map(|wrong| format!("marked: {wrong}\n")).collect();
+    let mut text: String = found.iter().map(|wrong| format!("marked as wrong: {wrong}\n")).collect();
     if text.is_empty() {
-        text.push_str("no recorded time is known to be wrong, and nothing was changed\n");
+        text.push_str("no wrong timestamps found; nothing was changed\n");
     }
     write(&text)
 }
@@ -54,8 +54,8 @@ pub(super) fn run(args: &DoctorArgs) -> Result<(), CliError> {
     }
     match report.problems() {
         0 => Ok(()),
-        1 => Err(CliError::new("checking", "there is 1 problem")),
-        problems => Err(CliError::new("checking", format!("there are {problems} problems"))),
+        1 => Err(CliError::new("checking", "1 problem found")),
+        problems => Err(CliError::new("checking", format!("{problems} problems found"))),
     }
 }
 
@@ -87,7 +87,7 @@ fn report(args: &DoctorArgs) -> Result<Report, CliError> {
     let data = match (&args.data, &config) {
         (Some(data), _) => data.clone(),
         (None, Some(config)) => config.data.clone(),
-        (None, None) => return Err(CliError::new("checking", "neither --data nor --config is given")),
+        (None, None) => return Err(CliError::new("checking", "--data or --config is required")),
     };
     let mut report = match &config {
         Some(config) => {
@@ -117,11 +117,11 @@ fn mend(data: &Path, target: Option<&Path>) -> Result<(), CliError> {
         }
     };
     let Some(target) = target else {
-        let accepted = service::accept_loss(data).map_err(failure("accepting the loss"))?;
+        let accepted = service::accept_loss(data).map_err(failure("accepting lost records"))?;
         return write(&match accepted {
-            None => "nothing is lost, and nothing was changed\n".to_owned(),
+            None => "no records are missing; nothing was changed\n".to_owned(),
             Some(AcceptedLoss { found, recorded, watches, head }) => format!(
-                "changes {} to {recorded} are lost; {watches} watches have a gap for it, and the log goes on after offset {head}\n",
+                "changes {} to {recorded} are lost; recorded gaps for {watches} watches; the log continues after offset {head}\n",
                 found.next(),
             ),
         });
@@ -133,7 +133,7 @@ fn mend(data: &Path, target: Option<&Path>) -> Result<(), CliError> {
     let mut text: String =
         findings.iter().map(|finding| format!("{}\n", visible(&finding.to_string()))).collect();
     text.push_str(&format!(
-        "{copied} changes were copied to {}, whose log ends at offset {head}; start with `serve --data {0}`\n",
+        "copied {copied} changes to {}; its log ends at offset {head}; start a server with `serve --data {0}`\n",
         target.display()
     ));
     write(&text)

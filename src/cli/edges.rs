@@ -15,7 +15,7 @@ use strandline_relations::{Direction, EdgeKind, EdgeRef, Far, Relations, edges};
 /// Tells the edges of the objects of a file, or asks a server.
 pub(super) fn run(args: &EdgesArgs) -> Result<(), CliError> {
     let objects = args.objects();
-    match objects.map_err(|why| CliError::new("printing edges", why).exit(Exit::Usage))? {
+    match objects.map_err(|why| CliError::new("printing relations", why).exit(Exit::Usage))? {
         Some(objects) => of_file(&objects, args),
         None => read::edges(args),
     }

@@ -31,17 +31,17 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), CliError> {
     let exported = match &args.output {
         Some(path) if path != Path::new("-") => exchange::export_file(&args.data, &selection, now, path),
         _ if io::stdout().is_terminal() => {
-            return Err(CliError::new(EXPORTING, "standard output is a terminal, and an export is packed")
-                .hint("name a file with --output, or send it to a program")
+            return Err(CliError::new(EXPORTING, "refusing to write compressed data to a terminal")
+                .hint("use --output FILE, or pipe the output to a program")
                 .exit(Exit::Usage));
         }
         _ => exchange::export(&args.data, &selection, now, io::stdout().lock(), Path::new("standard output")),
     };
     let Exported { from, to, complete_from, changes, bytes } = exported.map_err(failure(EXPORTING))?;
-    eprintln!("{} changes of offsets {from} to {to}, {} before packing", grouped(changes), in_bytes(bytes));
+    eprintln!("{} changes, offsets {from} to {to}, {} uncompressed", grouped(changes), in_bytes(bytes));
     if complete_from > from {
         eprintln!(
-            "complete from offset {complete_from} on; of what came before, retention has left what still held"
+            "complete from offset {complete_from}; of earlier changes, only the state current at that offset was kept by retention"
         );
     }
     Ok(())
@@ -85,9 +85,9 @@ fn form(args: &ImportArgs) -> Result<Content, CliError> {
     for path in &args.files {
         let content = exchange::content_of(path).map_err(failure(IMPORTING))?;
         if *form.get_or_insert(content) != content {
-            let why = format!("{} holds something else than the files before it", path.display());
+            let why = format!("{} has a different format than the files before it", path.display());
             return Err(CliError::new(IMPORTING, why)
-                .hint("import files of one form at a time, or say with --form what they hold")
+                .hint("import files of one format at a time, or set --form")
                 .exit(Exit::Usage));
         }
     }
@@ -96,8 +96,8 @@ fn form(args: &ImportArgs) -> Result<Content, CliError> {
 
 fn cluster(args: &ImportArgs) -> Result<&str, CliError> {
     args.cluster.as_deref().filter(|name| !name.is_empty()).ok_or_else(|| {
-        CliError::new(IMPORTING, "which cluster the files tell of is not in them")
-            .hint("name it with --cluster, as the configuration does")
+        CliError::new(IMPORTING, "the files do not name their cluster")
+            .hint("set --cluster to the cluster's name in the configuration")
             .exit(Exit::Usage)
     })
 }
@@ -105,8 +105,8 @@ fn cluster(args: &ImportArgs) -> Result<&str, CliError> {
 /// The moment of each dump.
 fn dumps(args: &ImportArgs) -> Result<Vec<Dump>, CliError> {
     let unknown = |path: &Path| {
-        CliError::new(IMPORTING, format!("the name of {} tells no time", path.display()))
-            .hint("give it with --at, or put it into the name, such as pods-2026-11-20T09-00-00Z.yaml")
+        CliError::new(IMPORTING, format!("the name of {} contains no time", path.display()))
+            .hint("set --at, or rename the file, for example to pods-2026-11-20T09-00-00Z.yaml")
             .exit(Exit::Usage)
     };
     let dump = |path: &std::path::PathBuf| {
@@ -129,12 +129,12 @@ fn summary(imported: &Imported) -> String {
     let Imported { read, written, unchanged, head, .. } = imported;
     let mut text = format!("{} read, {} changes written", grouped(*read), grouped(*written));
     if *unchanged > 0 {
-        text.push_str(&format!(", {} were as before", grouped(*unchanged)));
+        text.push_str(&format!(", {} unchanged", grouped(*unchanged)));
     }
     if let (Some(first), Some(last)) = (imported.first, imported.last) {
         text.push_str(&format!("\nfrom {} to {}", clock_time(first), clock_time(last)));
     }
-    text.push_str(&format!("\nthe log goes up to offset {head}\n"));
+    text.push_str(&format!("\nthe log now ends at offset {head}\n"));
     for (reason, skipped) in &imported.skipped {
         let (count, first) = (grouped(skipped.count), visible(&skipped.first));
         text.push_str(&format!("skipped {count}: {reason}, first {first}\n"));

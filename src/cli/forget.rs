@@ -36,7 +36,7 @@ fn told(report: &Value) -> String {
         lines.push_str(&format!("{place}  {uid}  last seen {seen}\n"));
     }
     let (ended, gaps) = (number("ended"), number("gaps_ended"));
-    let would = if report["dry_run"] == true { "would end" } else { "ended" };
+    let would = if report["dry_run"] == true { "would be marked as deleted" } else { "marked as deleted" };
     lines.push_str(&format!("{ended} resources and {gaps} gaps of {} {would}\n", text(report, "kind")));
     lines
 }
@@ -53,9 +53,8 @@ mod tests {
             json!({"group": "example.dev", "kind": "Database", "dry_run": dry_run, "ended": 1, "gaps_ended": 1,
                 "resources": [resource.clone()], "offset": 7})
         };
-        let expected =
-            "shop/orders  u  last seen 2026-11-20T09:00:00Z\n1 resources and 1 gaps of Database ended\n";
+        let expected = "shop/orders  u  last seen 2026-11-20T09:00:00Z\n1 resources and 1 gaps of Database marked as deleted\n";
         assert_eq!(told(&report(false)), expected);
-        assert!(told(&report(true)).ends_with("would end\n"));
+        assert!(told(&report(true)).ends_with("would be marked as deleted\n"));
     }
 }

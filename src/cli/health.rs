@@ -18,7 +18,7 @@ const MESSAGE_MAX: usize = 100;
 /// Judges the objects of a file, or asks a server.
 pub(super) fn health(args: &HealthArgs) -> Result<Outcome, CliError> {
     let objects = args.objects();
-    match objects.map_err(|why| CliError::new("printing verdicts", why).exit(Exit::Usage))? {
+    match objects.map_err(|why| CliError::new("printing health", why).exit(Exit::Usage))? {
         Some(objects) => {
             let judge = judge_by(args.scripts.as_deref(), args.argocd_cm.as_deref())?;
             if args.check {

@@ -95,7 +95,7 @@ fn summary(tried: &[Tried]) -> String {
     let tenths = (agree * 1000).checked_div(cases).unwrap_or(1000);
     let share = format!("{}.{}%", tenths / 10, tenths % 10);
     format!(
-        "{agree} of {cases} cases agree ({share}). Of {degraded} that want Degraded, {degraded_as_healthy} are judged Healthy.\n"
+        "{agree} of {cases} cases pass ({share}). Of {degraded} that expect Degraded, {degraded_as_healthy} are assessed as Healthy.\n"
     )
 }
 
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(lines[0], ["CASE", "WANT", "HEALTH", "REASON", "MESSAGE", "RULE"]);
         let row = ["bound", "Degraded", "Healthy", "<none>", "<none>", "builtin/PersistentVolumeClaim"];
         assert_eq!(lines[1], row);
-        let counted = "2 of 3 cases agree (66.6%). Of 2 that want Degraded, 1 are judged Healthy.";
+        let counted = "2 of 3 cases pass (66.6%). Of 2 that expect Degraded, 1 are assessed as Healthy.";
         assert_eq!(lines[3].join(" "), counted);
         assert_eq!(lines.len(), 4);
         assert_eq!(check(&args, &judge()), Ok(Outcome::Different));

@@ -44,7 +44,7 @@ async fn told(args: &HealthArgs) -> Result<(), CliError> {
     write(&printed(&subject, &answer, form))?;
     // Scripts that read the table must not take this for a row of it.
     if answer.value.truncated {
-        eprintln!("… there are earlier intervals; --limit tells more of them");
+        eprintln!("… earlier intervals not shown; raise --limit to show more");
     }
     Ok(())
 }
@@ -140,7 +140,7 @@ mod tests {
             printed("web-0", &answer(), form),
             "\
 web-0  24h up to 2026-11-20 12:00:00 UTC   offset 1234, 2026-11-20 12:00:00 UTC
-✖ Degraded 50% (12h)   ✔ Healthy 49.9% (11h)   worsened 3 times   flapping
+✖ Degraded 50% (12h)   ✔ Healthy 49.9% (11h)   3 incidents   flapping
 
 FROM                      UNTIL                     LASTED   HEALTH     REASON
 2026-11-20 11:59:00 UTC   -                         60s      Degraded   CrashLoopBackOff

@@ -49,8 +49,8 @@ pub(super) fn run(args: &KindsArgs) -> Result<(), CliError> {
     if silent == 0 {
         return Ok(());
     }
-    let why = format!("{silent} of the clusters told nothing");
-    Err(CliError::new("asking for kinds", why).hint("`strandline doctor` says what to do about it"))
+    let why = format!("kinds of {silent} clusters could not be listed");
+    Err(CliError::new("listing kinds", why).hint("run `strandline doctor` for details"))
 }
 
 /// The clusters of a configuration, or the one of that name.
@@ -63,8 +63,8 @@ pub(super) fn selected<'a>(
         return Ok(vec![cluster]);
     }
     let names: Vec<&str> = config.clusters.iter().map(|cluster| cluster.name.as_str()).collect();
-    Err(CliError::new("reading the configuration", format!("there is no cluster `{name}`"))
-        .hint(format!("the clusters are {}", names.join(", ")))
+    Err(CliError::new("reading the configuration", format!("no cluster `{name}`"))
+        .hint(format!("configured clusters: {}", names.join(", ")))
         .exit(Exit::NotFound))
 }
 
@@ -74,7 +74,7 @@ async fn ask(cluster: &ClusterConfig) -> (&str, Result<KindList, Trouble>) {
     let mut watchers: Vec<_> = cluster.watchers.iter().collect();
     watchers.sort_by_key(|watcher| !watcher.is_whole());
     let whole = watchers.iter().any(|watcher| watcher.is_whole());
-    let mut answer = Err(Trouble::NoWay("it has no watcher".to_owned()));
+    let mut answer = Err(Trouble::NoWay("no watcher is configured".to_owned()));
     for watcher in watchers {
         answer = cluster::kinds(watcher, &settings, whole).await;
         if answer.is_ok() {

@@ -107,8 +107,8 @@ pub(super) fn moment(snapshot: &Snapshot) -> String {
         lag => format!(", {lag} changes behind"),
     };
     // An empty answer for such a moment does not mean that there was nothing.
-    let unrecorded = if snapshot.offset.get() == 0 { ", before anything was recorded" } else { "" };
-    let stale = if snapshot.not_recording { ", nothing is being recorded" } else { "" };
+    let unrecorded = if snapshot.offset.get() == 0 { ", before the first recorded change" } else { "" };
+    let stale = if snapshot.not_recording { ", recording stopped" } else { "" };
     format!("offset {}{}{lag}{unrecorded}{stale}", snapshot.offset, time.unwrap_or_default())
 }
 

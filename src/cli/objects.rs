@@ -125,7 +125,7 @@ pub(super) fn failures(mut unreadable: Vec<CliError>, seen: usize) -> Result<(),
     for failure in unreadable {
         eprintln!("{}", failure.lines());
     }
-    Err(last.hint(format!("the other {seen} objects were looked at")))
+    Err(last.hint(format!("the other {seen} objects were processed")))
 }
 
 #[cfg(test)]

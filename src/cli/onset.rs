@@ -9,8 +9,8 @@ use super::output::{Paint, document, width, write};
 use super::query::Add;
 use super::read::{parameters, reference, typed};
 use crate::present::{
-    Places, age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, no_cause, sign,
-    visible,
+    Places, age, clock_time, difference_line, entry_name, entry_subject, entry_words, grouped, lasted,
+    no_cause, sign, visible,
 };
 use crate::query::{Answer, Onset, OnsetChange, Rank};
 use strandline_model::{Health, Timestamp};
@@ -22,7 +22,7 @@ const MARGIN: usize = 29;
 pub(super) async fn onset(args: &OnsetArgs) -> Result<(), CliError> {
     let whose = (args.resource.as_ref(), args.environment.as_ref());
     let Whose { subject, path, cluster } = whose_route(whose, &args.place, &args.server, "onset").await?;
-    let what = format!("looking for what changed before {subject} became what it is");
+    let what = format!("finding likely causes for {subject}");
     let query = parameters(&args.server)
         .add("cluster", cluster.as_slice())
         .add("health", args.health.as_slice())
@@ -33,8 +33,7 @@ pub(super) async fn onset(args: &OnsetArgs) -> Result<(), CliError> {
     }
     let answer: Answer<Onset> = typed(&what, value)?;
     if args.output.output == OutputFormat::Name {
-        let names =
-            answer.value.causes.iter().map(|cause| visible(&entry_subject(&cause.entry)).into_owned());
+        let names = answer.value.causes.iter().map(|cause| visible(&entry_name(&cause.entry)).into_owned());
         return write(&names.map(|name| name + "\n").collect::<String>());
     }
     let style = Style {
@@ -73,28 +72,28 @@ pub(super) fn told(subject: &str, answer: &Answer<Onset>, form: Form, effects: b
         above = Some(&sick.key);
     }
     if onset.sick_left_out > 0 {
-        let more = format!("  … and {} more at the top", grouped(onset.sick_left_out));
+        let more = format!("  … and {} more top-level resources", grouped(onset.sick_left_out));
         out.push_str(&format!("{}\n", style.paint.dim(&more)));
     }
     let window = lasted(onset.from.since(onset.looked_at_since));
     if onset.causes.is_empty() {
         out.push_str(&format!("\n{}\n", no_cause(onset)));
     } else {
-        out.push_str(&format!("\nChanged in the {window} before, the likeliest cause first:\n"));
+        out.push_str(&format!("\nChanges in the {window} before, likeliest cause first:\n"));
     }
     out.extend(onset.causes.iter().map(|cause| line(cause, onset.from, form)));
     out.push_str(&further(onset.causes_left_out, style));
     if effects {
-        out.push_str("\nWhat followed, the newest first:\n");
+        out.push_str("\nFollow-up changes, newest first:\n");
         out.extend(onset.effects.iter().map(|effect| line(effect, onset.from, form)));
         out.push_str(&further(onset.effects_left_out, style));
     } else if !onset.effects.is_empty() {
         let count = onset.effects.len() as u64 + onset.effects_left_out;
-        let text = format!("({} more changes followed from others; --effects lists them)", grouped(count));
+        let text = format!("({} follow-up changes; --effects lists them)", grouped(count));
         out.push_str(&format!("{}\n", style.paint.dim(&text)));
     }
     if onset.truncated {
-        out.push_str("More happened than was looked at: the beginning of the window is not told.\n");
+        out.push_str("Too many changes: the beginning of the window was not searched.\n");
     }
     out
 }
@@ -104,7 +103,7 @@ fn heading(subject: &str, answer: &Answer<Onset>, style: Style) -> String {
     let onset = &answer.value;
     let health = Some(onset.health);
     let badge = style.paint.health(health, &format!("{} {}", sign(health), onset.health));
-    let before = onset.before.map(|before| format!(", it was {before} before")).unwrap_or_default();
+    let before = onset.before.map(|before| format!(", previously {before}")).unwrap_or_default();
     let until = match onset.until {
         Some(until) => format!(" until {}", clock_time(until)),
         None => String::new(),
@@ -122,10 +121,10 @@ fn heading(subject: &str, answer: &Answer<Onset>, style: Style) -> String {
     };
     if onset.not_before < onset.from {
         let known = clock_time(onset.not_before);
-        warn(format!("it may have been so since {known}: not everything was being watched until then"));
+        warn(format!("it may have started as early as {known}: the recording has a gap until then"));
     }
     for gap in onset.gaps.iter().take(5) {
-        let kind = if gap.kind.is_empty() { "its kinds" } else { &gap.kind };
+        let kind = if gap.kind.is_empty() { "all kinds" } else { &gap.kind };
         let until = gap.until.map(|until| format!(" until {}", clock_time(until))).unwrap_or_default();
         let since = clock_time(gap.since);
         warn(format!("cluster {}: {kind} not watched from {since}{until}: {}", gap.cluster, gap.reason));
@@ -187,18 +186,18 @@ mod tests {
         assert_eq!(
             told("shop.web.production", &answer(), false),
             "\
-shop.web.production became ✖ Degraded at 2026-11-20 11:58:00 UTC (2m ago), it was Healthy before   offset 1234, 2026-11-20 12:00:00 UTC
+shop.web.production became ✖ Degraded at 2026-11-20 11:58:00 UTC (2m ago), previously Healthy   offset 1234, 2026-11-20 12:00:00 UTC
   Deployment/web  ✖ Degraded  5d3h
 
-Changed in the 15m before, the likeliest cause first:
+Changes in the 15m before, likeliest cause first:
   60s before    cause        Deployment/web  changed spec
                              spec.replicas: 3 → 5
                              … 1 more differences
-(5 more changes followed from others; --effects lists them)
+(5 follow-up changes; --effects lists them)
 "
         );
         let effects = told("shop.web.production", &answer(), true);
-        assert!(effects.contains("What followed, the newest first:\n  60s before    symptom"), "{effects}");
+        assert!(effects.contains("Follow-up changes, newest first:\n  60s before    symptom"), "{effects}");
     }
 
     #[test]
@@ -207,8 +206,8 @@ Changed in the 15m before, the likeliest cause first:
         answer.value.causes.clear();
         answer.value.not_before = answer.value.looked_at_since;
         let text = told("x", &answer, false);
-        assert!(text.contains("! it may have been so since 2026-11-20 11:43:00 UTC"), "{text}");
-        assert!(text.contains("What changed in the 15m before is not known: not everything"), "{text}");
+        assert!(text.contains("! it may have started as early as 2026-11-20 11:43:00 UTC"), "{text}");
+        assert!(text.contains("The cause is unknown: the recording has a gap in the 15m before"), "{text}");
         answer.value.not_before = answer.value.from;
         let text = told("x", &answer, false);
         assert!(text.contains("No likely cause found in the 15m before."), "{text}");

@@ -117,11 +117,11 @@ fn summary(overview: &Overview) -> String {
     let environments = several(usize::try_from(totals.total).unwrap_or(usize::MAX), "environment");
     let mut out = format!("{environments}, {} Degraded", grouped(totals.environments.degraded));
     if totals.denied > 0 {
-        out.push_str(&format!(", {} that you may not look into", grouped(totals.denied)));
+        out.push_str(&format!(", {} without access", grouped(totals.denied)));
     }
     if overview.groups_left_out > 0 {
         let left_out = grouped(overview.groups_left_out);
-        out.push_str(&format!("; {left_out} more groups are not shown, narrow the selection to see them"));
+        out.push_str(&format!("; {left_out} more groups not shown; add filters to see them"));
     }
     out
 }
@@ -169,8 +169,8 @@ eu       Degraded   4              2         1          0
         assert_eq!(name(&overview.group_by, &overview.groups[0]), "region=eu");
         assert_eq!(
             summary(&overview),
-            "4 environments, 1 Degraded, 1 that you may not look into; 1\u{202f}200 more groups are not shown, \
-             narrow the selection to see them"
+            "4 environments, 1 Degraded, 1 without access; 1,200 more groups not shown; add filters to \
+             see them"
         );
     }
 }

@@ -90,14 +90,14 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
         GetCommand::Resources { resource: None, place, kind, health, owner, order, list } => {
             let what = "reading resources";
             if place.cluster.is_some() || place.namespace.is_some() {
-                let why = "--cluster and --namespace say where one resource is";
+                let why = "--cluster and --namespace apply to a single resource only";
                 return Err(CliError::new(what, why)
-                    .hint("`strandline find` lists resources of a cluster or namespace")
+                    .hint("use `strandline find` to list resources of a cluster or namespace")
                     .exit(Exit::Usage));
             }
             let environment = place.within.as_ref();
             let environment =
-                environment.ok_or_else(|| CliError::new(what, "no environment").exit(Exit::Usage))?;
+                environment.ok_or_else(|| CliError::new(what, "no environment given").exit(Exit::Usage))?;
             let path = format!("/api/v1/environments/{}/resources", encode(environment.as_str()));
             let query = parameters(&list.server)
                 .add("kind", kind)
@@ -123,8 +123,7 @@ async fn events(args: &EventsArgs) -> Result<(), CliError> {
         (Some(subject), _) => below(subject, &args.place, &args.list.server, "events").await?,
         (None, Some(id)) => (format!("/api/v1/environments/{}/events", encode(id.as_str())), None),
         (None, None) => {
-            return Err(CliError::new("reading events", "neither an environment nor a resource is named")
-                .exit(Exit::Usage));
+            return Err(CliError::new("reading events", "no environment or resource given").exit(Exit::Usage));
         }
     };
     let query = parameters(&args.list.server)
@@ -138,7 +137,7 @@ async fn events(args: &EventsArgs) -> Result<(), CliError> {
 pub(super) fn edges(args: &EdgesArgs) -> Result<(), CliError> {
     runtime()?.block_on(async {
         let Some(subject) = &args.resource else {
-            return Err(CliError::new("reading edges", "no resource is named").exit(Exit::Usage));
+            return Err(CliError::new("reading edges", "no resource given").exit(Exit::Usage));
         };
         let (path, cluster) = below(subject, &args.place, &args.list.server, "edges").await?;
         let query = parameters(&args.list.server).add("cluster", cluster.as_slice());
@@ -321,8 +320,9 @@ pub(super) fn reference(server: &ServerArgs, snapshot: &Snapshot) -> Timestamp {
 /// An answer as what it is.
 pub(super) fn typed<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, CliError> {
     serde_json::from_value(value).map_err(|error| {
-        CliError::new(what, format!("the answer is not of the form expected: {}", of_json(&error)))
-            .hint("do this program and the server have the same version? -o json prints the answer as it is")
+        CliError::new(what, format!("unexpected response format: {}", of_json(&error))).hint(
+            "check that this program and the server have the same version; -o json prints the raw response",
+        )
     })
 }
 

@@ -31,7 +31,7 @@ fn here(args: &RebuildArgs) -> Result<(), CliError> {
     let (data, rules) = match (&args.data, config) {
         (Some(data), config) => (data.clone(), config.map(|config| config.rules).unwrap_or_default()),
         (None, Some(config)) => (config.data, config.rules),
-        (None, None) => return Err(CliError::new(WHAT, "neither --data nor --config is given")),
+        (None, None) => return Err(CliError::new(WHAT, "--data or --config is required")),
     };
     let name = rules.name();
     let mut progress = None;
@@ -59,9 +59,9 @@ async fn in_server(server: &str, args: &RebuildArgs) -> Result<(), CliError> {
     let text = |name: &str| report[name].as_str().unwrap_or_default().to_owned();
     match text("state").as_str() {
         "done" => told(number(&report, "checkpoint"), &text("rules")),
-        "none" => Err(CliError::new(WHAT, "the server was started anew meanwhile")
-            .hint("ask again: it goes on where it stood")),
-        _ => Err(CliError::new(WHAT, text("error")).hint("the view that was there answers on")),
+        "none" => Err(CliError::new(WHAT, "the server was restarted during the rebuild")
+            .hint("run the command again to resume the rebuild")),
+        _ => Err(CliError::new(WHAT, text("error")).hint("the previous view stays in use")),
     }
 }
 
@@ -70,7 +70,5 @@ fn number(report: &Value, name: &str) -> u64 {
 }
 
 fn told(offset: u64, rules: &str) -> Result<(), CliError> {
-    super::output::write(&format!(
-        "the view holds all {offset} changes of the log, judged by rules {rules}\n"
-    ))
+    super::output::write(&format!("the view is rebuilt up to offset {offset} with rules {rules}\n"))
 }

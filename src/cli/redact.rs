@@ -54,8 +54,8 @@ pub(super) fn run(args: &RedactArgs) -> Result<(), CliError> {
     if report.found.kept_in.is_empty() && report.elsewhere.is_empty() || args.dry_run {
         return Ok(());
     }
-    Err(CliError::new(WHAT, "a value stands still where this was not to erase it, as is told above")
-        .hint("erase it from each backup by `strandline redact --data BACKUP`, and remove other files"))
+    Err(CliError::new(WHAT, "some places were not erased, as listed above")
+        .hint("erase values from each backup with `strandline redact --data BACKUP`, and delete other files"))
 }
 
 fn failure(error: ErasureError) -> CliError {
@@ -123,31 +123,31 @@ fn text(report: &Report, dry_run: bool) -> String {
             clock_time(since),
             clock_time(until)
         ),
-        _ => "no change holds any of the values".to_owned(),
+        _ => "no change contains any of the values".to_owned(),
     });
     for holder in &found.holders {
         let fields: Vec<&str> = holder.fields.iter().map(String::as_str).collect();
         lines.push(format!("  {}: {} changes, in {}", holder.name, holder.changes, fields.join(", ")));
     }
     for place in &found.kept_in {
-        lines.push(format!("not erased, since the chain covers it as it is: {place}"));
+        lines.push(format!("not erased, because the hash chain covers it: {place}"));
     }
     for Elsewhere { path, changes, unread } in &report.elsewhere {
         let path = path.display();
         lines.push(match (changes, unread) {
-            (_, Some(why)) => format!("{path} could not be looked at: {why}"),
-            (Some(changes), None) => format!("{path} holds a value in {changes} changes"),
-            (None, None) => format!("{path} holds a value"),
+            (_, Some(why)) => format!("cannot read {path}: {why}"),
+            (Some(changes), None) => format!("{path} contains a value in {changes} changes"),
+            (None, None) => format!("{path} contains a value"),
         });
     }
     if let Some((_, since)) = found.first {
         lines.push(format!(
-            "every backup made after {} holds it unless it is erased there too",
+            "every backup made after {} contains it unless it is erased there too",
             clock_time(since)
         ));
     }
     if !dry_run {
-        lines.push("the view is built from the log at the next start".to_owned());
+        lines.push("the next start rebuilds the view from the log".to_owned());
     }
     lines.iter().map(|line| format!("{}\n", visible(line))).collect()
 }

@@ -13,7 +13,7 @@ use super::runtime;
 /// How often the server is asked whether it is done.
 const LOOK: Duration = Duration::from_millis(250);
 
-const WHAT: &str = "comparing the record with the clusters";
+const WHAT: &str = "comparing the log with the clusters";
 const PATH: &str = "/api/v1/relist";
 
 /// Runs the command.
@@ -28,8 +28,8 @@ async fn compare(args: &RelistArgs) -> Result<(), CliError> {
     let asked = client.post(WHAT, &with_query(PATH, &query)).await?;
     let watches = asked["watches"].as_array().map_or(0, Vec::len);
     if watches == 0 {
-        return Err(CliError::new(WHAT, "no kind that is followed matches")
-            .hint("`strandline coverage` lists the clusters and kinds that are followed"));
+        return Err(CliError::new(WHAT, "no watched kind matches")
+            .hint("list the watched clusters and kinds with `strandline coverage`"));
     }
     let since = asked["now"].as_str().unwrap_or_default().to_owned();
     let mut now = asked;
@@ -44,10 +44,10 @@ async fn compare(args: &RelistArgs) -> Result<(), CliError> {
     let left = items(&now).count().saturating_sub(compared);
     let mut text = format!("{compared} kinds compared: {found} differences found");
     if found > 0 {
-        text.push_str(" and recorded, each in a gap `missed` or `rolled_back` (strandline coverage)");
+        text.push_str(" and recorded with gaps `missed` or `rolled_back` (see `strandline coverage`)");
     }
     if left > 0 {
-        text.push_str(&format!("; {left} not watched, so not compared"));
+        text.push_str(&format!("; {left} not compared, because they are not watched"));
     }
     text.push('\n');
     super::output::write(&text)

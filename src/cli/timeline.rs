@@ -58,7 +58,7 @@ pub(super) async fn timeline(args: &TimelineArgs) -> Result<(), CliError> {
     write(&drawn(&subject, &page, style, !args.output.no_headers))?;
     // Scripts that read the table must not take this for a row of it.
     if page.metadata.next.is_some() {
-        eprintln!("… there is more; --limit tells more of it, and -o json how to go on");
+        eprintln!("… more entries not shown; raise --limit, or continue with the page token of -o json");
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ fn picture(timeline: &Timeline, paint: Paint) -> String {
     if let Some(below) = timeline.below {
         let left_out = match below.left_out {
             0 => String::new(),
-            left_out => format!(", {} earlier ones left out", grouped(left_out)),
+            left_out => format!(", {} earlier ones not shown", grouped(left_out)),
         };
         let resources = usize::try_from(below.resources).unwrap_or(usize::MAX);
         out.push_str(&row("", &format!("{}{left_out}", several(resources, "resource")), ""));

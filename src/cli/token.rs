@@ -43,7 +43,7 @@ struct Entry<'a> {
 
 /// Makes a token and prints it, then its entry.
 pub(super) fn run(args: &TokenArgs) -> Result<(), CliError> {
-    let token = random().map_err(|error| CliError::new("making a token", error))?;
+    let token = random().map_err(|error| CliError::new("generating a token", error))?;
     println!("{token}\n\n{}", entry(args, &token, SystemClock.now())?);
     Ok(())
 }
@@ -67,8 +67,8 @@ fn expiry(text: &str, now: Timestamp) -> Result<String, CliError> {
     }
     match text.parse().or_else(|_| format!("{text}T00:00:00Z").parse::<Timestamp>()) {
         Ok(time) => Ok(time.to_string()),
-        Err(_) => Err(CliError::new("making a token", format!("`{text}` is neither a duration nor a time"))
-            .hint("write --expires 90d, --expires 2027-01-31 or --expires 2027-01-31T14:05:00Z")
+        Err(_) => Err(CliError::new("generating a token", format!("invalid duration or time `{text}`"))
+            .hint("use --expires 90d, --expires 2027-01-31 or --expires 2027-01-31T14:05:00Z")
             .exit(Exit::Usage)),
     }
 }
@@ -87,11 +87,13 @@ fn entry(args: &TokenArgs, token: &str, now: Timestamp) -> Result<String, CliErr
     };
     let blind = args.project.is_empty() && args.group.is_empty() && !args.everything;
     let file = File { access: Access { tokens: [entry] } };
-    let yaml = serde_saphyr::to_string(&file).map_err(|error| CliError::new("writing the entry", error))?;
-    let mut text =
-        String::from("# The token stands above and nowhere else; this goes into the configuration.\n");
+    let yaml = serde_saphyr::to_string(&file)
+        .map_err(|error| CliError::new("writing the configuration entry", error))?;
+    let mut text = String::from(
+        "# Keep the token above: it cannot be shown again. Add this entry to the configuration:\n",
+    );
     if blind {
-        text.push_str("# Say there what it sees: add `projects`, `groups`, or `everything: true`.\n");
+        text.push_str("# Add what the token may access: `projects`, `groups`, or `everything: true`.\n");
     }
     Ok(text + yaml.trim_end())
 }

@@ -15,7 +15,7 @@ pub(super) fn draw(answer: &Answer<Graph>, all: bool, style: Style) -> String {
     let drawing = Drawing { graph, style, tree: Tree::new(graph, !all), places: Places::of(graph) };
     let gathered = drawing.lines(&mut out);
     if gathered {
-        out.push_str(&format!("{}\n", style.paint.dim("(--all draws each one)")));
+        out.push_str(&format!("{}\n", style.paint.dim("(--all shows each one)")));
     }
     if graph.nodes.is_empty() && graph.groups.is_empty() {
         out.push_str("No resources.\n");
@@ -25,7 +25,7 @@ pub(super) fn draw(answer: &Answer<Graph>, all: bool, style: Style) -> String {
         let id = visible(graph.environment.id.as_str());
         let at = answer.metadata.offset;
         let list = format!("strandline get resources -e {id} --order health --at {at}");
-        out.push_str(&format!("… not all resources are drawn one by one; for a list: {list}\n"));
+        out.push_str(&format!("… not all resources are shown; list them with: {list}\n"));
     }
     out
 }
@@ -151,7 +151,7 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
 │     ├─ Pod/web-bad  ✖ Degraded  CrashLoopBackOff: back-off 5m\\u{1b}[2J  5d3h
 │     └─ 12 Pods  ✔ Healthy
 └─ ConfigMap/settings  5d3h
-(--all draws each one)
+(--all shows each one)
 "
         );
         assert_eq!(draw(&sample(), true, PLAIN).lines().count(), 17);

@@ -157,7 +157,7 @@ impl Listed for ResourceDetail {
 
 impl Listed for FoundResource {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
-        &["CLUSTER", "NAMESPACE", "KIND", "NAME", "HEALTH", "AGE", "GONE"],
+        &["CLUSTER", "NAMESPACE", "KIND", "NAME", "HEALTH", "AGE", "DELETED"],
         &["GROUP", "UID", "LAST-OFFSET"],
     );
 
@@ -255,12 +255,12 @@ impl Listed for FoldedEvent {
 
 impl Listed for ResourceEdge {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) =
-        (&["LINK", "KIND", "NAME", "HEALTH"], &["NAMESPACE", "GROUP", "UID"]);
+        (&["RELATION", "KIND", "NAME", "HEALTH"], &["NAMESPACE", "GROUP", "UID"]);
 
     fn cells(&self, _: Timestamp) -> Vec<Cell> {
-        let name = if self.name.is_empty() { "all of them" } else { &self.name };
+        let name = if self.name.is_empty() { "<all>" } else { &self.name };
         let health = match (self.exists, self.health) {
-            (Some(false), _) => Cell::text("not there"),
+            (Some(false), _) => Cell::text("not found"),
             (None, _) => Cell::text("not watched"),
             (Some(true), health) => Cell::Health(health),
         };
@@ -308,10 +308,10 @@ mod tests {
         assert_eq!(
             table(&items, false, NOON).render(Paint(false), true),
             "\
-LINK         KIND        NAME          HEALTH
-mounts       ConfigMap   gone          not there
-owns         ConfigMap   here          Healthy
-references   ConfigMap   all of them   not watched
+RELATION     KIND        NAME    HEALTH
+mounts       ConfigMap   gone    not found
+owns         ConfigMap   here    Healthy
+references   ConfigMap   <all>   not watched
 "
         );
     }
@@ -373,7 +373,7 @@ eu-west   shop        Pod          web-b   Progressing,Terminating   <none>     
         assert_eq!(
             table(&[one(None), one(Some(went))], false, NOON).render(Paint(false), true),
             "\
-CLUSTER   NAMESPACE   KIND         NAME   HEALTH    AGE    GONE
+CLUSTER   NAMESPACE   KIND         NAME   HEALTH    AGE    DELETED
 eu-west   shop        Deployment   web    Healthy   5d3h   <none>
 eu-west   shop        Deployment   web    Healthy   5d3h   2026-11-20 12:00:00 UTC
 "

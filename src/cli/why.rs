@@ -48,8 +48,7 @@ pub(super) fn draw(answer: &Answer<Why>, style: Style) -> String {
     }
     let further = why.roots.saturating_sub(why.paths.len() as u64);
     if further > 0 {
-        let more =
-            format!("({} more; --limit tells as many as you like, up to {})", grouped(further), Why::LIMIT);
+        let more = format!("({} more; --limit shows up to {})", grouped(further), Why::LIMIT);
         out.push_str(&format!("{}\n", style.paint.dim(&more)));
     }
     out
@@ -63,7 +62,7 @@ fn drawn(path: &WhyPath, places: Places, style: Style) -> String {
     let mut indent = String::new();
     for (place, step) in path.steps.iter().enumerate() {
         if place == cut {
-            out.push_str(&style.paint.dim(&format!("{indent}… {} steps left out\n", grouped(path.skipped))));
+            out.push_str(&style.paint.dim(&format!("{indent}… {} steps not shown\n", grouped(path.skipped))));
         }
         let above = place.checked_sub(1).and_then(|above| path.steps.get(above)).map(|above| &above.key);
         let beside = Beside { place: places.say(&step.key, above), ..Beside::default() };
@@ -101,8 +100,8 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
 Deployment/web  ✖ Degraded  5d3h
 └─ ReplicaSet/web-1  ✖ Degraded  5d3h
    └─ Pod/web-1-a  ✖ Degraded  CrashLoopBackOff: back-off 5m restarting failed container  5d3h
-      ○ mounts ConfigMap shop/web-config, which is not there
-(2 more; --limit tells as many as you like, up to 100)
+      ○ mounts ConfigMap shop/web-config, which does not exist
+(2 more; --limit shows up to 100)
 "
         );
     }
@@ -110,10 +109,10 @@ Deployment/web  ✖ Degraded  5d3h
     #[test]
     fn where_nothing_is_wrong_that_is_said() {
         let text = told(why(vec![]));
-        assert!(text.ends_with("Nothing is wrong: it is Healthy.\n"), "{text}");
+        assert!(text.ends_with("No problem found: the environment is Healthy.\n"), "{text}");
         let mut bare = why(vec![]);
         bare.environment.health.state = None;
-        assert!(told(bare).ends_with("none of its resources has a health.\n"));
+        assert!(told(bare).ends_with("none of its resources has a health state.\n"));
     }
 
     #[test]
@@ -138,16 +137,13 @@ Deployment/web  ✖ Degraded  5d3h
         let text = draw(&blind);
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert!(lines[0].starts_with("! cluster eu-west: Pod not watched since"), "{text}");
-        assert_eq!(
-            lines[1],
-            "It is Unknown because not everything was being watched; when last seen it was Healthy."
-        );
+        assert_eq!(lines[1], "Unknown because the recording has a gap; last known: Healthy.");
         blind.environment.health.last_known = None;
-        assert!(draw(&blind).ends_with("and what it was before is not known.\n"));
+        assert!(draw(&blind).ends_with("no earlier health is known.\n"));
         blind.environment.health.last_known = Some(Health::Degraded);
         blind.paths = vec![why_path(&["web"])];
         let text = told(blind);
-        assert!(text.contains("Why it was Degraded when last seen:\nDeployment/web"), "{text}");
+        assert!(text.contains("Why it was Degraded before:\nDeployment/web"), "{text}");
     }
 
     #[test]
@@ -157,7 +153,7 @@ Deployment/web  ✖ Degraded  5d3h
         let text = told(why(vec![path]));
         let lines: Vec<&str> = text.lines().skip(2).collect();
         assert!(lines[0].starts_with("└─ ReplicaSet/b"), "{text}");
-        assert_eq!(lines[1], "   … 1\u{202f}200 steps left out");
+        assert_eq!(lines[1], "   … 1,200 steps not shown");
         assert!(lines[2].starts_with("   └─ ReplicaSet/c"), "{text}");
     }
 

@@ -81,7 +81,7 @@ pub fn title(diff: &EnvironmentDiff, item: &ResourceChange) -> String {
         let name = if renamed { format!(" {}/{}", one.namespace, one.name) } else { String::new() };
         let place = if here == there { String::new() } else { within(here) };
         if !name.is_empty() || !place.is_empty() {
-            out.push_str(&format!(" (here{name}{place})"));
+            out.push_str(&format!(" (first:{name}{place})"));
         }
     }
     out.push_str(&format!("   {}", change_word(item.change)));
@@ -111,14 +111,14 @@ pub const fn change_word(change: ChangeType) -> &'static str {
     match change {
         ChangeType::Added => "added",
         ChangeType::Removed => "removed",
-        ChangeType::Replaced => "replaced by another of this name",
+        ChangeType::Replaced => "recreated with the same name",
         ChangeType::Changed => "changed",
-        ChangeType::Health => "only its health moved",
+        ChangeType::Health => "only health changed",
         ChangeType::Joined => "joined the environment",
         ChangeType::Left => "left the environment",
-        ChangeType::Children => "as it was, but not all below it",
-        ChangeType::OnlyHere => "only here",
-        ChangeType::OnlyThere => "only there",
+        ChangeType::Children => "unchanged, children changed",
+        ChangeType::OnlyHere => "only in the first",
+        ChangeType::OnlyThere => "only in the second",
         ChangeType::Different => "different",
     }
 }
@@ -128,26 +128,27 @@ pub fn below(kind: &KindChanges) -> String {
     let counts = [(kind.added, "added"), (kind.removed, "removed"), (kind.changed, "changed")];
     let said = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
     let said: Vec<String> = said.collect();
-    format!("below it: {} {}", Kind::new(kind.group.clone(), kind.kind.clone()), said.join(", "))
+    format!("children: {} {}", Kind::new(kind.group.clone(), kind.kind.clone()), said.join(", "))
 }
 
 /// All resources, counted: what differs, what does not, and what was not looked at.
 pub fn counted(counts: &DiffCounts) -> String {
+    let between = counts.only_here + counts.only_there + counts.different > 0;
     let all = [
         (counts.added, "added"),
         (counts.removed, "removed"),
         (counts.replaced, "replaced"),
         (counts.changed, "changed"),
-        (counts.health, "moved in health alone"),
+        (counts.health, "health only"),
         (counts.joined, "joined"),
         (counts.left, "left"),
-        (counts.only_here, "only here"),
-        (counts.only_there, "only there"),
+        (counts.only_here, "only in the first"),
+        (counts.only_there, "only in the second"),
         (counts.different, "different"),
-        (counts.children, "made by controllers"),
-        (counts.left_out, "not compared, too many"),
-        (counts.hidden, "different in what is not shown"),
-        (counts.same, "the same"),
+        (counts.children, if counts.children == 1 { "controller update" } else { "controller updates" }),
+        (counts.left_out, "not compared (too many)"),
+        (counts.hidden, "with hidden differences"),
+        (counts.same, if between { "identical" } else { "unchanged" }),
     ];
     let said: Vec<String> =
         all.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
@@ -162,7 +163,7 @@ fn moment(offset: Offset, time: Option<Timestamp>) -> String {
 fn state(state: &StateAt) -> String {
     let moment = moment(state.offset, state.time);
     match &state.version {
-        None => format!("{moment}, not there"),
+        None => format!("{moment}, does not exist"),
         Some(version) => {
             let by = version.changed_by.as_ref().map(|by| format!(" by {}", by.manager)).unwrap_or_default();
             format!("{moment}, version of {}{by}", clock_time(version.observed_at))
@@ -174,7 +175,7 @@ fn side(side: &EnvironmentAt, apart: bool) -> String {
     let health = match side.health {
         Some(health) => format!("  {} {health}", sign(Some(health))),
         None if side.exists => String::new(),
-        None => ", not there".to_owned(),
+        None => ", does not exist".to_owned(),
     };
     let resources = number_of(side.resources, &Kind::new("", "resource"));
     let clusters = match apart && !side.clusters.is_empty() {
@@ -307,7 +308,8 @@ pub(crate) mod tests {
         }
         let lines: Vec<String> = super::environment_diff(&diff).iter().map(printed).collect();
         assert!(lines.contains(&"    names: staging:production".to_owned()), "{lines:?}");
-        let title = "~ Deployment.apps shop/web (here shop/web-staging)   different, ✔ Healthy → ✖ Degraded";
+        let title =
+            "~ Deployment.apps shop/web (first: shop/web-staging)   different, ✔ Healthy → ✖ Degraded";
         assert!(lines.contains(&title.to_owned()), "{lines:?}");
         assert_eq!(counted(&DiffCounts::default()), "no resources");
     }
@@ -328,7 +330,9 @@ pub(crate) mod tests {
             Some(DiffClusters { before: all(&["eu-west"]), after: all(&["us-east", "us-west"]) });
         let title = &titles(&diff)[1];
         assert!(
-            title.starts_with("~ Deployment.apps shop/web in us-east, us-west (here in eu-west)   different"),
+            title.starts_with(
+                "~ Deployment.apps shop/web in us-east, us-west (first: in eu-west)   different"
+            ),
             "{title}"
         );
     }

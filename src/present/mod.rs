@@ -21,7 +21,7 @@ pub use over_time::{Segment, Share, segments, shares, worsened};
 pub use place::Places;
 pub use say::{below, missing_end, number_of, preface, why_so, workload_names};
 pub use text::{clock_time, grouped, in_bytes, visible};
-pub use timeline::{difference_line, entry_subject, entry_words, level, no_cause};
+pub use timeline::{difference_line, entry_name, entry_subject, entry_words, level, no_cause};
 pub use tree::{Item, Step, Tree};
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ pub const fn word(health: Option<Health>) -> &'static str {
 /// What was not watched, where `count` gaps of a cluster are told by their oldest.
 pub fn unwatched(oldest: &Gap, count: usize) -> String {
     match (oldest.group.as_str(), oldest.kind.as_str(), count) {
-        ("", "", _) => "its kinds".into(),
+        ("", "", _) => "all kinds".into(),
         (group, "", 1) => format!("API group {group}"),
         (_, kind, 1) => kind.to_owned(),
         (.., count) => format!("{count} kinds"),

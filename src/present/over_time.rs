@@ -47,9 +47,9 @@ pub fn shares(history: &HealthHistory) -> Vec<Share> {
 /// How often health worsened, in words.
 pub fn worsened(history: &HealthHistory) -> String {
     match history.worsened {
-        0 => "never worsened".into(),
-        1 => "worsened once".into(),
-        times => format!("worsened {times} times"),
+        0 => "no incidents".into(),
+        1 => "1 incident".into(),
+        times => format!("{times} incidents"),
     }
 }
 

@@ -13,33 +13,35 @@ pub fn why_so(resource: &Resource) -> String {
     }
 }
 
-/// Something that is named and not there, such as `mounts ConfigMap shop/web-config, which is not there`.
+/// Something that is named and not there, such as `mounts ConfigMap shop/web-config, which does not exist`.
 pub fn missing_end(end: &MissingEnd) -> String {
     let MissingEnd { edge, kind, namespace, name } = end;
     let place = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
-    format!("{edge} {} {place}{name}, which is not there", kind.kind)
+    format!("{edge} {} {place}{name}, which does not exist", kind.kind)
 }
 
 /// Why nothing better can be said.
-const BLIND: &str = "not everything was being watched";
+const BLIND: &str = "the recording has a gap";
 
 /// What is to be said before the paths of a [`Why`], or in their place; `blind` where not everything was being watched.
 pub fn preface(why: &Why, blind: bool) -> Option<String> {
     let health = &why.environment.health;
     let wrong = |state: Option<Health>| state.is_some_and(Health::needs_attention);
     match (health.state, health.last_known) {
-        (None, _) => Some("Nothing is wrong: none of its resources has a health.".into()),
-        (Some(state), None) if !wrong(Some(state)) => Some(format!("Nothing is wrong: it is {state}.")),
+        (None, _) => Some("No problem found: none of its resources has a health state.".into()),
+        (Some(state), None) if !wrong(Some(state)) => {
+            Some(format!("No problem found: the environment is {state}."))
+        }
         (Some(_), Some(known)) => Some(if wrong(Some(known)) {
-            format!("It is Unknown because {BLIND}. Why it was {known} when last seen:")
+            format!("Unknown because {BLIND}. Why it was {known} before:")
         } else {
-            format!("It is Unknown because {BLIND}; when last seen it was {known}.")
+            format!("Unknown because {BLIND}; last known: {known}.")
         }),
         (Some(Health::Unknown), None) if why.paths.is_empty() && blind => {
-            Some(format!("It is Unknown because {BLIND}, and what it was before is not known."))
+            Some(format!("Unknown because {BLIND}; no earlier health is known."))
         }
         (Some(_), None) if why.paths.is_empty() => {
-            Some("What makes it so is not among the resources that can be seen.".into())
+            Some("The cause is not among the resources that you have access to.".into())
         }
         (Some(_), None) => None,
     }
@@ -104,22 +106,26 @@ mod tests {
         let some = || vec![why_path(&["web"])];
         let (bad, unknown) = (Some(Health::Degraded), Some(Health::Unknown));
         assert_eq!(said(bad, None, some(), true), "", "the paths say it");
-        assert_eq!(said(None, None, vec![], false), "Nothing is wrong: none of its resources has a health.");
-        assert_eq!(said(Some(Health::Suspended), None, vec![], false), "Nothing is wrong: it is Suspended.");
-        assert!(said(unknown, bad, some(), true).ends_with("Why it was Degraded when last seen:"));
-        assert!(
-            said(unknown, Some(Health::Healthy), vec![], true).ends_with("when last seen it was Healthy.")
+        assert_eq!(
+            said(None, None, vec![], false),
+            "No problem found: none of its resources has a health state."
         );
-        assert!(said(unknown, None, vec![], true).ends_with("what it was before is not known."));
-        assert!(said(unknown, None, vec![], false).ends_with("that can be seen."));
+        assert_eq!(
+            said(Some(Health::Suspended), None, vec![], false),
+            "No problem found: the environment is Suspended."
+        );
+        assert!(said(unknown, bad, some(), true).ends_with("Why it was Degraded before:"));
+        assert!(said(unknown, Some(Health::Healthy), vec![], true).ends_with("last known: Healthy."));
+        assert!(said(unknown, None, vec![], true).ends_with("no earlier health is known."));
+        assert!(said(unknown, None, vec![], false).ends_with("that you have access to."));
     }
 
     #[test]
     fn what_is_missing_is_named_with_its_place() {
         let end = why_path(&["web"]).missing.remove(0);
-        assert_eq!(missing_end(&end), "mounts ConfigMap shop/web-config, which is not there");
+        assert_eq!(missing_end(&end), "mounts ConfigMap shop/web-config, which does not exist");
         let wide = MissingEnd { namespace: String::new(), edge: "references".into(), ..end };
-        assert_eq!(missing_end(&wide), "references ConfigMap web-config, which is not there");
+        assert_eq!(missing_end(&wide), "references ConfigMap web-config, which does not exist");
     }
 
     #[test]

@@ -28,13 +28,13 @@ pub fn clock_time(time: Timestamp) -> String {
     }
 }
 
-/// A number with its thousands set apart by a thin blank that does not break.
+/// A number with commas between its thousands: `38,368`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push('\u{202f}');
+            out.push(',');
         }
         out.push(digit);
     }
@@ -76,10 +76,7 @@ mod tests {
     fn moments_and_numbers_are_easy_to_read() {
         assert_eq!(clock_time(NOON), "2026-11-20 12:00:00 UTC");
         assert!(!clock_time(Timestamp::from_micros(i64::MIN)).is_empty());
-        assert_eq!(
-            [0, 999, 1000, 1_234_567].map(grouped).join(" "),
-            "0 999 1\u{202f}000 1\u{202f}234\u{202f}567"
-        );
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped).join(" "), "0 999 1,000 1,234,567");
         assert_eq!(
             [0, 999, 1000, 13_240_000, 999_960, u64::MAX].map(in_bytes).join(", "),
             "0 B, 999 B, 1.0 kB, 13.2 MB, 1.0 MB, 18446.7 PB"

@@ -2,14 +2,14 @@
 
 use super::cut::{cut, cut_pair};
 use super::{clock_time, kind_name, lasted, word};
-use crate::query::{Entry, EntryHealth, EntryResource, Onset, TimelineGap};
-use strandline_model::{ChangedBy, Health, Kind};
+use crate::query::{Deployment, Entry, EntryHealth, EntryResource, Onset, TimelineGap};
+use strandline_model::{ChangedBy, DeploymentStatus, Health, Kind};
 use strandline_object_diff::{Difference, DifferenceType};
 
 /// Letters that a value has on a line, however narrow that is.
 const VALUE_MIN: usize = 24;
 
-/// Of what an entry tells, such as `Deployment/web` or `deployment 512`.
+/// The subject of an entry, such as `Deployment/web` or `Deployment of v2.40.0 by chiyo`.
 pub fn entry_subject(entry: &Entry) -> String {
     if let Some(resource) = &entry.resource {
         return format!("{}/{}", resource.key.kind.kind, resource.key.name);
@@ -18,9 +18,17 @@ pub fn entry_subject(entry: &Entry) -> String {
         return format!("{}/{}", event.key.kind.kind, event.key.name);
     }
     match (&entry.deployment, &entry.gap) {
-        (Some(deployment), _) => format!("deployment {}", deployment.spec.id),
+        (Some(deployment), _) => deployed(deployment),
         (None, Some(gap)) => format!("{} of {}", gap_kind(gap), gap.cluster),
         (None, None) => entry.lane.to_string(),
+    }
+}
+
+/// The same as one name for scripts: of a deployment its number, such as `deployment 512`.
+pub fn entry_name(entry: &Entry) -> String {
+    match &entry.deployment {
+        Some(deployment) => format!("deployment {}", deployment.spec.id),
+        None => entry_subject(entry),
     }
 }
 
@@ -34,12 +42,7 @@ pub fn entry_words(entry: &Entry) -> String {
         return format!("{}{times}: {}", event.reason, event.note);
     }
     if let Some(deployment) = &entry.deployment {
-        let spec = &deployment.spec;
-        let mut words = vec![spec.status.to_string()];
-        words.extend((!spec.reference.is_empty()).then(|| format!("of {}", spec.reference)));
-        words.extend(spec.sha.get(..8).map(|sha| format!("({sha})")));
-        words.extend((!spec.user.is_empty()).then(|| format!("by {}", spec.user)));
-        return words.join(" ");
+        return deployment_status(deployment);
     }
     match (&entry.health, &entry.gap) {
         (Some(health), _) => became(health),
@@ -48,15 +51,35 @@ pub fn entry_words(entry: &Entry) -> String {
     }
 }
 
+/// What was deployed and by whom, such as `Deployment of v2.40.0 by chiyo`.
+fn deployed(deployment: &Deployment) -> String {
+    let spec = &deployment.spec;
+    let mut words = vec!["Deployment".to_owned()];
+    words.extend((!spec.reference.is_empty()).then(|| format!("of {}", spec.reference)));
+    words.extend((!spec.user.is_empty()).then(|| format!("by {}", spec.user)));
+    words.join(" ")
+}
+
+/// How far a deployment is, with its number and commit, such as `failed (#1795291154, e0df993b)`.
+fn deployment_status(deployment: &Deployment) -> String {
+    let spec = &deployment.spec;
+    let status = match spec.status {
+        DeploymentStatus::Success => "succeeded",
+        status => status.as_str(),
+    };
+    let commit = spec.sha.get(..8).map(|sha| format!(", {sha}")).unwrap_or_default();
+    format!("{status} (#{}{commit})", spec.id)
+}
+
 fn changed(what: &str, resource: &EntryResource) -> String {
     let mut words = match what {
-        "changed" if resource.parts.is_empty() => "changed nothing that is compared".to_owned(),
+        "changed" if resource.parts.is_empty() => "updated without visible differences".to_owned(),
         "changed" => {
             let parts: Vec<_> = resource.parts.iter().map(|part| part.as_str()).collect();
             format!("changed {}", listed(&parts))
         }
-        "joined" => "came to belong here".to_owned(),
-        "parted" => "belongs here no more".to_owned(),
+        "joined" => "joined".to_owned(),
+        "parted" => "left".to_owned(),
         other => other.to_owned(),
     };
     words.extend(resource.changed_by.as_ref().map(|by| format!(" by {}", who(by))));
@@ -93,7 +116,7 @@ fn became(health: &EntryHealth) -> String {
 
 fn gap_kind(gap: &TimelineGap) -> String {
     let kind = Kind::new(gap.group.clone(), gap.kind.clone());
-    if gap.kind.is_empty() { "the kinds".into() } else { kind_name(&kind) }
+    if gap.kind.is_empty() { "all kinds".into() } else { kind_name(&kind) }
 }
 
 /// How long a gap lasted, and why, such as `not watched until 2026-11-20 12:00:00 UTC: forbidden`.
@@ -108,7 +131,7 @@ pub fn no_cause(onset: &Onset) -> String {
     match onset.gaps.is_empty() && onset.not_before == onset.from {
         true => format!("No likely cause found in the {window} before."),
         false => {
-            format!("What changed in the {window} before is not known: not everything was being watched.")
+            format!("The cause is unknown: the recording has a gap in the {window} before.")
         }
     }
 }
@@ -132,7 +155,7 @@ pub fn difference_line(difference: &Difference, letters: usize) -> String {
             let (before, after) = cut_pair(&before, &after, (left.saturating_sub(3) / 2).max(VALUE_MIN));
             format!("{path}: {before} → {after}")
         }
-        DifferenceType::Moved => format!("{path}: place {before} → {after}"),
+        DifferenceType::Moved => format!("{path}: position {before} → {after}"),
     }
 }
 

@@ -173,7 +173,7 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
         href: format!("/environments/{}?at={}", encode(side.id.as_str()), side.offset),
         text: match side.exists {
             true => format!("{}, {}", moment(side.offset.get(), side.time), resources(side.resources)),
-            false => format!("{}, not there", moment(side.offset.get(), side.time)),
+            false => format!("{}, does not exist", moment(side.offset.get(), side.time)),
         },
         badge: side.health.map(|health| Badge::new(Some(health))),
     };
@@ -257,7 +257,7 @@ fn resource_view(request: &Request, found: &Answer<ResourceDiff>, now: Timestamp
     };
     let side = |label: &str, state: &StateAt| {
         let said = match &state.version {
-            None => "not there".to_owned(),
+            None => "does not exist".to_owned(),
             Some(version) => {
                 let by = version.changed_by.as_ref().map(|by| format!(" by {}", shown(&by.manager)));
                 format!("version of {}{}", clock_time(version.observed_at), by.unwrap_or_default())

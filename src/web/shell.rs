@@ -277,7 +277,7 @@ mod tests {
             told,
             [
                 ("eu", "2 kinds", "90s", "unreachable".to_owned()),
-                ("us", "its kinds", "30s", "unreachable".to_owned())
+                ("us", "all kinds", "30s", "unreachable".to_owned())
             ]
         );
     }

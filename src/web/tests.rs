@@ -115,7 +115,7 @@ fn the_overview_shows_regions_and_what_needs_attention() {
         "/environments/shop.web.production?at=1234",
         "Cluster <b>eu-west</b>: 2 kinds not watched since",
         "href=\"/?health=Degraded\">Back to now",
-        "the newest 1\u{202f}200 changes not shown yet",
+        "the newest 1,200 changes not shown yet",
         "href=\"/?at=1234&#38;health=Degraded&#38;region=us\"",
         "<title>2 need attention · Production at 2026-11-20 12:00:00 UTC",
         "value=\"1234\"",

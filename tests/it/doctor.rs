@@ -45,7 +45,7 @@ async fn kinds_are_asked_of_the_clusters_themselves() -> Result<()> {
     assert!(told["items"].as_array().is_some_and(|items| items.iter().all(|item| item["cluster"] == "one")));
     assert_eq!(told["metadata"]["failed"][1]["cluster"], "gone");
     let (code, _, err) = run(folder.path(), "kinds", &config, &["--cluster", "oen"]).await?;
-    assert!(code == 3 && err.contains("the clusters are one, gone"), "{code} {err}");
+    assert!(code == 3 && err.contains("configured clusters: one, gone"), "{code} {err}");
     Ok(())
 }
 
@@ -58,7 +58,7 @@ async fn a_problem_is_told_and_counted() -> Result<()> {
     assert!(!folder.path().join("strandline-data").exists(), "nothing is made");
     cluster.stop().await;
     let (code, out, err) = run(folder.path(), "doctor", &config, &["-o", "json"]).await?;
-    assert!(code == 1 && err.contains("there is 1 problem"), "{code} {err}");
+    assert!(code == 1 && err.contains("1 problem found"), "{code} {err}");
     let told: Value = serde_json::from_str(&out)?;
     let problem = |check: &&Value| check["result"] == "problem";
     let problem = told["checks"].as_array().and_then(|checks| checks.iter().find(problem)).cloned();

@@ -61,7 +61,7 @@ async fn a_view_is_built_anew_while_it_answers_and_follows() -> Result<()> {
     };
     for _ in 0..3 {
         let told = server.cli(&["rebuild", "--server", server.url()]).await?;
-        assert!(told.contains("the view holds all"), "{told}");
+        assert!(told.contains("the view is rebuilt"), "{told}");
     }
     done.store(true, Ordering::Release);
     asking.await??;

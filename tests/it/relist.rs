@@ -73,10 +73,10 @@ async fn what_somebody_says_is_gone_ends_and_is_still_there_before() -> Result<(
     let refused = refused.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(refused.contains("watched"), "{refused}");
     let would = server.cli(&[&forget[..], &["--force", "--dry-run"]].concat()).await?;
-    assert!(would.starts_with("shop/a ") && would.ends_with("would end\n"), "{would}");
+    assert!(would.starts_with("shop/a ") && would.ends_with("would be marked as deleted\n"), "{would}");
     assert_eq!(names(&server.ask(PODS).await?), ["a", "b"], "a dry run ends nothing");
     let ended = server.cli(&[&forget[..], &["--force"]].concat()).await?;
-    assert!(ended.ends_with("1 resources and 0 gaps of Pod ended\n"), "{ended}");
+    assert!(ended.ends_with("1 resources and 0 gaps of Pod marked as deleted\n"), "{ended}");
     server.until(PODS, |answer| names(answer) == ["b"]).await?;
     assert_eq!(names(&server.ask(&format!("{PODS}&at={offset}")).await?), ["a", "b"]);
 

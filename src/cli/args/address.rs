@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Which server to ask, and with which token.
+/// The server's address and the token for it.
 #[derive(Clone, Debug, Args)]
 pub struct AddressArgs {
-    /// Address of the server
+    /// URL of the server
     #[arg(long, value_name = "URL", env = "STRANDLINE_SERVER", default_value = "http://127.0.0.1:7979")]
     pub server: String,
-    /// Token for the server; others on this machine can see it in the list of processes, so rather use --token-file
+    /// API token; visible to other users in the process list, so prefer --token-file
     #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
     pub token: Option<TokenText>,
-    /// File that holds the token; without --token and this, STRANDLINE_TOKEN is sent where it is set
+    /// File with the API token; default: the environment variable STRANDLINE_TOKEN
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 }

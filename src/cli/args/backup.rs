@@ -6,30 +6,30 @@ use clap::Args;
 
 use super::ReportFormat;
 
-/// What to copy, and where to.
+/// Arguments of `backup`.
 #[derive(Clone, Debug, Args)]
 pub struct BackupArgs {
-    /// The data directory; a server may be using it
+    /// Data directory; may be in use by a server
     #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
     pub data: PathBuf,
-    /// Where the backup is to be; it must not be there yet
+    /// Directory for the backup; must not exist
     #[arg(long, value_name = "DIR")]
     pub to: PathBuf,
-    /// Form of the output
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
     pub output: ReportFormat,
 }
 
-/// What to restore, and where to.
+/// Arguments of `restore`.
 #[derive(Clone, Debug, Args)]
 pub struct RestoreArgs {
-    /// The backup
+    /// Directory with the backup
     #[arg(long, value_name = "DIR")]
     pub from: PathBuf,
-    /// The data directory; no server may be using it
+    /// Data directory; must not be in use by a server
     #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
     pub data: PathBuf,
-    /// Move what the data directory holds into a directory of its own within it
+    /// Replace existing data, after moving it to a subdirectory of the data directory
     #[arg(long)]
     pub force: bool,
 }

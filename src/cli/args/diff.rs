@@ -7,68 +7,68 @@ use super::{ColorChoice, PlaceArgs, ServerArgs, Subject};
 use strandline_model::EnvironmentId;
 use strandline_object_diff::{Class, NamePair, PathRule};
 
-/// What to compare, and how to print what differs.
+/// Arguments of `diff`.
 #[derive(Clone, Debug, Args)]
 pub struct DiffArgs {
-    /// The environment, such as shop.web.production
+    /// Environment, such as shop.web.production
     #[arg(value_name = "ENVIRONMENT", value_parser = environment, required_unless_present = "resource",
         conflicts_with_all = ["resource", "PlaceArgs"])]
     pub environment: Option<EnvironmentId>,
-    /// Another environment to compare it with, at one moment
+    /// Environment to compare with, at the same time
     #[arg(value_name = "OTHER", value_parser = environment, conflicts_with_all = ["from", "to"])]
     pub with: Option<EnvironmentId>,
-    /// A resource in place of an environment, by its uid or as KIND/NAME
+    /// Resource instead of an environment, as KIND/NAME or by its UID
     #[arg(long, value_name = "RESOURCE")]
     pub resource: Option<Subject>,
     /// Where the resource is.
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// The earlier moment; without it a day before the later, or of a resource the version before
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    /// Earlier time; default: a day before the later one, or for a resource its previous version
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     pub from: Option<String>,
-    /// The later moment; without it now
-    #[arg(long, value_name = "MOMENT", value_parser = moment, conflicts_with = "at")]
+    /// Later time; default: now
+    #[arg(long, value_name = "TIME", value_parser = moment, conflicts_with = "at")]
     pub to: Option<String>,
-    /// Parts of names that stand for each other, such as production:staging; without it what tells the two apart
+    /// Corresponding name parts, such as production:staging; default: the parts in which the environments' names differ
     #[arg(long, value_name = "HERE:THERE", value_delimiter = ',', requires = "with")]
     pub map: Vec<NamePair>,
-    /// What to tell besides the spec: metadata, status, noise
+    /// Parts to compare besides the spec: metadata, status, noise
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub include: Vec<Class>,
-    /// Leave out what this names, such as spec.replicas or metadata.annotations[*]; may be repeated
+    /// Ignore this path, such as spec.replicas or metadata.annotations[*]; may be repeated
     #[arg(long, value_name = "[KIND:]PATH")]
     pub ignore: Vec<PathRule>,
-    /// Tell what controllers made, such as Pods, one by one
+    /// List resources created by controllers, such as Pods, one by one
     #[arg(long, conflicts_with = "resource")]
     pub children: bool,
-    /// Stop after so many resources; without it all are told
+    /// Limit the number of resources; default: all
     #[arg(long, conflicts_with = "resource", value_parser = number(1..=u64::MAX))]
     pub limit: Option<u64>,
-    /// End with 1 where there are differences, and with 2 or more where something failed
+    /// Exit with code 1 if there are differences, and with 2 or higher on failure
     #[arg(long)]
     pub exit_code: bool,
     /// Where from.
     #[command(flatten)]
     pub server: ServerArgs,
-    /// Form of the output; a patch (RFC 6902) is of one resource
+    /// Output format; `patch` (RFC 6902) needs --resource
     #[arg(short, long, value_enum, default_value_t = DiffFormat::Text)]
     pub output: DiffFormat,
-    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are heeded
+    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are respected
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]
     pub color: ColorChoice,
 }
 
-/// Form of differences.
+/// Output formats of `diff`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DiffFormat {
-    /// Lines for people, with + and -.
+    /// Text with + and - lines.
     Text,
-    /// As the API has it.
+    /// JSON, as returned by the API.
     Json,
-    /// The same as YAML.
+    /// YAML with the fields of the JSON.
     Yaml,
-    /// The operations that make the earlier state the later one, as RFC 6902 has them.
+    /// A JSON Patch (RFC 6902) from the earlier state to the later one.
     Patch,
-    /// A name on each line.
+    /// One name per line.
     Name,
 }

@@ -4,33 +4,33 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// What to check.
+/// Arguments of `doctor`.
 #[derive(Clone, Debug, Args)]
 pub struct DoctorArgs {
-    /// The configuration; without it only the data directory is checked
+    /// Configuration file; without it, only the data directory is checked
     #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG", required_unless_present = "data")]
     pub config: Option<PathBuf>,
-    /// The data directory; goes before what the configuration says
+    /// Data directory; overrides the configuration
     #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
     pub data: Option<PathBuf>,
-    /// Of the clusters only this one
+    /// Check only this cluster
     #[arg(long, value_name = "NAME", requires = "config")]
     pub cluster: Option<String>,
-    /// Read the whole log and the whole view, and tell what of them is damaged
+    /// Verify every record of the log and of the view, and report damage
     #[arg(long)]
     pub full: bool,
-    /// Go on with a log that lost its end: what was watched gets a gap, and every kind is listed anew
+    /// Accept a log that lost its newest records: record a gap for the watched kinds, and relist all of them
     #[arg(long, requires = "data", conflicts_with_all = ["config", "full", "salvage"])]
     pub accept_loss: bool,
-    /// Copy what can be read of a damaged log into a new one in another directory, with gaps for what is lost
+    /// Salvage a damaged log: copy its readable records to a new data directory, with gaps for the lost ones
     #[arg(long, value_name = "DIR", requires = "data", conflicts_with_all = ["config", "full"])]
     pub salvage: Option<PathBuf>,
-    /// Print only the roles that are missing, as YAML for `kubectl apply -f -`; the checks go to standard error
+    /// Print the missing RBAC roles as YAML for `kubectl apply -f -`; the checks go to standard error
     ///
-    /// `narrow` names the kinds that may not be seen, one by one: the least that is needed, and another round for each new
-    /// CRD. `groups` takes every kind of the API groups that the cluster has, also those to come, and of the core group all but
-    /// Secrets: another round for each new API group. `wildcard` takes everything for good, and with it Secrets, since RBAC can
-    /// only add: their values are removed before anything is recorded, but the account could read them.
+    /// `narrow` lists each forbidden kind: least privilege, to be repeated for each new CRD. `groups` grants all kinds,
+    /// present and future, of the cluster's API groups, and of the core group all but Secrets; to be repeated for each new
+    /// API group. `wildcard` grants everything, including Secrets, since RBAC can only add: their values are redacted
+    /// before anything is recorded, but the service account could read them.
     #[arg(
         long,
         value_enum,
@@ -42,32 +42,32 @@ pub struct DoctorArgs {
         conflicts_with_all = ["accept_loss", "salvage", "mend_clock", "output"]
     )]
     pub rbac: Option<RoleWidth>,
-    /// Mark the changes whose recorded times are wrong, with gaps for them; the server must not be running
+    /// Mark changes whose recorded times are wrong, and record gaps for them; offline
     #[arg(long, requires = "data", conflicts_with_all = ["config", "full", "accept_loss", "salvage"])]
     pub mend_clock: bool,
-    /// Form of the output
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
     pub output: ReportFormat,
 }
 
-/// Form of a report.
+/// Output formats of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
-    /// A line for each check.
+    /// One line per check.
     Text,
-    /// One document.
+    /// One JSON document.
     Json,
-    /// The same as YAML.
+    /// YAML with the fields of the JSON.
     Yaml,
 }
 
-/// How much a role lets an account see.
+/// How much a role grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RoleWidth {
-    /// The kinds that may not be seen now, by name.
+    /// The kinds that are forbidden now, by name.
     Narrow,
-    /// Every kind of the API groups that there are, without Secrets.
+    /// All kinds of the cluster's API groups, without Secrets.
     Groups,
-    /// Everything, also Secrets and what is yet to come.
+    /// Everything, including Secrets and future kinds.
     Wildcard,
 }

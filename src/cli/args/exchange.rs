@@ -8,65 +8,65 @@ use super::ReportFormat;
 use super::values::{environment, moment};
 use strandline_model::{EnvironmentId, Timestamp};
 
-/// What of the log to export, and where to.
+/// Arguments of `export`.
 #[derive(Clone, Debug, Args)]
 pub struct ExportArgs {
-    /// The data directory; a server may be using it
+    /// Data directory; may be in use by a server
     #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
     pub data: PathBuf,
-    /// The file, such as FILE.ndjson.zst; it must not be there yet. Without it standard output
+    /// Output file, such as FILE.ndjson.zst; must not exist. Default: standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// From this moment on: a time (2026-11-20T14:05:00Z), a duration ago (7d) or an offset (1234)
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    /// Start: a time (2026-11-20T14:05:00Z), a duration ago (7d) or an offset (1234)
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     pub since: Option<String>,
-    /// Up to this moment
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    /// End: a time, a duration ago or an offset; default: now
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     pub until: Option<String>,
-    /// Only what was told of these clusters, and the catalog
+    /// Only changes of these clusters, and the catalog
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cluster: Vec<String>,
-    /// Only what ever belonged to these environments, and the catalog but for others
+    /// Only resources that ever belonged to these environments, and the catalog without other environments
     #[arg(long, value_name = "ENVIRONMENT", value_delimiter = ',', value_parser = environment)]
     pub environment: Vec<EnvironmentId>,
 }
 
-/// What to import, and where to.
+/// Arguments of `import`.
 #[derive(Clone, Debug, Args)]
 pub struct ImportArgs {
-    /// Exports of a log, dumps of objects, or audit logs; all of one form
+    /// Exports, dumps of objects, or audit logs; all in the same format
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// The data directory: empty, or with a log whose changes are all older; no server may be using it
+    /// Data directory: empty, or with a log whose changes are all older; must not be in use by a server
     #[arg(long, value_name = "DIR", env = "STRANDLINE_DATA")]
     pub data: PathBuf,
-    /// The configuration whose `redact` says what is hidden; without it the program's own rules do
+    /// Configuration file, for its `redact` rules; default: the built-in rules
     #[arg(long, value_name = "FILE", env = "STRANDLINE_CONFIG")]
     pub config: Option<PathBuf>,
-    /// What the files hold; without it their beginning tells
+    /// Format of the files; default: detected from their content
     #[arg(long, value_enum)]
     pub form: Option<ImportForm>,
-    /// The cluster of which dumps and audit logs tell
+    /// Cluster of the dumps or audit logs
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// When the objects of a dump were so; without it the names of the files tell
+    /// Time of the dump; default: read from the file name
     #[arg(long, value_name = "TIME")]
     pub at: Option<Timestamp>,
-    /// Each dump holds all objects of its kinds in its namespaces: what it misses was gone
+    /// Each dump is complete for its kinds and namespaces: record missing objects as deleted
     #[arg(long)]
     pub complete: bool,
-    /// Form of the summary
+    /// Output format of the summary
     #[arg(long, value_enum, default_value_t = ReportFormat::Text, value_name = "FORM")]
     pub summary: ReportFormat,
 }
 
-/// What files hold.
+/// Formats of import files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ImportForm {
-    /// An export of a log.
+    /// An export of `strandline export`.
     Log,
-    /// Objects as `kubectl get -o yaml|json` prints them.
+    /// Objects as printed by `kubectl get -o yaml|json`.
     Objects,
-    /// Lines of an audit log of Kubernetes.
+    /// A Kubernetes audit log.
     Audit,
 }

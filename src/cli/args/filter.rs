@@ -8,7 +8,7 @@ use crate::query::Overview;
 use strandline_model::{AgentId, EnvironmentId, EnvironmentState, GroupBy, GroupPath, Health, Tier};
 use strandline_syntax::{Glob, LabelSelector};
 
-/// Which environments; of each option one value has to fit, and all options have to.
+/// Filters of environments: options are combined with AND, values of one option with OR.
 #[derive(Clone, Debug, Args)]
 pub struct FilterArgs {
     /// Only these tiers: production, staging, testing, development, other
@@ -23,30 +23,30 @@ pub struct FilterArgs {
     /// Only projects below these groups, such as shop
     #[arg(long, value_delimiter = ',', value_name = "PATH")]
     pub group: Vec<GroupPath>,
-    /// Only what looks into these clusters
+    /// Only environments with a target in these clusters
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub cluster: Vec<String>,
-    /// Only what these agents serve, such as shop/agents:production
+    /// Only environments of these agents, such as shop/agents:production
     #[arg(long, value_delimiter = ',')]
     pub agent: Vec<AgentId>,
-    /// Only these states: available, stopping, stopped; without it those that are not stopped
+    /// Only these states: available, stopping, stopped; default: all but stopped
     #[arg(long, value_delimiter = ',')]
     pub state: Vec<EnvironmentState>,
     /// Only these names, such as 'production/*' or 'review/**'
     #[arg(long, value_delimiter = ',', value_name = "PATTERN")]
     pub name: Vec<Glob>,
-    /// Only these healths: Healthy, Suspended, Progressing, Missing, Degraded, Unknown
+    /// Only these health states: Healthy, Suspended, Progressing, Missing, Degraded, Unknown
     #[arg(long, value_delimiter = ',')]
     pub health: Vec<Health>,
-    /// Only what carries such labels, as 'team=payments,criticality in (high,critical)'
+    /// Label selector, such as 'team=payments,criticality in (high,critical)'
     #[arg(short, long, value_name = "SELECTOR", value_parser = selector)]
     pub labels: Option<String>,
 }
 
-/// Which environments to list.
+/// Arguments of `get environments`.
 #[derive(Clone, Debug, Args)]
 pub struct EnvironmentsArgs {
-    /// Only this one, with what is odd about it
+    /// Only this one, with its configuration warnings
     #[arg(value_name = "ENVIRONMENT", value_parser = super::values::environment, conflicts_with_all = [
         "tier", "region", "project", "group", "cluster", "agent", "state", "name", "health", "labels", "limit",
     ])]
@@ -59,19 +59,19 @@ pub struct EnvironmentsArgs {
     pub list: ListArgs,
 }
 
-/// What to count, and in which groups.
+/// Arguments of `overview`.
 #[derive(Clone, Debug, Args)]
 pub struct OverviewArgs {
     /// Which.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// By what: tier, region, project, group, cluster, agent, health, state, label:NAME, at most two; without it by region
+    /// Group by up to two of: tier, region, project, group, cluster, agent, health, state, label:NAME; default: region
     #[arg(long, value_delimiter = ',', value_name = "WHAT")]
     pub group_by: Vec<GroupBy>,
-    /// A view of the server's configuration; other options go before what it says
+    /// Saved view from the server's configuration; other options override its settings
     #[arg(long, value_name = "NAME")]
     pub view: Option<String>,
-    /// The most groups to tell; without it 500
+    /// Limit the number of groups; default: 500
     #[arg(long, value_parser = number(1..=Overview::LIMIT as u64))]
     pub limit: Option<u64>,
     /// Where from.

@@ -17,44 +17,44 @@ pub enum ReadCommand {
     /// List environments, projects, agents, deployments, clusters or resources
     #[command(subcommand, arg_required_else_help = true)]
     Get(GetCommand),
-    /// Find resources by kind and name, those that are gone too, the one that came last first
+    /// Find resources by kind and name, including deleted ones, newest first
     #[command(after_help = "Examples:
   strandline find deploy/web
   strandline find 'pods/web-*' --env shop.web.production --gone
   strandline find cm -n shop --gone any --at 2h -o wide")]
     Find(FindArgs),
-    /// List which environments have an image, or had it, since when and in how many Pods
+    /// List the environments that use a container image, or used it, since when and in how many Pods
     #[command(after_help = "Examples:
   strandline images nginx --tier production
   strandline images '**/web:2.*' --since 7d -o wide
   strandline images -e shop.web.production --at 2h")]
     Images(ImagesArgs),
-    /// Count all environments of a selection in groups, what needs attention first
+    /// Show the health of groups of environments, such as all of a region, worst first
     #[command(after_help = "Examples:
   strandline overview --tier production --group-by region
   strandline overview --group shop --group-by group,tier --at 2h
   strandline overview --view production-by-region -l team=payments -o wide")]
     Overview(OverviewArgs),
-    /// Draw an environment as a tree of what owns what, the worst first
+    /// Show an environment as a tree of owners and their resources, worst first
     #[command(after_help = "Examples:
   strandline tree shop.web.production
   strandline tree shop.web.production --at 2h --all
-  strandline tree shop.web.production --collapse owner     only what nothing owns, with what is below it
-  strandline tree shop.web.production --collapse kind      how many there are of each kind
+  strandline tree shop.web.production --collapse owner     only top-level resources, with counts of their children
+  strandline tree shop.web.production --collapse kind      only counts per kind
   strandline tree shop.web.production --under deploy/web --depth 1")]
     Tree(TreeArgs),
-    /// Tell why an environment is in the state it is in: the ways from its top down to what is wrong
+    /// Explain an environment's health: the paths from its top-level resources down to the failing ones
     #[command(after_help = "Examples:
   strandline why shop.web.production
   strandline why shop.web.production --at 2h --limit 1
-  strandline why shop.web.production -o name               what stands at the end of each path")]
+  strandline why shop.web.production -o name               only the failing resources")]
     Why(WhyArgs),
-    /// Tell what changed just before an environment or a resource became Degraded, or whatever it is
+    /// Show what changed just before an environment or resource became unhealthy
     #[command(after_help = "Examples:
   strandline onset shop.web.production
   strandline onset shop.web.production --health Missing --window 2h --at 2026-11-20T14:05Z --effects")]
     Onset(OnsetArgs),
-    /// Draw what happened to an environment or a resource over time: health, changes, warnings, deployments, gaps
+    /// Show a timeline of an environment or resource: health, changes, warnings, deployments, gaps in the recording
     #[command(after_help = "Examples:
   strandline timeline shop.web.production --since 7d
   strandline timeline --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --below --since 365d
@@ -66,22 +66,22 @@ pub enum ReadCommand {
   strandline history deploy/web --field spec.replicas --field 'spec.template.spec.containers[name=web].image'
   strandline history 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --bodies -o yaml --limit 2")]
     History(HistoryArgs),
-    /// List what Kubernetes' Events said of an environment or a resource, newest first
+    /// List the Kubernetes Events of an environment or resource, newest first
     #[command(after_help = "Examples:
   strandline events shop.web.production --type Warning
   strandline events --resource pod/web-0 --env shop.web.production --at 2h -o wide")]
     Events(EventsArgs),
-    /// List what is watched of every cluster, and what is not, the gaps first
+    /// List which kinds of each cluster are watched, and which are not, gaps first
     #[command(after_help = "Examples:
   strandline coverage --state gap
   strandline coverage --cluster us-east --kind Deployment.apps --at 2h -o wide")]
     Coverage(CoverageArgs),
-    /// List what a stopped environment left in its clusters, with the commands that clean up
+    /// List resources that a stopped environment left in its clusters, with commands to delete them
     #[command(after_help = "Examples:
   strandline left-behind shop.web.review-17
   strandline left-behind shop.web.review-17 -o json | jq -r '.namespaces[].kubectl'")]
     LeftBehind(LeftBehindArgs),
-    /// Tell this program's version
+    /// Print the version
     Version(VersionArgs),
 }
 
@@ -94,7 +94,7 @@ pub enum GetCommand {
   strandline get environments --health Degraded,Unknown --at 2026-11-20T14:05Z -o wide
   strandline get env --group shop --name 'review/**' -l 'team=payments,criticality in (high,critical)'")]
     Environments(EnvironmentsArgs),
-    /// Groups that the paths of projects name
+    /// GitLab groups, from the paths of projects
     #[command(visible_alias = "group")]
     Groups {
         /// How to list.
@@ -111,7 +111,7 @@ pub enum GetCommand {
         #[command(flatten)]
         list: ListArgs,
     },
-    /// Agents with the environments that they serve
+    /// GitLab agents with their environments
     #[command(visible_alias = "agent")]
     Agents {
         /// Only this one, such as ops/agents:production
@@ -121,39 +121,39 @@ pub enum GetCommand {
         #[command(flatten)]
         list: ListArgs,
     },
-    /// Deployments, the newest first
+    /// Deployments, newest first
     #[command(
         visible_alias = "deployment",
         after_help = "Examples:
   strandline get deployments -e shop.web.production --status success --limit 5
   strandline get deployments --project ops/deploy --at 2h -o wide
-  strandline get deployment 512                            and why its job may not use the agent"
+  strandline get deployment 512                            with the reason if its job may not use the agent"
     )]
     Deployments {
-        /// Only the one with this number
+        /// Only the deployment with this ID
         #[arg(value_name = "NUMBER", value_parser = number(0..=u64::MAX), conflicts_with_all = ["environment", "status", "limit"])]
         id: Option<u64>,
-        /// Only those to this environment, such as shop.web.production
+        /// Only deployments to this environment, such as shop.web.production
         #[arg(short, long, value_parser = environment)]
         environment: Option<EnvironmentId>,
-        /// Only those by jobs of these projects, such as shop/web or 'shop/**'; of one number, by a job of this project
+        /// Only deployments by jobs of these projects, such as shop/web or 'shop/**'; with NUMBER, the project of the job
         #[arg(long, value_delimiter = ',')]
         project: Vec<String>,
-        /// Only those that stand like this: created, blocked, running, success, failed, canceled, skipped
+        /// Only these statuses: created, blocked, running, success, failed, canceled, skipped
         #[arg(long, value_delimiter = ',')]
         status: Vec<DeploymentStatus>,
         /// How to list.
         #[command(flatten)]
         list: ListArgs,
     },
-    /// Clusters with what of them is watched
+    /// Clusters with the state of their recording
     #[command(visible_alias = "cluster")]
     Clusters {
         /// How to list.
         #[command(flatten)]
         list: ListArgs,
     },
-    /// The resources of an environment, or one with its object
+    /// Resources of an environment, or one resource with its object
     #[command(
         visible_alias = "resource",
         after_help = "Examples:
@@ -164,7 +164,7 @@ pub enum GetCommand {
   strandline get resource deploy/web -n shop -o yaml --at 2h"
     )]
     Resources {
-        /// Only this one, by its uid or as KIND/NAME, with its object in JSON and YAML
+        /// Only this resource, as KIND/NAME or by its UID; -o json and -o yaml include its object
         #[arg(
             value_name = "RESOURCE", required_unless_present = "within",
             conflicts_with_all = ["kind", "health", "owner", "order", "limit"],
@@ -176,13 +176,13 @@ pub enum GetCommand {
         /// Only these kinds, such as Pod
         #[arg(long, value_delimiter = ',')]
         kind: Vec<String>,
-        /// Only these healths: Healthy, Suspended, Progressing, Missing, Degraded, Unknown
+        /// Only these health states: Healthy, Suspended, Progressing, Missing, Degraded, Unknown
         #[arg(long, value_delimiter = ',')]
         health: Vec<Health>,
-        /// Only what stands directly below the resource of this uid
+        /// Only direct children of the resource with this UID
         #[arg(long, value_name = "UID", value_parser = uid)]
         owner: Option<Uid>,
-        /// By kind, namespace and name, or what needs attention first: name, health
+        /// Sort order: name (kind, namespace, name) or health (worst first)
         #[arg(long)]
         order: Option<ResourceOrder>,
         /// How to list.
@@ -194,7 +194,7 @@ pub enum GetCommand {
 /// How to list.
 #[derive(Clone, Debug, Args)]
 pub struct ListArgs {
-    /// Stop after so many items; without it all are listed
+    /// Limit the number of items; default: all
     #[arg(long, value_parser = number(1..=u64::MAX))]
     pub limit: Option<u64>,
     /// Where from.
@@ -205,14 +205,14 @@ pub struct ListArgs {
     pub output: OutputArgs,
 }
 
-/// Where to read from, and for which moment.
+/// Where to read from, and for which time.
 #[derive(Clone, Debug, Args)]
 pub struct ServerArgs {
     /// Which server.
     #[command(flatten)]
     pub address: AddressArgs,
-    /// The moment: a time (2026-11-20T14:05:00Z), a duration ago (2h, 1d12h) or an offset (1234)
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    /// Show the state at a past time (2026-11-20T14:05:00Z), a duration ago (2h, 1d12h) or an offset (1234)
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     pub at: Option<String>,
     /// The argument that gave the moment, where that is another one.
     #[arg(skip)]
@@ -222,29 +222,29 @@ pub struct ServerArgs {
 /// How to print.
 #[derive(Clone, Debug, Args)]
 pub struct OutputArgs {
-    /// Form of the output
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = OutputFormat::Table)]
     pub output: OutputFormat,
-    /// Leave the headers of tables out
+    /// Do not print table headers
     #[arg(long)]
     pub no_headers: bool,
-    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are heeded
+    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are respected
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]
     pub color: ColorChoice,
 }
 
-/// Form of the output.
+/// Output formats of lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
-    /// Columns for people.
+    /// A table.
     Table,
-    /// More columns.
+    /// A table with more columns.
     Wide,
-    /// As the API has it.
+    /// JSON, as returned by the API.
     Json,
-    /// The same as YAML.
+    /// YAML with the fields of the JSON.
     Yaml,
-    /// A name on each line.
+    /// One name per line.
     Name,
 }
 
@@ -259,31 +259,31 @@ pub enum ColorChoice {
     Never,
 }
 
-/// Which tree to draw.
+/// Arguments of `tree`.
 #[derive(Clone, Debug, Args)]
 pub struct TreeArgs {
-    /// The environment, such as shop.web.production
+    /// Environment, such as shop.web.production
     #[arg(value_parser = environment)]
     pub environment: EnvironmentId,
-    /// Draw only this resource, by its uid or as KIND/NAME, and what is below it
+    /// Show only this resource, as KIND/NAME or by its UID, and its descendants
     #[arg(long, value_name = "RESOURCE")]
     pub under: Option<Subject>,
-    /// The cluster, where several hold the resource
+    /// Cluster, if the resource exists in several
     #[arg(long, requires = "under")]
     pub cluster: Option<String>,
-    /// The namespace of what is named as KIND/NAME
+    /// Namespace of KIND/NAME
     #[arg(short, long, requires = "under")]
     pub namespace: Option<String>,
-    /// Levels to draw below the first; without it all of them
+    /// Number of levels below the top; default: all
     #[arg(long, value_parser = number(0..=1000))]
     pub depth: Option<u64>,
-    /// What to count instead of drawing it: none; siblings beyond fifty; owner, whatever has one; kind, all of a kind
+    /// Show counts instead of single resources: none; siblings (more than fifty); owner (all with an owner); kind
     #[arg(long, value_name = "WHAT")]
     pub collapse: Option<Collapse>,
-    /// The most resources to draw one by one; without it 500
+    /// Limit the number of resources shown one by one; default: 500
     #[arg(long, value_parser = number(1..=Graph::LIMIT as u64))]
     pub limit: Option<u64>,
-    /// Draw every sibling, however many of a kind there are
+    /// Show every resource, without grouping siblings
     #[arg(long, conflicts_with_all = ["collapse", "limit"])]
     pub all: bool,
     /// Where from.
@@ -294,13 +294,13 @@ pub struct TreeArgs {
     pub output: OutputArgs,
 }
 
-/// What to explain.
+/// Arguments of `why`.
 #[derive(Clone, Debug, Args)]
 pub struct WhyArgs {
-    /// The environment, such as shop.web.production
+    /// Environment, such as shop.web.production
     #[arg(value_parser = environment)]
     pub environment: EnvironmentId,
-    /// The most paths to tell; without it 10
+    /// Limit the number of paths; default: 10
     #[arg(long, value_parser = number(1..=Why::LIMIT as u64))]
     pub limit: Option<u64>,
     /// Where from.
@@ -311,10 +311,10 @@ pub struct WhyArgs {
     pub output: OutputArgs,
 }
 
-/// Whose remains to list.
+/// Arguments of `left-behind`.
 #[derive(Clone, Debug, Args)]
 pub struct LeftBehindArgs {
-    /// The environment, such as shop.web.review-17
+    /// Environment, such as shop.web.review-17
     #[arg(value_parser = environment)]
     pub environment: EnvironmentId,
     /// Where from.
@@ -325,19 +325,19 @@ pub struct LeftBehindArgs {
     pub output: OutputArgs,
 }
 
-/// Whose history to list.
+/// Arguments of `history`.
 #[derive(Clone, Debug, Args)]
 pub struct HistoryArgs {
-    /// The resource, by its uid or as KIND/NAME
+    /// Resource, as KIND/NAME or by its UID
     pub resource: Subject,
     /// Where the resource is.
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Tell in place of versions the values that this field took and who changed it, such as spec.replicas or
+    /// Show only the values of this field over time and who changed them, such as spec.replicas or
     /// 'spec.template.spec.containers[name=web].image'; may be repeated
     #[arg(long, value_name = "PATH", conflicts_with = "bodies")]
     pub field: Vec<String>,
-    /// With the object of each version, in JSON and YAML
+    /// Include the object of each version in -o json and -o yaml
     #[arg(long)]
     pub bodies: bool,
     /// How to list.
@@ -345,16 +345,16 @@ pub struct HistoryArgs {
     pub list: ListArgs,
 }
 
-/// Whose Events to list.
+/// Arguments of `events`.
 #[derive(Clone, Debug, Args)]
 pub struct EventsArgs {
-    /// The environment, such as shop.web.production
+    /// Environment, such as shop.web.production
     #[arg(
         value_parser = environment, required_unless_present = "resource",
         conflicts_with_all = ["resource", "PlaceArgs"],
     )]
     pub environment: Option<EnvironmentId>,
-    /// A resource in place of an environment, by its uid or as KIND/NAME
+    /// Resource instead of an environment, as KIND/NAME or by its UID
     #[arg(long, value_name = "RESOURCE")]
     pub resource: Option<Subject>,
     /// Where the resource is.
@@ -371,7 +371,7 @@ pub struct EventsArgs {
     pub list: ListArgs,
 }
 
-/// Whose coverage to list.
+/// Arguments of `coverage`.
 #[derive(Clone, Debug, Args)]
 pub struct CoverageArgs {
     /// Only these clusters
@@ -388,7 +388,7 @@ pub struct CoverageArgs {
     pub list: ListArgs,
 }
 
-/// How to tell the version.
+/// Arguments of `version`.
 #[derive(Clone, Debug, Args)]
 pub struct VersionArgs {
     /// How to print.

@@ -29,9 +29,9 @@ impl FromStr for Subject {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once('/') {
-            None if text.is_empty() => Err("a resource is named by its uid or as KIND/NAME".into()),
+            None if text.is_empty() => Err("write a resource as KIND/NAME or give its UID".into()),
             None => Ok(Subject::Uid(Uid::new(text))),
-            Some((_, "")) => Err(format!("`{text}` has no name; write KIND/NAME, such as deploy/web")),
+            Some((_, "")) => Err(format!("`{text}` has no name: write KIND/NAME, such as deploy/web")),
             Some((kind, name)) => Ok(Subject::Named { kind: kind.parse()?, name: name.to_owned() }),
         }
     }
@@ -49,18 +49,18 @@ impl fmt::Display for Subject {
 /// Where a resource is that is named by its kind and name.
 #[derive(Clone, Debug, Default, Args)]
 pub struct PlaceArgs {
-    /// The cluster, where several hold the resource
+    /// Cluster, if the resource exists in several
     #[arg(long)]
     pub cluster: Option<String>,
-    /// The namespace, of what is named as KIND/NAME
+    /// Namespace of KIND/NAME
     #[arg(short, long)]
     pub namespace: Option<String>,
-    /// The environment that it belongs to, or belonged, of what is named as KIND/NAME
+    /// Environment of KIND/NAME, current or former
     #[arg(short = 'e', long = "environment", value_name = "ENVIRONMENT", visible_alias = "env", value_parser = environment)]
     pub within: Option<EnvironmentId>,
 }
 
-/// Which images to list.
+/// Arguments of `images`.
 #[derive(Clone, Debug, Args)]
 pub struct ImagesArgs {
     /// Only this image, such as nginx, nginx:1.27, '**/web:2.*' or @sha256:9f8e
@@ -74,27 +74,27 @@ pub struct ImagesArgs {
     /// Only in these regions
     #[arg(long, value_delimiter = ',')]
     pub region: Vec<String>,
-    /// What was there at any time since: a duration before the moment (7d), a time or an offset
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    /// Include images used at any time since: a duration before --at (7d), a time or an offset
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     pub since: Option<String>,
-    /// And until; without it the moment
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    /// End of that period; default: --at
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     pub until: Option<String>,
     /// How to list.
     #[command(flatten)]
     pub list: ListArgs,
 }
 
-/// Which resources to find.
+/// Arguments of `find`.
 #[derive(Clone, Debug, Args)]
 pub struct FindArgs {
-    /// A kind, such as deploy, or a kind and a pattern for names, such as 'pods/web-*'
+    /// Kind, such as deploy, or kind and name pattern, such as 'pods/web-*'
     #[arg(value_name = "KIND[/NAME]")]
     pub what: Option<String>,
     /// Where.
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Whether what is gone is found: false, true for nothing else, any
+    /// Deleted resources: false (exclude), true (only these), any (include)
     #[arg(long, value_name = "WHICH", default_value_t, num_args = 0..=1, default_missing_value = "true")]
     pub gone: Presence,
     /// How to list.

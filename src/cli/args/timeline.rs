@@ -7,32 +7,32 @@ use super::{OutputArgs, PlaceArgs, ServerArgs, Subject};
 use crate::query::{PageRequest, TimelineOrder};
 use strandline_model::{EnvironmentId, Health, Lane, parse_duration};
 
-/// Whose timeline to draw.
+/// Arguments of `timeline`.
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("whose").required(true).args(["environment", "resource"]))]
 pub struct TimelineArgs {
-    /// The environment, such as shop.web.production
+    /// Environment, such as shop.web.production
     #[arg(value_parser = environment, conflicts_with = "PlaceArgs")]
     pub environment: Option<EnvironmentId>,
-    /// A resource in place of an environment, by its uid or as KIND/NAME
+    /// Resource instead of an environment, as KIND/NAME or by its UID
     #[arg(long, value_name = "RESOURCE")]
     pub resource: Option<Subject>,
     /// Where the resource is.
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Tell also of all that was below the resource, such as a workload's Pods that are long gone
+    /// Include all descendants of the resource, such as a workload's deleted Pods
     #[arg(long, conflicts_with = "environment")]
     pub below: bool,
-    /// Where to begin: a duration before the moment (6h, 365d), a time or an offset; without it a day before
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    /// Start: a duration before --at (6h, 365d), a time or an offset; default: 1d
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     pub since: Option<String>,
     /// Only entries of these lanes: changes, events, deployments, health, gaps
     #[arg(long, value_delimiter = ',')]
     pub lane: Vec<Lane>,
-    /// Whether the newest or the oldest entries come first
+    /// Sort order: newest or oldest first
     #[arg(long, value_name = "ORDER")]
     pub order: Option<TimelineOrder>,
-    /// The most entries to list; without it 20
+    /// Limit the number of entries; default: 20
     #[arg(long, default_value_t = 20, value_parser = number(1..=PageRequest::MAX as u64))]
     pub limit: u64,
     /// Where from.
@@ -43,26 +43,26 @@ pub struct TimelineArgs {
     pub output: OutputArgs,
 }
 
-/// Whose onset to look for.
+/// Arguments of `onset`.
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("whose").required(true).args(["environment", "resource"]))]
 pub struct OnsetArgs {
-    /// The environment, such as shop.web.production
+    /// Environment, such as shop.web.production
     #[arg(value_parser = environment, conflicts_with = "PlaceArgs")]
     pub environment: Option<EnvironmentId>,
-    /// A resource in place of an environment, by its uid or as KIND/NAME
+    /// Resource instead of an environment, as KIND/NAME or by its UID
     #[arg(long, value_name = "RESOURCE")]
     pub resource: Option<Subject>,
     /// Where the resource is.
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Which health; without it what is wrong at the moment, or else Degraded
+    /// Health to explain; default: the current one if unhealthy, else Degraded
     #[arg(long)]
     pub health: Option<Health>,
-    /// How long before it changes are looked at, such as 15m or 2h
+    /// How far back to look for changes, such as 15m or 2h
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub window: Option<String>,
-    /// List also what controllers made of it and what clusters said
+    /// Include follow-up changes by controllers, and cluster Events
     #[arg(long)]
     pub effects: bool,
     /// Where from.
@@ -76,6 +76,6 @@ pub struct OnsetArgs {
 fn duration(text: &str) -> Result<String, String> {
     match parse_duration(text) {
         Some(_) => Ok(text.to_owned()),
-        None => Err("write a duration such as 15m or 1h30m".to_owned()),
+        None => Err("use a duration such as 15m or 1h30m".to_owned()),
     }
 }

@@ -10,15 +10,11 @@ pub(super) fn moment(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn environment(text: &str) -> Result<EnvironmentId, String> {
-    if text.is_empty() {
-        Err("an environment's name is not empty".into())
-    } else {
-        Ok(EnvironmentId::new(text))
-    }
+    if text.is_empty() { Err("the environment is empty".into()) } else { Ok(EnvironmentId::new(text)) }
 }
 
 pub(super) fn uid(text: &str) -> Result<Uid, String> {
-    if text.is_empty() { Err("a uid is not empty".into()) } else { Ok(Uid::new(text)) }
+    if text.is_empty() { Err("the UID is empty".into()) } else { Ok(Uid::new(text)) }
 }
 
 /// Reads a number within these bounds.
@@ -29,11 +25,11 @@ pub(super) fn number(
         let (least, most) = (bounds.start(), bounds.end());
         let to = if *most == u64::MAX { String::new() } else { format!(" to {most}") };
         let read = text.parse().ok().filter(|number| bounds.contains(number));
-        read.ok_or_else(|| format!("give a whole number from {least}{to}"))
+        read.ok_or_else(|| format!("use a whole number from {least}{to}"))
     }
 }
 
 /// Reads where to listen.
 pub(super) fn listener(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8080 or [::1]:8080".to_owned())
+    text.parse().map_err(|_| "use an IP address and a port, such as 127.0.0.1:8080 or [::1]:8080".to_owned())
 }
