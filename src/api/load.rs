@@ -2,6 +2,8 @@
 //!
 //! Bytes of requests and of answers are counted from when they are there until the caller has taken the answer, so what is
 //! counted is what callers can make the server hold.
+//!
+//! Why: docs/decisions/0020-one-caller-cannot-take-the-server.md.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

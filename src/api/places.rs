@@ -2,6 +2,8 @@
 //!
 //! Whoever connects is accepted, so that a probe is never behind callers that stay away. Where no ordinary place is left,
 //! the oldest connection of the reserve makes room: a probe asks at once, and who does not has no business there.
+//!
+//! Why: docs/decisions/0020-one-caller-cannot-take-the-server.md.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -2,6 +2,8 @@
 //!
 //! Every step opens one name below a directory that is open already, and follows no link, so that nothing leads out of the
 //! checkout, whatever is renamed meanwhile. Nothing waits: a FIFO is looked at before it is opened, and not opened.
+//!
+//! Why: docs/decisions/0027-agents-files-come-from-checkouts.md.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};

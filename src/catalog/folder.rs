@@ -4,6 +4,8 @@
 //! last good one holds on, and what is wrong with the new one is declared beside it. Since a checkout is not brought up
 //! to date in one moment, what it says counts once two looks have found the same. Each project is read by itself, so
 //! that whoever writes the files of one holds up no other.
+//!
+//! Why: docs/decisions/0027-agents-files-come-from-checkouts.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

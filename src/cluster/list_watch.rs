@@ -2,6 +2,8 @@
 //!
 //! The cursor is written with the changes it covers, so every path through the states below ends where the
 //! log ends: what was not appended is told again by the cluster.
+//!
+//! Why: docs/decisions/0004-our-own-list-and-watch.md.
 
 mod ahead;
 mod doubt;

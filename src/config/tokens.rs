@@ -1,4 +1,6 @@
 //! The part of the file about who may ask: tokens by their hash, each with what it may see and write.
+//!
+//! Why: docs/decisions/0019-tokens-are-random-and-hashed-once.md.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;

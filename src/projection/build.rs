@@ -1,4 +1,6 @@
 //! Builds the view anew, beside the old one, and swaps it in.
+//!
+//! Why: docs/decisions/0024-the-log-is-read-ahead-of-the-view.md.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -3,6 +3,8 @@
 //! A verdict says until when the same state may last. The log alone decides when that is over: the first change that was
 //! observed then or later, whatever it tells of. So a view that is built anew judges anew at the same offsets. Where nothing
 //! changes, whoever records sees from [`NextDue`] that time alone is to be recorded.
+//!
+//! Why: docs/decisions/0012-the-log-decides-when-a-time-is-over.md.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

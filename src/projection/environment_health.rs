@@ -4,6 +4,11 @@
 //! or its cluster as a whole, is not watched it is Unknown, with what was last known kept beside it. Where users
 //! give Progressing a grace time, a row says how the environment shows until that has passed: whoever reads it knows
 //! the time it is read for, and this does not.
+//!
+//! An environment is Unknown only for gaps that concern it: its cluster's discovery, or a kind of which it holds
+//! resources. One broken kind, or one API group whose server is down, must not make every environment of a cluster
+//! Unknown. Answers name all gaps of its clusters all the same, because what was never seen cannot be counted. A kind that
+//! is *excluded*, by choice or because it cannot be watched, is no gap: nobody promised it.
 
 use rusqlite::{OptionalExtension, params};
 

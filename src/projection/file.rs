@@ -1,4 +1,6 @@
 //! The view's file: where it is, and whether it can be used.
+//!
+//! Why: docs/decisions/0002-the-view-is-rebuilt-never-migrated.md.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,8 @@
 //! While a record is applied, memberships and the resource itself say what they see; what that comes to is written at
 //! the end, so that a resource that leaves and comes back within one change did neither. A change of a resource in one
 //! environment costs a narrow row at the end of its hour and one upsert.
+//!
+//! Why: docs/decisions/0025-kubernetes-events-are-folded-not-resources.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,8 @@
 //! Which images resources run, over time.
+//!
+//! A Pod counts until it has ended, a template unless it wants no replicas or its maker names the same. A row is written
+//! when the images move: digests of the spec and of what the status says are compared, so that a change of a status costs
+//! no look into the spec.
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};

@@ -4,6 +4,8 @@
 //! thousand times as much. So the rows of an owner stand in stretches: one that has taken its share ends, and the next
 //! takes over what holds then, as rows of its own. What holds at one moment stands beside each other with little else
 //! among it, whether the moment is now or long ago, at the cost of half a row more for each that is written.
+//!
+//! Why: docs/decisions/0015-segments-keep-one-time-together.md.
 
 use std::collections::HashMap;
 

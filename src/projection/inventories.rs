@@ -1,4 +1,7 @@
 //! The inventories whose marks are carried by what is there.
+//!
+//! Marks are found by cluster and mark, and are part of the digest by which a resource's links are found again, so that
+//! one that comes or goes alone is noticed.
 
 use std::collections::BTreeSet;
 

@@ -3,6 +3,8 @@
 //! Every Event object counts for itself and is dropped by its cluster within the hour, while controllers may go on
 //! to say the same by another. So what is kept is the growth of each object's count, added to whatever the object
 //! says at that time: clusters join similar Events by giving a counted object another note.
+//!
+//! Why: docs/decisions/0025-kubernetes-events-are-folded-not-resources.md.
 
 use rusqlite::{OptionalExtension, params};
 

@@ -3,6 +3,8 @@
 //! A pass walks through every table once, in the order of its primary key and a stretch at a time, between the batches of
 //! changes. So it needs no index that each change would pay for, and costs one reading of the view. Which tables hold
 //! intervals is read from the schema: each has the columns `from_offset` and `to_offset`.
+//!
+//! Why: docs/decisions/0008-retention-encodes-nothing-again.md.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

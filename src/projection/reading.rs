@@ -2,6 +2,8 @@
 //!
 //! Half of what it takes to project a record needs no view: to read and verify it, to unpack, parse and judge its
 //! object. So while the writer writes one batch, the next is made ready here.
+//!
+//! Why: docs/decisions/0024-the-log-is-read-ahead-of-the-view.md.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

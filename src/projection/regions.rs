@@ -1,4 +1,7 @@
 //! Where clusters run: as the catalog declares it, else by the word of their Nodes.
+//!
+//! A Node's word counts only where nobody configured a region, and only while all Nodes that have one agree. What each
+//! Node says is a row of its own: whether they agree is asked at both ends of an index, not of thousands of Nodes.
 
 use rusqlite::{OptionalExtension, params};
 

@@ -2,6 +2,8 @@
 //!
 //! A selector stands under the places of its anchor, the label by which all that it selects can be found, and every
 //! label under its own place: so whichever of the two changes finds the other without looking at the rest.
+//!
+//! Why: docs/decisions/0013-each-object-declares-its-own-edges.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 

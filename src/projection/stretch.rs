@@ -3,6 +3,8 @@
 //! A question about all environments at one moment has to find a row of each. Where rows stand by environment, each is
 //! in a page of its own; within a stretch they stand in few pages, at its cost of taking over at its start what holds
 //! then. A stretch lasts for some rows of each environment, so that this adds less than half to what is written.
+//!
+//! Why: docs/decisions/0015-segments-keep-one-time-together.md.
 
 use rusqlite::{OptionalExtension, params};
 

@@ -1,6 +1,8 @@
 //! The values that fields of one resource took, from when to when, and who changed them.
 //!
 //! Versions are walked from the newest back, and a value is told once the version is found from which it holds.
+//!
+//! They are read from the bodies, a thousand versions to a page: a table of values would have to foresee the fields.
 
 use rusqlite::{Connection, named_params};
 use serde_json::Value;

@@ -1,4 +1,7 @@
 //! What a stopped environment left in its clusters.
+//!
+//! A namespace is offered for deletion only when nothing else is in it, not even what nobody knows. Else the command names
+//! kinds and labels, or resources, and what another environment holds by now stays.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,6 @@
 //! The moment an answer holds for.
+//!
+//! Why: docs/decisions/0003-offsets-bound-the-views-rows.md.
 
 use std::time::Duration;
 

@@ -1,4 +1,6 @@
 //! What a caller may see.
+//!
+//! Why: docs/decisions/0018-scopes-are-part-of-the-sql.md.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;

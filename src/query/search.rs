@@ -1,4 +1,11 @@
 //! Resources by what people know of them: kind, name, namespace, cluster, environment; those that are gone too.
+//!
+//! What is gone is shown as it was last, and to each caller as far as it saw it: the last offset at which a resource
+//! existed, or belonged to what the caller sees, and the version of that offset. Asked for by uid after it, the answer is
+//! a 404 that names this offset. There is one such rule (`LAST`) and no second store of deleted resources.
+//!
+//! Kinds are named here and not by the command line, which then needs no cluster: by the kind's name, its plural,
+//! Kubernetes' own short names and, where these fail, the names in recorded CustomResourceDefinitions.
 
 use std::fmt;
 use std::str::FromStr;

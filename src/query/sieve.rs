@@ -1,4 +1,7 @@
 //! The parts of a filter of environments that no index helps with, held against rows before a page is cut.
+//!
+//! What an index helps with (tier, region, state, health, scope) is in the SQL. Everything else is compared here, by lists
+//! and overviews alike, so that a page is cut after the whole filter.
 
 use strandline_model::{EnvironmentFilter, Labels, Target};
 

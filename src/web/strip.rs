@@ -1,4 +1,6 @@
 //! Health over time, as a bar with figures and the newest intervals.
+//!
+//! Bars are SVG with attributes: the policy of the pages allows no inline style, and no script.
 
 use std::time::Duration;
 

@@ -15,22 +15,25 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Every document of the checkout, by its path below the root.
-fn documents() -> Vec<PathBuf> {
-    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).expect("the folder can be read").flatten() {
-            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-            if path.is_dir() && !name.starts_with('.') && name != "target" && name != "data" {
-                walk(&path, found);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
-                found.push(path);
-            }
+/// Every file below a folder, but for what is built, fetched or given as test data.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("the folder can be read").flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if !path.is_dir() {
+            found.push(path);
+        } else if !name.starts_with('.') && name != "target" && name != "data" {
+            found.extend(files(&path));
         }
     }
-    let mut found = Vec::new();
-    walk(&root(), &mut found);
     found.sort();
     found
+}
+
+/// Every document of the checkout.
+fn documents() -> Vec<PathBuf> {
+    let is_document = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
+    files(&root()).into_iter().filter(is_document).collect()
 }
 
 /// The lines of a document with the language of the code block that each stands in, if it does.
@@ -97,6 +100,22 @@ fn every_link_of_a_document_leads_somewhere() {
         }
     }
     assert!(dead.is_empty(), "{dead:#?}");
+}
+
+#[test]
+fn every_document_that_the_code_names_exists() {
+    let mut wrong = Vec::new();
+    for file in ["src", "crates", "api", "tests"].iter().flat_map(|folder| files(&root().join(folder))) {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        for rest in text.split("docs/").skip(1) {
+            let name = rest.split(|c: char| !c.is_ascii_alphanumeric() && !"-_./".contains(c)).next();
+            let name = name.unwrap_or_default().trim_end_matches('.');
+            if name.ends_with(".md") && !root().join("docs").join(name).exists() {
+                wrong.push(format!("{}: docs/{name}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

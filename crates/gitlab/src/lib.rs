@@ -8,6 +8,8 @@
 //! - [`Membership`]: of which projects and groups somebody is a member.
 //!
 //! What users write is described in `docs/access.md`, with the source of each rule.
+//!
+//! Why: docs/decisions/0022-agents-rules-are-pure-and-doubt-denies.md.
 
 mod agent_config;
 mod decide;

@@ -1,6 +1,8 @@
 //! The chain of hashes that ties every change to all before it, and the head kept beside the log.
 //!
 //! The hash covers what a change says, not how it is stored, so that re-encoding a body leaves it as it was.
+//!
+//! Why: docs/decisions/0007-every-change-is-chained.md.
 
 use std::fs;
 use std::io;

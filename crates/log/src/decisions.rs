@@ -3,6 +3,8 @@
 //! A decision reads the catalog in one unchanging state of the log, over a connection of its own, however long it takes
 //! to think. What it read becomes its [`Basis`]; the writer takes what it says only if that basis still holds, which it
 //! sees by a point read each. So nothing comes between a look and a change, and whoever is slow waits alone.
+//!
+//! Why: docs/decisions/0016-the-catalog-is-decided-beside-the-writer.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -2,6 +2,8 @@
 //!
 //! The link of a change covers the digest of the body that was recorded, for ever. Another body is accepted only where a
 //! mark further on in the chain names both digests; the table `erased` does no more than tell where that mark stands.
+//!
+//! Why: docs/decisions/0007-every-change-is-chained.md.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

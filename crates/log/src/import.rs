@@ -1,5 +1,9 @@
 //! Changes that were recorded elsewhere, or that happened before anybody recorded: written by the log's own rules, at
 //! the time that they tell, all of them or none.
+//!
+//! An import is one transaction, beside which SQLite needs room on the disk and no memory: one that is broken off leaves
+//! nothing, and nobody has to tell half of one from all of it. It goes through the functions of the log's writer, at the
+//! times that are given, so that the chain of an export that is imported whole comes out as it was.
 
 use std::path::Path;
 

@@ -1,4 +1,6 @@
 //! The two lanes into the writer: what clusters tell, and what callers ask for, which waits behind it.
+//!
+//! Why: docs/decisions/0016-the-catalog-is-decided-beside-the-writer.md.
 
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;

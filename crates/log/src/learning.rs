@@ -1,5 +1,7 @@
 //! Decides when a dictionary is to be learnt, and from what: once there is enough to learn from, and again when it stops
 //! fitting. What is decided follows from the bodies alone, so that the same bodies always lead to the same dictionaries.
+//!
+//! Why: docs/decisions/0009-closed-versions-move-into-solid-frames.md.
 
 use std::collections::VecDeque;
 

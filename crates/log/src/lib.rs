@@ -9,6 +9,8 @@
 //! - [`examine`] reads all of it and tells what is damaged; [`accept_loss`] and [`salvage`] go on from there.
 //!
 //! Nothing else touches the table of changes.
+//!
+//! Why: docs/decisions/0001-two-sqlite-files-a-log-and-a-view.md.
 
 mod accept;
 mod age;

@@ -3,6 +3,8 @@
 //! A run takes the groups that were closed longest ago and writes them in the order of cluster, namespace, kind and name,
 //! so that what belongs to one namespace lies together. It goes in steps, each a small transaction: a body is let go of in
 //! its old form only once it was read back from the frame and its checksum is the one that was recorded.
+//!
+//! Why: docs/decisions/0009-closed-versions-move-into-solid-frames.md.
 
 use std::collections::VecDeque;
 use std::path::Path;

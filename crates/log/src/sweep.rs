@@ -2,6 +2,8 @@
 //!
 //! Nothing is encoded anew. A later delta of a subject can refer only to the keyframe of what holds at `swept` or to a
 //! later one, so that one change and its keyframe are all that must stay, with their offsets, times and hashes.
+//!
+//! Why: docs/decisions/0008-retention-encodes-nothing-again.md.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -2,6 +2,8 @@
 //!
 //! Up to a kind's floor only the states that hold there keep their bodies. Of the others the row stays: that there was a
 //! change, of what, when and by whom, still hangs in the chain, which covers the digest of each body and not the body.
+//!
+//! Why: docs/decisions/0008-retention-encodes-nothing-again.md.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

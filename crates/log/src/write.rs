@@ -1,4 +1,6 @@
 //! Turns what watches saw into changes, within the writer's transaction.
+//!
+//! Why: docs/decisions/0006-the-log-decides-what-changed.md.
 
 use std::path::Path;
 

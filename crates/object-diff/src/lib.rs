@@ -5,6 +5,8 @@
 //! for programs, and a [`Class`]; what of all that is told, a [`Lens`] says. Nothing here is cut without being counted.
 //!
 //! [`compare`] is for reading; [`patch`] gives the operations that make the one state the other.
+//!
+//! Why: docs/decisions/0023-differences-by-structure-patches-by-position.md.
 
 mod align;
 mod cursor;

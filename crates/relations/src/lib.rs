@@ -9,6 +9,8 @@
 //! by `the_documented_table_is_what_the_code_tells`.
 //!
 //! What is missing, has another type, or can name nothing tells of nothing.
+//!
+//! Why: docs/decisions/0013-each-object-declares-its-own-edges.md.
 
 mod access;
 mod applications;

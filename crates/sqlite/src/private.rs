@@ -3,6 +3,9 @@
 //!
 //! A data directory with the set-group-ID bit is shared with its group by choice, as Kubernetes makes the volumes of
 //! `fsGroup`: what the group may do there is left as it is.
+//!
+//! Files are private by their own modes and by the umask: the first for the library, the second for what SQLite makes. A
+//! database is never opened by anything but SQLite, since closing it would release the locks of the whole process.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};

@@ -1,4 +1,7 @@
 //! Names with wildcards, as people write them to choose environments and projects.
+//!
+//! SQLite's GLOB knows no `**` and no escapes. All ways through a pattern are followed at once, so that no name makes it
+//! go back.
 
 use std::fmt;
 use std::str::FromStr;

@@ -4,6 +4,8 @@
 //! Only queries; nothing is changed and nothing subscribed to. What a caller may not see is not there, and all that
 //! stands below one `project` holds for one moment. How much a query may ask for is settled before anything is read:
 //! by the limits of [`schema`], and by [`cost`].
+//!
+//! Why: docs/decisions/0021-graphql-has-a-cost-before-it-is-read.md.
 
 mod answer;
 mod asker;

@@ -3,6 +3,8 @@
 //! Whoever sets a store back to an older copy ends every stream that reads from it. So after a stream broke, and after
 //! nobody watched, what is recorded is in doubt until it was compared with what the cluster has. A store is one for all
 //! kinds of a cluster: where one of them shows that it was set back, no other that was in doubt can be trusted.
+//!
+//! Why: docs/decisions/0005-a-broken-stream-means-doubt.md.
 
 use tokio::sync::watch;
 

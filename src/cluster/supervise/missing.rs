@@ -1,5 +1,8 @@
 //! Kinds that a cluster no longer shows: a gap at first, for it may be about to show them again, and removed once complete
 //! discoveries go on without them.
+//!
+//! A kind that is gone is watched a little longer: clusters delete the objects of a custom kind before the kind, but
+//! report the two through different APIs.
 
 use tokio::time::Instant;
 

@@ -1,4 +1,8 @@
 //! Which watches there ought to be: decisions only.
+//!
+//! One plan over all ways into a cluster: a kind is watched through one of them, the widest that may see it; namespaces
+//! are watched by themselves only where no watch of the whole cluster may. Epochs are numbered across all watches, so that
+//! what one saw last is not ended by the list of another while they change places.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,6 +3,8 @@
 //! What an environment is follows from several facts: its own, its project's, its agents', its clusters', the last
 //! deployment that ended well, and what resources of clusters declare. Whichever of them changes, the environments
 //! that it concerns are settled anew from all of them, so the order in which facts arrive never matters.
+//!
+//! Why: docs/decisions/0017-a-fact-has-one-source.md.
 
 mod agents;
 mod clusters;

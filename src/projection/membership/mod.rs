@@ -6,6 +6,8 @@
 //!
 //! Owners can run in a circle, in which each would belong because the next does. So whoever may have lost what
 //! it belonged through looks for a match above itself; where there is none, all that it met on the way leaves.
+//!
+//! Why: docs/decisions/0014-graphs-count-what-they-leave-out.md.
 
 mod rows;
 

@@ -2,6 +2,8 @@
 //!
 //! Which resources differ is settled on narrow rows: who belonged when, and which version held. Objects are read only
 //! of those that have another version, and of two environments of those that have the same name.
+//!
+//! Why: docs/decisions/0023-differences-by-structure-patches-by-position.md.
 
 mod beside;
 mod between;

@@ -1,4 +1,6 @@
 //! Which members of an environment a graph shows, and which it only counts.
+//!
+//! Why: docs/decisions/0014-graphs-count-what-they-leave-out.md.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};

@@ -1,4 +1,6 @@
 //! What a change may have to do with what followed.
+//!
+//! Why: docs/decisions/0025-kubernetes-events-are-folded-not-resources.md.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

@@ -3,6 +3,8 @@
 //! In the order of trust: a wish to pause, whether the newest spec was seen, conditions, words such as
 //! `phase`, errors, counts of replicas, flags. What says nothing of these has no health, unless it was made a
 //! moment ago: then somebody may still report on it.
+//!
+//! Why: docs/decisions/0010-kinds-without-a-rule-are-judged-by-words.md.
 
 mod conditions;
 mod replicas;

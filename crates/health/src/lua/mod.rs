@@ -16,6 +16,8 @@
 //! `os.time` and `os.date` tell of moments they are given, in UTC. They refuse to tell the present: a verdict that
 //! depends on it would be another one when the view is built anew, and wrong as soon as time went by without a
 //! change. None of the scripts that Argo CD brings asks for it.
+//!
+//! Why: docs/decisions/0011-health-scripts-run-in-a-counting-lua.md.
 
 mod budget;
 mod glob;
