@@ -21,6 +21,7 @@ mod gitlab_example;
 mod gitops;
 mod graph;
 mod hostile;
+mod kept_log;
 mod past;
 mod random;
 mod rebuild;
