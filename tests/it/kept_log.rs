@@ -1,8 +1,9 @@
-//! A log that an earlier program recorded, with what was answered from it: whoever changes the code without
+//! A log that an earlier program recorded, with what was answered from it and what its view held: whoever changes the code without
 //! meaning to change an answer learns here whether they did. `tests/kept-log/README.md` says how it came to be.
 
 mod parameters;
 mod questions;
+mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
