@@ -20,7 +20,7 @@ pub use links::{link_verb, links};
 pub use over_time::{Segment, Share, segments, shares, worsened};
 pub use place::Places;
 pub use say::{below, missing_end, number_of, preface, why_so, workload_names};
-pub use text::{clock_time, grouped, in_bytes, visible};
+pub use text::{clock_time, grouped, in_bytes, time_of_day, visible};
 pub use timeline::{difference_line, entry_name, entry_subject, entry_words, level, no_cause};
 pub use tree::{Item, Step, Tree};
 

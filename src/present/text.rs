@@ -28,6 +28,12 @@ pub fn clock_time(time: Timestamp) -> String {
     }
 }
 
+/// The time of day of a moment, as people read it: `20:14:03 UTC`.
+pub fn time_of_day(time: Timestamp) -> String {
+    let text = clock_time(time);
+    text.split_once(' ').map(|(_, time)| time.to_owned()).unwrap_or(text)
+}
+
 /// A number with commas between its thousands: `38,368`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

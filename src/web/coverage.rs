@@ -162,7 +162,7 @@ fn row(item: &WatchCoverage, now: Timestamp) -> Row {
 fn remarks(item: &WatchCoverage, now: Timestamp) -> String {
     let past = item.last_error.as_ref().and_then(|gap| Some((gap, gap.until?)));
     let past = past.map(|(gap, until)| format!("last gap: {}", told(gap, until, now)));
-    let of = if of_a_kind(item) { "" } else { "the list of kinds that the cluster serves" };
+    let of = if of_a_kind(item) { "" } else { "discovery of kinds" };
     let words = [of.to_owned(), item.reason.clone(), item.message.clone(), past.unwrap_or_default()];
     words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -164,7 +164,7 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
     let beside = found.from.id != found.to.id;
     let id = shown(found.from.id.as_str());
     let heading = if beside {
-        format!("{id} beside {}", shown(found.to.id.as_str()))
+        format!("{id} compared with {}", shown(found.to.id.as_str()))
     } else {
         format!("Changes of {id}")
     };
@@ -183,14 +183,14 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
         request,
         &[
             ("Spec and metadata", "metadata"),
-            ("Status too", "metadata,status"),
+            ("With status", "metadata,status"),
             ("Everything", "metadata,status,noise"),
         ],
     );
     let children = request.query.one(CHILDREN) == Some("true");
     let other = if children { None } else { Some("true") };
     ways.push(Way {
-        label: "What controllers made, one by one",
+        label: "With controller updates",
         href: here(request, &[(CHILDREN, other), (CONTINUE, None)]),
         chosen: children,
     });
@@ -198,7 +198,7 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
     DiffPage {
         of: (base.of.0, format!("{}{}", base.of.1, base.shell.keep)),
         with: Some(
-            Field::new(request, WITH, "or beside another environment, at one moment", "shop.web.staging")
+            Field::new(request, WITH, "or with another environment, at the same time", "shop.web.staging")
                 .wide(),
         ),
         sides: vec![side("From", &found.from), side("To", &found.to)],
@@ -280,7 +280,7 @@ fn resource_view(request: &Request, found: &Answer<ResourceDiff>, now: Timestamp
         ways: ways(
             request,
             &[
-                ("All but noise", "metadata,status"),
+                ("Without noise", "metadata,status"),
                 ("Spec", "spec"),
                 ("Everything", "metadata,status,noise"),
             ],

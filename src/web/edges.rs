@@ -32,7 +32,7 @@ pub(super) fn lines(shell: &Shell, edges: &[ResourceEdge], cluster: &str) -> Vec
     let line = |edge: &ResourceEdge| Line {
         verb: link_verb(edge),
         kind: shown(&edge.kind.kind),
-        name: if edge.name.is_empty() { "all of them".into() } else { shown(&edge.name) },
+        name: if edge.name.is_empty() { "all".into() } else { shown(&edge.name) },
         href: edge.id.as_ref().map(|uid| resource_href(shell, uid, cluster)),
         badge: Badge::new(edge.health),
         missing: edge.exists == Some(false),

@@ -259,7 +259,7 @@ fn ways(request: &Request, filter: &GraphFilter) -> Vec<Way> {
     };
     let labels = [
         (Collapse::Siblings, "Tree"),
-        (Collapse::None, "One by one"),
+        (Collapse::None, "Ungrouped"),
         (Collapse::Owner, "Top level"),
         (Collapse::Kind, "By kind"),
     ];

@@ -20,8 +20,8 @@ use strandline_relations::container_images::{Running, images};
 use strandline_syntax::{Image, familiar};
 
 /// What may be asked for as an image.
-const IMAGE_HELP: &str = "A name as Docker takes it, with a tag or a digest if you like; a star stands for letters within a \
-                          part, two stars for anything. Empty for all images.";
+const IMAGE_HELP: &str = "A Docker image name, optionally with a tag or digest; * matches within a path segment, ** matches \
+                          anything. Empty for all images.";
 
 /// An image in an environment, as a row shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,14 +89,14 @@ fn view(request: &Request, found: &Page<ImageUse>, now: Timestamp) -> ImagesPage
             0 => heading,
             _ => format!(
                 "{heading} ({}{})",
-                several(found.items.len(), "use"),
+                several(found.items.len(), "image use"),
                 if next.is_some() { " on this page" } else { "" }
             ),
         },
         rows: found.items.iter().map(|one| row(one, &shell, now)).collect(),
         image: Field::new(request, IMAGE, "Image", "nginx, **/web:2.*, @sha256:9f8e").wide().help(IMAGE_HELP),
         environment: Field::new(request, ENVIRONMENT, "Environment", "shop.web.production").wide(),
-        from: Field::new(request, FROM, "Had it since", "now only; 7d, 1234"),
+        from: Field::new(request, FROM, "Also used since", "7d, 1234"),
         next,
         json: format!("/api/v1/images{}", request.query.with(&[])),
         shell,

@@ -112,11 +112,11 @@ fn elsewhere(problem: &Problem, context: &Context) -> Vec<(&'static str, String)
     let query = Query::parse(&context.query, &known.copied().collect::<Vec<_>>()).unwrap_or_default();
     let at = |at: Option<&str>| format!("{}{}", context.path, query.with(&[(AT, at), (CONTINUE, None)]));
     let last = problem.gone.as_ref().map(|gone| gone.last_offset.to_string());
-    let last = last.map(|offset| ("See it as it was last", at(Some(&offset))));
+    let last = last.map(|offset| ("Show its last state", at(Some(&offset))));
     let past = query.one(AT).is_some_and(|at| at != "now");
     let of_a_moment = ["/environments/", "/resources/"].iter().any(|start| context.path.starts_with(start));
     let missing = problem.code.status() == StatusCode::NOT_FOUND;
-    let now = (past && of_a_moment && missing).then(|| ("Look for it now", at(None)));
+    let now = (past && of_a_moment && missing).then(|| ("Show it now", at(None)));
     last.into_iter().chain(now).collect()
 }
 

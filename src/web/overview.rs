@@ -205,7 +205,7 @@ fn sections(
     sorted.sort_by_key(|one| (region(one).is_empty(), region(one), attention(one.health.state)));
     let section = |run: &[&Environment]| Section {
         name: match run.first() {
-            _ if !by_region => "One by one".into(),
+            _ if !by_region => "Ungrouped".into(),
             Some(one) if !one.region.is_empty() => visible(&one.region).into_owned(),
             _ => "No region".into(),
         },

@@ -161,7 +161,7 @@ fn view(request: &Request, found: Found, lens: &Lens, now: Timestamp) -> Resourc
     let kind = key.map_or("Resource", |key| &key.kind.kind);
     let state = match &detail {
         Some(detail) => detail.resource.health.map(|health| format!(": {health}")).unwrap_or_default(),
-        None => ": not there".into(),
+        None => ": deleted".into(),
     };
     let shell = Shell::new(&format!("{kind} {name}{state}"), request, &snapshot, now);
     let now = reference(request, &snapshot, now);

@@ -1,5 +1,7 @@
 //! What stands around every page: the moment shown, how much of it was watched, and how to ask for another.
 
+use std::collections::BTreeSet;
+
 use super::prose::Prose;
 use crate::api::params::{
     AT, CLUSTERS, ENVIRONMENT, FROM, GROUP, IMAGE, LABELS, NAME, PROJECT, Parameter, WITH,
@@ -105,7 +107,7 @@ impl Field {
 
 /// The field for the moment of a page.
 fn moment_field(request: &Request) -> Field {
-    let field = Field::new(request, AT, "Moment", "now, 2h, 1234, 2026-11-20T14:05Z").wide().help(
+    let field = Field::new(request, AT, "Time", "now, 2h, 1234, 2026-11-20T14:05Z").wide().help(
         "A time such as 2026-11-20T14:05:00Z, a duration ago such as 2h or 1d12h, or an offset such as 1234. Empty for now.",
     );
     Field { value: if field.value == "now" { String::new() } else { field.value }, ..field }
@@ -130,8 +132,13 @@ pub(super) struct Blind {
 /// The moment that a page shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
-    pub(super) offset: String,
     pub(super) time: Option<Time>,
+    /// The time as people read it: of day where the page is live, with its date where it shows the past.
+    pub(super) clock: String,
+    /// The position in the log, for a tooltip.
+    pub(super) position: String,
+    /// How much of the page's clusters is recorded.
+    pub(super) recorded: String,
     /// The same page for now.
     pub(super) now: String,
     /// Whether it lies before the first change that was recorded.
@@ -179,11 +186,13 @@ impl Shell {
         };
         let lag = snapshot.lag_changes;
         let moment = Moment {
-            offset: present::grouped(snapshot.offset.get()),
+            clock: clock(snapshot, !at.is_empty(), now),
+            position: position(snapshot),
+            recorded: recorded(&snapshot.coverage.gaps),
             now: format!("{}{}", request.context.path, request.query.with(&[(AT, None)])),
             unrecorded: snapshot.offset.get() == 0,
             time: snapshot.at.or(snapshot.time).map(|time| Time::new(time, now)),
-            lag: (lag > 0).then(|| behind(lag, !at.is_empty())),
+            lag: (lag > 0).then(|| behind(lag)),
             not_recording: snapshot.not_recording,
             blind: blind(&snapshot.coverage.gaps, now),
         };
@@ -211,13 +220,39 @@ impl Shell {
     }
 }
 
-/// What the view still lacks; of a past moment these are the changes after it, or the last before it.
-fn behind(lag: u64, past: bool) -> String {
-    let changes = if lag == 1 { "change".into() } else { format!("{} changes", present::grouped(lag)) };
-    match (past, lag) {
-        (true, _) => format!("the newest {changes} not shown yet"),
-        (false, 1) => "1 change not shown yet".into(),
-        (false, _) => format!("{changes} not shown yet"),
+/// What the view still lacks; at a past time these are the changes after it, or the last before it.
+fn behind(lag: u64) -> String {
+    format!("{} change{} behind", present::grouped(lag), if lag == 1 { "" } else { "s" })
+}
+
+/// The time that a page shows: while recording goes on a live page shows now, whenever the last change was.
+fn clock(snapshot: &Snapshot, past: bool, now: Timestamp) -> String {
+    let shown = snapshot.at.or(snapshot.time);
+    match shown.filter(|_| past || snapshot.not_recording) {
+        Some(time) => present::clock_time(time),
+        None if past || snapshot.not_recording => format!("offset {}", snapshot.offset),
+        None => present::time_of_day(now),
+    }
+}
+
+fn position(snapshot: &Snapshot) -> String {
+    let offset = present::grouped(snapshot.offset.get());
+    let last = snapshot.time.map(|time| format!(", last change {}", present::clock_time(time)));
+    format!("offset {offset}{}", last.unwrap_or_default())
+}
+
+/// How many clusters are not recorded, or not all of their kinds.
+fn recorded(gaps: &[Gap]) -> String {
+    let clusters = |gaps: &mut dyn Iterator<Item = &Gap>| -> BTreeSet<String> {
+        gaps.map(|gap| gap.cluster.clone()).collect()
+    };
+    let whole = clusters(&mut gaps.iter().filter(|gap| gap.kind.is_empty() && gap.group.is_empty()));
+    let partly = clusters(&mut gaps.iter()).difference(&whole).count();
+    match (whole.len(), partly) {
+        (0, 0) => "all clusters recorded".to_owned(),
+        (whole, 0) => format!("{} not recorded", present::several(whole, "cluster")),
+        (0, partly) => format!("{} partly recorded", present::several(partly, "cluster")),
+        (whole, partly) => format!("{} not recorded, {partly} partly", present::several(whole, "cluster")),
     }
 }
 
@@ -253,11 +288,11 @@ fn blind(gaps: &[Gap], now: Timestamp) -> Vec<Blind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::NOON;
+    use crate::present::tests::{NOON, snapshot};
+    use strandline_model::Offset;
 
-    #[test]
-    fn gaps_are_told_once_for_each_cluster_with_the_oldest_moment() {
-        let gap = |cluster: &str, kind: &str, seconds: u64| Gap {
+    fn gap(cluster: &str, kind: &str, seconds: u64) -> Gap {
+        Gap {
             cluster: cluster.into(),
             group: String::new(),
             kind: kind.into(),
@@ -266,7 +301,40 @@ mod tests {
             until: None,
             reason: "unreachable".into(),
             message: String::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_page_names_its_time_and_how_much_of_its_clusters_is_recorded() {
+        let cases: [(&[Gap], &str); 5] = [
+            (&[], "all clusters recorded"),
+            (&[gap("eu", "", 1)], "1 cluster not recorded"),
+            (&[gap("eu", "Pod", 1), gap("eu", "Node", 1)], "1 cluster partly recorded"),
+            (&[gap("eu", "", 1), gap("us", "", 1), gap("eu", "Pod", 1)], "2 clusters not recorded"),
+            (&[gap("eu", "", 1), gap("us", "Pod", 1)], "1 cluster not recorded, 1 partly"),
+        ];
+        for (gaps, expected) in cases {
+            assert_eq!(recorded(gaps), expected);
+        }
+        let later = NOON.plus(std::time::Duration::from_secs(63));
+        let mut shown = snapshot();
+        assert_eq!(clock(&shown, false, later), "12:01:03 UTC", "live: now, whenever the last change was");
+        assert_eq!(clock(&shown, true, later), "2026-11-20 12:00:00 UTC");
+        assert_eq!(position(&shown), "offset 1,234, last change 2026-11-20 12:00:00 UTC");
+        shown.not_recording = true;
+        assert_eq!(clock(&shown, false, later), "2026-11-20 12:00:00 UTC", "what is shown may be old");
+        (shown.time, shown.at) = (None, None);
+        assert_eq!(clock(&shown, true, later), "offset 1234");
+        shown.offset = Offset::new(0);
+        assert_eq!(position(&shown), "offset 0");
+        assert_eq!(
+            (behind(1), behind(1200)),
+            ("1 change behind".to_owned(), "1,200 changes behind".to_owned())
+        );
+    }
+
+    #[test]
+    fn gaps_are_told_once_for_each_cluster_with_the_oldest_moment() {
         let group = Gap { group: "metrics.k8s.io".into(), ..gap("eu", "", 5) };
         let lines = blind(&[group], NOON);
         assert_eq!(lines[0].what, "API group metrics.k8s.io");

@@ -103,7 +103,9 @@ fn the_overview_shows_regions_and_what_needs_attention() {
     ];
     let page = super::overview::rendered(&request("/", ""), found.clone(), snapshot());
     sound(&page);
-    for text in ["shop in eu-west", "was Healthy", "5d3h", "No region", "1 needs attention", "Production"] {
+    for text in
+        ["shop in eu-west", "last known: Healthy", "5d3h", "No region", "1 needs attention", "Production"]
+    {
         assert!(page.contains(text), "{text} in\n{page}");
     }
     let position = |text: &str| page.find(text);
@@ -114,8 +116,8 @@ fn the_overview_shows_regions_and_what_needs_attention() {
     for text in [
         "/environments/shop.web.production?at=1234",
         "Cluster <b>eu-west</b>: 2 kinds not watched since",
-        "href=\"/?health=Degraded\">Back to now",
-        "the newest 1,200 changes not shown yet",
+        "href=\"/?health=Degraded\">Back to live",
+        "1,200 changes behind",
         "href=\"/?at=1234&#38;health=Degraded&#38;region=us\"",
         "<title>2 need attention · Production at 2026-11-20 12:00:00 UTC",
         "value=\"1234\"",
@@ -230,12 +232,11 @@ fn the_coverage_shows_gaps_first_and_a_table_for_each_cluster() {
     let position = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in\n{page}"));
     assert!(position("StatefulSet.apps") < position("Deployment.apps"));
     assert!(position("<title>Coverage: 1 gap") < position("4s ago"));
-    assert!(position("eu-west <small>1 kind watched") < position("0 kinds watched, 1 left out"));
-    position("the list of kinds that the cluster serves");
+    assert!(position("eu-west <small>1 kind watched") < position("0 kinds watched, 1 excluded"));
+    position("discovery of kinds");
     let past = super::coverage::rendered(&request("/coverage", "at=1234"), vec![], blind_snapshot());
     sound(&past);
-    for text in ["href=\"/coverage?at=1234\"", "href=\"/coverage\">Back to now", "Nothing was being watched"]
-    {
+    for text in ["href=\"/coverage?at=1234\"", "href=\"/coverage\">Back to live", "No kinds were watched"] {
         assert!(past.contains(text), "{text} in\n{past}");
     }
 }
@@ -433,5 +434,5 @@ fn images_lead_to_their_environments_and_workloads_and_stay_text() {
     }
     let nothing = images::rendered(&request, vec![]);
     sound(&nothing);
-    assert!(nothing.contains("No environment that you may see"), "{nothing}");
+    assert!(nothing.contains("No environment that you have access to"), "{nothing}");
 }

@@ -145,14 +145,14 @@ fn title(bucket: &Bucket) -> String {
     let mut words = vec![format!("{} to {}", clock_time(bucket.from), clock_time(bucket.until))];
     words.extend(bucket.health.map(|health| health.to_string()));
     words.push(format!(
-        "{} changes ({} came, {} went)",
+        "{} changes ({} created, {} deleted)",
         grouped(tally.changes),
         grouped(tally.created),
         grouped(tally.deleted)
     ));
     words.extend((tally.warnings > 0).then(|| format!("{} warnings", grouped(tally.warnings))));
     words.extend((tally.deployments > 0).then(|| format!("{} deployments", grouped(tally.deployments))));
-    words.extend((!bucket.covered).then(|| "not all of it was watched".to_owned()));
+    words.extend((!bucket.covered).then(|| "gap in the recording".to_owned()));
     words.join(", ")
 }
 
@@ -244,17 +244,18 @@ impl Before {
         let unlisted = (onset.causes.len() - causes.len()) as u64 + onset.causes_left_out;
         let effects = onset.effects.len() as u64 + onset.effects_left_out;
         let mut further = Vec::new();
-        further.extend((unlisted > 0).then(|| format!("{} more that may have caused it", grouped(unlisted))));
-        further.extend((effects > 0).then(|| format!("{} that followed from others", grouped(effects))));
+        let changes = |count: u64| if count == 1 { "change" } else { "changes" };
+        further.extend((unlisted > 0).then(|| format!("{} more possible causes", grouped(unlisted))));
+        further.extend((effects > 0).then(|| format!("{} follow-up {}", grouped(effects), changes(effects))));
         Before {
-            heading: format!("What changed before it became {}", onset.health),
+            heading: format!("Changes before it became {}", onset.health),
             from: Time::new(onset.from, now),
             at: moment(request, onset.from),
             window: lasted(onset.from.since(onset.looked_at_since)),
             not_before: (onset.not_before < onset.from).then(|| Time::new(onset.not_before, now)),
             causes,
             no_cause: no_cause(onset),
-            further: further.join(" and "),
+            further: further.join(", "),
             json,
         }
     }

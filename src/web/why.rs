@@ -93,5 +93,5 @@ fn path(shell: &Shell, path: &WhyPath, places: Places) -> Path {
 }
 
 fn steps(number: u64) -> String {
-    format!("… {} steps left out", grouped(number))
+    format!("… {} steps not shown", grouped(number))
 }

@@ -39,7 +39,7 @@ async fn a_damaged_log_is_read_and_not_written_until_it_is_salvaged() -> Result<
     let answer = server.ask(RESOURCES).await?;
     assert_eq!((&answer["items"], &answer["metadata"]["not_recording"]), (&before, &true.into()));
     let (_, page) = get(&format!("{}/", server.url())).await?;
-    assert!(page.contains("Nothing is being recorded"), "{page}");
+    assert!(page.contains("Recording stopped"), "{page}");
     let told = server.cli(&["tree", "shop.web.production"]).await?;
     assert!(told.contains("web-0"), "{told}");
 

@@ -77,7 +77,7 @@ fn each_version_says_what_it_changed_and_those_of_status_alone_stand_together() 
         told(&found.entries),
         [
             ("status only: readyReplicas", 1),
-            ("3 versions that changed status at most", 3),
+            ("3 versions with status changes only", 3),
             ("replicas: 3 → 5", 1),
             ("containers[name=web].image: web:1 → web:2", 1),
             ("first version recorded", 1),
@@ -100,9 +100,9 @@ fn the_list_begins_with_the_moment_and_what_came_later_is_apart() {
     let Some(Entry::One(first)) = found.entries.first() else { panic!("{found:?}") };
     assert_eq!(
         (first.shown, first.distance.as_str(), first.said.as_str()),
-        (true, "0s ago", "nothing that is compared")
+        (true, "0s ago", "no visible differences")
     );
-    assert_eq!(told(&found.later), [("2 versions that changed status at most", 2)]);
+    assert_eq!(told(&found.later), [("2 versions with status changes only", 2)]);
     assert_eq!(found.later_words, "2 later versions");
     let newest = history("", versions(), Vec::new());
     assert!(newest.later.is_empty() && newest.later_words.is_empty());
@@ -115,7 +115,7 @@ fn the_end_and_a_new_beginning_are_no_differences() {
     (all[1].change, all[1].object, all[1].cause) =
         (VersionChange::Deleted, None, Some(DeletionCause::Watched));
     let found = history("", all, Vec::new());
-    assert_eq!(told(&found.entries), [("made anew", 1), ("", 1), ("first version recorded", 1)]);
+    assert_eq!(told(&found.entries), [("created again", 1), ("", 1), ("first version recorded", 1)]);
     let Entry::One(end) = &found.entries[1] else { panic!("{found:?}") };
     assert_eq!((end.end.as_str(), &end.changes), ("deleted", &None));
 }

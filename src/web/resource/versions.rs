@@ -202,7 +202,7 @@ fn gather(entries: &mut Vec<Entry>, run: &mut Vec<Line>) {
         [] => {}
         [only] => entries.push(Entry::One(Box::new(only.clone()))),
         several => {
-            let words = format!("{} versions that changed status at most", grouped(several.len() as u64));
+            let words = format!("{} versions with status changes only", grouped(several.len() as u64));
             entries.push(Entry::Run(words, lines));
         }
     }
@@ -218,7 +218,7 @@ fn said(comparison: Option<&Comparison>, older: Option<&Version>) -> String {
     let Some(comparison) = comparison else {
         return match older {
             None => "first version recorded".to_owned(),
-            Some(older) if older.change == VersionChange::Deleted => "made anew".to_owned(),
+            Some(older) if older.change == VersionChange::Deleted => "created again".to_owned(),
             Some(_) => String::new(),
         };
     };
@@ -226,8 +226,8 @@ fn said(comparison: Option<&Comparison>, older: Option<&Version>) -> String {
     let further = (asked_about(comparison).count() - named.len()) as u64 + comparison.left_out;
     let status = in_status(comparison);
     match (named.as_slice(), status.as_slice()) {
-        ([], []) if comparison.hidden.ignored > 0 => "only what the configuration ignores".to_owned(),
-        ([], []) => "nothing that is compared".to_owned(),
+        ([], []) if comparison.hidden.ignored > 0 => "only ignored fields".to_owned(),
+        ([], []) => "no visible differences".to_owned(),
         ([], fields) => format!("status only: {}", fields.join(", ")),
         (named, _) if further > 0 => format!("{}; and {} more", named.join("; "), grouped(further)),
         (named, _) => named.join("; "),
@@ -275,19 +275,19 @@ fn end(cause: DeletionCause) -> String {
     match cause {
         DeletionCause::Watched => "deleted".into(),
         DeletionCause::Relist { last_seen } => {
-            format!("vanished while nobody watched, after {}", clock_time(last_seen))
+            format!("deleted during a gap, after {}", clock_time(last_seen))
         }
         DeletionCause::Replaced { last_seen } => {
-            format!("replaced while nobody watched, after {}", clock_time(last_seen))
+            format!("replaced during a gap, after {}", clock_time(last_seen))
         }
         DeletionCause::Unfollowed { last_seen } => {
-            format!("no longer followed, after {}", clock_time(last_seen))
+            format!("no longer watched, after {}", clock_time(last_seen))
         }
         DeletionCause::KindRemoved { last_seen } => {
-            format!("removed with its kind, after {}", clock_time(last_seen))
+            format!("deleted with its kind, after {}", clock_time(last_seen))
         }
         DeletionCause::Forgotten { last_seen } => {
-            format!("declared gone by hand, last seen {}", clock_time(last_seen))
+            format!("marked as deleted by a user, last seen {}", clock_time(last_seen))
         }
     }
 }

@@ -100,11 +100,11 @@ async fn what_is_not_there_is_looked_for_elsewhere_only_where_it_may_be() {
         let (status, _, page) = ask_of(&state, path, &[]).await;
         assert_eq!(status, 404);
         sound(&page);
-        assert!(!page.contains("Look for it now") && !page.contains('`'), "it is now: {page}");
+        assert!(!page.contains("Show it now") && !page.contains('`'), "it is now: {page}");
         holds(&page, &["<code>nothing</code>"]);
     }
     let (_, _, page) = ask_of(&state, "/environments/shop.web.production?at=0&collapse=kind", &[]).await;
-    holds(&page, &["href=\"/environments/shop.web.production?collapse=kind\">Look for it now</a>"]);
+    holds(&page, &["href=\"/environments/shop.web.production?collapse=kind\">Show it now</a>"]);
 }
 
 #[test]
@@ -114,6 +114,6 @@ fn words_of_moments_stand_only_where_one_was_asked_for() {
             + &crate::web::coverage::rendered(&request("/coverage", query), vec![], super::snapshot())
             + &crate::web::images::rendered(&request("/images", query), vec![])
     };
-    assert!(!page("").contains("at this moment") && !page("").contains("of this moment"));
-    assert_eq!(page("at=1234").matches(" this moment").count(), 4);
+    assert!(!page("").contains("at this time"));
+    assert_eq!(page("at=1234").matches(" at this time").count(), 4);
 }

@@ -22,7 +22,7 @@ fn an_environment_tells_resource_by_resource_what_changed() {
             "<del>-   web:1</del><ins>+   web:2</ins>",
             "<i>  (children: Pod 1 added, 1 removed, 1 changed)</i>",
             "1 added, 1 changed, 3 controller updates, 2 with hidden differences, 3 unchanged",
-            "aria-current=\"true\">Status too</a>",
+            "aria-current=\"true\">With status</a>",
             "/api/v1/environments/{id}/diff?from=1h&#38;include=metadata%2Cstatus&#38;ignore=spec.replicas&#38;format=text",
         ],
     );
@@ -41,7 +41,7 @@ fn two_environments_stand_beside_each_other() {
     holds(
         &page,
         &[
-            "<h1>shop.web.production beside shop.web.staging</h1>",
+            "<h1>shop.web.production compared with shop.web.staging</h1>",
             "value=\"shop.web.staging\"",
             "production:staging",
             "href=\"/resources/web?at=1234&#38;cluster=eu-west\">~ Deployment.apps shop/web   different",
@@ -51,7 +51,7 @@ fn two_environments_stand_beside_each_other() {
     found.items.clear();
     holds(
         &rendered_environment(&request("/environments/{id}/diff", ""), &found),
-        &["Nothing differs in what is told"],
+        &["No differences in the compared parts"],
     );
 }
 
@@ -68,10 +68,10 @@ fn a_resource_tells_its_two_versions() {
             "version of 2026-11-20 12:00:00 UTC by kubectl",
             "<b>  spec.template.spec.containers[name=web].image</b>",
             "1 difference</dd>",
-            "aria-current=\"true\">All but noise</a>",
+            "aria-current=\"true\">Without noise</a>",
         ],
     );
-    assert!(!page.contains("beside another"), "one resource is compared with itself alone");
+    assert!(!page.contains("with another"), "one resource is compared with itself alone");
 }
 
 #[test]

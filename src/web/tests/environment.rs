@@ -61,13 +61,13 @@ fn what_happened_stands_in_lanes_that_lead_to_the_moment() {
     holds(
         &page,
         &[
-            "What happened over 24h",
+            "Timeline over 24h",
             "Changes <b>9</b>",
             "Warnings <b>2</b>",
             "Not watched</span>",
             "<a href=\"/environments/{id}?collapse=owner&#38;at=2026-11-20T12%3A00%3A00Z\" aria-label=\"",
             "<rect class=\"whole\" x=\"9833\"",
-            "8 changes (0 came, 0 went), 2 warnings</title>",
+            "8 changes (0 created, 0 deleted), 2 warnings</title>",
             "BackOff ×5: Back-off restarting failed container",
             "1 newest thing that happened",
             "href=\"/api/v1/environments/shop.web.production/timeline\"",
@@ -88,12 +88,12 @@ fn what_changed_before_stands_below_why() {
     holds(
         &page,
         &[
-            "What changed before it became Degraded",
+            "Changes before it became Degraded",
             "in the 15m before",
             "<span class=\"tag\">cause</span> <a class=\"name\" href=\"/resources/web?cluster=eu-west\">Deployment/web</a> changed spec",
             "<code>spec.replicas: 3 → 5</code>",
             "60s before</a>",
-            "5 that followed from others",
+            "5 follow-up changes",
         ],
     );
     let mut vague = onset();
@@ -101,7 +101,10 @@ fn what_changed_before_stands_below_why() {
     found.onset = Some(vague);
     holds(
         &whole_page("", &found),
-        &["It may have been so since", "The cause is unknown: the recording has a gap in the 15m before."],
+        &[
+            "It may have started as early as",
+            "The cause is unknown: the recording has a gap in the 15m before.",
+        ],
     );
 }
 
@@ -132,7 +135,7 @@ fn health_over_time_is_a_bar_with_words_and_figures() {
         crate::web::resource::rendered(&request("/resources/{uid}", "cluster=c"), bare, snapshot(), vec![]);
     holds(
         &page,
-        &["aria-label=\"Over 24h: Degraded 0.6%", "for <time", "of rules 4", "<b>CrashLoopBackOff</b>"],
+        &["aria-label=\"Over 24h: Degraded 0.6%", "for <time", "of rule set 4", "<b>CrashLoopBackOff</b>"],
     );
 }
 
@@ -167,11 +170,11 @@ fn what_a_page_leaves_out_is_linked_to() {
     holds(
         &page,
         &[
-            "<h2 id=\"resources\">ReplicaSet web-1 and what is below it",
+            "<h2 id=\"resources\">ReplicaSet web-1 and its descendants",
             "resources?kind=Pod&#38;order=health&#38;owner=web-1\"><b>… 4000 Pods",
             "<input type=\"hidden\" name=\"under\" value=\"web-1\">",
             "<input type=\"hidden\" name=\"collapse\" value=\"none\">",
-            "aria-current=\"true\">One by one",
+            "aria-current=\"true\">Ungrouped",
         ],
     );
     found.graph.value.groups.clear();
@@ -230,7 +233,7 @@ async fn many_pods_are_counted_on_the_page_and_shown_below_their_owner() {
     assert!(whole.find("web-00700") < whole.find("web-00001"), "what failed stands first");
     let below = page("?under=shop-set&cluster=east&collapse=none").await;
     assert!(below.len() < 300_000, "{} bytes", below.len());
-    holds(&below, &["<b>… 1501 Pods</b>", "ReplicaSet set and what is below it"]);
+    holds(&below, &["<b>… 1501 Pods</b>", "ReplicaSet set and its descendants"]);
     let (status, ..) = ask_of(&state, "/environments/shop.web.production?under=nobody", &[]).await;
     assert_eq!(status, 404);
 }
