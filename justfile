@@ -27,11 +27,12 @@ past:
 
 # Random histories against a naive fold, as many and as long as is wanted: a few short ones are among the tests
 histories runs="200" changes="10000":
-    STRANDLINE_HISTORIES={{runs}} STRANDLINE_HISTORY_CHANGES={{changes}} cargo test --release --lib -- --nocapture random_histories
+    STRANDLINE_HISTORIES={{runs}} STRANDLINE_HISTORY_CHANGES={{changes}} cargo test --release --test it -- --nocapture random_histories
 
 # The properties among the tests against other cases than those of every day, and more of them
 laws times="20":
     PROPTEST_RNG_SEED=$(date +%s) PROPTEST_CASES=$((256 * {{times}})) STRANDLINE_LAWS={{times}} cargo test --release --lib
+    PROPTEST_RNG_SEED=$(date +%s) PROPTEST_CASES=$((256 * {{times}})) cargo test --release --package strandline-view --test it
 
 # Benches; each prints its peer in the same run, and all that was found is kept in target/bench/results.json
 bench:

@@ -9,9 +9,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use strandline::projection::{Projector, ViewStatus};
-use strandline::query::{Collapse, GraphFilter, PageRequest, Queries, ResourceFilter, ResourceOrder, Scope};
-use strandline::ruleset::RuleSet;
 use strandline_clock::SystemClock;
 use strandline_log::Observation;
 use strandline_model::{
@@ -19,7 +16,10 @@ use strandline_model::{
     TargetSpec, Uid,
 };
 use strandline_object::digest::Digest;
+use strandline_query::{Collapse, GraphFilter, PageRequest, Queries, ResourceFilter, ResourceOrder, Scope};
 use strandline_sqlite::Watermark;
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{Projector, ViewStatus};
 use tokio::runtime::Runtime;
 
 use common::table::{Mark, Table, in_turn};

@@ -13,9 +13,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use strandline::projection::{Projector, ViewStatus};
-use strandline::query::{OverviewRequest, Queries, Scope};
-use strandline::ruleset::RuleSet;
 use strandline_clock::{Clock, SystemClock};
 use strandline_gitlab::Membership;
 use strandline_log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
@@ -24,7 +21,10 @@ use strandline_model::{
     Source, TargetSpec, Tier, Timestamp, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
+use strandline_query::{OverviewRequest, Queries, Scope};
 use strandline_sqlite::Watermark;
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{Projector, ViewStatus};
 use tokio::runtime::Runtime;
 
 use common::table::{Mark, Table, in_turn};

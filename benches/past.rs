@@ -16,19 +16,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use strandline::projection::{Build, NextDue, Projector, Pruning, ViewStatus};
-use strandline::query::{
-    Collapse, EnvironmentDiffRequest, Graph, GraphFilter, HealthFilter, OverviewRequest, PageRequest,
-    Queries, ResourceFilter, Scope,
-};
-use strandline::ruleset::RuleSet;
 use strandline_clock::SystemClock;
 use strandline_log::Observed;
 use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, Source, TargetSpec, Uid,
 };
 use strandline_object_diff::Lens;
+use strandline_query::{
+    Collapse, EnvironmentDiffRequest, Graph, GraphFilter, HealthFilter, OverviewRequest, PageRequest,
+    Queries, ResourceFilter, Scope,
+};
 use strandline_sqlite::Watermark;
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{Build, NextDue, Projector, Pruning, ViewStatus};
 use tokio::runtime::Runtime;
 
 use common::fleet::{Fleet, Sight};

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use rusqlite::Connection;
-use strandline::projection::Projector;
-use strandline::ruleset::RuleSet;
+use strandline_view::Projector;
+use strandline_view::ruleset::RuleSet;
 
 use common::table::{Mark, Spread, Table};
 use common::{BATCH, Log, observations};

@@ -12,12 +12,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
-use strandline::projection::{Projector, ViewStatus};
-use strandline::query::{
-    CoverageFilter, DeploymentFilter, GraphFilter, ImageFilter, OverviewRequest, PageRequest, Queries,
-    ResourceFilter, ResourceSearch, Scope,
-};
-use strandline::ruleset::RuleSet;
 use strandline_clock::{Clock, SystemClock};
 use strandline_gitlab::Membership;
 use strandline_log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
@@ -26,7 +20,13 @@ use strandline_model::{
     EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion, Source, TargetSpec, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
+use strandline_query::{
+    CoverageFilter, DeploymentFilter, GraphFilter, ImageFilter, OverviewRequest, PageRequest, Queries,
+    ResourceFilter, ResourceSearch, Scope,
+};
 use strandline_sqlite::Watermark;
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{Projector, ViewStatus};
 use tokio::runtime::Runtime;
 
 use common::table::{Mark, Table, in_turn};

@@ -12,14 +12,12 @@
 //! which data flows through them. The rules of the house, held by `tests/it/tidy.rs`:
 //!
 //! 1. A module imports only what stands before it in this file.
-//! 2. SQL is spoken only in the crates `sqlite` and `log`, and in `projection` and `query`; Kubernetes only in `cluster`.
-//! 3. Pure modules, projection and model read no clock: time comes from the change, so that a replay gives
+//! 2. SQL is spoken only in the crates `sqlite`, `log`, `view` and `query`; Kubernetes only in `cluster`.
+//! 3. Pure crates, the log and the view read no clock: time comes from the change, so that a replay gives
 //!    the same view.
 //! 4. A change, once in the log, is never altered, save that values can be erased from it, which the log tells.
 //! 5. Async ends at `strandline_sqlite`: scans, diffs and writes run on threads of their own.
-//! 6. Every query takes a [`query::Scope`] and puts it into its SQL.
-
-pub mod ruleset;
+//! 6. Every query takes a [`strandline_query::Scope`] and puts it into its SQL.
 
 pub mod config;
 
@@ -29,13 +27,9 @@ pub mod catalog;
 
 pub mod cluster;
 
-pub mod projection;
-
 pub mod erasure;
 
 pub mod exchange;
-
-pub mod query;
 
 pub mod present;
 

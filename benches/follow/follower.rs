@@ -10,13 +10,13 @@ use strandline::cluster::{
     Access, ClusterSettings, ClusterStats, ConnectSettings, Watcher, connect, supervise,
 };
 use strandline::config;
-use strandline::projection::{NextDue, Projector, ProjectorError, Pruning};
-use strandline::ruleset::RuleSet;
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::{LogError, LogWriter};
 use strandline_model::{CatalogFact, Source};
 use strandline_redact::Rules;
 use strandline_sqlite::Watermark;
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{NextDue, Projector, ProjectorError, Pruning};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 

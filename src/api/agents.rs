@@ -7,10 +7,10 @@ use super::problem::{Code, ParameterError, Problem};
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth, catalog};
-use crate::query::{Answer, Scope};
 use strandline_gitlab::{
     AgentConfigError, Decision, Job, JobEnvironment, Variables, decide, known_agent_config,
 };
+use strandline_query::{Answer, Scope};
 use strandline_syntax::diagnostics::Mistake;
 
 /// Agents.

@@ -13,11 +13,11 @@ use super::problem::{Code, Problem};
 use super::request::{Context, Request};
 use crate::catalog::Authority;
 use crate::config::{AccessConfig, TokenConfig, TokenHash};
-use crate::query::Scope;
 use known::Known;
 use strandline_clock::Clock;
 use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
+use strandline_query::Scope;
 use strandline_sqlite::Asker;
 use wrong::{Verdict, WrongTokens};
 

@@ -12,8 +12,8 @@ use crate::catalog::{
     AgentInput, CatalogCode, CatalogError, DeploymentInput, EnvironmentInput, Outcome, ProjectInput,
     StatusInput,
 };
-use crate::query::QueryError;
 use strandline_model::{AgentId, At, CatalogKind, DeploymentId, EnvironmentId, Offset};
+use strandline_query::QueryError;
 
 /// The most environments in one body.
 const ENVIRONMENTS_MAX: usize = 500;

@@ -5,7 +5,7 @@ use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
-use crate::query::CoverageFilter;
+use strandline_query::CoverageFilter;
 
 /// How every kind of every cluster is followed, filtered.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {

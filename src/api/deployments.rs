@@ -6,8 +6,8 @@ use super::request::Request;
 use super::respond::{self, Response};
 use super::selection::globs;
 use super::{ApiState, auth, catalog};
-use crate::query::DeploymentFilter;
 use strandline_model::EnvironmentId;
+use strandline_query::DeploymentFilter;
 
 /// Deployments, filtered.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {

@@ -6,9 +6,11 @@ use super::request::{Context, Request};
 use super::respond::{self, Response, tagged};
 use super::{ApiState, auth};
 use crate::present;
-use crate::query::{BesideRequest, DiffRequest, EnvironmentDiff, EnvironmentDiffRequest, PageRequest, Scope};
 use strandline_model::{At, EnvironmentId, Uid};
 use strandline_object_diff::{Between, Class, Lens, Line, PathRule};
+use strandline_query::{
+    BesideRequest, DiffRequest, EnvironmentDiff, EnvironmentDiffRequest, PageRequest, Scope,
+};
 
 /// The media type of RFC 6902.
 const JSON_PATCH: &str = "application/json-patch+json";

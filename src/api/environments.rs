@@ -5,8 +5,8 @@ use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth, selection};
-use crate::query::{EnvironmentFilter, Graph, GraphFilter, ResourceFilter, Why};
 use strandline_model::{EnvironmentId, Uid};
+use strandline_query::{EnvironmentFilter, Graph, GraphFilter, ResourceFilter, Why};
 
 /// Environments, filtered.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {

@@ -5,8 +5,8 @@ use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
-use crate::query::EventFilter;
 use strandline_model::{EnvironmentId, Uid};
+use strandline_query::EventFilter;
 
 fn filter(read: &mut Reader<'_>) -> EventFilter {
     EventFilter { types: read.words(TYPE), reasons: read.texts(REASON) }

@@ -5,8 +5,8 @@ use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
-use crate::query::ImageFilter;
 use strandline_model::EnvironmentId;
+use strandline_query::ImageFilter;
 
 /// Which uses of images a request asks for; read alike by the list and the page.
 pub fn filter(read: &mut Reader<'_>) -> ImageFilter {

@@ -56,13 +56,13 @@ mod tokens;
 use std::sync::Arc;
 
 use crate::catalog::CatalogWriter;
-use crate::query::Queries;
 use auth::Gate;
 use problem::Problem;
 use request::Context;
 use strandline_clock::Clock;
 use strandline_model::SavedView;
 use strandline_object_diff::PathRule;
+use strandline_query::Queries;
 use strandline_sqlite::Asker;
 
 pub use announcement::{Announcement, Notice};

@@ -7,8 +7,8 @@ use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
-use crate::query::{Onset, OnsetFilter};
 use strandline_model::{EnvironmentId, Uid};
+use strandline_query::{Onset, OnsetFilter};
 
 /// What changed before an environment became what it is.
 pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {

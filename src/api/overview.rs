@@ -7,8 +7,8 @@ use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth, selection};
-use crate::query::{Overview, OverviewRequest};
 use strandline_model::SavedView;
+use strandline_query::{Overview, OverviewRequest};
 
 /// Environments counted in groups.
 pub(super) async fn overview(state: ApiState, request: Request) -> Result<Response, Problem> {

@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use super::request::Context;
 use super::respond::Response;
-use crate::query::Gone;
 use strandline_model::{Offset, ResourceKey, Timestamp};
+use strandline_query::Gone;
 
 pub use code::Code;
 

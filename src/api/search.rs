@@ -5,8 +5,8 @@ use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
-use crate::query::ResourceSearch;
 use strandline_model::{EnvironmentFilter, EnvironmentId};
+use strandline_query::ResourceSearch;
 
 /// What a search finds, the one that came last first.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {

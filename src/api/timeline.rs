@@ -5,8 +5,8 @@ use super::problem::Problem;
 use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
-use crate::query::{Timeline, TimelineFilter};
 use strandline_model::{EnvironmentId, Uid};
+use strandline_query::{Timeline, TimelineFilter};
 
 /// What happened to an environment.
 pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {

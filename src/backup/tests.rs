@@ -10,10 +10,10 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 use super::*;
-use crate::query::testing::{block_on, record};
 use strandline_clock::SystemClock;
 use strandline_log::{LogReader, LogWriter};
 use strandline_model::{CatalogFact, ClusterSpec, Offset, Source};
+use strandline_query::testing::{block_on, record};
 use strandline_sqlite::redaction_key;
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);

@@ -6,8 +6,8 @@ use super::error::{CliError, Exit};
 use super::query::Add;
 use super::read::{below, parameters, print_list, typed};
 use crate::api::request::encode;
-use crate::query::{FoundResource, Page, Presence};
 use strandline_model::{EnvironmentId, Uid};
+use strandline_query::{FoundResource, Page, Presence};
 use strandline_syntax::Glob;
 
 /// A resource, as the server's routes name it.
@@ -132,8 +132,8 @@ pub(super) async fn list(args: &FindArgs) -> Result<(), CliError> {
 mod tests {
     use super::*;
     use crate::present::tests::{NOON, resource};
-    use crate::query::Gone;
     use strandline_model::Offset;
+    use strandline_query::Gone;
 
     fn one(cluster: &str, uid: &str, gone: bool) -> FoundResource {
         let mut resource = resource("Deployment", "web", None);

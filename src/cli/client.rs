@@ -27,7 +27,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// The most items that one request asks for.
-const PAGE: u64 = crate::query::PageRequest::MAX as u64;
+const PAGE: u64 = strandline_query::PageRequest::MAX as u64;
 
 /// The variable that holds a token where no argument does.
 const TOKEN_VARIABLE: &str = "STRANDLINE_TOKEN";

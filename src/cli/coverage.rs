@@ -12,8 +12,8 @@ use super::read::{documented, listing, parameters, reference, tell_moment, typed
 use super::table::Cell;
 use super::views::Listed;
 use crate::present::{age, kind_name, several, visible};
-use crate::query::{Page, WatchCoverage, WatchGap};
 use strandline_model::{CoverageState, Health, Timestamp};
+use strandline_query::{Page, WatchCoverage, WatchGap};
 
 /// Lists the gaps, then all else, and sums it up on standard error.
 pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
@@ -140,8 +140,8 @@ mod tests {
     use crate::cli::output::Paint;
     use crate::cli::views::table;
     use crate::present::tests::{NOON, watch};
-    use crate::query::LastChange;
     use strandline_model::{Kind, Offset};
+    use strandline_query::LastChange;
 
     fn ago(seconds: u64) -> Timestamp {
         NOON.minus(Duration::from_secs(seconds))

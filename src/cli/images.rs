@@ -9,8 +9,8 @@ use super::read::{below, parameters, print_list};
 use super::table::Cell;
 use super::views::Listed;
 use crate::present::{age, clock_time, workload_names};
-use crate::query::{FieldValue, ImageUse, VersionChange};
 use strandline_model::Timestamp;
+use strandline_query::{FieldValue, ImageUse, VersionChange};
 
 /// Lists which environments have which images.
 pub(super) async fn list(args: &ImagesArgs) -> Result<(), CliError> {

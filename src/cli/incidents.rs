@@ -16,14 +16,14 @@ use super::{diff, onset, why};
 use crate::demo::api_server::ApiServer;
 use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::present::environment_diff;
-use crate::projection::Projector;
-use crate::query::testing::{ManualClock, block_on, queries, record};
-use crate::query::{BesideRequest, EnvironmentDiffRequest, OnsetFilter, PageRequest, Queries, Scope};
-use crate::ruleset::RuleSet;
 use strandline_log::{Appender, Batch, Begin, CatalogChange, Epoch, Observed, Phase};
 use strandline_model::{At, CatalogFact, EnvironmentId, ResourceVersion, Source, Timestamp, Uid, WatchKey};
 use strandline_object_diff::{Between, Class, Lens};
+use strandline_query::testing::{ManualClock, block_on, queries, record};
+use strandline_query::{BesideRequest, EnvironmentDiffRequest, OnsetFilter, PageRequest, Queries, Scope};
 use strandline_redact::{Rules, TypeMeta, clean};
+use strandline_view::Projector;
+use strandline_view::ruleset::RuleSet;
 
 /// What is recorded: the time around the incidents, and the namespaces of the environments that they are in.
 const STEP: Duration = Duration::from_secs(5);

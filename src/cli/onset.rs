@@ -12,8 +12,8 @@ use crate::present::{
     Places, age, clock_time, difference_line, entry_name, entry_subject, entry_words, grouped, lasted,
     no_cause, sign, visible,
 };
-use crate::query::{Answer, Onset, OnsetChange, Rank};
 use strandline_model::{Health, Timestamp};
+use strandline_query::{Answer, Onset, OnsetChange, Rank};
 
 /// Where what is said of a change begins.
 const MARGIN: usize = 29;

@@ -9,8 +9,8 @@ use super::query::{Add, Parameters};
 use super::read::{documented, parameters, reference, typed};
 use super::table::{Cell, Table};
 use crate::present::{grouped, several, visible};
-use crate::query::{Answer, Overview, OverviewGroup};
 use strandline_model::GroupBy;
+use strandline_query::{Answer, Overview, OverviewGroup};
 
 /// Columns after those of the keys, and those of wide tables.
 const HEADERS: (&[&str], &[&str]) = (
@@ -130,8 +130,8 @@ fn summary(overview: &Overview) -> String {
 mod tests {
     use super::*;
     use crate::present::tests::NOON;
-    use crate::query::{OverviewCounts, OverviewEnvironment};
     use strandline_model::{EnvironmentId, Health, HealthCounts};
+    use strandline_query::{OverviewCounts, OverviewEnvironment};
 
     #[test]
     fn groups_are_listed_as_kubectl_would() {

@@ -17,12 +17,12 @@ use super::views::{Listed, table};
 use super::{catalog, coverage, images, line, onset, overview, runtime, timeline, tree, why};
 use crate::api::request::encode;
 use crate::present::{moment, visible};
-use crate::query::{
+use strandline_clock::{Clock, SystemClock};
+use strandline_model::Timestamp;
+use strandline_query::{
     Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Page, Project,
     ProjectGroup, Resource, ResourceDetail, ResourceEdge, Snapshot, Version,
 };
-use strandline_clock::{Clock, SystemClock};
-use strandline_model::Timestamp;
 use strandline_syntax::diagnostics::of_json;
 
 /// Runs a command that reads.

@@ -3,11 +3,11 @@
 use super::catalog::agents;
 use super::table::{Cell, Table};
 use crate::present::{age, clock_time, link_verb};
-use crate::query::{
+use strandline_model::{Target, Timestamp, Uid};
+use strandline_query::{
     Access, Cluster, Environment, FoldedEvent, FoundResource, Resource, ResourceDetail, ResourceEdge,
     Version, VersionChange,
 };
-use strandline_model::{Target, Timestamp, Uid};
 
 /// Something that tables show.
 pub(super) trait Listed {
@@ -285,8 +285,8 @@ mod tests {
     use super::*;
     use crate::cli::output::Paint;
     use crate::present::tests::{NOON, environment, folded_event, resource};
-    use crate::query::{FarEnd, Gone};
     use strandline_model::{Health, Kind, Offset};
+    use strandline_query::{FarEnd, Gone};
 
     #[test]
     fn edges_say_what_is_there_and_what_is_not() {

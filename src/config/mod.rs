@@ -34,7 +34,6 @@ pub use retention::RetentionConfig;
 pub use scripts::{ReadScriptsError, read_all_scripts, read_customizations, read_scripts};
 pub use tokens::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
 
-use crate::ruleset::RuleSet;
 use strandline_model::{
     AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, ProjectSpec, SavedView,
 };
@@ -43,6 +42,7 @@ use strandline_redact::Choices;
 use strandline_relations::{MAX_RELATIONS_BYTES, RelationError, Relations};
 use strandline_syntax::LabelSelector;
 use strandline_syntax::diagnostics::{Mistake, of_syntax};
+use strandline_view::ruleset::RuleSet;
 
 /// The address listened on when none is given: this machine only.
 pub const LISTEN: &str = "127.0.0.1:7979";

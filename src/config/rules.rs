@@ -7,10 +7,10 @@ use serde_saphyr::{Location, Spanned};
 use super::check::Check;
 use super::file::{File, Health, Ignored};
 use super::{ConfigError, read_all_scripts};
-use crate::ruleset::{Exception, RuleSet};
 use strandline_health::{Patience, Scripts};
 use strandline_model::parse_duration;
 use strandline_relations::Relations;
+use strandline_view::ruleset::{Exception, RuleSet};
 
 /// Turns a grace time off that has no end then.
 const NEVER: &str = "never";

@@ -285,7 +285,7 @@ health:
     let label = |name: &str| (name == "tier").then_some("debug");
     assert!(!config.rules.counts(&strandline_model::Kind::new("", "Pod"), label));
     assert!(config.rules.counts(&strandline_model::Kind::new("apps", "Deployment"), label));
-    assert_eq!(parse("{}", Path::new("x")).unwrap().rules, crate::ruleset::RuleSet::default());
+    assert_eq!(parse("{}", Path::new("x")).unwrap().rules, strandline_view::ruleset::RuleSet::default());
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::{Check, with_hint};
-use crate::projection;
 use crate::service::ServiceError;
 use strandline_log::{Examination, Harm};
 use strandline_model::Erasure;
@@ -21,7 +20,7 @@ pub(super) fn check(directory: &Path, progress: &mut dyn FnMut(u64, u64)) -> Vec
             vec![with_hint(Check::problem(LOG, error.to_string()), error.hint())]
         }
     };
-    checks.push(view(projection::examine(directory)));
+    checks.push(view(strandline_view::examine(directory)));
     checks
 }
 

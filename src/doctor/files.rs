@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{Check, with_hint};
-use crate::projection::{self, ViewState};
 use crate::service::ServiceError;
 use strandline_log::{Floor, LogState};
+use strandline_view::ViewState;
 
 /// Checks the program's SQLite and the files of a data directory.
 pub(super) fn check(directory: &Path) -> Vec<Check> {
@@ -24,7 +24,7 @@ pub(super) fn check(directory: &Path) -> Vec<Check> {
             if is_quickly_read(directory) {
                 checks.extend(times_found(directory));
             }
-            checks.push(view_found(projection::inspect(directory)));
+            checks.push(view_found(strandline_view::inspect(directory)));
         }
         Err(error) => {
             let error = ServiceError::from(error);

@@ -9,7 +9,6 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use crate::backup;
-use crate::projection;
 use strandline_clock::Clock;
 use strandline_log::{EraseStep, Erasing, Found};
 use strandline_model::Uid;
@@ -82,8 +81,8 @@ pub fn erase(
         backup::check(data)?;
     }
     // Before the log, so that no view is left that holds what the log no longer holds.
-    projection::remove_views(data)
-        .map_err(|source| ErasureError::Io { path: projection::path(data), source })?;
+    strandline_view::remove_views(data)
+        .map_err(|source| ErasureError::Io { path: strandline_view::path(data), source })?;
     let uid = request.uid.as_ref();
     let erasing = Erasing { values: &values, uid, by: &request.by, reason: &request.reason };
     let found = strandline_log::erase(data, &erasing, clock, watch)?;

@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::*;
 use crate::exchange::{self, Selection};
-use crate::projection::{Projector, ProjectorOptions};
-use crate::query::testing::{self, Event, ManualClock, Thing, World, block_on, environment};
-use crate::query::{PageRequest, ResourceFilter, Scope};
-use crate::ruleset::RuleSet;
 use strandline_clock::SystemClock;
 use strandline_log::LogReader;
 use strandline_model::{At, Change, EnvironmentFilter, Offset, Timestamp};
+use strandline_query::testing::{self, Event, ManualClock, Thing, World, block_on, environment};
+use strandline_query::{PageRequest, ResourceFilter, Scope};
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{Projector, ProjectorOptions};
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_900_000_000_000);
 const SECRET: &str = "hunter-two-and-a-half";

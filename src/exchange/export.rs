@@ -10,9 +10,9 @@ use serde::Serialize;
 use super::error::io;
 use super::format::{End, FORMAT, Header, Line, Seen, Trailer, VERSION, hex};
 use super::{ExchangeError, Result};
-use crate::projection::{self, Members};
 use strandline_log::{ChangeType, Entry, LogReader};
 use strandline_model::{At, CatalogFact, CatalogKind, EnvironmentId, Offset, Timestamp};
+use strandline_view::Members;
 
 /// Records read at a time.
 const BATCH: usize = 500;
@@ -206,7 +206,7 @@ impl<'a> Filter<'a> {
         let mut members: Option<Members> = None;
         for id in &selection.environments {
             let environment = || id.as_str().to_owned();
-            let found = projection::members_ever(data, id).map_err(|why| ExchangeError::NoMembers {
+            let found = strandline_view::members_ever(data, id).map_err(|why| ExchangeError::NoMembers {
                 environment: environment(),
                 why: why.to_string(),
             })?;

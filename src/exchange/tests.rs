@@ -14,14 +14,14 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::*;
-use crate::projection::{Projector, ProjectorOptions};
-use crate::query::testing::{
-    self, Event, ManualClock, Remark, Thing, World, block_on, environment, small_history,
-};
-use crate::query::{PageRequest, ResourceFilter, Scope};
-use crate::ruleset::RuleSet;
 use strandline_log::{ChangeType, Entry, LogReader};
 use strandline_model::{At, EnvironmentFilter, EnvironmentId, Offset, Timestamp};
+use strandline_query::testing::{
+    self, Event, ManualClock, Remark, Thing, World, block_on, environment, small_history,
+};
+use strandline_query::{PageRequest, ResourceFilter, Scope};
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{Projector, ProjectorOptions};
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_900_000_000_000);
 

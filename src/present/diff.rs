@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{clock_time, number_of, sign, visible, word};
-use crate::query::{
+use strandline_model::{Health, Kind, Offset, ResourceKey, Timestamp};
+use strandline_object_diff::{Line, Mark, NameMap, lines};
+use strandline_query::{
     ChangeType, DiffCounts, EnvironmentAt, EnvironmentDiff, KindChanges, ResourceChange, ResourceDiff,
     StateAt,
 };
-use strandline_model::{Health, Kind, Offset, ResourceKey, Timestamp};
-use strandline_object_diff::{Line, Mark, NameMap, lines};
 
 /// A resource's differences in lines: its two states, then what differs.
 pub fn resource_diff(diff: &ResourceDiff) -> Vec<Line> {
@@ -196,9 +196,9 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::present::tests::{NOON, resource, snapshot};
-    use crate::query::{DiffClusters, PageMetadata, Resource, ResourceAt, VersionAt};
     use strandline_model::{ChangedBy, EnvironmentId, Uid};
     use strandline_object_diff::{Class, Comparison, Difference, DifferenceType, Hidden};
+    use strandline_query::{DiffClusters, PageMetadata, Resource, ResourceAt, VersionAt};
 
     fn comparison() -> Comparison {
         let image = Difference {

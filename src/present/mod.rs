@@ -27,8 +27,8 @@ pub use tree::{Item, Step, Tree};
 #[cfg(test)]
 pub(crate) use timeline::fixtures;
 
-use crate::query::Gap;
 use strandline_model::{Health, Kind};
+use strandline_query::Gap;
 
 /// A sign for a health, told apart by shape and not only by colour; a dot for kinds that have none.
 pub const fn sign(health: Option<Health>) -> &'static str {
@@ -90,14 +90,14 @@ pub fn count_of(number: usize, kind: &Kind) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::query::{
-        Access, Below, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, GraphNode, Group,
-        HealthHistory, HealthInterval, HealthTime, ImageInterval, ImageUse, KindBelow, MissingEnd, Resource,
-        Snapshot, WatchCoverage, Why, WhyPath, Workload,
-    };
     use strandline_model::{
         CoverageState, EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Timestamp, Uid,
         WatchKey, more_urgent,
+    };
+    use strandline_query::{
+        Access, Below, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, GraphNode, Group,
+        HealthHistory, HealthInterval, HealthTime, ImageInterval, ImageUse, KindBelow, MissingEnd, Resource,
+        Snapshot, WatchCoverage, Why, WhyPath, Workload,
     };
 
     pub(crate) use crate::present::diff::tests::{environment_changes, resource_changes};

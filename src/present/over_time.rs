@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{lasted, word};
-use crate::query::HealthHistory;
 use strandline_model::{Health, attention};
+use strandline_query::HealthHistory;
 
 /// Of a shorter time it is not worth telling that nothing is known.
 const SECOND: u64 = 1000;

@@ -2,9 +2,9 @@
 
 use super::cut::{cut, cut_pair};
 use super::{clock_time, kind_name, lasted, word};
-use crate::query::{Deployment, Entry, EntryHealth, EntryResource, Onset, TimelineGap};
 use strandline_model::{ChangedBy, DeploymentStatus, Health, Kind};
 use strandline_object_diff::{Difference, DifferenceType};
+use strandline_query::{Deployment, Entry, EntryHealth, EntryResource, Onset, TimelineGap};
 
 /// Letters that a value has on a line, however narrow that is.
 const VALUE_MIN: usize = 24;
@@ -176,12 +176,12 @@ pub(crate) mod fixtures {
     use serde_json::json;
 
     use super::super::tests::{NOON, health_history, resource, snapshot};
-    use crate::query::{
+    use strandline_model::{Health, Lane, Offset, Uid};
+    use strandline_object_diff::{Class, Difference, DifferenceType};
+    use strandline_query::{
         Bucket, Entry, EntryResource, Onset, OnsetChange, OnsetPlace, PageMetadata, Rank, Resource, Tally,
         Timeline, TimelinePage,
     };
-    use strandline_model::{Health, Lane, Offset, Uid};
-    use strandline_object_diff::{Class, Difference, DifferenceType};
 
     /// Something that happened at noon.
     pub(crate) fn entry(lane: Lane, what: &str) -> Entry {

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::count_of;
-use crate::query::{Graph, GraphNode, Group};
 use strandline_model::{Health, Kind, Uid, attention, more_urgent};
+use strandline_query::{Graph, GraphNode, Group};
 
 /// More siblings than this of one kind and health are gathered.
 const SIBLINGS_MAX: usize = 10;

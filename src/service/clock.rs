@@ -52,12 +52,12 @@ mod tests {
 
     use super::*;
     use crate::api::Readiness;
-    use crate::projection::ViewStatus;
-    use crate::ruleset::RuleSet;
     use crate::service::readiness::Checks;
     use crate::service::rebuild::Rebuild;
     use strandline_log::{LogReader, LogWriter, WriterHealth};
     use strandline_model::{Change, ClockEvent, Offset, Timestamp};
+    use strandline_view::ViewStatus;
+    use strandline_view::ruleset::RuleSet;
 
     /// A machine whose clock and whose passed time are set by hand.
     #[derive(Default)]

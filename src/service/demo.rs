@@ -22,14 +22,14 @@ use crate::cluster::{self, Access, ConnectSettings, Selection, Watcher};
 use crate::config::{AccessConfig, RetentionConfig};
 use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::present::{clock_time, lasted};
-use crate::projection::ViewStatus;
-use crate::ruleset::RuleSet;
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::{Appender, CatalogChange, LogReader};
 use strandline_model::{
     CatalogFact, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, SavedView, Source, Tier, Timestamp,
 };
 use strandline_redact::Choices;
+use strandline_view::ViewStatus;
+use strandline_view::ruleset::RuleSet;
 
 /// How far back the history begins.
 const HISTORY: Duration = Duration::from_secs(24 * 3600);

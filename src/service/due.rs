@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::projection::ViewStatus;
 use strandline_clock::Clock;
 use strandline_log::Appender;
+use strandline_view::ViewStatus;
 
 /// How often to look whether something is due.
 const TICK: Duration = Duration::from_secs(1);
@@ -51,12 +51,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::projection::Projector;
-    use crate::query::testing::{self, ManualClock, World, observation};
-    use crate::query::{HealthFilter, Queries, Scope};
-    use crate::ruleset::RuleSet;
     use strandline_log::{Batch, Begin, LogReader, LogWriter, Observed, Phase};
     use strandline_model::{At, Change, ClockEvent, Health, Kind, Offset, Timestamp, Uid, WatchKey};
+    use strandline_query::testing::{self, ManualClock, World, observation};
+    use strandline_query::{HealthFilter, Queries, Scope};
+    use strandline_view::Projector;
+    use strandline_view::ruleset::RuleSet;
 
     /// When the Pods came to wait, and when they have done so for too long.
     fn since() -> Timestamp {

@@ -9,9 +9,9 @@ use thiserror::Error;
 
 use crate::cluster::ConnectError;
 use crate::config::ConfigError;
-use crate::projection::ProjectorError;
 use strandline_log::{AppendError, LogError};
 use strandline_sqlite::{LockError, OpenError};
+use strandline_view::ProjectorError;
 
 /// Why the service did not start or go on.
 #[derive(Debug, Error)]

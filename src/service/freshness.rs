@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::ClusterStats;
-use crate::query::{Confirmed, Freshness};
 use strandline_model::CoverageState;
+use strandline_query::{Confirmed, Freshness};
 
 /// What the watches of all clusters know.
 pub(super) struct ClustersFreshness {

@@ -23,11 +23,11 @@ use super::rebuild::Rebuild;
 use super::retention;
 use crate::api::{Access, Load, Metrics, RebuildState, Rebuilding, RequestStats};
 use crate::cluster::{ClusterCounts, ClusterStats};
-use crate::projection::ViewStatus;
-use crate::query::Queries;
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{WeakAppender, WriterHealth};
 use strandline_model::Timestamp;
+use strandline_query::Queries;
+use strandline_view::ViewStatus;
 
 /// Where the numbers come from.
 pub(super) struct Sources {

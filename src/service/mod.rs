@@ -43,16 +43,16 @@ use crate::api::{self, Announcement, ApiState, Hosts, RequestStats, ServerOption
 use crate::catalog::CatalogWriter;
 use crate::cluster::{self, Selection, Watcher};
 use crate::config::{AccessConfig, AgentFolderConfig, QuotaConfig, RetentionConfig};
-use crate::projection::{Build, ProjectorError, ViewStatus};
-use crate::query::Queries;
-use crate::ruleset::RuleSet;
 use crate::web;
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{Appender, LogError, LogReader, WriterProblem};
 use strandline_model::{CatalogFact, Offset, SavedView, Source, reason};
 use strandline_object_diff::PathRule;
+use strandline_query::Queries;
 use strandline_redact::{Choices, Rules};
 use strandline_sqlite::{DirectoryLock, redaction_key};
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{Build, ProjectorError, ViewStatus};
 
 use self::disk::Disk;
 use self::freshness::ClustersFreshness;

@@ -8,11 +8,11 @@ use tokio_util::sync::CancellationToken;
 use super::rebuild::Rebuild;
 use super::recording::LogOpened;
 use super::{Ended, ServiceError};
-use crate::projection::{self, Build, Projector, ProjectorError, ViewState, ViewStatus};
-use crate::query::Queries;
-use crate::ruleset::RuleSet;
 use strandline_model::Offset;
+use strandline_query::Queries;
 use strandline_sqlite::RoomWait;
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{Build, Projector, ProjectorError, ViewState, ViewStatus};
 
 /// How often a thread that has nothing to do looks whether it is to end.
 const TICK: Duration = Duration::from_millis(250);
@@ -56,7 +56,7 @@ struct Projection {
 impl Projection {
     /// Keeps the view as far as a damaged log goes, and never builds it anew: what it holds may be all there is.
     fn stand(&self) -> Result<(), ProjectorError> {
-        if let ViewState::Current(checkpoint) = projection::inspect(&self.data) {
+        if let ViewState::Current(checkpoint) = strandline_view::inspect(&self.data) {
             self.status.checkpoint().set(checkpoint);
         }
         match Projector::open(&self.data, self.rules.clone()) {
@@ -97,7 +97,7 @@ impl Projection {
     /// Lets the view answer as it is until the log is open: on a full disk neither can be written.
     fn wait_for_log(&self, log: &LogOpened) {
         if !log.get()
-            && let ViewState::Current(checkpoint) = projection::inspect_at_rest(&self.data)
+            && let ViewState::Current(checkpoint) = strandline_view::inspect_at_rest(&self.data)
         {
             self.status.checkpoint().set(checkpoint);
             self.status.set_usable(true);
@@ -155,7 +155,7 @@ impl Projection {
 
     /// Whether the view can be followed up; on a full disk it can only be looked at.
     fn is_current(&self) -> bool {
-        matches!(projection::inspect_at_rest(&self.data), ViewState::Current(_))
+        matches!(strandline_view::inspect_at_rest(&self.data), ViewState::Current(_))
     }
 
     fn wait_for_room(&self, room: &mut RoomWait, error: &ProjectorError) {

@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::rebuild::Rebuild;
 use crate::api::{Access, Check, ClusterLists, Readiness, RebuildState, Rebuilding};
 use crate::cluster::ClusterStats;
-use crate::projection::ViewStatus;
 use strandline_clock::SteadyClock;
 use strandline_log::WriterHealth;
+use strandline_view::ViewStatus;
 
 /// A view further behind than this is not ready to be asked.
 const LAG_MAX: u64 = 100_000;
@@ -135,11 +135,11 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::ruleset::RuleSet;
     use strandline_clock::SystemClock;
     use strandline_log::{LogWriter, Queue};
     use strandline_model::Source;
     use strandline_sqlite::Watermark;
+    use strandline_view::ruleset::RuleSet;
 
     fn checks(writer: WriterHealth) -> Checks {
         let (status, stopping) = (ViewStatus::new(Watermark::default()), CancellationToken::new());

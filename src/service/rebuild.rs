@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{RebuildReport, RebuildState, Rebuilding};
-use crate::projection::{Build, ProjectorError, ViewStatus};
-use crate::ruleset::RuleSet;
 use strandline_clock::Clock;
 use strandline_model::{Offset, Timestamp};
 use strandline_sqlite::{RoomWait, Watermark};
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{Build, ProjectorError, ViewStatus};
 
 /// How often to look whether a build has caught up.
 const LOOK: Duration = Duration::from_millis(20);

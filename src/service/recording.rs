@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::ServiceError;
-use crate::projection::{self, ViewState};
-use crate::query::Queries;
 use strandline_clock::Clock;
 use strandline_log::{Appender, LogError, LogReader, LogWriter, OpenLog, Queue, WriterHealth};
+use strandline_query::Queries;
 use strandline_sqlite::{RoomWait, Watermark};
+use strandline_view::ViewState;
 
 /// The log as far as it can be used.
 pub(super) struct Recording {
@@ -97,7 +97,7 @@ impl Recording {
     }
 
     fn read_only(data: &Path, error: LogError, clock: &dyn Clock) -> Result<Self, ServiceError> {
-        let ViewState::Current(checkpoint) = projection::inspect(data) else { return Err(error.into()) };
+        let ViewState::Current(checkpoint) = strandline_view::inspect(data) else { return Err(error.into()) };
         let newest = |log: LogReader| {
             let head = log.head()?;
             Ok((head, log.observed_at(head)?))

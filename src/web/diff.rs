@@ -14,11 +14,11 @@ use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
 use crate::present::{children_below, clock_time, counted, names, number_of, printed, title, visible};
-use crate::query::{
-    Answer, ChangeType, EnvironmentAt, EnvironmentDiff, ResourceChange, ResourceDiff, Snapshot, StateAt,
-};
 use strandline_model::{EnvironmentId, Kind, Timestamp, Uid};
 use strandline_object_diff::{Comparison, Line, Mark, NameMap, lines};
+use strandline_query::{
+    Answer, ChangeType, EnvironmentAt, EnvironmentDiff, ResourceChange, ResourceDiff, Snapshot, StateAt,
+};
 
 /// A line of differences; its sign stands in it, so that the colour says nothing more.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::shell::{Badge, Shell};
 use super::tree::resource_href;
 use crate::present::{link_verb, visible};
-use crate::query::{PageRequest, ResourceEdge};
+use strandline_query::{PageRequest, ResourceEdge};
 
 /// How many a page shows.
 const SHOWN: usize = 50;

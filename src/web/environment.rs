@@ -16,11 +16,11 @@ use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
 use crate::present::visible;
-use crate::query::{
+use strandline_model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs};
+use strandline_query::{
     Answer, Collapse, Deployment, DeploymentFilter, EventFilter, FoldedEvent, Graph, GraphFilter, LeftBehind,
     Onset, OnsetFilter, QueryError, Snapshot, Timeline, Why,
 };
-use strandline_model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs};
 
 /// A way to show the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

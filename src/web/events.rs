@@ -3,9 +3,9 @@
 use super::shell::{Shell, Time};
 use super::tree::resource_href;
 use crate::present::visible;
-use crate::query::{FoldedEvent, PageRequest};
 use strandline_model::Timestamp;
 use strandline_object::kube_event::EventType;
+use strandline_query::{FoldedEvent, PageRequest};
 
 /// How many a page shows.
 const NEWEST: usize = 10;

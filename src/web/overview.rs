@@ -20,8 +20,8 @@ use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, Notice, auth};
 use crate::present::visible;
-use crate::query::{Environment, Overview, PageRequest, Scope, Snapshot};
 use strandline_model::{At, Health, HealthCounts, SavedView, Tier, Timestamp, attention};
+use strandline_query::{Environment, Overview, PageRequest, Scope, Snapshot};
 
 /// The most environments that one page shows one by one; the groups speak of all.
 const ENVIRONMENTS_MAX: usize = 2000;

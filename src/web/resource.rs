@@ -16,12 +16,12 @@ use crate::api::request::{Request, encode};
 use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
 use crate::present::{clock_time, visible};
-use crate::query::{
+use strandline_model::{At, ChangedBy, Health, Kind, ResourceKey, Timestamp, Uid};
+use strandline_object_diff::Lens;
+use strandline_query::{
     EventFilter, FoldedEvent, Page, PageRequest, QueryError, ResourceDetail, ResourceEdge, Scope, Snapshot,
     Timeline,
 };
-use strandline_model::{At, ChangedBy, Health, Kind, ResourceKey, Timestamp, Uid};
-use strandline_object_diff::Lens;
 
 /// What is known of the resource at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -246,13 +246,13 @@ fn by(changed_by: &ChangedBy) -> String {
 #[cfg(test)]
 pub(super) fn rendered(
     request: &Request,
-    resource: crate::query::Resource,
+    resource: strandline_query::Resource,
     snapshot: Snapshot,
     events: Vec<FoldedEvent>,
 ) -> String {
     use crate::present::tests::{NOON, health_history};
-    use crate::query::{Version, VersionChange};
     use strandline_model::{DeletionCause, EnvironmentId, Health, Offset, ResourceVersion};
+    use strandline_query::{Version, VersionChange};
     let by = ChangedBy {
         manager: resource.key.name.clone(),
         operation: "Update".into(),
@@ -302,7 +302,7 @@ pub(super) fn rendered(
     let health = health_history(&[(resource.health, 10), (Some(Health::Healthy), 90)]);
     let timeline = Some(Timeline { health, ..crate::present::fixtures::timeline_page(96).timeline });
     let edges =
-        Some(Page { items: linked(), metadata: crate::query::PageMetadata::new(snapshot.clone(), None) });
+        Some(Page { items: linked(), metadata: strandline_query::PageMetadata::new(snapshot.clone(), None) });
     let found = Found { uid, key, detail: Some(detail), snapshot, versions, timeline, events, edges };
     super::tests::text(&view(request, found, &versions::lens(), NOON))
 }
@@ -313,7 +313,7 @@ fn linked() -> Vec<ResourceEdge> {
     use strandline_model::Health;
     let edge = |edge: &str, kind: &str, name: &str, exists: bool| ResourceEdge {
         edge: edge.into(),
-        far: crate::query::FarEnd::Cause,
+        far: strandline_query::FarEnd::Cause,
         kind: Kind::new("", kind),
         namespace: "shop".into(),
         name: name.into(),

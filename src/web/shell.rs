@@ -8,8 +8,8 @@ use crate::api::params::{
 };
 use crate::api::request::{Request, encode};
 use crate::present;
-use crate::query::{Gap, Snapshot};
 use strandline_model::{Health, Timestamp};
+use strandline_query::{Gap, Snapshot};
 
 /// A moment for people, with its exact form for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use super::timeline::Lanes;
 use crate::api::params::AT;
 use crate::api::request::Request;
 use crate::present::{Segment, Share, lasted, segments, shares, visible, worsened};
-use crate::query::{HealthHistory, HealthInterval};
 use strandline_model::Timestamp;
+use strandline_query::{HealthHistory, HealthInterval};
 
 /// Intervals that are listed below the bar.
 const LISTED: usize = 20;

@@ -3,6 +3,7 @@
 mod address;
 mod diff;
 mod environment;
+mod hostile;
 
 use std::collections::BTreeMap;
 
@@ -20,11 +21,11 @@ use crate::present::tests::{
     NOON, counted, environment, folded_event, graph, health_history, image_use, owns, resource, snapshot,
     watch, why, why_path,
 };
-use crate::query::{
+use strandline_model::{CoverageState, GroupBy, Health, Kind, Lane, Uid};
+use strandline_query::{
     Answer, Edge, Entry, Environment, Gap, Graph, Group, HealthHistory, Overview, OverviewCounts,
     OverviewEnvironment, OverviewGroup, Snapshot, Timeline,
 };
-use strandline_model::{CoverageState, GroupBy, Health, Kind, Lane, Uid};
 
 /// A name that tries everything.
 pub(super) const HOSTILE: &str =

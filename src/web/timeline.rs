@@ -9,8 +9,8 @@ use crate::present::{
     Places, age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, level, no_cause,
     visible,
 };
-use crate::query::{Bucket, Entry, Onset, OnsetChange, PageRequest, Timeline, TimelineFilter};
 use strandline_model::Timestamp;
+use strandline_query::{Bucket, Entry, Onset, OnsetChange, PageRequest, Timeline, TimelineFilter};
 
 /// Parts of the axis.
 const BUCKETS: usize = 96;

@@ -20,6 +20,7 @@ mod flood;
 mod gitlab_example;
 mod gitops;
 mod graph;
+mod histories;
 mod hostile;
 mod kept_log;
 mod past;

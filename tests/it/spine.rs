@@ -259,8 +259,8 @@ fn assert_whole(data: &std::path::Path) -> Result<()> {
         at = log.after(at, 1000)?.last().ok_or("the log ends early")?.offset;
     }
     let before = dump(data)?;
-    let rules = strandline::ruleset::RuleSet::default();
-    strandline::projection::build(data, rules, &strandline_sqlite::Watermark::default())?;
+    let rules = strandline_view::ruleset::RuleSet::default();
+    strandline_view::build(data, rules, &strandline_sqlite::Watermark::default())?;
     let after = dump(data)?;
     for (table, rows) in &before {
         assert_eq!(after.get(table).map(Vec::len), Some(rows.len()), "{table}");

@@ -102,7 +102,7 @@ fn only(word: &str, rooms: &[&str]) {
 
 #[test]
 fn sql_is_spoken_in_four_rooms() {
-    only("rusqlite", &["sqlite", "log", "projection", "query"]);
+    only("rusqlite", &["sqlite", "log", "view", "query"]);
     only("refinery", &["log"]);
 }
 
@@ -123,7 +123,7 @@ fn what_must_replay_reads_no_clock() {
         "relations",
         "health",
         "redact",
-        "projection",
+        "view",
         "log",
     ];
     let mut wrong = Vec::new();
@@ -157,11 +157,11 @@ fn whatever_runs_is_watched() {
         ("src/service/rebuild.rs", "a panic is the end of the build, which is reported"),
         ("src/api/server.rs", "a connection ends by itself, and gives its place back however it ends"),
         ("src/cluster/supervise/tasks.rs", "the supervisor of the cluster"),
-        ("src/projection/reading.rs", "the projector, which ends with it"),
+        ("crates/view/src/reading.rs", "the projector, which ends with it"),
         ("crates/log/src/guard.rs", "itself; each commit looks too"),
         ("src/demo/api_server/serve.rs", "the simulated server"),
         ("src/demo/api_server/mod.rs", "the simulated server"),
-        ("src/query/testing.rs", "the test"),
+        ("crates/query/src/testing.rs", "the test"),
         ("src/service/agent_folders.rs", "who follows the folder, and waits for what was read"),
         ("src/service/end.rs", "the end of the process"),
     ];
@@ -302,7 +302,7 @@ fn nothing_that_is_kept_or_told_is_made_of_rusts_own_words() {
 #[test]
 fn a_number_that_cannot_be_is_never_read_as_another() {
     let milder = |file: &str, line: &str| {
-        let rooms = ["sqlite", "log", "projection", "query"].contains(&room(file));
+        let rooms = ["sqlite", "log", "view", "query"].contains(&room(file));
         rooms && line.contains("try_from(row.get") && line.contains("unwrap_or")
     };
     assert_eq!(faults(milder), [""; 0], "`column::count` refuses it and names the column");

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::super::problem::{ParameterError, Problem};
-use crate::query::{Queries, Scope};
 use strandline_model::At;
+use strandline_query::{Queries, Scope};
 
 /// What resolvers of one request work with.
 pub(super) struct Asker {

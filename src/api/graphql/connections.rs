@@ -6,8 +6,8 @@ use super::super::problem::Problem;
 use super::asker::Asker;
 use super::objects::{Deployment, Environment};
 use super::types::PageInfo;
-use crate::query::{self, DeploymentFilter, EnvironmentFilter, OverviewRequest, Queries};
 use strandline_model::{At, EnvironmentId};
+use strandline_query::{DeploymentFilter, EnvironmentFilter, OverviewRequest, Queries};
 
 /// GraphQL's integers end at 2^31 - 1.
 fn int(count: u64) -> i32 {
@@ -30,7 +30,7 @@ pub(super) struct EnvironmentEdge {
 
 impl EnvironmentConnection {
     pub(super) fn new(
-        (page, cursors): (query::Page<query::Environment>, Vec<String>),
+        (page, cursors): (strandline_query::Page<strandline_query::Environment>, Vec<String>),
         filter: EnvironmentFilter,
         queries: &Queries,
     ) -> Self {
@@ -97,7 +97,7 @@ pub(super) struct DeploymentEdge {
 
 impl DeploymentConnection {
     pub(super) fn new(
-        (page, cursors): (query::Page<query::Deployment>, Vec<String>),
+        (page, cursors): (strandline_query::Page<strandline_query::Deployment>, Vec<String>),
         of: (EnvironmentId, DeploymentFilter),
         queries: &Queries,
     ) -> Self {

@@ -2,7 +2,6 @@
 
 use juniper::{GraphQLEnum, GraphQLObject, GraphQLScalar};
 
-use crate::query;
 use strandline_model::{HealthCounts, Timestamp};
 
 /// A moment, as RFC 3339 in UTC.
@@ -120,8 +119,8 @@ impl From<HealthCounts> for Counts {
     }
 }
 
-impl From<&query::EnvironmentHealth> for EnvironmentHealth {
-    fn from(health: &query::EnvironmentHealth) -> Self {
+impl From<&strandline_query::EnvironmentHealth> for EnvironmentHealth {
+    fn from(health: &strandline_query::EnvironmentHealth) -> Self {
         EnvironmentHealth {
             state: health.state.map(Health::from),
             since: health.since.into(),

@@ -2,7 +2,7 @@
 
 use super::{Code, Earliest, ParameterError, Problem};
 use crate::api::params::FROM;
-use crate::query::QueryError;
+use strandline_query::QueryError;
 
 impl From<QueryError> for Problem {
     fn from(error: QueryError) -> Self {

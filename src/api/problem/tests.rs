@@ -1,6 +1,6 @@
 use super::*;
-use crate::query::QueryError;
 use strandline_model::{EnvironmentId, Health, Kind, Uid};
+use strandline_query::QueryError;
 
 #[test]
 fn every_failure_of_a_query_has_its_code() {

@@ -21,9 +21,9 @@ use crate::api::router::Router;
 use crate::api::routes;
 use crate::catalog::CatalogWriter;
 use crate::config::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
-use crate::query::testing::{World, judged_fields, observation};
 use strandline_log::{Appender, Batch, Begin, Observed, Phase};
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, Kind, Source, WatchKey};
+use strandline_query::testing::{World, judged_fields, observation};
 
 /// A world that a server on this machine tells of and that callers change.
 struct Town {

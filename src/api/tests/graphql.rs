@@ -12,10 +12,10 @@ use super::{Ready, Uncounted};
 use crate::api::document::JSON;
 use crate::api::{ApiState, routes};
 use crate::config::{TokenConfig, TokenHash};
-use crate::projection::ViewStatus;
-use crate::query::Queries;
-use crate::query::testing::{World, small_history};
 use strandline_clock::SystemClock;
+use strandline_query::Queries;
+use strandline_query::testing::{World, small_history};
+use strandline_view::ViewStatus;
 
 pub(super) const PATH: &str = "/api/v1/graphql";
 
@@ -97,7 +97,8 @@ async fn who_may_only_read_may_ask_and_sees_what_they_see_elsewhere() {
 }
 
 async fn block(world: &World, project: &str, name: &str) -> Value {
-    let (all, id) = (crate::query::Scope::everything(), strandline_model::EnvironmentId::of(project, name));
+    let (all, id) =
+        (strandline_query::Scope::everything(), strandline_model::EnvironmentId::of(project, name));
     let found = world.queries.environment(&all, strandline_model::At::Now, &id).await;
     json!(found.map(|found| found.value.health.state).ok())
 }
@@ -191,7 +192,7 @@ async fn texts_longer_than_any_name_are_refused_wherever_they_stand() {
 async fn a_view_that_is_being_built_and_storage_that_fails_are_told_as_errors() {
     let world = World::new(small_history());
     let building = Queries::new(Path::new("/nonexistent"), 1, ViewStatus::default(), Arc::new(SystemClock));
-    let broken = crate::query::testing::queries(Path::new("/nonexistent"), Arc::new(SystemClock));
+    let broken = strandline_query::testing::queries(Path::new("/nonexistent"), Arc::new(SystemClock));
     for (queries, code) in [(building, "view_building"), (broken, "storage")] {
         let server = guarded(&world, queries).await;
         let ask = query(r#"{ project(fullPath: "shop/db") { id } }"#);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::server::{body, server, status};
 use super::{ApiState, Ready, Uncounted};
 use crate::api::routes;
-use crate::query::testing::{World, small_history};
+use strandline_query::testing::{World, small_history};
 
 /// What stands in the place of an id, as it is sent, and the status it is answered with.
 fn ids() -> Vec<(String, &'static str)> {

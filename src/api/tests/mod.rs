@@ -20,12 +20,12 @@ use super::{
 };
 use crate::catalog::CatalogWriter;
 use crate::config::{AccessConfig, TokenConfig};
-use crate::projection::{Projector, ViewStatus};
-use crate::query::Queries;
-use crate::ruleset::RuleSet;
 use strandline_clock::SystemClock;
 use strandline_log::LogWriter;
 use strandline_model::Timestamp;
+use strandline_query::Queries;
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{Projector, ViewStatus};
 
 /// Says of itself whether it is ready.
 struct Ready(bool);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
-use crate::query::testing::{ManualClock, record};
+use strandline_query::testing::{ManualClock, record};
 
 const GOOD: &str = "ci_access: {projects: [{id: shop/web}]}\n";
 

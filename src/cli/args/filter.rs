@@ -4,8 +4,8 @@ use clap::Args;
 
 use super::values::number;
 use super::{ListArgs, OutputArgs, ServerArgs};
-use crate::query::Overview;
 use strandline_model::{AgentId, EnvironmentId, EnvironmentState, GroupBy, GroupPath, Health, Tier};
+use strandline_query::Overview;
 use strandline_syntax::{Glob, LabelSelector};
 
 /// Filters of environments: options are combined with AND, values of one option with OR.

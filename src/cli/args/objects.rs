@@ -6,8 +6,8 @@ use clap::{ArgGroup, Args, ValueEnum};
 
 use super::values::{environment, moment, number};
 use super::{ColorChoice, ListArgs, OutputArgs, OutputFormat, PlaceArgs, ServerArgs, Subject};
-use crate::query::HealthHistory;
 use strandline_model::EnvironmentId;
+use strandline_query::HealthHistory;
 
 /// Arguments of commands that read objects from files.
 #[derive(Clone, Debug, Args)]

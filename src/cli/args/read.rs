@@ -7,9 +7,9 @@ use super::filter::{EnvironmentsArgs, OverviewArgs};
 use super::subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
 use super::timeline::{OnsetArgs, TimelineArgs};
 use super::values::{environment, moment, number, uid};
-use crate::query::{Collapse, Graph, ResourceOrder, Why};
 use strandline_model::{CoverageState, DeploymentStatus, EnvironmentId, Health, Uid};
 use strandline_object::kube_event::EventType;
+use strandline_query::{Collapse, Graph, ResourceOrder, Why};
 
 /// Commands that read, all of them but `version` from a server.
 #[derive(Clone, Debug, Subcommand)]

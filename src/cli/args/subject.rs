@@ -7,8 +7,8 @@ use clap::Args;
 
 use super::ListArgs;
 use super::values::{environment, moment};
-use crate::query::Presence;
 use strandline_model::{EnvironmentId, KindName, Tier, Uid};
+use strandline_query::Presence;
 
 /// A resource as people name it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use clap::{ArgGroup, Args};
 
 use super::values::{environment, moment, number};
 use super::{OutputArgs, PlaceArgs, ServerArgs, Subject};
-use crate::query::{PageRequest, TimelineOrder};
 use strandline_model::{EnvironmentId, Health, Lane, parse_duration};
+use strandline_query::{PageRequest, TimelineOrder};
 
 /// Arguments of `timeline`.
 #[derive(Clone, Debug, Args)]

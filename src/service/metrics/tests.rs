@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::cluster::WatchStatus;
 use crate::config::{AccessConfig, TokenConfig, TokenHash};
-use crate::ruleset::RuleSet;
 use strandline_log::{Appender, LogWriter};
 use strandline_model::{CatalogFact, CoverageState, Kind, Offset, ProjectSpec, Source, WatchKey, reason};
 use strandline_sqlite::Watermark;
+use strandline_view::ruleset::RuleSet;
 
 /// A clock that stands still.
 struct Fixed(Timestamp);

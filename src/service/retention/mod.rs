@@ -21,10 +21,10 @@ use super::rebuild::Rebuild;
 use crate::api::{RebuildState, Rebuilding};
 use crate::catalog::retire_deployments;
 use crate::config::RetentionConfig;
-use crate::projection::{LetGo, ViewStatus};
 use strandline_clock::Clock;
 use strandline_log::{AppendError, Appender, Compacted, Floor, LogError, LogReader};
 use strandline_model::Offset;
+use strandline_view::{LetGo, ViewStatus};
 
 /// Changes that are looked at in one step, for which those who record wait: some hundredths of a second.
 const STEP: usize = 1000;

@@ -9,13 +9,13 @@ use serde_json::json;
 
 use super::*;
 use crate::config::AccessConfig;
-use crate::query::testing::{observation, observe, record};
-use crate::ruleset::RuleSet;
 use crate::service::{Options, Service};
 use strandline_clock::SystemClock;
 use strandline_log::{Catalog, CatalogChange, LogReader, LogWriter};
 use strandline_model::{CatalogFact, CatalogKind, ProjectSpec, Source, Timestamp};
+use strandline_query::testing::{observation, observe, record};
 use strandline_redact::Choices;
+use strandline_view::ruleset::RuleSet;
 
 const HOUR: Duration = Duration::from_secs(3600);
 

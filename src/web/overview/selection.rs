@@ -8,10 +8,10 @@ use crate::api::problem::Problem;
 use crate::api::request::Request;
 use crate::api::selection;
 use crate::present::visible;
-use crate::query::OverviewRequest;
 use crate::web::sentence;
 use crate::web::shell::Field;
 use strandline_model::{At, EnvironmentFilter, GroupBy, Health, SavedView, Tier};
+use strandline_query::OverviewRequest;
 use strandline_syntax::{Glob, LabelSelector};
 
 /// What is asked for.

@@ -7,10 +7,10 @@ use crate::api::params::CLUSTER;
 use crate::api::problem::Problem;
 use crate::api::request::{Request, encode};
 use crate::present::{age, clock_time, difference_line, grouped, several, visible};
-use crate::query::{PageRequest, Scope, Version, VersionChange};
 use crate::web::shell::{Badge, Time};
 use strandline_model::{At, DeletionCause, Kind, Offset, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare};
+use strandline_query::{PageRequest, Scope, Version, VersionChange};
 
 /// Versions that a page lists, and as many later ones.
 const LISTED: usize = 40;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::{ask_of, holds, request, sound};
 use crate::api::ApiState;
-use crate::projection::Projector;
-use crate::query::testing::{Thing, apply_all, declare, environment, queries, record};
-use crate::ruleset::RuleSet;
 use strandline_clock::SystemClock;
 use strandline_model::Timestamp;
+use strandline_query::testing::{Thing, apply_all, declare, environment, queries, record};
+use strandline_view::Projector;
+use strandline_view::ruleset::RuleSet;
 
 /// The state of a site that recorded an environment with a Pod in a directory.
 fn recorded(data: &std::path::Path) -> ApiState {

@@ -8,12 +8,12 @@ use crate::present::fixtures::{entry, onset, timeline_page};
 use crate::present::tests::{
     counted, folded_event, graph, health_history, owns, resource, snapshot, why, why_path,
 };
-use crate::projection::{Projector, ProjectorOptions};
-use crate::query::testing::{self, Thing, apply_all, declare, queries, record};
-use crate::query::{Edge, Entry, Graph, Group, HealthHistory, Tally, Timeline};
-use crate::ruleset::RuleSet;
 use strandline_clock::SystemClock;
 use strandline_model::{Health, Lane, Uid};
+use strandline_query::testing::{self, Thing, apply_all, declare, queries, record};
+use strandline_query::{Edge, Entry, Graph, Group, HealthHistory, Tally, Timeline};
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{Projector, ProjectorOptions};
 
 #[test]
 fn a_page_says_why_before_it_shows_the_tree() {

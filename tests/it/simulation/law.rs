@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use strandline::projection::{Projector, ViewStatus};
-use strandline::query::{Gap, PageRequest, Queries, ResourceSearch, Scope, Snapshot};
-use strandline::ruleset::RuleSet;
 use strandline_clock::Clock;
 use strandline_log::LogReader;
 use strandline_model::{At, Change, CoverageMark, Offset, Timestamp};
+use strandline_query::{Gap, PageRequest, Queries, ResourceSearch, Scope, Snapshot};
 use strandline_sqlite::Watermark;
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{Projector, ViewStatus};
 
 use super::truth::{Thing, Truth, state_name};
 use crate::random::Random;

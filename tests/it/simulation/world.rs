@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use strandline::cluster::{ClusterConnection, ClusterSettings, Limits, Watcher, supervise};
 use strandline::demo::api_server::{ApiServer, Fault, ServedKind};
-use strandline::projection::Projector;
-use strandline::ruleset::RuleSet;
 use strandline::service::follow_clock;
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{Appender, LogError, LogReader, LogWriter};
 use strandline_model::{CatalogFact, ClusterSpec, Kind, Offset, Source, Timestamp};
 use strandline_redact::Rules;
+use strandline_view::Projector;
+use strandline_view::ruleset::RuleSet;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;

@@ -14,11 +14,11 @@ use tempfile::TempDir;
 use super::asker::Asker;
 use super::{Asked, schema};
 use crate::catalog::{Authority, CatalogWriter};
-use crate::projection::Projector;
-use crate::query::testing::{ManualClock, block_on, queries, record};
-use crate::query::{Queries, Scope};
-use crate::ruleset::RuleSet;
 use strandline_model::{AgentId, DeploymentId, Offset};
+use strandline_query::testing::{ManualClock, block_on, queries, record};
+use strandline_query::{Queries, Scope};
+use strandline_view::Projector;
+use strandline_view::ruleset::RuleSet;
 
 /// The query of seeds 000 and 002, with the fields that each of them asks an agent for.
 const SEEDS: [&str; 2] = [
@@ -157,8 +157,8 @@ impl Recorded {
 
     fn deployments(&self, environment: &str) -> Vec<DeploymentId> {
         let id = strandline_model::EnvironmentId::of("group/project", environment);
-        let filter = crate::query::DeploymentFilter { environment: Some(id), ..Default::default() };
-        let (all, page) = (Scope::everything(), crate::query::PageRequest::default());
+        let filter = strandline_query::DeploymentFilter { environment: Some(id), ..Default::default() };
+        let (all, page) = (Scope::everything(), strandline_query::PageRequest::default());
         let asked = self.queries.deployments(&all, strandline_model::At::Now, &filter, &page);
         block_on(async { asked.await.unwrap().items.iter().map(|item| item.spec.id).collect() })
     }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::present::tests::{environment_changes, resource_changes};
-use crate::query::ChangeType;
 use strandline_object_diff::{Between, Class, Lens, compare, patch};
+use strandline_query::ChangeType;
 
 #[test]
 fn differences_have_the_documented_shape() {

@@ -14,8 +14,8 @@ use super::servers::seed;
 use crate::api::params::AT;
 use crate::api::request::encode;
 use crate::api::{ApiState, routes};
-use crate::query::testing::{Event, Thing, World, environments, mark, small_history};
 use strandline_model::{CoverageState, EnvironmentSpec, EnvironmentState, Kind};
+use strandline_query::testing::{Event, Thing, World, environments, mark, small_history};
 
 /// Environments and resources of the small world, in place of the ones that other tests ask for.
 const ENVIRONMENTS: [&str; 4] =
@@ -110,7 +110,7 @@ async fn an_offset_is_answered_by_every_route_as_it_was_whatever_happened_since(
     now.set(World::time(recorded.world.last()).plus(Duration::from_secs(365 * 86_400)));
     // Something is recorded that the view does not hold yet.
     let appender = recorded.world.write();
-    crate::query::testing::end(&appender, &Thing::pod("east", "tools", "ci-1")).await;
+    strandline_query::testing::end(&appender, &Thing::pod("east", "tools", "ci-1")).await;
     for ((target, offset), expected) in &before {
         let answer = recorded.ask(target, &offset.to_string()).await;
         assert_eq!(answer, *expected, "{target} at {offset}");

@@ -10,15 +10,15 @@ use super::super::{Access, ApiState, Check, Readiness, Ready, Uncounted, access}
 use crate::api::{ClusterLists, routes};
 use crate::catalog::CatalogWriter;
 use crate::config::{AccessConfig, QuotaConfig, TokenConfig, TokenHash};
-use crate::projection::ViewStatus;
-use crate::query::Queries;
-use crate::query::testing::{World, queries, small_history};
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::Appender;
 use strandline_model::{
     AgentSpec, CatalogFact, DeploymentId, DeploymentSpec, DeploymentStatus, EnvironmentSpec,
     EnvironmentState, Offset, ProjectSpec, SavedView, Source, TargetSpec, Timestamp,
 };
+use strandline_query::Queries;
+use strandline_query::testing::{World, queries, small_history};
+use strandline_view::ViewStatus;
 
 /// Breaks when it is asked, as a bug in a check would.
 struct Breaking;

@@ -1,0 +1,138 @@
+//! Agents as the catalog declares them, and what they serve.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
+
+use super::moment::{Concerns, Moment};
+use super::page::Start;
+use super::scope::{Scope, Sight, sees};
+use super::types::{Agent, Answer, Page, PageMetadata};
+use super::{PageRequest, Queries, QueryError, Question, Result};
+use strandline_model::{AgentId, At, EnvironmentId};
+use strandline_sqlite::column;
+use strandline_view::word_at;
+
+/// The most environments that are told of one agent.
+const ENVIRONMENTS_MAX: i64 = 1000;
+
+macro_rules! select_agents {
+    ($tail:literal) => {
+        concat!(
+            "SELECT a.id, a.number, a.cluster, a.configuration, a.problem, a.source, a.warnings,
+                :scope IS NULL OR substr(a.id, 1, instr(a.id, ':') - 1) IN (SELECT path FROM temp.sight_path) AS own
+            FROM agent a
+            WHERE a.from_offset <= :at AND a.to_offset > :at AND (own
+                OR EXISTS (SELECT 1 FROM audience_agent g CROSS JOIN environment_audience e
+                        INDEXED BY environment_audience_by_audience ON e.audience = g.audience
+                    WHERE g.agent = a.id AND e.from_offset <= :at AND e.to_offset > :at AND ",
+            sees!(),
+            ")) ",
+            $tail
+        )
+    };
+}
+
+/// An agent, and whether its own project is the caller's: only then is its configuration theirs to read.
+fn from_row(row: &Row<'_>, whole: bool) -> rusqlite::Result<Agent> {
+    let id: AgentId = word_at(row, 0, "name of an agent", "agent.id")?;
+    let own: bool = row.get(7)?;
+    let configuration: String = row.get(3)?;
+    Ok(Agent {
+        name: id.name().to_owned(),
+        project: id.project().to_owned(),
+        number: row.get::<_, Option<i64>>(1)?.map(i64::cast_unsigned),
+        cluster: row.get(2)?,
+        environments: Vec::new(),
+        problem: if own { row.get(4)? } else { String::new() },
+        warnings: if own { column::json(row, 6)? } else { Vec::new() },
+        configuration: (own && whole).then_some(configuration),
+        source: word_at(row, 5, "source of the catalog", "agent.source")?,
+        id,
+    })
+}
+
+/// The environments that an agent serves.
+fn environments(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    agent: &Agent,
+) -> Result<Vec<EnvironmentId>> {
+    let sql = concat!(
+        "SELECT of.name_id FROM audience_agent g CROSS JOIN environment_audience e
+            INDEXED BY environment_audience_by_audience ON e.audience = g.audience
+        CROSS JOIN environment of ON of.id = e.environment_id AND of.from_offset =
+            (SELECT max(from_offset) FROM environment WHERE id = e.environment_id AND from_offset <= :at)
+        WHERE g.agent = :agent AND e.from_offset <= :at AND e.to_offset > :at AND ",
+        sees!(),
+        " ORDER BY of.project, of.name LIMIT :limit"
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! {
+        ":agent": agent.id.to_string(), ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
+        ":limit": ENVIRONMENTS_MAX,
+    };
+    let rows = statement.query_map(params, |row| row.get::<_, String>(0).map(EnvironmentId::new))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The agents in sight.
+pub(super) fn ids(view: &Connection, moment: &Moment, scope: &Sight) -> Result<BTreeSet<String>> {
+    let mut statement = view.prepare_cached(select_agents!(""))?;
+    let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
+    let rows = statement.query_map(params, |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Result<Page<Agent>> {
+    let sql = select_agents!("AND a.id > :id ORDER BY a.id LIMIT :limit");
+    let mut items = {
+        let mut statement = view.prepare_cached(sql)?;
+        let params = named_params! {
+            ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":id": start.after(0), ":limit": start.rows(),
+        };
+        let rows = statement.query_map(params, |row| from_row(row, false))?;
+        rows.collect::<rusqlite::Result<Vec<_>>>()?
+    };
+    let next = start.finish(moment.offset, &mut items, |item| vec![item.id.to_string()]);
+    for item in &mut items {
+        item.environments = environments(view, moment, scope, item)?;
+    }
+    let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
+    Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
+}
+
+fn get(view: &Connection, moment: &Moment, scope: &Sight, id: &AgentId) -> Result<Answer<Agent>> {
+    let found = {
+        let mut statement = view.prepare_cached(select_agents!("AND a.id = :id"))?;
+        let params = named_params! {
+            ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":id": id.to_string(),
+        };
+        statement.query_row(params, |row| from_row(row, true)).optional()?
+    };
+    let mut value = found.ok_or_else(|| QueryError::not_found("agent", id))?;
+    value.environments = environments(view, moment, scope, &value)?;
+    Ok(Answer { value, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
+}
+
+impl Queries {
+    /// Agents, by name.
+    ///
+    /// # Errors
+    /// See [`QueryError`].
+    pub async fn agents(&self, scope: &Scope, at: At, page: &PageRequest) -> Result<Page<Agent>> {
+        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &q.start);
+        self.ask(scope, at, "agents", &(), page, answer).await
+    }
+
+    /// One agent with its configuration, which only members of its own project read.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] when it was not declared at that moment.
+    pub async fn agent(&self, scope: &Scope, at: At, id: &AgentId) -> Result<Answer<Agent>> {
+        let id = id.clone();
+        let answer = move |q: Question<'_>| get(q.view, &q.moment, q.scope, &id);
+        self.ask(scope, at, "agent", &(), &PageRequest::default(), answer).await
+    }
+}

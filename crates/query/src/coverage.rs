@@ -1,0 +1,270 @@
+//! How every kind of every cluster was followed: what the watches saw, and when they saw nothing.
+
+use std::collections::{BTreeSet, HashMap};
+
+use rusqlite::{Connection, Row, named_params};
+use serde::Serialize;
+
+use super::gaps;
+use super::history::told;
+use super::moment::{Concerns, Moment};
+use super::page::Start;
+use super::scope::{Scope, Sight, in_sight, looked_at, one_of};
+use super::types::{LastChange, Page, WatchCoverage, WatchGap};
+use super::words::Words;
+use super::{PageRequest, Queries, Question, Result};
+use strandline_log::{Cursor, LogReader};
+use strandline_model::{At, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
+use strandline_view::{count_at, number_at};
+
+/// Which watches a list of coverage holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CoverageFilter {
+    /// Only these clusters; empty for all.
+    pub clusters: Vec<String>,
+    /// Only these kinds, such as `Deployment` or `Deployment.apps`; empty for all.
+    pub kinds: Vec<String>,
+    /// Only these states; empty for all.
+    pub states: Vec<CoverageState>,
+}
+
+impl Queries {
+    /// How every kind of every cluster was followed, by cluster, group, kind and namespace.
+    ///
+    /// # Errors
+    /// See [`super::QueryError`].
+    pub async fn coverage(
+        &self,
+        scope: &Scope,
+        at: At,
+        filter: &CoverageFilter,
+        page: &PageRequest,
+    ) -> Result<Page<WatchCoverage>> {
+        let wanted = filter.clone();
+        let answer = move |q: Question<'_>| list(q.view, q.log, &q.moment, q.scope, &wanted, &q.start);
+        self.ask(scope, at, "coverage", filter, page, answer).await
+    }
+}
+
+/// In a page's token: that the list was asked for as it is now.
+const NOW: &str = "now";
+
+/// A page of watches.
+fn list(
+    view: &Connection,
+    log: &LogReader,
+    moment: &Moment,
+    scope: &Sight,
+    filter: &CoverageFilter,
+    start: &Start,
+) -> Result<Page<WatchCoverage>> {
+    let now = moment.asked_for_now || start.after(4) == NOW;
+    let mut items = watches(view, moment.offset, scope, filter, start)?;
+    let next = start.finish(moment.offset, &mut items, |(_, item)| {
+        let WatchKey { cluster, kind, namespace } = &item.watch;
+        let mark = if now { NOW } else { "" };
+        [cluster, &kind.group, &kind.kind, namespace, mark].map(str::to_owned).into()
+    });
+    let in_sight = if scope.is_everything() {
+        None
+    } else {
+        Some(held_in_sight(view, moment, scope, items.iter().map(|(kind, _)| *kind).collect())?)
+    };
+    for (kind, item) in &mut items {
+        item.gaps = gaps_of_watch(view, moment, *kind, &item.watch.namespace)?;
+        // That a first list took its time is no error.
+        item.last_error = item.gaps.iter().find(|gap| gap.reason != reason::LISTING).cloned();
+        let namespace = &item.watch.namespace;
+        let held = match &in_sight {
+            None => held(view, moment, *kind, namespace)?,
+            Some(all) => {
+                let here = |(k, n): &(i64, String)| k == kind && (namespace.is_empty() || n == namespace);
+                Held::sum(all.iter().filter(|(place, _)| here(place)).map(|(_, held)| held))
+            }
+        };
+        item.resources = held.total;
+        item.last_change = match held.last {
+            Some(offset) => log.observed_at(offset)?.map(|observed_at| LastChange { offset, observed_at }),
+            None => None,
+        };
+    }
+    let mut items: Vec<_> = items.into_iter().map(|(_, item)| item).collect();
+    if now {
+        hear(log, moment.now, &mut items)?;
+    }
+    let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
+    start.page(items, (snapshot, next), || Words::of_coverage(filter).unknown(view, moment, scope))
+}
+
+/// What was marked of each watch, with the view's number of its kind.
+fn watches(
+    view: &Connection,
+    at: Offset,
+    scope: &Sight,
+    filter: &CoverageFilter,
+    start: &Start,
+) -> Result<Vec<(i64, WatchCoverage)>> {
+    let sql = concat!(
+        r#"SELECT g.kind_id, c.name, k."group", k.kind, g.namespace, g.state, g.since, g.reason, g.message
+        FROM coverage g INDEXED BY coverage_by_end
+            JOIN kind k ON k.id = g.kind_id JOIN cluster c ON c.id = g.cluster_id
+            JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
+        WHERE g.to_offset > :at AND g.from_offset <= :at
+          AND (:clusters IS NULL OR c.name IN (SELECT value FROM json_each(:clusters)))
+          AND (:kinds IS NULL OR lower(k.kind) IN (SELECT lower(value) FROM json_each(:kinds))
+              OR lower(k.kind || '.' || k."group") IN (SELECT lower(value) FROM json_each(:kinds)))
+          AND (:states IS NULL OR g.state IN (SELECT value FROM json_each(:states)))
+          AND "#,
+        looked_at!(namespace),
+        r#" AND (c.name, k."group", k.kind, g.namespace) > (:cluster, :group, :kind, :namespace)
+        ORDER BY c.name, k."group", k.kind, g.namespace LIMIT :limit"#
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! {
+        ":at": at.as_i64(), ":scope": scope.with_places(view, at)?,
+        ":clusters": one_of(&filter.clusters, String::as_str),
+        ":kinds": one_of(&filter.kinds, String::as_str),
+        ":states": one_of(&filter.states, |state| state.number()),
+        ":cluster": start.after(0), ":group": start.after(1), ":kind": start.after(2),
+        ":namespace": start.after(3), ":limit": start.rows(),
+    };
+    let rows = statement.query_map(params, |row| Ok((row.get(0)?, watch(row)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn watch(row: &Row<'_>) -> rusqlite::Result<WatchCoverage> {
+    let kind = Kind::new(row.get::<_, String>(2)?, row.get::<_, String>(3)?);
+    Ok(WatchCoverage {
+        watch: WatchKey { cluster: row.get(1)?, kind, namespace: row.get(4)? },
+        state: number_at(row, 5, "coverage.state")?,
+        since: Timestamp::from_micros(row.get(6)?),
+        reason: row.get(7)?,
+        message: row.get(8)?,
+        resources: 0,
+        last_change: None,
+        last_seen: None,
+        lag_ms: None,
+        last_error: None,
+        gaps: Vec::new(),
+    })
+}
+
+/// The newest gaps of a watch up to a moment, the newest first: of an offset those that were recorded by then, of a time
+/// those that began by then and in which something may have been missed.
+fn gaps_of_watch(view: &Connection, moment: &Moment, kind: i64, namespace: &str) -> Result<Vec<WatchGap>> {
+    let limit = WatchCoverage::GAPS as i64;
+    let from_row = |row: &Row<'_>| {
+        Ok(WatchGap {
+            since: Timestamp::from_micros(row.get(0)?),
+            until: row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros),
+            reason: row.get(2)?,
+            message: row.get(3)?,
+        })
+    };
+    let at_offset = "SELECT since, CASE WHEN to_offset <= :at THEN until END, reason, message FROM coverage
+        WHERE kind_id = :kind AND namespace = :namespace AND state = 1 AND from_offset <= :at
+        ORDER BY from_offset DESC LIMIT :limit";
+    let at_time = "SELECT missed_from, nullif(missed_to, :open), reason, message FROM coverage
+        WHERE kind_id = :kind AND namespace = :namespace AND missed_from <= :time
+        ORDER BY missed_from DESC, from_offset DESC LIMIT :limit";
+    if moment.by_time().is_none() {
+        let mut statement = view.prepare_cached(at_offset)?;
+        let at = moment.offset.as_i64();
+        let params = named_params! { ":at": at, ":kind": kind, ":namespace": namespace, ":limit": limit };
+        let rows = statement.query_map(params, from_row)?;
+        return Ok(rows.collect::<rusqlite::Result<_>>()?);
+    }
+    let mut statement = view.prepare_cached(at_time)?;
+    let params = named_params! {
+        ":time": moment.times(None).to.as_micros(), ":open": gaps::OPEN, ":kind": kind, ":namespace": namespace,
+        ":limit": limit,
+    };
+    let rows = statement.query_map(params, from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What there is of a kind.
+struct Held {
+    total: u64,
+    /// The newest change.
+    last: Option<Offset>,
+}
+
+impl Held {
+    fn sum<'a>(all: impl Iterator<Item = &'a Held>) -> Self {
+        let none = Held { total: 0, last: None };
+        all.fold(none, |sum, one| Held { total: sum.total + one.total, last: sum.last.max(one.last) })
+    }
+
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let total = count_at(row, 0, "resource")?;
+        Ok(Held { total, last: row.get::<_, Option<i64>>(1)?.map(Offset::from_i64) })
+    }
+}
+
+/// The resources of a kind that were there, and their newest change.
+fn held(view: &Connection, moment: &Moment, kind: i64, namespace: &str) -> Result<Held> {
+    if moment.is_newest() {
+        let sql = "SELECT coalesce(sum(total), 0), max(last_offset) FROM resource_count
+            WHERE kind_id = :kind AND (:namespace = '' OR namespace = :namespace)";
+        let params = named_params! { ":kind": kind, ":namespace": namespace };
+        return Ok(view.prepare_cached(sql)?.query_row(params, Held::from_row)?);
+    }
+    let sql = "SELECT coalesce(sum(deleted = 0), 0), max(last) FROM (SELECT v.deleted, v.from_offset AS last
+        FROM resource r JOIN version v ON v.resource_id = r.id AND v.from_offset =
+            (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at)
+        WHERE r.kind_id = :kind AND (:namespace = '' OR r.namespace = :namespace))";
+    let params = named_params! { ":kind": kind, ":namespace": namespace, ":at": moment.offset.as_i64() };
+    Ok(view.prepare_cached(sql)?.query_row(params, Held::from_row)?)
+}
+
+/// The same as far as a scope may see it, of several kinds: by kind and namespace, from what its environments ever held.
+pub(super) const HELD_IN_SIGHT: &str = concat!(
+    "SELECT sum(there), max(last), kind_id, namespace FROM (SELECT r.kind_id, r.namespace,
+        (SELECT v.from_offset FROM version v WHERE v.resource_id = r.id AND v.from_offset <= :at AND ",
+    told!(),
+    "   ORDER BY v.from_offset DESC LIMIT 1) AS last,
+        (SELECT v.deleted = 0 FROM version v WHERE v.resource_id = r.id AND v.from_offset <= :at
+            ORDER BY v.from_offset DESC LIMIT 1)
+        AND ",
+    in_sight!(),
+    " AS there
+        FROM (SELECT DISTINCT m.resource_id FROM temp.sight_reads s
+            CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
+                ON e.audience = s.audience AND e.from_offset <= :at
+            CROSS JOIN membership m ON m.environment_id = e.environment_id
+                AND m.kind_id IN (SELECT value FROM json_each(:kinds))) held
+        CROSS JOIN resource r ON r.id = held.resource_id) GROUP BY kind_id, namespace"
+);
+
+/// What a scope may see of the kinds of some watches, by kind and namespace.
+fn held_in_sight(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    kinds: BTreeSet<i64>,
+) -> Result<Vec<((i64, String), Held)>> {
+    let mut statement = view.prepare_cached(HELD_IN_SIGHT)?;
+    let params = named_params! {
+        ":kinds": serde_json::json!(kinds).to_string(), ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
+    };
+    let rows = statement.query_map(params, |row| Ok(((row.get(2)?, row.get(3)?), Held::from_row(row)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Adds when each watch last heard of its cluster, which only the log's cursors know and only for now.
+fn hear(log: &LogReader, now: Timestamp, items: &mut [WatchCoverage]) -> Result<()> {
+    let mut heard: HashMap<String, HashMap<(Kind, String), Timestamp>> = HashMap::new();
+    for item in items {
+        let WatchKey { cluster, kind, namespace } = &item.watch;
+        if !heard.contains_key(cluster) {
+            let seen = |cursor: Cursor| Some(((cursor.kind, cursor.namespace), cursor.last_seen?));
+            heard.insert(cluster.clone(), log.cursors(cluster)?.into_iter().filter_map(seen).collect());
+        }
+        let of = (kind.clone(), namespace.clone());
+        item.last_seen = heard.get(cluster).and_then(|heard| heard.get(&of)).copied();
+        let watched = item.last_seen.filter(|_| item.state == CoverageState::Watched);
+        item.lag_ms = watched.map(|seen| u64::try_from(now.since(seen).as_millis()).unwrap_or(u64::MAX));
+    }
+    Ok(())
+}

@@ -1,0 +1,296 @@
+//! Environments and their health.
+
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
+
+use super::moment::{Concerns, Moment};
+use super::page::Start;
+use super::scope::{Scope, Sight, one_of, reads, sees};
+use super::sieve::{Candidate, Sieve};
+use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page};
+use super::words::Words;
+use super::{EnvironmentFilter, Gone, PageRequest, Queries, QueryError, Question, Result, warnings};
+use strandline_model::{At, EnvironmentId, HealthCounts, Offset, Stored, Timestamp};
+use strandline_sqlite::column;
+use strandline_view::{ENVIRONMENT_COUNTS, counts_at, health_at, word_at};
+
+/// What an environment shows at `:clock`: within the grace time of Progressing, what it showed before. Of what the
+/// caller may not read, nothing is shown since the environment came to be.
+macro_rules! shown {
+    ($grace:literal, $state:literal) => {
+        shown!($grace, $state, "NULL")
+    };
+    ($grace:literal, $state:literal, $hidden:literal) => {
+        concat!(
+            "CASE WHEN NOT ",
+            reads!(),
+            " THEN ",
+            $hidden,
+            " WHEN h.grace_until > :clock THEN h.",
+            $grace,
+            " ELSE h.",
+            $state,
+            " END"
+        )
+    };
+}
+
+pub(super) use shown;
+
+macro_rules! select_environments {
+    ($tail:expr) => {
+        select_environments!("environment e", $tail)
+    };
+    ($from:literal, $tail:expr) => {
+        concat!(
+            "SELECT e.id, e.name_id, e.project, e.name, e.slug, e.tier, e.region, e.targets, ",
+            shown!("grace_state", "state"),
+            ", ",
+            shown!(
+                "grace_since",
+                "since",
+                "(SELECT min(observed_at) FROM environment_health WHERE environment_id = e.id)"
+            ),
+            ", CASE WHEN h.state IS NOT h.known THEN h.known END, s.name, ",
+            reads!(),
+            ", e.state, e.labels, e.settings, e.declared_by, d.spec, d.observed_at, h.healthy, h.suspended,
+                h.progressing, h.missing, h.degraded, h.unknown, h.no_health
+            FROM ",
+            $from,
+            " CROSS JOIN environment_health h ON h.environment_id = e.id AND h.from_offset =
+                (SELECT max(from_offset) FROM environment_health WHERE environment_id = e.id AND from_offset <= :at)
+            JOIN rule_set s ON s.id = h.rule_set_id
+            LEFT JOIN deployment d ON d.id = e.deployment AND d.from_offset <= :at AND d.to_offset > :at
+            WHERE e.from_offset <= :at AND e.to_offset > :at AND ",
+            sees!(),
+            $tail
+        )
+    };
+}
+
+/// The columns of what filters read before anything else.
+const TARGETS: usize = 7;
+const LABELS: usize = 14;
+
+/// An environment with what only queries need to know of it.
+pub(super) struct Found {
+    /// The view's number of it.
+    pub(super) number: i64,
+    pub(super) environment: Environment,
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
+    let readable: bool = row.get(12)?;
+    let deployment = match row.get::<_, Option<String>>(17)? {
+        Some(_) => Some(Deployment {
+            spec: column::json(row, 17)?,
+            observed_at: Timestamp::from_micros(row.get(18)?),
+        }),
+        None => None,
+    };
+    let mut environment = Environment {
+        id: EnvironmentId::new(row.get::<_, String>(1)?),
+        project: row.get(2)?,
+        name: row.get(3)?,
+        slug: row.get(4)?,
+        tier: word_at(row, 5, "tier", "environment.tier")?,
+        region: row.get(6)?,
+        state: word_at(row, 13, "state of environments", "environment.state")?,
+        labels: column::json(row, LABELS)?,
+        settings: column::json(row, 15)?,
+        declared_by: column::json(row, 16)?,
+        targets: column::json(row, TARGETS)?,
+        last_deployment: deployment,
+        access: if readable { Access::Granted } else { Access::Denied },
+        health: health(row, readable)?,
+        warnings: Vec::new(),
+    };
+    environment.warnings = warnings::of(&environment);
+    Ok(Found { number: row.get(0)?, environment })
+}
+
+fn health(row: &Row<'_>, readable: bool) -> rusqlite::Result<EnvironmentHealth> {
+    let known = health_at(row, 10, "environment_health.known")?;
+    Ok(EnvironmentHealth {
+        state: health_at(row, 8, "environment_health.state")?,
+        since: Timestamp::from_micros(row.get(9)?),
+        last_known: known.filter(|_| readable),
+        counts: if readable { counts_at(row, 19, &ENVIRONMENT_COUNTS)? } else { HealthCounts::default() },
+        rule_set: row.get(11)?,
+    })
+}
+
+macro_rules! list_environments {
+    ($from:literal, $project:literal) => {
+        select_environments!(
+            $from,
+            concat!(
+                " AND (:tiers IS NULL OR e.tier IN (SELECT value FROM json_each(:tiers)))
+                  AND (:regions IS NULL OR e.region IN (SELECT value FROM json_each(:regions)))
+                  AND (:states IS NULL OR e.state IN (SELECT value FROM json_each(:states)))
+                  AND (:healths IS NULL OR ",
+                shown!("grace_state", "state"),
+                " IN (SELECT value FROM json_each(:healths)))
+                  AND (",
+                $project,
+                ", e.name, e.name_id) > (:project, :name, :id) ORDER BY ",
+                $project,
+                ", e.name, e.name_id"
+            )
+        )
+    };
+}
+
+/// By project and name, so that a page is read no further than it goes: of all, or of the projects that a scope sees
+/// something of.
+pub(super) const OF_ALL: &str = list_environments!("environment e", "e.project");
+pub(super) const OF_SCOPE: &str = list_environments!(
+    "temp.sight_project p CROSS JOIN environment e INDEXED BY environment_by_project ON e.project = p.path",
+    "p.path"
+);
+
+/// A page of environments, by project and name.
+pub(super) fn list(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    filter: &EnvironmentFilter,
+    start: &Start,
+) -> Result<Page<Environment>> {
+    let sql = if scope.is_everything() { OF_ALL } else { OF_SCOPE };
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! {
+        ":at": moment.offset.as_i64(), ":clock": moment.clock().as_micros(), ":scope": scope.as_sql(),
+        ":tiers": one_of(&filter.tiers, |tier| tier.as_str()),
+        ":regions": one_of(&filter.regions, String::as_str),
+        ":states": one_of(&filter.states, |state| state.as_str()),
+        ":healths": one_of(&filter.healths, |health| health.number()),
+        ":project": start.after(0), ":name": start.after(1), ":id": start.after(2),
+    };
+    let (sieve, mut items) = (Sieve::new(filter), Vec::new());
+    let mut rows = statement.query(params)?;
+    while let Some(row) = rows.next()? {
+        if admits(&sieve, row)? {
+            items.push(from_row(row)?.environment);
+        }
+        if i64::try_from(items.len()).is_ok_and(|read| read >= start.rows()) {
+            break;
+        }
+    }
+    let next = start.finish(moment.offset, &mut items, place);
+    let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
+    start.page(items, (snapshot, next), || Words::of_environments(filter).unknown(view, moment, scope))
+}
+
+/// Where in the list an environment stands.
+pub(super) fn place(item: &Environment) -> Vec<String> {
+    vec![item.project.clone(), item.name.clone(), item.id.as_str().to_owned()]
+}
+
+/// Whether a row passes what of a filter no index helps with.
+fn admits(sieve: &Sieve<'_>, row: &Row<'_>) -> rusqlite::Result<bool> {
+    let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+    let candidate =
+        Candidate { project: text(2)?, name: text(3)?, labels: text(LABELS)?, targets: text(TARGETS)? };
+    sieve.admits(&candidate).map_err(|error| column::unreadable(LABELS, error))
+}
+
+/// One environment, be it that the caller may not read what it holds.
+pub(super) fn seen(view: &Connection, moment: &Moment, scope: &Sight, id: &EnvironmentId) -> Result<Found> {
+    let mut statement = view.prepare_cached(select_environments!(" AND e.name_id = :id"))?;
+    let params = named_params! {
+        ":at": moment.offset.as_i64(), ":clock": moment.clock().as_micros(), ":scope": scope.as_sql(),
+        ":id": id.as_str(),
+    };
+    let found = statement.query_row(params, from_row).optional()?;
+    match found {
+        Some(found) => Ok(found),
+        None => {
+            let gone = gone(view, moment, scope, id)?.map(Gone::after);
+            Err(QueryError::gone("environment", id, gone))
+        }
+    }
+}
+
+/// The last offset at which an environment was there that is not any more, as far as the caller saw it.
+pub(super) fn gone(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    id: &EnvironmentId,
+) -> Result<Option<Offset>> {
+    let sql = concat!(
+        "SELECT max(e.to_offset) - 1 FROM environment_name n JOIN environment_audience e ON e.environment_id = n.id
+        WHERE n.name_id = :id AND e.to_offset <= :at AND e.from_offset < e.to_offset AND ",
+        sees!()
+    );
+    let params = named_params! {
+        ":id": id.as_str(), ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
+    };
+    let last: Option<i64> = view.prepare_cached(sql)?.query_row(params, |row| row.get(0))?;
+    Ok(last.map(Offset::from_i64))
+}
+
+/// One environment of which the caller may read what it holds, and the view's number of it.
+pub(super) fn find(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    id: &EnvironmentId,
+) -> Result<(i64, Environment)> {
+    let Found { number, environment, .. } = seen(view, moment, scope, id)?;
+    match environment.access {
+        Access::Granted => Ok((number, environment)),
+        Access::Denied => Err(QueryError::AgentDenied { environment: id.clone() }),
+    }
+}
+
+/// One environment.
+pub(super) fn get(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    id: &EnvironmentId,
+) -> Result<Answer<Environment>> {
+    let Found { number, environment, .. } = seen(view, moment, scope, id)?;
+    let metadata = moment.snapshot(view, scope, &Concerns::Environment(number))?;
+    Ok(Answer { value: environment, metadata })
+}
+
+impl Queries {
+    /// Environments, ordered by project and name.
+    ///
+    /// # Errors
+    /// See [`QueryError`], as for every question.
+    pub async fn environments(
+        &self,
+        scope: &Scope,
+        at: At,
+        filter: &EnvironmentFilter,
+        page: &PageRequest,
+    ) -> Result<Page<Environment>> {
+        let wanted = filter.clone();
+        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &wanted, &q.start);
+        self.ask(scope, at, "environments", filter, page, answer).await
+    }
+
+    /// The same, with the token behind each of them that a page would go on after.
+    ///
+    /// # Errors
+    /// See [`QueryError`].
+    pub async fn environment_edges(
+        &self,
+        scope: &Scope,
+        at: At,
+        filter: &EnvironmentFilter,
+        page: &PageRequest,
+    ) -> Result<(Page<Environment>, Vec<String>)> {
+        let wanted = filter.clone();
+        let answer = move |q: Question<'_>| {
+            let page = list(q.view, &q.moment, q.scope, &wanted, &q.start)?;
+            let token = |item| q.start.token(q.moment.offset, &place(item));
+            let cursors = page.items.iter().map(token).collect();
+            Ok((page, cursors))
+        };
+        self.ask(scope, at, "environments", filter, page, answer).await
+    }
+}

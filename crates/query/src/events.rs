@@ -1,0 +1,192 @@
+//! What Kubernetes' Events said of resources, folded.
+//!
+//! An environment shows what is said of a resource as far as it belonged there: whatever was said until it left,
+//! be it before it came, since an Event may arrive before its object; and of a resource that ended there also what
+//! was said after its end. A scope sees of a resource what its environments show.
+
+use rusqlite::{Connection, Row, named_params};
+use serde::Serialize;
+
+use super::moment::{Concerns, Moment};
+use super::page::Start;
+use super::scope::{Scope, Sight, one_of};
+use super::types::{FoldedEvent, Page, PageMetadata};
+use super::{PageRequest, Queries, Question, Result, environments, resources};
+use strandline_model::{At, EnvironmentId, Kind, ResourceKey, Timestamp, Uid};
+use strandline_object::kube_event::EventType;
+use strandline_view::count_at;
+
+/// Which Events a list holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EventFilter {
+    /// Only these types; empty for all.
+    pub types: Vec<EventType>,
+    /// Only these reasons, such as `BackOff`, without regard to case; empty for all.
+    pub reasons: Vec<String>,
+}
+
+/// Resources with the offset until which Events of them are told, from memberships that satisfy a condition.
+macro_rules! told_until {
+    ($condition:literal) => {
+        concat!(
+            "SELECT m.resource_id AS id, max(CASE WHEN e.to_offset >= m.to_offset AND EXISTS (
+                SELECT 1 FROM version v WHERE v.resource_id = m.resource_id AND v.deleted = 1
+                    AND v.from_offset <= :at AND v.to_offset > :at
+                    AND m.to_offset = (SELECT max(last.to_offset) FROM membership last
+                        WHERE last.resource_id = v.resource_id AND last.from_offset < last.to_offset
+                            AND last.to_offset <= v.from_offset))
+                THEN :at ELSE min(m.to_offset, e.to_offset, :at + 1) - 1 END) AS until
+            FROM membership m CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
+            WHERE ",
+            $crate::scope::belonged!(),
+            " AND ",
+            $crate::scope::reads!(),
+            " AND ",
+            $condition,
+            " GROUP BY m.resource_id"
+        )
+    };
+}
+
+/// A page of what is said of the resources that `$sight` selects.
+macro_rules! select_events {
+    ($($sight:expr),+) => {
+        concat!(
+            "WITH sight AS (", $($sight,)+ "),
+            concerned AS (
+                SELECT k.id, max(s.until) AS until FROM sight s JOIN resource r ON r.id = s.id
+                JOIN kube_event k ON k.uid = r.uid AND k.uid <> '' AND k.cluster_id = r.cluster_id
+                GROUP BY k.id
+                UNION ALL
+                SELECT k.id, max(s.until) FROM sight s JOIN resource r ON r.id = s.id JOIN kind rk ON rk.id = r.kind_id
+                JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
+                    AND k.\"group\" = rk.\"group\" AND k.cluster_id = r.cluster_id
+                GROUP BY k.id
+            ),
+            told AS (
+                SELECT k.*, lower(hex(k.identity)) AS token, n.count, n.first_at, n.last_at
+                FROM concerned c JOIN kube_event k ON k.id = c.id
+                JOIN kube_event_count n ON n.event_id = k.id AND n.from_offset =
+                    (SELECT max(from_offset) FROM kube_event_count WHERE event_id = k.id AND from_offset <= c.until)
+                WHERE (:types IS NULL OR k.type IN (SELECT value FROM json_each(:types)))
+                    AND (:reasons IS NULL OR lower(k.reason) IN (SELECT lower(value) FROM json_each(:reasons)))
+            )
+            SELECT t.token, c.name, t.\"group\", t.kind, t.namespace, t.name, t.uid, t.type, t.reason, t.note,
+                t.component, t.count, t.first_at, t.last_at
+            FROM told t JOIN cluster c ON c.id = t.cluster_id
+            WHERE :after = '' OR (t.last_at, t.id) < (SELECT last_at, id FROM told WHERE token = :after)
+            ORDER BY t.last_at DESC, t.id DESC LIMIT :limit"
+        )
+    };
+}
+
+/// Whose Events, by the log's numbers.
+#[derive(Clone, Copy)]
+enum Whose {
+    Environment(i64),
+    Resource(i64),
+}
+
+pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<FoldedEvent> {
+    Ok(FoldedEvent {
+        id: row.get(0)?,
+        key: ResourceKey {
+            cluster: row.get(1)?,
+            kind: Kind::new(row.get::<_, String>(2)?, row.get::<_, String>(3)?),
+            namespace: row.get(4)?,
+            name: row.get(5)?,
+        },
+        uid: Uid::new(row.get::<_, String>(6)?),
+        r#type: row.get(7)?,
+        reason: row.get(8)?,
+        note: row.get(9)?,
+        component: row.get(10)?,
+        count: count_at(row, 11, "kube_event.count")?,
+        first_at: Timestamp::from_micros(row.get(12)?),
+        last_at: Timestamp::from_micros(row.get(13)?),
+    })
+}
+
+/// A page of Events, the newest first; of equally new ones those that arrived last.
+fn page(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    whose: Whose,
+    filter: &EventFilter,
+    start: &Start,
+) -> Result<(Vec<FoldedEvent>, Option<String>)> {
+    let (sql, of) = match whose {
+        Whose::Environment(id) => (select_events!(told_until!("m.environment_id = :of")), id),
+        // Without a scope nothing limits what is told of a resource, not even belonging nowhere.
+        Whose::Resource(id) => (
+            select_events!(
+                "SELECT :of AS id, :at AS until WHERE :scope IS NULL UNION ALL ",
+                told_until!(":scope IS NOT NULL AND m.resource_id = :of")
+            ),
+            id,
+        ),
+    };
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! {
+        ":of": of, ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
+        ":types": one_of(&filter.types, |one| one.as_str()),
+        ":reasons": one_of(&filter.reasons, String::as_str),
+        ":after": start.after(0), ":limit": start.rows(),
+    };
+    let rows = statement.query_map(params, from_row)?;
+    let mut items = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    let next = start.finish(moment.offset, &mut items, |item| vec![item.id.clone()]);
+    Ok((items, next))
+}
+
+impl Queries {
+    /// What Events said of the resources of an environment while or before they belonged to it, newest first.
+    ///
+    /// # Errors
+    /// [`super::QueryError::NotFound`] when the environment was not declared at that moment.
+    pub async fn environment_events(
+        &self,
+        scope: &Scope,
+        at: At,
+        id: &EnvironmentId,
+        filter: &EventFilter,
+        page: &PageRequest,
+    ) -> Result<Page<FoldedEvent>> {
+        let (of, wanted) = (id.clone(), filter.clone());
+        let answer = move |q: Question<'_>| {
+            let (number, _) = environments::find(q.view, &q.moment, q.scope, &of)?;
+            let whose = Whose::Environment(number);
+            let (items, next) = self::page(q.view, &q.moment, q.scope, whose, &wanted, &q.start)?;
+            let snapshot = q.moment.snapshot(q.view, q.scope, &Concerns::Environment(number))?;
+            Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
+        };
+        self.ask(scope, at, "environment_events", &(id, filter), page, answer).await
+    }
+
+    /// What Events said of a resource, be it there or gone, newest first.
+    ///
+    /// # Errors
+    /// As for [`Queries::resource_history`].
+    pub async fn resource_events(
+        &self,
+        scope: &Scope,
+        at: At,
+        uid: &Uid,
+        cluster: Option<&str>,
+        filter: &EventFilter,
+        page: &PageRequest,
+    ) -> Result<Page<FoldedEvent>> {
+        let (of, cluster, wanted) = (uid.clone(), cluster.map(str::to_owned), filter.clone());
+        let said = (uid, cluster.clone(), filter);
+        let answer = move |q: Question<'_>| {
+            let held = resources::find(q.view, q.moment.offset, q.scope, &of, cluster.as_deref(), false)?;
+            let whose = Whose::Resource(held.id.0);
+            let (items, next) = self::page(q.view, &q.moment, q.scope, whose, &wanted, &q.start)?;
+            let concerns = Concerns::Cluster(&held.resource.key.cluster);
+            let snapshot = q.moment.snapshot(q.view, q.scope, &concerns)?;
+            Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
+        };
+        self.ask(scope, at, "resource_events", &said, page, answer).await
+    }
+}

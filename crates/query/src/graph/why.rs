@@ -1,0 +1,169 @@
+//! Why an environment is in the state it is in: the way from its roots down to what is wrong.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, named_params};
+
+use super::super::moment::{Concerns, Moment};
+use super::super::resources::{self, Held};
+use super::super::scope::Sight;
+use super::super::stretch::holds;
+use super::super::types::{Answer, MissingEnd, Why, WhyPath};
+use super::super::{Result, environments};
+use super::forest::Forest;
+use strandline_model::{EnvironmentId, Health, Kind, Offset, attention};
+use strandline_relations::EdgeKind;
+use strandline_view::number_at;
+
+/// The most steps of one path that are told; what lies between them is only counted.
+const STEPS_MAX: usize = 20;
+
+/// The most missing ends told of one resource.
+const MISSING_MAX: usize = 20;
+
+/// The paths from the roots that make an environment what it is to the worst below each.
+pub(crate) fn why(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    id: &EnvironmentId,
+    limit: usize,
+) -> Result<Answer<Why>> {
+    let (number, environment) = environments::find(view, moment, scope, id)?;
+    let forest = Forest::load(view, moment.offset, number)?;
+    let known = environment.health.last_known.or(environment.health.state);
+    let roots = culprits(&forest, known);
+    let places: Vec<Vec<usize>> = roots.iter().take(limit).map(|&root| way(&forest, root)).collect();
+    let numbers: Vec<i64> = places.iter().flatten().map(|&place| forest.members[place].id).collect();
+    let held = resources::with_numbers(view, moment.offset, &numbers)?;
+    let held: HashMap<i64, Held> = held.into_iter().map(|held| (held.id.0, held)).collect();
+    let mut paths = Vec::new();
+    for steps in places {
+        let last = steps.last().map(|&place| forest.members[place].id);
+        // What is out of a caller's sight is not missing, and whether it is there is not the caller's to know.
+        let missing = match last.filter(|_| scope.is_everything()) {
+            Some(number) => missing(view, moment.offset, number)?,
+            None => Vec::new(),
+        };
+        paths.push(path(&forest, &steps, &held, missing));
+    }
+    let value = Why { environment, roots: roots.len() as u64, paths };
+    let metadata = moment.snapshot(view, scope, &Concerns::Environment(number))?;
+    Ok(Answer { value, metadata })
+}
+
+/// What of an environment counts and has a health, and these with what below each needs attention most: at
+/// most so many, and how many roots are then left out.
+pub(crate) fn sick(
+    view: &Connection,
+    at: Offset,
+    environment: i64,
+    health: Health,
+    limit: usize,
+) -> Result<(Vec<i64>, Vec<i64>, u64)> {
+    let forest = Forest::load(view, at, environment)?;
+    let roots = culprits(&forest, Some(health));
+    let id = |place: usize| forest.members[place].id;
+    let (mut told, mut shown) = (Vec::new(), 0);
+    for &root in &roots {
+        let steps = way(&forest, root);
+        if !told.is_empty() && told.len() + steps.len() > limit {
+            break;
+        }
+        told.extend(steps.into_iter().take(limit).map(id));
+        shown += 1;
+    }
+    let left_out = (roots.len() - shown) as u64;
+    Ok((roots.into_iter().map(id).collect(), told, left_out))
+}
+
+/// What counts and has the environment's health, those first below which something needs attention most; none where
+/// nothing is wrong. What counts though it has an owner is left out where the way from its root leads to it anyway.
+fn culprits(forest: &Forest, known: Option<Health>) -> Vec<usize> {
+    let Some(wrong) = known.filter(|known| *known > Health::Suspended) else { return Vec::new() };
+    let counts = |place: usize| {
+        let member = &forest.members[place];
+        member.counted && member.health == Some(wrong)
+    };
+    let (mut culprits, owned): (Vec<usize>, Vec<usize>) = (0..forest.members.len())
+        .filter(|&place| counts(place))
+        .partition(|&place| forest.members[place].owner.is_none());
+    let mut ways: HashMap<usize, Vec<usize>> = HashMap::new();
+    for place in owned {
+        let root = forest.above(place)[0];
+        let told = counts(root) && ways.entry(root).or_insert_with(|| descend(forest, root)).contains(&place);
+        if !told {
+            culprits.push(place);
+        }
+    }
+    forest.sort(&mut culprits);
+    culprits
+}
+
+/// From the root above a place down to it, and on to what is worst below.
+fn way(forest: &Forest, place: usize) -> Vec<usize> {
+    let mut steps = forest.above(place);
+    steps.pop();
+    steps.extend(descend(forest, place));
+    steps
+}
+
+/// From a root down, each time to the child below which something needs attention most, as long as something does.
+fn descend(forest: &Forest, root: usize) -> Vec<usize> {
+    let mut steps = vec![root];
+    let mut here = root;
+    loop {
+        let worst =
+            forest.children(here).iter().min_by_key(|&&child| (attention(forest.worst[child]), child));
+        match worst {
+            Some(&child) if forest.worst[child] > Some(Health::Suspended) => {
+                steps.push(child);
+                here = child;
+            }
+            _ => return steps,
+        }
+    }
+}
+
+fn path(forest: &Forest, steps: &[usize], held: &HashMap<i64, Held>, missing: Vec<MissingEnd>) -> WhyPath {
+    // Of a chain that is too long to be read, both ends tell most.
+    let (first, last) = if steps.len() > STEPS_MAX {
+        let half = STEPS_MAX / 2;
+        (&steps[..half], &steps[steps.len() - half..])
+    } else {
+        (steps, &[][..])
+    };
+    let resource = |place: &usize| held.get(&forest.members[*place].id).map(|held| held.resource.clone());
+    let told: Vec<_> = first.iter().chain(last).filter_map(resource).collect();
+    let skipped = (steps.len() - first.len() - last.len()) as u64;
+    WhyPath { steps: told, skipped, missing }
+}
+
+/// What a resource names and is not there, where it would be known if it were.
+fn missing(view: &Connection, at: Offset, number: i64) -> Result<Vec<MissingEnd>> {
+    let sql = concat!(
+        r#"SELECT e.kind, k."group", k.kind, f.namespace, f.name
+        FROM edge e JOIN far f ON f.id = e.far_id JOIN kind k ON k.id = f.kind_id
+        WHERE e.declared_by = :number AND "#,
+        holds!("edge" e, declared_by = ":number"),
+        " AND f.uid = '' AND f.name <> ''
+          AND NOT EXISTS (SELECT 1 FROM resource r JOIN version v ON v.resource_id = r.id AND v.from_offset =
+                  (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at)
+              WHERE r.kind_id = f.kind_id AND r.namespace = f.namespace AND r.name = f.name
+                  AND v.deleted = 0)
+          AND EXISTS (SELECT 1 FROM coverage c WHERE c.kind_id = f.kind_id AND c.state = 0
+              AND c.namespace IN ('', f.namespace) AND c.from_offset <= :at AND c.to_offset > :at)
+        ORDER BY k.kind, f.namespace, f.name LIMIT :limit"
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let params = named_params! { ":number": number, ":at": at.as_i64(), ":limit": MISSING_MAX as i64 };
+    let rows = statement.query_map(params, |row| {
+        Ok(MissingEnd {
+            edge: number_at::<EdgeKind>(row, 0, "edge.kind")?.to_string(),
+            kind: Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?),
+            namespace: row.get(3)?,
+            name: row.get(4)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

@@ -1,0 +1,69 @@
+//! Groups: what the paths of projects name before their last `/`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{Connection, named_params};
+
+use super::moment::{Concerns, Moment};
+use super::page::Start;
+use super::scope::{Scope, Sight, seen_audiences};
+use super::types::{Page, PageMetadata, ProjectGroup};
+use super::{PageRequest, Queries, Question, Result};
+use strandline_model::At;
+use strandline_view::count_at;
+
+/// Projects in sight, be it that only their environments are declared, each with how many environments it has.
+const PROJECTS: &str = concat!(
+    "SELECT path, sum(environments) FROM (
+        SELECT p.path AS path, 0 AS environments
+        FROM (SELECT DISTINCT path FROM project WHERE :scope IS NULL
+            UNION ALL SELECT path FROM temp.sight_path WHERE :scope IS NOT NULL) seen CROSS JOIN project p ON p.path = seen.path
+        WHERE p.from_offset <= :at AND p.to_offset > :at
+        UNION ALL
+        SELECT u.project, count(*) FROM ",
+    seen_audiences!(),
+    " seen CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience ON e.audience = seen.id
+            CROSS JOIN audience u ON u.id = seen.id
+        WHERE e.from_offset <= :at AND e.to_offset > :at GROUP BY u.project) GROUP BY path"
+);
+
+/// The paths of projects in sight, be it that only their environments are declared.
+pub(super) fn paths(view: &Connection, moment: &Moment, scope: &Sight) -> Result<BTreeSet<String>> {
+    let mut statement = view.prepare_cached(PROJECTS)?;
+    let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
+    let rows = statement.query_map(params, |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Result<Page<ProjectGroup>> {
+    let mut groups: BTreeMap<String, ProjectGroup> = BTreeMap::new();
+    let mut statement = view.prepare_cached(PROJECTS)?;
+    let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
+    let mut rows = statement.query(params)?;
+    while let Some(row) = rows.next()? {
+        let (path, environments): (String, u64) = (row.get(0)?, count_at(row, 1, "environment")?);
+        for (end, _) in path.match_indices('/') {
+            let id = &path[..end];
+            let group = groups.entry(id.to_owned()).or_insert_with(|| ProjectGroup::new(id));
+            group.projects += 1;
+            group.environments += environments;
+        }
+    }
+    let rows = usize::try_from(start.rows()).unwrap_or(usize::MAX);
+    let after = groups.into_values().filter(|group| group.id.as_str() > start.after(0));
+    let mut items: Vec<ProjectGroup> = after.take(rows).collect();
+    let next = start.finish(moment.offset, &mut items, |item| vec![item.id.clone()]);
+    let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
+    Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
+}
+
+impl Queries {
+    /// Groups, by path.
+    ///
+    /// # Errors
+    /// See [`super::QueryError`].
+    pub async fn groups(&self, scope: &Scope, at: At, page: &PageRequest) -> Result<Page<ProjectGroup>> {
+        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &q.start);
+        self.ask(scope, at, "groups", &(), page, answer).await
+    }
+}

@@ -1,0 +1,124 @@
+//! In which groups an environment stands.
+
+use super::fold::Words;
+use crate::sieve::below;
+use strandline_model::{EnvironmentFilter, GroupBy, Health, Labels, Target};
+
+/// What of an environment decides in which groups it stands; labels and targets as JSON.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'r> {
+    pub(super) tier: &'r str,
+    pub(super) region: &'r str,
+    pub(super) state: &'r str,
+    pub(super) project: &'r str,
+    pub(super) labels: &'r str,
+    pub(super) targets: &'r str,
+    /// As it shows; none also where the caller may not know it.
+    pub(super) health: Option<Health>,
+}
+
+/// By what environments stand together.
+pub(super) struct Grouping {
+    pub(super) by: Vec<GroupBy>,
+    /// The groups that are asked for, in the form in which paths are compared.
+    groups: Vec<String>,
+}
+
+impl Grouping {
+    pub(super) fn new(by: &[GroupBy], filter: &EnvironmentFilter) -> Self {
+        Grouping { by: by.to_vec(), groups: filter.groups.iter().map(|group| group.folded()).collect() }
+    }
+
+    /// Whether it looks at targets, of which an environment may have several.
+    pub(super) fn reads_targets(&self) -> bool {
+        self.by.iter().any(|by| matches!(by, GroupBy::Cluster | GroupBy::Agent))
+    }
+
+    /// Whether it looks at labels.
+    pub(super) fn reads_labels(&self) -> bool {
+        self.by.iter().any(|by| matches!(by, GroupBy::Label(_)))
+    }
+
+    /// Adds the keys of all groups in which an environment stands, each once: one, or one for each place of its targets.
+    /// A cluster and an agent in one key are those of one target.
+    pub(super) fn keys(
+        &self,
+        facts: &Facts<'_>,
+        words: &mut Words,
+        keys: &mut Vec<Vec<u32>>,
+    ) -> serde_json::Result<()> {
+        let labels: Labels =
+            if self.reads_labels() { serde_json::from_str(facts.labels)? } else { Labels::new() };
+        let targets: Vec<Target> =
+            if self.reads_targets() { serde_json::from_str(facts.targets)? } else { Vec::new() };
+        let mut key = |target: Option<&Target>| {
+            let key: Vec<u32> =
+                self.by.iter().map(|by| self.key(by, facts, &labels, target, words)).collect();
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        };
+        if targets.is_empty() {
+            key(None);
+        } else {
+            targets.iter().for_each(|target| key(Some(target)));
+        }
+        Ok(())
+    }
+
+    fn key(
+        &self,
+        by: &GroupBy,
+        facts: &Facts<'_>,
+        labels: &Labels,
+        target: Option<&Target>,
+        words: &mut Words,
+    ) -> u32 {
+        match by {
+            GroupBy::Tier => words.number(facts.tier),
+            GroupBy::Region => words.number(facts.region),
+            GroupBy::State => words.number(facts.state),
+            GroupBy::Project => words.number(facts.project),
+            GroupBy::Group => words.number(&self.group(facts.project)),
+            GroupBy::Health => words.number(facts.health.map_or("", Health::as_str)),
+            GroupBy::Label(name) => words.number(labels.get(name).map_or("", String::as_str)),
+            GroupBy::Cluster => words.number(target.map_or("", |target| &target.cluster)),
+            GroupBy::Agent => match target.and_then(|target| target.agent.as_ref()) {
+                Some(agent) => words.number(&agent.to_string()),
+                None => words.number(""),
+            },
+        }
+    }
+
+    /// The path down to the level below the longest of the groups asked for, in lower case, since paths have no case.
+    fn group(&self, project: &str) -> String {
+        let mut path = project.to_lowercase();
+        let asked = self.groups.iter().filter(|group| below(&path, group).is_some());
+        let above = asked.map(|group| group.len() + 1).max().unwrap_or(0);
+        let end = path.get(above..).and_then(|rest| rest.find('/')).map(|at| above + at);
+        path.truncate(end.unwrap_or(path.len()));
+        path
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_the_level_below_the_group_that_is_asked_for() {
+        for (asked, project, expected) in [
+            (&[][..], "Shop/pay/api", "shop"),
+            (&[], "alone", "alone"),
+            (&["shop"], "shop/pay/api", "shop/pay"),
+            (&["shop"], "shop/web", "shop/web"),
+            (&["shop", "Shop/pay"], "shop/pay/api/x", "shop/pay/api"),
+            (&["shop/web"], "shop/web", "shop/web"),
+        ] {
+            let groups = asked.iter().map(|group| group.parse().unwrap()).collect();
+            let filter = EnvironmentFilter { groups, ..EnvironmentFilter::default() };
+            assert_eq!(Grouping::new(&[], &filter).group(project), expected, "{project} below {asked:?}");
+        }
+    }
+}

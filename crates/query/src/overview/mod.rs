@@ -1,0 +1,150 @@
+//! All environments of a selection, counted in groups.
+//!
+//! One statement for now and the past: an index holds what most overviews ask of an environment, and
+//! `stretch_health` the health of all of them in few pages. A scope begins with the environments that it sees. What is
+//! left is folded in one pass.
+
+mod fold;
+mod keys;
+
+use rusqlite::{Connection, Row, named_params};
+
+use self::fold::{Fold, Shown};
+use self::keys::{Facts, Grouping};
+use super::Result;
+use super::environments::shown;
+use super::moment::{Concerns, Moment};
+use super::scope::{Sight, one_of, reads, sees};
+use super::sieve::{Candidate, Sieve};
+use super::types::{Answer, Overview};
+use super::words::Words;
+use strandline_model::{EnvironmentFilter, GroupBy, Stored, Tier, Timestamp};
+use strandline_sqlite::column;
+use strandline_syntax::diagnostics::of_json;
+use strandline_view::{STRETCH_COUNTS, counts_at, health_at};
+
+/// What an overview tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OverviewRequest {
+    /// Of which environments.
+    pub filter: EnvironmentFilter,
+    /// By what they stand together: at most [`GroupBy::MAX`]; by region where nothing is said.
+    pub group_by: Vec<GroupBy>,
+    /// The most groups that are told; [`Overview::LIMIT`] where nothing is said.
+    pub limit: Option<usize>,
+}
+
+/// The environments of a selection with their health; labels and targets, which the index does not hold, only where they
+/// are read.
+macro_rules! select {
+    ($labels:literal, $targets:literal) => {
+        select!($labels, $targets, "environment e INDEXED BY environment_by_tier")
+    };
+    ($labels:literal, $targets:literal, $from:literal) => {
+        concat!(
+            "SELECT e.tier, e.region, e.state, e.project, e.name, e.name_id, ",
+            $labels,
+            ", ",
+            $targets,
+            ", ",
+            reads!(),
+            ", ",
+            shown!("grace_state", "state"),
+            ", ",
+            shown!("grace_since", "since"),
+            ", h.healthy, h.suspended, h.progressing, h.missing, h.degraded, h.unknown, h.no_health
+            FROM ",
+            $from,
+            " CROSS JOIN stretch_health h
+            WHERE e.tier IN (SELECT value FROM json_each(:tiers)) AND e.to_offset > :at AND e.from_offset <= :at
+              AND (:regions IS NULL OR e.region IN (SELECT value FROM json_each(:regions)))
+              AND (:states IS NULL OR e.state IN (SELECT value FROM json_each(:states)))
+              AND h.stretch = (SELECT max(from_offset) FROM stretch WHERE from_offset <= :at)
+              AND h.environment_id = e.id AND h.from_offset <= :at AND h.to_offset > :at
+              AND (:healths IS NULL OR ",
+            shown!("grace_state", "state"),
+            " IN (SELECT value FROM json_each(:healths))) AND ",
+            sees!()
+        )
+    };
+}
+
+const NARROW: &str = select!("'{}'", "'[]'");
+const WITH_LABELS: &str = select!("e.labels", "'[]'");
+const WITH_TARGETS: &str = select!("'{}'", "e.targets");
+const WITH_BOTH: &str = select!("e.labels", "e.targets");
+const OF_SCOPE: &str = select!(
+    "e.labels",
+    "e.targets",
+    "temp.sight_sees s CROSS JOIN environment_audience a INDEXED BY environment_audience_by_audience
+        ON a.audience = s.audience AND a.to_offset > :at AND a.from_offset <= :at
+    CROSS JOIN environment e ON e.id = a.environment_id AND e.from_offset =
+        (SELECT max(from_offset) FROM environment WHERE id = a.environment_id AND from_offset <= :at)"
+);
+
+/// The overview of a selection.
+pub(super) fn get(
+    view: &Connection,
+    moment: &Moment,
+    scope: &Sight,
+    request: &OverviewRequest,
+) -> Result<Answer<Overview>> {
+    let filter = &request.filter;
+    let by = if request.group_by.is_empty() { &[GroupBy::Region][..] } else { &request.group_by };
+    let (sieve, grouping) = (Sieve::new(filter), Grouping::new(by, filter));
+    let labels = sieve.reads_labels() || grouping.reads_labels();
+    let targets = sieve.reads_targets() || grouping.reads_targets();
+    let sql = match (labels, targets) {
+        _ if !scope.is_everything() => OF_SCOPE,
+        (false, false) => NARROW,
+        (true, false) => WITH_LABELS,
+        (false, true) => WITH_TARGETS,
+        (true, true) => WITH_BOTH,
+    };
+    // All tiers are named where none is, so that the same plan holds.
+    let tiers = if filter.tiers.is_empty() { &Tier::ALL[..] } else { &filter.tiers };
+    let mut statement = view.prepare_cached(sql)?;
+    let mut rows = statement.query(named_params! {
+        ":at": moment.offset.as_i64(), ":clock": moment.clock().as_micros(), ":scope": scope.as_sql(),
+        ":tiers": one_of(tiers, |tier| tier.as_str()),
+        ":regions": one_of(&filter.regions, String::as_str),
+        ":states": one_of(&filter.states, |state| state.as_str()),
+        ":healths": one_of(&filter.healths, |health| health.number()),
+    })?;
+    let mut fold = Fold::new(grouping);
+    while let Some(row) = rows.next()? {
+        take(&mut fold, &sieve, row)?;
+    }
+    let mut value = fold.finish(request.limit.unwrap_or(Overview::LIMIT));
+    if value.totals.total == 0 {
+        value.warnings = Words::of_environments(filter).unknown(view, moment, scope)?;
+    }
+    let metadata = moment.snapshot(view, scope, &Concerns::Everything)?;
+    Ok(Answer { value, metadata })
+}
+
+/// Takes in one row, if the rest of the filter lets it through.
+fn take(fold: &mut Fold, sieve: &Sieve<'_>, row: &Row<'_>) -> Result<()> {
+    let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+    let (project, name, labels, targets) = (text(3)?, text(4)?, text(6)?, text(7)?);
+    let unreadable = |error: serde_json::Error| column::unreadable(6, of_json(&error));
+    if !sieve.admits(&Candidate { project, name, labels, targets }).map_err(unreadable)? {
+        return Ok(());
+    }
+    let health = health_at(row, 9, "stretch_health.state")?;
+    let facts = Facts { tier: text(0)?, region: text(1)?, state: text(2)?, project, labels, targets, health };
+    let shown = if row.get(8)? {
+        let since = Timestamp::from_micros(row.get(10)?);
+        Shown::Told {
+            health,
+            since,
+            resources: counts_at(row, 11, &STRETCH_COUNTS)?,
+            id: text(5)?,
+            project,
+            name,
+        }
+    } else {
+        Shown::Denied
+    };
+    Ok(fold.take(&facts, &shown).map_err(unreadable)?)
+}

@@ -1,0 +1,43 @@
+//! Questions to a small recorded world: what a scope sees, how pages, moments and filters agree.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod cost;
+mod coverage;
+mod deadline;
+mod diff;
+mod events;
+mod fields;
+mod filters;
+mod floors;
+mod graph;
+mod groups;
+mod health;
+mod images;
+mod left_behind;
+mod lost_end;
+mod managed;
+mod moments;
+mod onset;
+mod oracle;
+mod overview;
+mod pages;
+mod scope;
+mod search;
+mod stretches;
+mod timeline;
+mod times;
+mod volumes;
+mod warnings;
+mod words;
+
+use super::testing::{
+    Event, Remark, Thing, World, block_on, end, environment, environments, mark, mover, observation, observe,
+    say, small_history, uncut, whole,
+};
+use super::*;
+use strandline_model::{EnvironmentSpec, EnvironmentState, Health, Tier};
+use strandline_object::kube_event::EventType;
+use strandline_object_diff::{Between, Class, DifferenceType, Lens, NamePair, compare, patch};
+use strandline_syntax::Glob;
+use strandline_view::ruleset::RuleSet;

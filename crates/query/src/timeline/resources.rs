@@ -1,0 +1,193 @@
+//! What happened to one resource, or to it and all below it over time.
+
+use std::collections::HashSet;
+
+use rusqlite::{Connection, named_params};
+
+use super::super::Result;
+use super::super::health::Span;
+use super::super::history::told;
+use super::super::moment::Moment;
+use super::super::scope::{Sight, belonged, reads};
+use super::super::types::{Timeline, TimelineBelow};
+use super::{Place, What};
+use strandline_log::LogReader;
+use strandline_model::{Offset, Timestamp};
+use strandline_view::number_at;
+
+/// The most things that are looked at for one answer.
+const LOOKED_AT_MAX: usize = 500_000;
+
+/// The most resources that are met on the way down.
+const MET_MAX: usize = 100_000;
+
+/// Everything that happened to resources within a span up to an offset, the earliest first, and whether there was more of it.
+pub(super) fn happened(
+    view: &Connection,
+    log: &mut LogReader,
+    at: Offset,
+    scope: &Sight,
+    resources: &str,
+    top: i64,
+    span: Span,
+) -> Result<(Vec<Place>, bool)> {
+    let before = Timestamp::from_micros(span.since.as_micros().saturating_sub(1));
+    let from = super::offset_at(log, before, at)?;
+    let sources =
+        [(CHANGED, resources.to_owned()), (SAID, resources.to_owned()), (DEPLOYED, top.to_string())];
+    let (mut places, mut cut) = (Vec::new(), false);
+    for (sql, of) in sources {
+        let mut statement = view.prepare_cached(sql)?;
+        let mut rows = statement.query(named_params! {
+            ":of": of, ":at": at.as_i64(), ":from": from.as_i64(), ":scope": scope.as_sql(),
+            ":limit": LOOKED_AT_MAX as i64,
+        })?;
+        let held = places.len();
+        while let Some(row) = rows.next()? {
+            let (offset, time): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
+            let time = match time {
+                Some(time) => Timestamp::from_micros(time),
+                None => log.observed_at(Offset::from_i64(offset))?.unwrap_or_default(),
+            };
+            if span.since <= time && time <= span.until {
+                let what = What::Happened(number_at(row, 2, "happening.what")?);
+                places.push(Place { time, offset, what, subject: row.get(3)? });
+            }
+        }
+        cut |= places.len() - held >= LOOKED_AT_MAX;
+    }
+    places.sort_unstable();
+    Ok((places, cut))
+}
+
+/// States and ends: the first state of a life is its creation.
+const CHANGED: &str = concat!(
+    "SELECT v.from_offset, v.observed_at, CASE WHEN v.deleted THEN 3 WHEN (SELECT p.deleted FROM version p
+            WHERE p.resource_id = v.resource_id AND p.from_offset < v.from_offset
+            ORDER BY p.from_offset DESC LIMIT 1) IS NOT 0 THEN 1 ELSE 0 END, v.resource_id
+    FROM json_each(:of) i JOIN version v ON v.resource_id = i.value
+    WHERE v.from_offset > :from AND v.from_offset <= :at AND ",
+    told!(),
+    " ORDER BY v.from_offset DESC LIMIT :limit"
+);
+
+/// What Events said, until the resource left the caller's sight.
+const SAID: &str = concat!(
+    "WITH sight AS (
+        SELECT i.value AS id, :at AS until FROM json_each(:of) i WHERE :scope IS NULL
+        UNION ALL SELECT m.resource_id, max(CASE WHEN e.to_offset >= m.to_offset AND EXISTS (
+            SELECT 1 FROM version v WHERE v.resource_id = m.resource_id AND v.deleted = 1
+                AND v.from_offset <= :at AND v.to_offset > :at
+                AND m.to_offset = (SELECT max(last.to_offset) FROM membership last
+                    WHERE last.resource_id = v.resource_id AND last.from_offset < last.to_offset
+                        AND last.to_offset <= v.from_offset))
+            THEN :at ELSE min(m.to_offset, e.to_offset, :at + 1) - 1 END)
+        FROM json_each(:of) i CROSS JOIN membership m ON m.resource_id = i.value
+            CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
+        WHERE :scope IS NOT NULL AND ",
+    belonged!(),
+    " AND ",
+    reads!(),
+    r#" GROUP BY m.resource_id), said AS (
+        SELECT k.id, k.type, s.until FROM sight s JOIN resource r ON r.id = s.id
+            JOIN kube_event k ON k.uid = r.uid AND k.uid <> '' AND k.cluster_id = r.cluster_id
+        UNION SELECT k.id, k.type, s.until FROM sight s JOIN resource r ON r.id = s.id JOIN kind rk ON rk.id = r.kind_id
+            JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
+                AND k."group" = rk."group" AND k.cluster_id = r.cluster_id)
+    SELECT n.from_offset, NULL, CASE s.type WHEN 'Normal' THEN 5 ELSE 6 END, s.id
+    FROM said s JOIN kube_event_count n ON n.event_id = s.id
+    WHERE n.from_offset > :from AND n.from_offset <= s.until
+    GROUP BY n.event_id, n.from_offset ORDER BY n.from_offset DESC LIMIT :limit"#
+);
+
+/// Deployments to the environments that the resource belongs to.
+const DEPLOYED: &str = concat!(
+    "SELECT d.from_offset, d.observed_at, CASE WHEN p.status IS NULL THEN 7 ELSE 8 END, d.id
+    FROM (SELECT DISTINCT environment_id FROM membership WHERE resource_id = :of AND from_offset <= :at
+            AND to_offset > :from) m
+        JOIN deployment d ON d.environment_id = m.environment_id
+        LEFT JOIN deployment p ON p.id = d.id AND p.from_offset =
+            (SELECT max(from_offset) FROM deployment WHERE id = d.id AND from_offset < d.from_offset)
+    WHERE d.from_offset > :from AND d.from_offset <= :at AND p.status IS NOT d.status
+        AND EXISTS (SELECT 1 FROM environment_audience e WHERE e.environment_id = d.environment_id
+            AND e.from_offset <= d.from_offset AND e.to_offset > d.from_offset AND ",
+    reads!(),
+    ") ORDER BY d.from_offset DESC LIMIT :limit"
+);
+
+/// What any of `:of` owned at some time of the span, as the projection finds it for now.
+const OWNED: &str = "
+    SELECT it.id FROM json_each(:of) i JOIN resource me ON me.id = i.value
+        JOIN far f ON f.uid = me.uid AND f.uid <> ''
+        JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 0
+        JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
+        WHERE e.from_offset <= :at AND e.to_offset > :from
+    UNION SELECT e.declared_by FROM json_each(:of) i JOIN resource me ON me.id = i.value
+        JOIN far f ON f.kind_id = me.kind_id AND f.name = me.name AND f.namespace = me.namespace AND f.uid = ''
+        JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 0
+        WHERE e.from_offset <= :at AND e.to_offset > :from
+    UNION SELECT it.id FROM json_each(:of) i JOIN resource me ON me.id = i.value
+        JOIN edge e ON e.declared_by = me.id AND e.kind = 0 AND e.outward = 1
+        JOIN far f ON f.id = e.far_id AND f.uid <> ''
+        JOIN resource it ON it.uid = f.uid AND it.cluster_id = me.cluster_id
+        WHERE e.from_offset <= :at AND e.to_offset > :from
+    UNION SELECT it.id FROM json_each(:of) i JOIN edge e ON e.declared_by = i.value AND e.kind = 0 AND e.outward = 1
+        JOIN far f ON f.id = e.far_id AND f.uid = ''
+        JOIN resource it ON it.kind_id = f.kind_id AND it.namespace = f.namespace AND it.name = f.name
+        WHERE e.from_offset <= :at AND e.to_offset > :from
+    UNION SELECT s.resource_id FROM json_each(:of) i
+        JOIN selected s ON s.declared_by = i.value AND s.kind = 0 AND s.outward = 1
+        WHERE s.from_offset <= :at AND s.to_offset > :from";
+
+/// A resource and what was below it along *owns* at some time of the span, be it there or gone.
+pub(super) fn below(
+    view: &Connection,
+    log: &mut LogReader,
+    moment: &Moment,
+    scope: &Sight,
+    top: i64,
+    span: Span,
+) -> Result<(Vec<i64>, TimelineBelow)> {
+    let from = super::offset_at(log, span.since, moment.offset)?;
+    let (mut met, mut edge) = (HashSet::from([top]), vec![top]);
+    let mut statement = view.prepare_cached(OWNED)?;
+    while !edge.is_empty() && met.len() < MET_MAX {
+        let of = serde_json::json!(edge).to_string();
+        let params = named_params! { ":of": of, ":at": moment.offset.as_i64(), ":from": from.as_i64() };
+        let mut rows = statement.query(params)?;
+        let mut next = Vec::new();
+        while let Some(row) = rows.next()? {
+            let id: i64 = row.get(0)?;
+            if met.insert(id) {
+                next.push(id);
+            }
+        }
+        edge = next;
+    }
+    met.remove(&top);
+    let mut found = seen(view, moment.offset, scope, &met)?;
+    // The newest numbers came last.
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    let all = found.len();
+    found.truncate(Timeline::BELOW - 1);
+    let told = TimelineBelow { resources: found.len() as u64 + 1, left_out: (all - found.len()) as u64 };
+    Ok((std::iter::once(top).chain(found).collect(), told))
+}
+
+/// Those of which the scope ever saw something.
+fn seen(view: &Connection, at: Offset, scope: &Sight, met: &HashSet<i64>) -> Result<Vec<i64>> {
+    let sql = concat!(
+        "SELECT i.value FROM json_each(:of) i WHERE :scope IS NULL OR EXISTS (
+            SELECT 1 FROM membership m CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
+            WHERE m.resource_id = i.value AND ",
+        belonged!(),
+        " AND ",
+        reads!(),
+        ")"
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let of = serde_json::json!(met).to_string();
+    let params = named_params! { ":of": of, ":at": at.as_i64(), ":scope": scope.as_sql() };
+    let rows = statement.query_map(params, |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

@@ -1,0 +1,100 @@
+//! What has lasted for too long, and is judged anew though nothing about it has changed.
+//!
+//! A verdict says until when the same state may last. The log alone decides when that is over: the first change that was
+//! observed then or later, whatever it tells of. So a view that is built anew judges anew at the same offsets. Where nothing
+//! changes, whoever records sees from [`NextDue`] that time alone is to be recorded.
+//!
+//! Why: docs/decisions/0012-the-log-decides-when-a-time-is-over.md.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use rusqlite::{Connection, params};
+
+use super::context::Apply;
+use super::{health_at, membership};
+use strandline_model::{ResourceId, Timestamp};
+
+/// What is to be judged anew; the index `version_due` serves these words and no others.
+macro_rules! due {
+    ($select:literal, $tail:literal) => {
+        concat!(
+            $select,
+            " FROM version WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 9223372036854775807
+                AND later_at <= ?1",
+            $tail
+        )
+    };
+}
+
+const ALL: &str = due!("SELECT resource_id, from_offset, later_health", " ORDER BY later_at, resource_id");
+const NEXT: &str = due!("SELECT min(later_at)", "");
+
+/// Judges anew what has lasted for too long by now, but for the resource of which the change itself tells: what holds of
+/// that from here on is its next state.
+pub(super) fn settle(at: &mut Apply<'_>, own: Option<ResourceId>) -> rusqlite::Result<()> {
+    let due = {
+        let mut statement = at.connection.prepare_cached(ALL)?;
+        let rows = statement.query_map([at.observed_at.as_micros()], |row| {
+            let health = health_at(row, 2, "version.later_health")?;
+            Ok((ResourceId(row.get(0)?), row.get::<_, i64>(1)?, health))
+        })?;
+        rows.collect::<rusqlite::Result<Vec<_>>>()?
+    };
+    for (id, from, health) in due.into_iter().filter(|(id, ..)| Some(*id) != own) {
+        let sql = "UPDATE version SET later_offset = ?3, moved = moved OR health IS NOT later_health
+            WHERE resource_id = ?1 AND from_offset = ?2";
+        at.connection.prepare_cached(sql)?.execute(params![id.0, from, at.offset.as_i64()])?;
+        membership::rejudge(at, id, health)?;
+        at.touched.resources.insert(id);
+    }
+    Ok(())
+}
+
+/// When something in the view is to be judged anew next; clones share it.
+#[derive(Clone, Debug)]
+pub struct NextDue(Arc<AtomicI64>);
+
+/// No time is later than this, at which nothing is due.
+const NEVER: i64 = i64::MAX;
+
+impl Default for NextDue {
+    fn default() -> Self {
+        NextDue(Arc::new(AtomicI64::new(NEVER)))
+    }
+}
+
+impl NextDue {
+    /// The time; none where nothing is to be judged anew.
+    pub fn get(&self) -> Option<Timestamp> {
+        Some(self.0.load(Ordering::Acquire)).filter(|time| *time != NEVER).map(Timestamp::from_micros)
+    }
+
+    /// Reads it from the view.
+    pub(super) fn read(&self, view: &Connection) -> rusqlite::Result<()> {
+        let next: Option<i64> = view.prepare_cached(NEXT)?.query_row([NEVER], |row| row.get(0))?;
+        self.0.store(next.unwrap_or(NEVER), Ordering::Release);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crate::file;
+    use strandline_sqlite::Role;
+
+    #[test]
+    fn what_is_due_is_found_in_its_index() {
+        let dir = tempfile::tempdir().unwrap();
+        let view = file::open_writer(&dir.path().join("view.db"), Role::ViewWriter).unwrap();
+        for sql in [NEXT, ALL] {
+            let mut plan = view.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let steps = plan.query_map([1], |row| row.get(3)).unwrap();
+            let steps: Vec<String> = steps.collect::<rusqlite::Result<_>>().unwrap();
+            let [step] = &steps[..] else { panic!("{steps:?}") };
+            assert!(step.contains("USING") && step.contains("INDEX version_due (later_at"), "{step}");
+        }
+    }
+}

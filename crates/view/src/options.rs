@@ -1,0 +1,43 @@
+//! How a view is made: by which rules, and in which steps.
+
+use crate::ruleset::RuleSet;
+
+/// How much is done at once. What a view answers is the same for all sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Batches that a build applies in one transaction: the more, the fewer times a page is written that many of them
+    /// change.
+    pub batches: usize,
+    /// Rows that are looked at in one transaction of pruning, which questions never wait for and changes only that long.
+    pub pruned_rows: usize,
+    /// Rows that a stretch of an owner takes at least, so that most owners need but one.
+    pub stretch_rows: i64,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Sizes { batches: 8, pruned_rows: 2000, stretch_rows: 32 }
+    }
+}
+
+/// How a view is made.
+#[derive(Clone, Debug, Default)]
+pub struct ProjectorOptions {
+    /// By what is judged.
+    pub rules: RuleSet,
+    /// How much at once.
+    pub sizes: Sizes,
+}
+
+impl ProjectorOptions {
+    /// In small steps, so that the short histories of tests meet the ends of many.
+    pub fn small(rules: RuleSet) -> Self {
+        ProjectorOptions { rules, sizes: Sizes { batches: 1, pruned_rows: 7, stretch_rows: 3 } }
+    }
+}
+
+impl From<RuleSet> for ProjectorOptions {
+    fn from(rules: RuleSet) -> Self {
+        ProjectorOptions { rules, ..ProjectorOptions::default() }
+    }
+}
