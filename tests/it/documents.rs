@@ -119,6 +119,25 @@ fn every_document_that_the_code_names_exists() {
 }
 
 #[test]
+fn every_path_that_a_document_names_exists() {
+    let folders = ["src/", "crates/", "tests/", "schema/", "api/", "benches/", "examples/", "docs/"];
+    let mut wrong = Vec::new();
+    for document in documents() {
+        let text = fs::read_to_string(&document).expect("the document can be read");
+        let prose: Vec<&str> =
+            lines(&text).into_iter().filter(|(block, _)| block.is_none()).map(|(_, line)| line).collect();
+        for code in prose.join("\n").split('`').skip(1).step_by(2) {
+            let plain = code.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+            let named = plain && folders.iter().any(|folder| code.starts_with(folder));
+            if named && !root().join(code).exists() {
+                wrong.push(format!("{}: {code}", document.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
 fn the_index_names_every_page() {
     let index = read("docs/README.md");
     let mut missing = Vec::new();
