@@ -108,15 +108,12 @@ impl Kept {
             let (status, mut answer) = self.send(question, &target).await?;
             let next = answer["metadata"]["continue"].as_str().map(str::to_owned);
             let process = OF_THE_PROCESS.iter().any(|path| question.target.split('?').next() == Some(*path));
-            if process {
+            // Differences as text are words for people: the same differences are asked for as JSON and as patches.
+            if process || answer.is_string() {
                 answer = Value::Null;
             }
             blank(&mut answer);
-            let text = match answer {
-                Value::String(text) => text,
-                answer => serde_json::to_string_pretty(&answer)?,
-            };
-            answers.push(Answered { status, text });
+            answers.push(Answered { status, text: serde_json::to_string_pretty(&answer)? });
             let Some(token) = next else { break };
             target = format!("{}&continue={token}", question.target);
         }

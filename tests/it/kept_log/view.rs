@@ -46,7 +46,7 @@ async fn a_view_with_other_rows_has_another_version() -> Result<()> {
     assert!(
         kept == found || kept.lines().next() != found.lines().next(),
         "other rows are projected into the view, and its version is the same, so that views built before would not be built \
-         anew: raise RULES_VERSION in src/ruleset.rs, then write {path} anew with STRANDLINE_GOLDEN=write\n--- kept\n{kept}--- found\n{found}"
+         anew: raise RULES_VERSION in crates/view/src/ruleset.rs, then write {path} anew with STRANDLINE_GOLDEN=write\n--- kept\n{kept}--- found\n{found}"
     );
     golden(&path, &found);
     Ok(())
