@@ -12,7 +12,7 @@
 //! which data flows through them. The rules of the house, held by `tests/it/tidy.rs`:
 //!
 //! 1. A module imports only what stands before it in this file.
-//! 2. SQL is spoken only in the crates `sqlite`, `log`, `view` and `query`; Kubernetes only in `cluster`.
+//! 2. SQL is spoken only in the crates `sqlite`, `log`, `view` and `query`; Kubernetes only in the crate `watch`.
 //! 3. Pure crates, the log and the view read no clock: time comes from the change, so that a replay gives
 //!    the same view.
 //! 4. A change, once in the log, is never altered, save that values can be erased from it, which the log tells.
@@ -24,8 +24,6 @@ pub mod config;
 pub mod backup;
 
 pub mod catalog;
-
-pub mod cluster;
 
 pub mod erasure;
 

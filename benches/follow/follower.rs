@@ -6,9 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use strandline::cluster::{
-    Access, ClusterSettings, ClusterStats, ConnectSettings, Watcher, connect, supervise,
-};
 use strandline::config;
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::{LogError, LogWriter};
@@ -17,6 +14,7 @@ use strandline_redact::Rules;
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{NextDue, Projector, ProjectorError, Pruning};
+use strandline_watch::{ClusterAccess, ClusterSettings, ClusterStats, ConnectSettings, Watcher, connect, supervise};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +54,7 @@ impl Follower {
         let (settings, watching) = (ClusterSettings::new("bench", rules), CancellationToken::new());
         let stats = Arc::clone(&settings.stats);
         runtime.block_on(appender.declare(Source::Config, catalog(url)?))?;
-        let connection = runtime.block_on(connect(&ConnectSettings::new(Access::Url(url.to_owned()))))?;
+        let connection = runtime.block_on(connect(&ConnectSettings::new(ClusterAccess::Url(url.to_owned()))))?;
         let watcher = Watcher { connection, namespaces: Vec::new() };
         let supervisor = runtime.spawn(supervise(settings, vec![watcher], appender, clock, watching.clone()));
         Ok(Follower { runtime, stats, head, checkpoint, watching, stopping, supervisor, writer, projector })

@@ -17,7 +17,7 @@ use super::request::Context;
 use super::respond::Response;
 use super::router::Router;
 use super::{Hosts, ServerOptions};
-use crate::cluster::panic_text;
+use strandline_syntax::diagnostics::panic_text;
 
 /// The longest address that is read; the longest of ours stays far below.
 const ADDRESS_BYTES_MAX: usize = 8 * 1024;

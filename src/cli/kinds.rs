@@ -12,11 +12,11 @@ use super::runtime;
 use super::serve::load;
 use super::table::Cell;
 use super::views::Listed;
-use crate::cluster::{self, DEFAULT_EXCLUDES, ExamineSettings, Exclude, KindList, ListedKind, Trouble};
 use crate::config::{ClusterConfig, Config};
 use crate::present::visible;
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::{Kind, Timestamp};
+use strandline_watch::{DEFAULT_EXCLUDES, ExamineSettings, Exclude, KindList, ListedKind, Trouble};
 
 /// Runs the command.
 pub(super) fn run(args: &KindsArgs) -> Result<(), CliError> {
@@ -70,13 +70,13 @@ pub(super) fn selected<'a>(
 
 /// Asks through one watcher after the other until one is answered, those of the whole cluster first.
 async fn ask(cluster: &ClusterConfig) -> (&str, Result<KindList, Trouble>) {
-    let settings = ExamineSettings::new(cluster.into());
+    let settings = ExamineSettings::new(cluster.selection.clone());
     let mut watchers: Vec<_> = cluster.watchers.iter().collect();
     watchers.sort_by_key(|watcher| !watcher.is_whole());
     let whole = watchers.iter().any(|watcher| watcher.is_whole());
     let mut answer = Err(Trouble::NoWay("no watcher is configured".to_owned()));
     for watcher in watchers {
-        answer = cluster::kinds(watcher, &settings, whole).await;
+        answer = strandline_watch::kinds(&watcher.connect, &settings, whole).await;
         if answer.is_ok() {
             break;
         }
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
     use crate::cli::output::Paint;
     use crate::cli::views::table;
-    use crate::cluster::{ServedKind, Unfollowed};
+    use strandline_watch::{ServedKind, Unfollowed};
 
     #[test]
     fn kinds_are_listed_as_kubectl_would() {

@@ -64,7 +64,7 @@ pub(super) fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
 /// What is logged from `level` up. Libraries cannot name the cluster that they speak of, so what they say of requests is
 /// left out: it is told in our own lines.
 fn filter(level: &str) -> EnvFilter {
-    EnvFilter::new(format!("{level},{}", crate::cluster::LIBRARIES_OFF))
+    EnvFilter::new(format!("{level},{}", strandline_watch::LIBRARIES_OFF))
 }
 
 /// Logs to stderr, from `level` up unless RUST_LOG says otherwise.

@@ -8,11 +8,12 @@ use serde_saphyr::{Location, Spanned};
 use super::check::Check;
 
 use super::file::{Cluster, File, Watcher};
-use super::{ClusterAccess, ClusterConfig, WatcherConfig};
+use super::{ClusterConfig, WatcherConfig};
 use strandline_model::{EnvironmentId, KindPattern};
 use strandline_redact::{has_login, without_logins};
 use strandline_syntax::LabelSelector;
 use strandline_syntax::diagnostics::Mistake;
+use strandline_watch::{ClusterAccess, ConnectSettings, Selection};
 
 impl Check {
     pub(super) fn clusters(&mut self, file: &File) -> Vec<ClusterConfig> {
@@ -37,10 +38,12 @@ impl Check {
             name: cluster.name.value.clone(),
             region: cluster.region.clone(),
             watchers: self.watchers(cluster, kubeconfig),
-            include: self.patterns(&cluster.include),
-            exclude: self.patterns(&cluster.exclude),
-            exclude_namespaces: self.left_out(cluster),
-            labels: self.labels(cluster.labels.as_ref()),
+            selection: Selection {
+                include: self.patterns(&cluster.include),
+                exclude: self.patterns(&cluster.exclude),
+                exclude_namespaces: self.left_out(cluster),
+                labels: self.labels(cluster.labels.as_ref()),
+            },
         }
     }
 
@@ -87,9 +90,10 @@ impl Check {
             let message = format!("the watcher in line {line} watches the whole cluster already");
             self.say(at, "duplicate", message).hint = Some("give one of them `namespaces`".to_owned());
         }
+        let access = self.access(watcher, at, place, kubeconfig);
+        let allow_exec_plugins = watcher.allow_exec_plugins;
         WatcherConfig {
-            access: self.access(watcher, at, place, kubeconfig),
-            allow_exec_plugins: watcher.allow_exec_plugins,
+            connect: ConnectSettings { allow_exec_plugins, ..ConnectSettings::new(access) },
             namespaces: watcher.namespaces.iter().map(|namespace| namespace.value.clone()).collect(),
         }
     }

@@ -34,15 +34,13 @@ pub use retention::RetentionConfig;
 pub use scripts::{ReadScriptsError, read_all_scripts, read_customizations, read_scripts};
 pub use tokens::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
 
-use strandline_model::{
-    AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, KindPattern, ProjectSpec, SavedView,
-};
+use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, ProjectSpec, SavedView};
 use strandline_object_diff::PathRule;
 use strandline_redact::Choices;
 use strandline_relations::{MAX_RELATIONS_BYTES, RelationError, Relations};
-use strandline_syntax::LabelSelector;
 use strandline_syntax::diagnostics::{Mistake, of_syntax};
 use strandline_view::ruleset::RuleSet;
+use strandline_watch::{ConnectSettings, Selection};
 
 /// The address listened on when none is given: this machine only.
 pub const LISTEN: &str = "127.0.0.1:7979";
@@ -96,21 +94,15 @@ pub struct ClusterConfig {
     pub region: String,
     /// The ways in which it is watched, at least one; no two of them watch the same namespace.
     pub watchers: Vec<WatcherConfig>,
-    /// Kinds to follow in spite of the defaults.
-    pub include: Vec<KindPattern>,
-    /// Kinds not to follow; stronger than `include`.
-    pub exclude: Vec<KindPattern>,
-    /// Namespaces that watchers of the whole cluster leave out.
-    pub exclude_namespaces: Vec<String>,
-    /// Only objects that match.
-    pub labels: LabelSelector,
+    /// What is watched in it.
+    pub selection: Selection,
 }
 
 impl ClusterConfig {
     /// Whether any of the watchers looks into a namespace.
     pub fn watches(&self, namespace: &str) -> bool {
         let named = |watcher: &WatcherConfig| watcher.namespaces.iter().any(|name| name == namespace);
-        let left_out = self.exclude_namespaces.iter().any(|name| name == namespace);
+        let left_out = self.selection.exclude_namespaces.iter().any(|name| name == namespace);
         self.watchers.iter().any(|watcher| named(watcher) || (watcher.is_whole() && !left_out))
     }
 }
@@ -130,9 +122,7 @@ pub struct AgentFolderConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatcherConfig {
     /// How the cluster is reached.
-    pub access: ClusterAccess,
-    /// Whether the kubeconfig may name a program that is run to get credentials.
-    pub allow_exec_plugins: bool,
+    pub connect: ConnectSettings,
     /// The only namespaces to watch; empty for the whole cluster.
     pub namespaces: Vec<String>,
 }
@@ -142,22 +132,6 @@ impl WatcherConfig {
     pub fn is_whole(&self) -> bool {
         self.namespaces.is_empty()
     }
-}
-
-/// How a cluster is reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ClusterAccess {
-    /// By a context of a kubeconfig.
-    Kubeconfig {
-        /// The file; none for `$KUBECONFIG` or `~/.kube/config`.
-        path: Option<PathBuf>,
-        /// The context; none for the file's current one.
-        context: Option<String>,
-    },
-    /// As the service account of the Pod we run in.
-    InCluster,
-    /// At an address without credentials.
-    Url(String),
 }
 
 impl Config {

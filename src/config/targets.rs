@@ -137,7 +137,7 @@ impl Check {
         let Some(cluster) = cluster.filter(|cluster| !cluster.watches(&namespace.value)) else { return };
         let message =
             format!("the namespace `{}` of cluster `{}` is not watched", namespace.value, cluster.name);
-        let excluded = cluster.exclude_namespaces.contains(&namespace.value);
+        let excluded = cluster.selection.exclude_namespaces.contains(&namespace.value);
         self.say(namespace.referenced, "unwatched_namespace", message).hint = Some(if excluded {
             "take it out of the cluster's `exclude_namespaces`".to_owned()
         } else {

@@ -10,7 +10,8 @@ mod retention;
 mod tokens;
 
 use super::*;
-use strandline_model::{EnvironmentState, Tier};
+use strandline_model::{EnvironmentState, KindPattern, Tier};
+use strandline_watch::ClusterAccess;
 
 const CLUSTER: &str = "clusters: [{name: one, url: 'http://127.0.0.1:1', region: eu}]\n";
 
@@ -45,9 +46,17 @@ environments:
     assert_eq!(config.listen, LISTEN.parse().unwrap());
     assert_eq!(config.data, Path::new("/etc/strandline/strandline-data"));
     let path = Some(PathBuf::from("/etc/strandline/./eu.yaml"));
-    assert_eq!(config.clusters[1].watchers[0].access, ClusterAccess::Kubeconfig { path, context: None });
-    assert_eq!(config.clusters[2].watchers[0].access, ClusterAccess::InCluster);
-    assert!(config.clusters.iter().all(|cluster| cluster.watchers.len() == 1 && cluster.labels.is_empty()));
+    assert_eq!(
+        config.clusters[1].watchers[0].connect.access,
+        ClusterAccess::Kubeconfig { path, context: None }
+    );
+    assert_eq!(config.clusters[2].watchers[0].connect.access, ClusterAccess::InCluster);
+    assert!(
+        config
+            .clusters
+            .iter()
+            .all(|cluster| cluster.watchers.len() == 1 && cluster.selection.labels.is_empty())
+    );
     let told: Vec<_> =
         config.environments.iter().map(|e| (e.id.as_str(), e.tier, e.region.as_str())).collect();
     assert_eq!(
@@ -184,13 +193,13 @@ environments:
 ";
     let config = read(text).unwrap();
     let cluster = &config.clusters[0];
+    let selection = &cluster.selection;
     let kubeconfig = |file: &str, context: Option<&str>| ClusterAccess::Kubeconfig {
         path: Some(Path::new("/etc/strandline").join(file)),
         context: context.map(str::to_owned),
     };
     let watcher = |access, allow_exec_plugins, namespaces: &[&str]| WatcherConfig {
-        access,
-        allow_exec_plugins,
+        connect: ConnectSettings { allow_exec_plugins, ..ConnectSettings::new(access) },
         namespaces: namespaces.iter().map(|name| (*name).to_owned()).collect(),
     };
     assert_eq!(
@@ -201,10 +210,10 @@ environments:
         ]
     );
     let texts = |patterns: &[KindPattern]| patterns.iter().map(KindPattern::to_string).collect::<Vec<_>>();
-    assert_eq!(texts(&cluster.include), ["Lease.coordination.k8s.io"]);
-    assert_eq!(texts(&cluster.exclude), ["*.metrics.k8s.io", "Secret"]);
-    assert_eq!(cluster.labels.to_string(), "app.gitlab.com/project_id,tier!=test");
-    assert_eq!(cluster.exclude_namespaces, ["kube-system", "shared"]);
+    assert_eq!(texts(&selection.include), ["Lease.coordination.k8s.io"]);
+    assert_eq!(texts(&selection.exclude), ["*.metrics.k8s.io", "Secret"]);
+    assert_eq!(selection.labels.to_string(), "app.gitlab.com/project_id,tier!=test");
+    assert_eq!(selection.exclude_namespaces, ["kube-system", "shared"]);
     let watched = ["team-a", "shared", "any", "kube-system"].map(|namespace| cluster.watches(namespace));
     assert_eq!(watched, [true, true, true, false]);
 }

@@ -2,8 +2,8 @@
 
 use super::rbac::{self, Missing};
 use super::{Check, Report};
-use crate::cluster::{Examination, KindList, Refusal, Server, Trouble};
-use crate::config::{ClusterAccess, ClusterConfig, WatcherConfig};
+use crate::config::{ClusterConfig, WatcherConfig};
+use strandline_watch::{ClusterAccess, Examination, KindList, Refusal, Server, Trouble};
 
 /// Clocks further apart than this make times of objects and of changes tell different stories.
 const SECONDS_APART: u64 = 5;
@@ -17,7 +17,7 @@ pub(super) fn subject(cluster: &ClusterConfig, watcher: &WatcherConfig) -> Strin
     if cluster.watchers.len() < 2 {
         return format!("cluster {name}");
     }
-    match &watcher.access {
+    match &watcher.connect.access {
         ClusterAccess::Kubeconfig { context: Some(context), .. } => {
             format!("cluster {name}, context {context}")
         }

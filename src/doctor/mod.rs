@@ -3,7 +3,7 @@
 //! A data directory can be checked by itself, and in full.
 //!
 //! Nothing is changed, neither on this machine nor in the clusters. Each file judges one thing; what clusters
-//! answered comes from [`crate::cluster::examine`].
+//! answered comes from [`strandline_watch::examine`].
 
 mod access;
 mod agents;
@@ -22,9 +22,9 @@ use std::path::Path;
 use futures_util::future::join_all;
 use serde::Serialize;
 
-use crate::cluster::{ExamineSettings, examine};
 use crate::config::{ClusterConfig, Config, ConfigError};
 use strandline_clock::Clock;
+use strandline_watch::{ExamineSettings, examine};
 
 /// What was checked, and what clusters have to be told so that everything can be seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -179,8 +179,9 @@ fn configuration(config: &Config) -> Check {
 
 /// Examines a cluster through each of its watchers.
 async fn watchers(cluster: &ClusterConfig, clock: &dyn Clock) -> Report {
-    let settings = ExamineSettings::new(cluster.into());
-    let answers = cluster.watchers.iter().map(|watcher| examine(watcher, &settings, clock));
+    let settings = ExamineSettings::new(cluster.selection.clone());
+    let ways = cluster.watchers.iter();
+    let answers = ways.map(|way| examine(&way.connect, &way.namespaces, &settings, clock));
     let mut report = Report::default();
     for (watcher, answer) in cluster.watchers.iter().zip(join_all(answers).await) {
         let subject = clusters::subject(cluster, watcher);

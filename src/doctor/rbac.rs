@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::Manifest;
-use crate::cluster::{KindList, Refusal};
+use strandline_watch::{KindList, Refusal};
 
 /// What may not be seen in one place.
 #[derive(Clone, Debug)]
@@ -186,8 +186,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::cluster::{FailedGroup, ListedKind, ServedKind, Trouble};
     use strandline_model::Kind;
+    use strandline_watch::{FailedGroup, ListedKind, ServedKind, Trouble};
 
     const ACCOUNT: &str = "system:serviceaccount:tools:watcher";
 

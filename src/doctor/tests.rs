@@ -5,10 +5,10 @@
 use std::path::Path;
 
 use super::*;
-use crate::cluster::{Examination, KindList, Refusal, ServedKind, Server, Trouble};
 use crate::demo::api_server::{ApiServer, Fault, Faults, builtin_kinds};
 use strandline_clock::SystemClock;
 use strandline_model::{Kind, Timestamp};
+use strandline_watch::{Examination, KindList, Refusal, ServedKind, Server, Trouble};
 
 /// A clock a minute behind.
 struct Late;
@@ -158,10 +158,11 @@ async fn a_cluster_that_falls_silent_is_left_when_time_is_up() {
     let server = server().await;
     let text = format!("clusters: [{{name: one, url: '{}'}}]", server.url());
     let config = crate::config::parse(&text, Path::new("x.yaml")).unwrap();
-    let mut settings = ExamineSettings::new((&config.clusters[0]).into());
+    let mut settings = ExamineSettings::new(config.clusters[0].selection.clone());
     settings.total = std::time::Duration::from_millis(300);
     server.faults().next(Fault::Hang, Faults::ALWAYS);
-    let silent = examine(&config.clusters[0].watchers[0], &settings, &SystemClock).await.unwrap_err();
+    let silent =
+        examine(&config.clusters[0].watchers[0].connect, &[], &settings, &SystemClock).await.unwrap_err();
     assert!(matches!(silent, Trouble::Unreachable(_)), "{silent}");
 }
 

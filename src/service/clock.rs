@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::ServerTime;
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::Appender;
+use strandline_watch::ServerTime;
 
 /// How often the clocks are compared.
 const TICK: Duration = Duration::from_secs(1);

@@ -18,7 +18,6 @@ use super::readiness::Checks;
 use super::{Options, Service, ServiceError, Watched, end};
 use crate::api::request::encode;
 use crate::api::{Announcement, Notice};
-use crate::cluster::{self, Access, ConnectSettings, Selection, Watcher};
 use crate::config::{AccessConfig, RetentionConfig};
 use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::present::{clock_time, lasted};
@@ -30,6 +29,7 @@ use strandline_model::{
 use strandline_redact::Choices;
 use strandline_view::ViewStatus;
 use strandline_view::ruleset::RuleSet;
+use strandline_watch::{ClusterAccess, ConnectSettings, Selection, Watcher};
 
 /// How far back the history begins.
 const HISTORY: Duration = Duration::from_secs(24 * 3600);
@@ -224,8 +224,8 @@ fn catalog(fleet: &Fleet) -> Vec<CatalogFact> {
 async fn clusters(fleet: &Fleet) -> Result<Vec<Watched>, ServiceError> {
     let mut watched = Vec::new();
     for (spec, url) in fleet.clusters() {
-        let settings = ConnectSettings::new(Access::Url(url));
-        let connection = cluster::connect(&settings)
+        let settings = ConnectSettings::new(ClusterAccess::Url(url));
+        let connection = strandline_watch::connect(&settings)
             .await
             .map_err(|source| ServiceError::Connect { cluster: spec.name.clone(), source })?;
         let watchers = vec![Watcher { connection, namespaces: Vec::new() }];

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::cluster::ConnectError;
 use crate::config::ConfigError;
 use strandline_log::{AppendError, LogError};
 use strandline_sqlite::{LockError, OpenError};
 use strandline_view::ProjectorError;
+use strandline_watch::ConnectError;
 
 /// Why the service did not start or go on.
 #[derive(Debug, Error)]

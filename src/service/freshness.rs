@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::cluster::ClusterStats;
 use strandline_model::CoverageState;
 use strandline_query::{Confirmed, Freshness};
+use strandline_watch::ClusterStats;
 
 /// What the watches of all clusters know.
 pub(super) struct ClustersFreshness {

@@ -22,12 +22,12 @@ use super::disk::Disk;
 use super::rebuild::Rebuild;
 use super::retention;
 use crate::api::{Access, Load, Metrics, RebuildState, Rebuilding, RequestStats};
-use crate::cluster::{ClusterCounts, ClusterStats};
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{WeakAppender, WriterHealth};
 use strandline_model::Timestamp;
 use strandline_query::Queries;
 use strandline_view::ViewStatus;
+use strandline_watch::{ClusterCounts, ClusterStats};
 
 /// Where the numbers come from.
 pub(super) struct Sources {

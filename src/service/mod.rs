@@ -41,7 +41,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::{self, Announcement, ApiState, Hosts, RequestStats, ServerOptions};
 use crate::catalog::CatalogWriter;
-use crate::cluster::{self, Selection, Watcher};
 use crate::config::{AccessConfig, AgentFolderConfig, QuotaConfig, RetentionConfig};
 use crate::web;
 use strandline_clock::{Clock, SteadyClock};
@@ -53,6 +52,7 @@ use strandline_redact::{Choices, Rules};
 use strandline_sqlite::{DirectoryLock, redaction_key};
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Build, ProjectorError, ViewStatus};
+use strandline_watch::{Selection, Watcher};
 
 use self::disk::Disk;
 use self::freshness::ClustersFreshness;
@@ -246,7 +246,8 @@ impl Service {
             for (settings, ways) in settings {
                 let (sink, clock) = (appender.clone(), Arc::clone(&clock));
                 let name = format!("cluster {}", settings.name);
-                watchers.need(name, cluster::supervise(settings, ways, sink, clock, watching.clone()));
+                watchers
+                    .need(name, strandline_watch::supervise(settings, ways, sink, clock, watching.clone()));
             }
             let (folders, sink) = (options.agent_folders, appender.clone());
             watchers.keep("agent folders", move |stop| {

@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::rebuild::Rebuild;
 use crate::api::{Access, Check, ClusterLists, Readiness, RebuildState, Rebuilding};
-use crate::cluster::ClusterStats;
 use strandline_clock::SteadyClock;
 use strandline_log::WriterHealth;
 use strandline_view::ViewStatus;
+use strandline_watch::ClusterStats;
 
 /// A view further behind than this is not ready to be asked.
 const LAG_MAX: u64 = 100_000;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::api::{RelistFilter, RelistReport, Relisting, Verified};
-use crate::cluster::{ClusterStats, WatchStatus};
 use strandline_clock::Clock;
 use strandline_model::WatchKey;
+use strandline_watch::{ClusterStats, WatchStatus};
 
 /// The watches of all clusters.
 pub(super) struct Relist {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::{Options, Service, ServiceError, Watched, end};
 use crate::api::Announcement;
-use crate::cluster::{ClusterConnection, Selection, Watcher};
 use crate::config::{AccessConfig, ClusterConfig, Config, WatcherConfig};
 use strandline_clock::SystemClock;
+use strandline_watch::{ClusterConnection, Watcher};
 
 /// What goes before what a configuration says.
 #[derive(Clone, Debug, Default)]
@@ -62,12 +62,12 @@ pub fn serve(config: &Config, file: &Path, overrides: Overrides) -> Result<(), S
 /// The ways into a cluster; the credentials are read by its own task.
 fn watched(cluster: &ClusterConfig) -> Watched {
     let way = |watcher: &WatcherConfig| Watcher {
-        connection: ClusterConnection::deferred(watcher.into()),
+        connection: ClusterConnection::deferred(watcher.connect.clone()),
         namespaces: watcher.namespaces.clone(),
     };
     Watched {
         name: cluster.name.clone(),
         watchers: cluster.watchers.iter().map(way).collect(),
-        selection: Selection::from(cluster),
+        selection: cluster.selection.clone(),
     }
 }

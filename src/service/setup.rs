@@ -8,10 +8,10 @@ use tokio::net::TcpListener;
 
 use super::{ServiceError, Watched};
 use crate::api::{Access, Load, LoadLimits};
-use crate::cluster::{ClusterSettings, Watcher};
 use crate::config::AccessConfig;
 use strandline_clock::Clock;
 use strandline_redact::Rules;
+use strandline_watch::{ClusterSettings, Watcher};
 
 /// Counts and limits what is under way. Every connection is a file, and half of those that may be open are for clusters and
 /// the data directory.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::ServiceError;
-use crate::cluster::panic_text;
+use strandline_syntax::diagnostics::panic_text;
 
 /// The least and the most time before a task that failed is begun anew. It doubles with each failure, until the task has
 /// run for the most.

@@ -108,8 +108,8 @@ fn sql_is_spoken_in_four_rooms() {
 
 #[test]
 fn kubernetes_clients_live_in_one_room() {
-    only("kube::", &["cluster"]);
-    only("k8s_openapi", &["cluster"]);
+    only("kube::", &["watch"]);
+    only("k8s_openapi", &["watch"]);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn whatever_runs_is_watched() {
         ("src/service/tasks.rs", "the service"),
         ("src/service/rebuild.rs", "a panic is the end of the build, which is reported"),
         ("src/api/server.rs", "a connection ends by itself, and gives its place back however it ends"),
-        ("src/cluster/supervise/tasks.rs", "the supervisor of the cluster"),
+        ("crates/watch/src/supervise/tasks.rs", "the supervisor of the cluster"),
         ("crates/view/src/reading.rs", "the projector, which ends with it"),
         ("crates/log/src/guard.rs", "itself; each commit looks too"),
         ("src/demo/api_server/serve.rs", "the simulated server"),

@@ -81,3 +81,9 @@ pub fn closest<'a>(given: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let near = alike.map(|candidate| (osa_distance(given, candidate), *candidate)).min()?;
     close(near.0).then_some(near.1)
 }
+
+/// What a panic says of itself.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason was given")
+}

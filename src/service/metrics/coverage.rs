@@ -8,9 +8,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Teller, age_seconds};
-use crate::cluster::{ClusterStats, WatchStatus};
 use crate::present::kind_name;
 use strandline_model::{CoverageState, Timestamp, WatchKey};
+use strandline_watch::{ClusterStats, WatchStatus};
 
 pub(super) fn encode(
     tell: &mut Teller<'_, '_>,

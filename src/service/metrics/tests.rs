@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::cluster::WatchStatus;
 use crate::config::{AccessConfig, TokenConfig, TokenHash};
 use strandline_log::{Appender, LogWriter};
 use strandline_model::{CatalogFact, CoverageState, Kind, Offset, ProjectSpec, Source, WatchKey, reason};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
+use strandline_watch::WatchStatus;
 
 /// A clock that stands still.
 struct Fixed(Timestamp);

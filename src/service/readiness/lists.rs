@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api::ClusterLists;
-use crate::cluster::WatchStatus;
 use crate::present::kind_name;
 use strandline_model::{CoverageState, Kind, WatchKey, reason};
+use strandline_watch::WatchStatus;
 
 /// Kinds in such a gap may never be listed, so nobody waits for them.
 const NOT_WAITED_FOR: [&str; 2] = [reason::FORBIDDEN, reason::NOT_SERVED];

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use strandline::cluster::{ClusterConnection, ClusterSettings, Watcher, supervise};
 use strandline::demo::api_server::{ApiServer, builtin_kinds};
 use strandline_clock::SystemClock;
 use strandline_log::{LogReader, LogWriter};
 use strandline_model::{Change, CoverageState, Offset};
 use strandline_redact::Rules;
+use strandline_watch::{ClusterConnection, ClusterSettings, Watcher, supervise};
 use tokio_util::sync::CancellationToken;
 
 use super::world::folder;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use strandline::cluster::{ClusterConnection, ClusterSettings, Limits, Watcher, supervise};
 use strandline::demo::api_server::{ApiServer, Fault, ServedKind};
 use strandline::service::follow_clock;
 use strandline_clock::{Clock, SteadyClock};
@@ -16,6 +15,7 @@ use strandline_model::{CatalogFact, ClusterSpec, Kind, Offset, Source, Timestamp
 use strandline_redact::Rules;
 use strandline_view::Projector;
 use strandline_view::ruleset::RuleSet;
+use strandline_watch::{ClusterConnection, ClusterSettings, Limits, Watcher, supervise};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;

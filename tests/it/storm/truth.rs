@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use strandline::cluster::Selection;
 use strandline_model::{Kind, ResourceKey, Uid};
 use strandline_redact::identify;
+use strandline_watch::Selection;
 
 use crate::control_plane::harness::ControlPlane;
 use crate::server::Result;

@@ -1,0 +1,396 @@
+//! Reaching a cluster.
+
+use std::fmt;
+use std::future::{Ready, ready};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::time::Instant;
+
+use super::kubeconfig;
+use super::request::chain;
+use strandline_redact::without_logins;
+
+/// How a cluster is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClusterAccess {
+    /// By a context of a kubeconfig.
+    Kubeconfig {
+        /// The file; none for `$KUBECONFIG` or `~/.kube/config`.
+        path: Option<PathBuf>,
+        /// The context; none for the file's current one.
+        context: Option<String>,
+    },
+    /// As the service account of the Pod we run in.
+    InCluster,
+    /// At an address without credentials.
+    Url(String),
+}
+
+/// How to connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectSettings {
+    /// Where the cluster is.
+    pub access: ClusterAccess,
+    /// Whether a kubeconfig may name a program that is run to get credentials.
+    pub allow_exec_plugins: bool,
+    /// How long a connection may take to open.
+    pub timeout: Duration,
+}
+
+impl ConnectSettings {
+    /// Refuses plugins and waits ten seconds.
+    pub fn new(access: ClusterAccess) -> Self {
+        ConnectSettings { access, allow_exec_plugins: false, timeout: Duration::from_secs(10) }
+    }
+}
+
+impl fmt::Display for ClusterAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClusterAccess::Kubeconfig { path: Some(path), .. } => write!(f, "kubeconfig {}", path.display()),
+            ClusterAccess::Kubeconfig { path: None, .. } => {
+                f.write_str("kubeconfig of $KUBECONFIG or ~/.kube/config")
+            }
+            ClusterAccess::InCluster => f.write_str("service account of the Pod"),
+            ClusterAccess::Url(url) => f.write_str(&without_logins(url)),
+        }
+    }
+}
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A way to a cluster; opened connections and renewed credentials are shared by its clones.
+#[derive(Clone)]
+pub struct ClusterConnection {
+    /// How credentials are read again; none where there are none.
+    settings: Option<ConnectSettings>,
+    client: Arc<RwLock<kube::Client>>,
+    /// Whether the credentials were read; until then every request fails.
+    connected: Arc<AtomicBool>,
+    /// Whether the server's certificate is not looked at.
+    unverified: Arc<AtomicBool>,
+    renewed: Arc<Mutex<Option<Instant>>>,
+    url: String,
+}
+
+/// What every request fails with while the credentials of its way cannot be read.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub(super) struct NoCredentials(String);
+
+/// How often credentials are read again, however many watches find them refused.
+const RENEWAL: Duration = Duration::from_secs(10);
+
+impl ClusterConnection {
+    /// A way to a cluster without a network, by a service that answers requests; `url` is only told to people.
+    pub fn through<S, B>(service: S, url: &str) -> Self
+    where
+        S: tower_service::Service<http::Request<kube::client::Body>, Response = http::Response<B>>,
+        S: Send + 'static,
+        S::Future: Send + 'static,
+        S::Error: Into<BoxError>,
+        B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let client = Arc::new(RwLock::new(kube::Client::new(service, "default")));
+        ClusterConnection {
+            settings: None,
+            client,
+            connected: Arc::new(AtomicBool::new(true)),
+            unverified: Arc::default(),
+            renewed: Arc::default(),
+            url: url.to_owned(),
+        }
+    }
+
+    /// A way to a cluster whose credentials are read when it is first used, so that those of one cluster which cannot
+    /// be read concern no other.
+    pub fn deferred(settings: ConnectSettings) -> Self {
+        let client = refusing("the credentials were not read yet".to_owned());
+        ClusterConnection {
+            url: settings.access.to_string(),
+            settings: Some(settings),
+            client: Arc::new(RwLock::new(client)),
+            connected: Arc::default(),
+            unverified: Arc::default(),
+            renewed: Arc::default(),
+        }
+    }
+
+    /// Whether the server's certificate is not looked at, as the kubeconfig says.
+    pub(super) fn skips_verification(&self) -> bool {
+        self.unverified.load(Ordering::Relaxed)
+    }
+
+    /// The server's address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(super) fn client(&self) -> kube::Client {
+        self.client.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the credentials unless they were read already; false while they cannot be read, and then every request
+    /// fails with the reason.
+    pub(super) async fn ensure_connected(&self) -> bool {
+        let Some(settings) = &self.settings else { return true };
+        if self.connected.load(Ordering::Acquire) {
+            return true;
+        }
+        let result = match config(settings).await {
+            Ok(config) => {
+                self.unverified.store(config.accept_invalid_certs, Ordering::Relaxed);
+                client(config)
+            }
+            Err(error) => Err(error),
+        };
+        let connected = result.is_ok();
+        let client = result.unwrap_or_else(|error| {
+            refusing(format!(
+                "{error} ({}); correct it, it is read again until it can be used",
+                settings.access
+            ))
+        });
+        *self.client.write().unwrap_or_else(PoisonError::into_inner) = client;
+        self.connected.store(connected, Ordering::Release);
+        connected
+    }
+
+    /// Reads the credentials again, for the cluster no longer accepts those we have.
+    pub(super) async fn renew(&self) -> Result<(), ConnectError> {
+        {
+            let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+            if renewed.is_some_and(|at| at.elapsed() < RENEWAL) {
+                return Ok(());
+            }
+            *renewed = Some(Instant::now());
+        }
+        let Some(settings) = &self.settings else { return Ok(()) };
+        let client = client(config(settings).await?)?;
+        *self.client.write().unwrap_or_else(PoisonError::into_inner) = client;
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for ClusterConnection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClusterConnection").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// Why there is no way to a cluster.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// The kubeconfig cannot be read.
+    #[error("the kubeconfig cannot be read: {0}")]
+    Kubeconfig(String),
+    /// The kubeconfig has no such context.
+    #[error("the kubeconfig has no context `{name}`; it has {}", list(.available))]
+    UnknownContext {
+        /// The context asked for.
+        name: String,
+        /// Those there are.
+        available: Vec<String>,
+    },
+    /// The kubeconfig names no current context and none was asked for.
+    #[error("the kubeconfig has no current context; name one of {}", list(.0))]
+    NoContext(Vec<String>),
+    /// The kubeconfig wants a program to be run.
+    #[error(
+        "user `{user}` of the kubeconfig gets its credentials by running `{command}`, which is refused; \
+         set `allow_exec_plugins` if you trust this file"
+    )]
+    ExecPlugin {
+        /// The user of the kubeconfig.
+        user: String,
+        /// The program.
+        command: String,
+    },
+    /// We do not run in a cluster.
+    #[error("not running in a cluster: {0}")]
+    NotInCluster(String),
+    /// The address makes no sense.
+    #[error("`{url}` is not an address of a cluster: {reason}")]
+    Url {
+        /// The address.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// TLS or credentials cannot be set up.
+    #[error("the connection cannot be set up: {0}")]
+    Client(String),
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Prepares the way to a cluster; nothing is sent yet.
+///
+/// # Errors
+/// When there is no such way, it is not allowed, or TLS or credentials cannot be set up.
+pub async fn connect(settings: &ConnectSettings) -> Result<ClusterConnection, ConnectError> {
+    let config = config(settings).await?;
+    let url = without_logins(&config.cluster_url.to_string());
+    let unverified = Arc::new(AtomicBool::new(config.accept_invalid_certs));
+    Ok(ClusterConnection {
+        settings: Some(settings.clone()),
+        client: Arc::new(RwLock::new(client(config)?)),
+        connected: Arc::new(AtomicBool::new(true)),
+        unverified,
+        renewed: Arc::default(),
+        url,
+    })
+}
+
+/// A client whose every request fails for this reason.
+fn refusing(why: String) -> kube::Client {
+    kube::Client::new(Refusing(why), "default")
+}
+
+/// Answers every request with the same error.
+struct Refusing(String);
+
+impl tower_service::Service<http::Request<kube::client::Body>> for Refusing {
+    type Response = http::Response<kube::client::Body>;
+    type Error = NoCredentials;
+    type Future = Ready<Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: http::Request<kube::client::Body>) -> Self::Future {
+        ready(Err(NoCredentials(self.0.clone())))
+    }
+}
+
+fn client(config: kube::Config) -> Result<kube::Client, ConnectError> {
+    kube::Client::try_from(config).map_err(|error| ConnectError::Client(chain(&error)))
+}
+
+async fn config(settings: &ConnectSettings) -> Result<kube::Config, ConnectError> {
+    let mut config = match &settings.access {
+        ClusterAccess::Url(url) => from_url(url)?,
+        ClusterAccess::InCluster => {
+            kube::Config::incluster().map_err(|error| ConnectError::NotInCluster(chain(&error)))?
+        }
+        ClusterAccess::Kubeconfig { path, context } => {
+            kubeconfig::read(path.as_deref(), context.as_deref(), settings.allow_exec_plugins).await?
+        }
+    };
+    config.connect_timeout = Some(settings.timeout);
+    // Watches are silent for long; each read of ours has a limit of its own.
+    config.read_timeout = None;
+    // Failures are seen, told and retried by the watches themselves.
+    config.default_retry = false;
+    Ok(config)
+}
+
+fn from_url(url: &str) -> Result<kube::Config, ConnectError> {
+    let problem = |reason: String| ConnectError::Url { url: without_logins(url), reason };
+    let uri: http::Uri = url.parse().map_err(|error| problem(chain(&error)))?;
+    match uri.scheme_str() {
+        Some("http" | "https") if uri.host().is_some() => Ok(kube::Config::new(uri)),
+        _ => Err(problem("it does not begin with http:// or https:// and a host".to_owned())),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use super::*;
+
+    const KUBECONFIG: &str = r#"
+apiVersion: v1
+kind: Config
+current-context: plain
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:6443", insecure-skip-tls-verify: true}}]
+users:
+- {name: plain, user: {token: t}}
+- {name: plugin, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: aws-login}}}
+- {name: provider, user: {auth-provider: {name: gcp, config: {cmd-path: gcloud-login}}}}
+contexts:
+- {name: plain, context: {cluster: c, user: plain}}
+- {name: plugin, context: {cluster: c, user: plugin}}
+- {name: provider, context: {cluster: c, user: provider}}
+"#;
+
+    async fn try_context(context: Option<&str>) -> Result<String, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config");
+        std::fs::write(&path, KUBECONFIG).unwrap();
+        let access = ClusterAccess::Kubeconfig { path: Some(path), context: context.map(str::to_owned) };
+        let connection = connect(&ConnectSettings::new(access)).await;
+        connection.map(|connection| connection.url().to_owned()).map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_is_read_with_care() {
+        assert_eq!(try_context(None).await, Ok("https://127.0.0.1:6443/".to_owned()));
+        let unknown = try_context(Some("nowhere")).await.unwrap_err();
+        assert!(unknown.contains("`nowhere`") && unknown.contains("plain, plugin, provider"), "{unknown}");
+        for (context, command) in [("plugin", "aws-login"), ("provider", "gcloud-login")] {
+            let refused = try_context(Some(context)).await.unwrap_err();
+            assert!(refused.contains(command) && refused.contains("allow_exec_plugins"), "{refused}");
+        }
+    }
+
+    #[tokio::test]
+    async fn no_message_shows_a_login() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config");
+        let proxy = "https://127.0.0.1:1', proxy-url: 'socks5://me:tulip@127.0.0.1:2";
+        for server in ["https://me:tulip@127.0.0.1:1", proxy] {
+            let text = KUBECONFIG.replace("\"https://127.0.0.1:6443\"", &format!("'{server}'"));
+            std::fs::write(&path, text).unwrap();
+            let access = ClusterAccess::Kubeconfig { path: Some(path.clone()), context: None };
+            let shown = format!("{:?}", connect(&ConnectSettings::new(access)).await);
+            assert!(!shown.contains("tulip"), "{shown}");
+        }
+        let access = ClusterAccess::Url("ftp://me:tulip@127.0.0.1".to_owned());
+        let shown = format!("{access} {:?}", connect(&ConnectSettings::new(access.clone())).await.err());
+        assert!(!shown.contains("tulip"), "{shown}");
+    }
+
+    #[tokio::test]
+    async fn credentials_are_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config");
+        std::fs::write(&path, KUBECONFIG).unwrap();
+        let access = ClusterAccess::Kubeconfig { path: Some(path.clone()), context: None };
+        let connection = connect(&ConnectSettings::new(access)).await.unwrap();
+        assert!(connection.renew().await.is_ok());
+        std::fs::remove_file(&path).unwrap();
+        assert!(connection.renew().await.is_ok(), "they were read a moment ago");
+        tokio::time::pause();
+        tokio::time::advance(RENEWAL).await;
+        assert!(connection.renew().await.is_err(), "what we have is kept while nothing better is there");
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_reached_is_named() {
+        let missing =
+            ClusterAccess::Kubeconfig { path: Some("/nonexistent/kubeconfig".into()), context: None };
+        let cases = [
+            (missing, "/nonexistent/kubeconfig"),
+            (ClusterAccess::Url("ftp://example.org".to_owned()), "ftp://example.org"),
+            (ClusterAccess::Url("http://".to_owned()), "http://"),
+        ];
+        for (access, part) in cases {
+            let error = connect(&ConnectSettings::new(access)).await.unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+        let plain = connect(&ConnectSettings::new(ClusterAccess::Url("http://127.0.0.1:1".to_owned())))
+            .await
+            .unwrap();
+        assert_eq!(plain.url(), "http://127.0.0.1:1/");
+    }
+}

@@ -1,0 +1,54 @@
+//! Follows clusters: finds their kinds, lists and watches them, and hands what it saw to the log.
+//!
+//! ```text
+//!  supervise ──► discovery          which kinds are there? asked again and again
+//!      │
+//!      └──► list_watch, one per kind (and namespace)
+//!               begin ──► list ──► watch ──► watch …      each batch with the cursor that covers it
+//!                  ▲        │        │
+//!                  └────────┴─ 410 ──┘   anything else: back off and resume
+//! ```
+//!
+//! Nothing is kept per object: what is known stands in the log. What cannot be observed becomes a gap of
+//! coverage and never a deletion.
+
+mod backoff;
+mod connect;
+mod consistency;
+mod coverage;
+mod definitions;
+mod discovery;
+mod document;
+mod evidence;
+mod examine;
+mod kubeconfig;
+mod lines;
+mod list_watch;
+mod outcome;
+mod request;
+mod server_time;
+mod settings;
+mod sink;
+mod skew;
+mod standings;
+mod stats;
+mod supervise;
+
+#[cfg(test)]
+mod tests;
+
+/// Targets of libraries that log about requests without the cluster's name, as directives that turn them off: what they
+/// have to say stands in the lines of the cluster.
+pub const LIBRARIES_OFF: &str = "kube_client=off,kube_runtime=off,hyper_util=off,rustls=off,tower=off";
+
+pub use connect::{ClusterAccess, ClusterConnection, ConnectError, ConnectSettings, connect};
+pub use discovery::{
+    DEFAULT_EXCLUDES, Discovered, Exclude, FailedGroup, KindList, ListedKind, Selection, ServedKind,
+    Unfollowed,
+};
+pub use examine::{Examination, ExamineSettings, Refusal, Server, Trouble, examine, kinds};
+pub use server_time::ServerTime;
+pub use settings::{ClusterSettings, Limits, Watcher};
+pub use sink::Sink;
+pub use stats::{ClusterCounts, ClusterStats, WatchStatus};
+pub use supervise::supervise;

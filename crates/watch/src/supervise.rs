@@ -1,0 +1,394 @@
+//! Keeps one watch running for each kind that a cluster has.
+
+mod identity;
+mod missing;
+mod plan;
+mod report;
+mod tasks;
+mod tell;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Duration, Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use self::missing::Missing;
+use self::plan::{Farewell, Plan, Planned, Refused, plan};
+use self::report::Report;
+use super::backoff::Backoff;
+use super::coverage::Coverage;
+use super::discovery::{Discovered, Unfollowed, discover};
+use super::list_watch::{Ended, Shared};
+use super::outcome::{Activity, decide};
+use super::request::Failure;
+use super::standings::{Standing, Standings};
+use super::{ClusterSettings, Sink, Watcher};
+use strandline_clock::Clock;
+use strandline_log::AppendError;
+use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
+use strandline_syntax::diagnostics::panic_text;
+
+/// Follows a cluster through its watchers until cancelled or until the log closes; by then every task of its own has
+/// ended.
+///
+/// Being asked to end leaves no mark: whoever resumes later finds in the log when each kind was last seen.
+pub async fn supervise<S: Sink>(
+    settings: ClusterSettings,
+    watchers: Vec<Watcher>,
+    sink: S,
+    clock: Arc<dyn Clock>,
+    cancel: CancellationToken,
+) {
+    let all = WatchKey::discovery(&settings.name, "");
+    let mut backoff =
+        Backoff::new(settings.limits.backoff_least, settings.limits.backoff_most, settings.spread(&all));
+    loop {
+        let (settings, watchers, clock_of) = (settings.clone(), watchers.clone(), Arc::clone(&clock));
+        let run = supervise_once(settings, watchers, sink.clone(), clock_of, cancel.clone());
+        // What panics is a mistake of ours, which must neither end the recording of the cluster nor go unnoticed.
+        let Err(panic) = AssertUnwindSafe(run).catch_unwind().await else { return };
+        let why = panic_text(&*panic);
+        tracing::error!("cluster {}: its supervision failed: {why}; it is started again", all.cluster);
+        let gap = CoverageMark::gap(
+            all.clone(),
+            clock.now(),
+            reason::RESTARTED,
+            "the task that supervised the cluster failed; it is started again",
+        );
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return,
+            marked = sink.mark(gap) => if let Err(AppendError::Closed) = marked { return },
+        }
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return,
+            () = sleep(backoff.next()) => {}
+        }
+    }
+}
+
+/// The same, for as long as nothing panics.
+async fn supervise_once<S: Sink>(
+    settings: ClusterSettings,
+    watchers: Vec<Watcher>,
+    sink: S,
+    clock: Arc<dyn Clock>,
+    cancel: CancellationToken,
+) {
+    let mut supervisor = Supervisor::new(settings, watchers, sink, clock, cancel.child_token());
+    // It may be dropped anywhere, even where it waits for a cluster that says nothing or for a log that takes nothing:
+    // whatever it leaves undone is found by the next run.
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => {}
+        () = supervisor.follow() => {}
+    }
+    supervisor.stop().await;
+}
+
+/// A watch that runs, or has ended for good.
+struct Running {
+    planned: Planned,
+    cancel: CancellationToken,
+    task: AbortHandle,
+    /// The definition of its kind under which it began or which the log keeps with it; none while it is not known.
+    definition: Option<String>,
+    /// It ended of itself, as another run took over.
+    ended: bool,
+    /// Its kind is gone; until then it goes on, for the last deletions to arrive.
+    until: Option<Instant>,
+}
+
+struct Supervisor<S> {
+    settings: Arc<ClusterSettings>,
+    watchers: Vec<Watcher>,
+    sink: S,
+    clock: Arc<dyn Clock>,
+    cancel: CancellationToken,
+    shared: Shared,
+    discovery: Coverage<S>,
+    /// Groups that the cluster cannot tell about.
+    failing: BTreeMap<String, Coverage<S>>,
+    backoff: Backoff,
+    known: Discovered,
+    /// When the kinds were found the time before the last, and the last time.
+    discovered: (Option<Timestamp>, Option<Timestamp>),
+    /// Whether the log was asked when earlier runs last heard from the cluster.
+    recalled: bool,
+    /// Whether what earlier runs left in the log has been looked through.
+    reviewed: bool,
+    plan: Plan,
+    refused: Refused,
+    standings: Standings,
+    report: Report,
+    /// Waits before watches that broke down are started again.
+    breakdowns: Backoff,
+    tasks: JoinSet<Ended>,
+    running: BTreeMap<WatchKey, Running>,
+    /// Watches that were cancelled, until they have ended.
+    stopping: BTreeSet<WatchKey>,
+    /// What the log is still to be told of watches that ended.
+    farewells: BTreeMap<WatchKey, Farewell>,
+    /// Watches whose kind the cluster does not show.
+    missing: BTreeMap<WatchKey, Missing>,
+    /// Kinds that are not followed, as far as the log was told.
+    told: BTreeMap<Kind, Unfollowed>,
+    /// Soon after a change of what tells the kinds the cluster is asked again and again, as it may not know yet.
+    hurry: u32,
+}
+
+/// How often the cluster is asked after a change of what tells the kinds, each time after a wait twice as long.
+const HURRY: u32 = 4;
+
+impl<S: Sink> Supervisor<S> {
+    fn new(
+        settings: ClusterSettings,
+        watchers: Vec<Watcher>,
+        sink: S,
+        clock: Arc<dyn Clock>,
+        cancel: CancellationToken,
+    ) -> Self {
+        let all = WatchKey::discovery(&settings.name, "");
+        let (stats, limits, spread) = (Arc::clone(&settings.stats), &settings.limits, settings.spread(&all));
+        let report = Report::new(&settings.name, limits);
+        let breakdowns = Backoff::new(limits.backoff_least, limits.backoff_most, settings.spread(&all));
+        Supervisor {
+            discovery: Coverage::new(all, sink.clone(), Arc::clone(&clock), stats),
+            failing: BTreeMap::new(),
+            backoff: Backoff::new(limits.backoff_least, limits.backoff_most, spread),
+            shared: Shared::new(&settings),
+            settings: Arc::new(settings),
+            watchers,
+            sink,
+            clock,
+            cancel,
+            known: Discovered::default(),
+            discovered: (None, None),
+            recalled: false,
+            reviewed: false,
+            plan: Plan::new(),
+            refused: Refused::new(),
+            standings: Standings::default(),
+            report,
+            breakdowns,
+            tasks: JoinSet::new(),
+            running: BTreeMap::new(),
+            stopping: BTreeSet::new(),
+            farewells: BTreeMap::new(),
+            missing: BTreeMap::new(),
+            told: BTreeMap::new(),
+            hurry: 0,
+        }
+    }
+
+    /// Asks for the kinds; a cluster that leaves the question unanswered is not watched, even before it fails.
+    async fn kinds_or_gap(&mut self) -> Result<Result<Discovered, Failure>, AppendError> {
+        let mut asking = pin!(find_kinds(&self.watchers, &self.settings, &self.known));
+        if let Ok(found) = timeout(self.settings.limits.patience, &mut asking).await {
+            return Ok(found);
+        }
+        self.report.not_answering(reason::UNREACHABLE, "no answer yet");
+        self.discovery.gap(reason::UNREACHABLE, "no answer yet".to_owned()).await?;
+        Ok(asking.await)
+    }
+
+    /// Goes on until the log closes.
+    async fn follow(&mut self) {
+        loop {
+            match self.round().await {
+                Ok(()) => {}
+                Err(AppendError::Closed) => return,
+                Err(error) => self.rest(&error).await,
+            }
+        }
+    }
+
+    /// Discovers once, then attends to the watches until it is time to discover again.
+    async fn round(&mut self) -> Result<(), AppendError> {
+        self.recall().await?;
+        self.say_farewells().await?;
+        let connected = self.connect_ways().await;
+        let wait = match self.kinds_or_gap().await? {
+            Ok(discovered) => {
+                self.report.answered();
+                self.discovery.heard();
+                self.discovered = (self.discovered.1, Some(self.clock.now()));
+                self.identify().await?;
+                self.discovery.watched().await?;
+                if connected {
+                    self.backoff.reset();
+                }
+                while let Some(ended) = self.tasks.try_join_next() {
+                    self.ended(ended).await?;
+                }
+                self.learn(discovered).await?;
+                match connected {
+                    true => self.until_next(),
+                    false => self.until_next().min(self.backoff.next()),
+                }
+            }
+            Err(failure) => {
+                let reason = decide(Activity::Watching, &failure).gap.unwrap_or(reason::UNREACHABLE);
+                let why = failure.to_string();
+                self.report.attempt_failed(reason, &why);
+                self.discovery.gap(reason, why).await?;
+                if let Failure::Unauthorized(_) = failure {
+                    self.renew().await;
+                }
+                self.backoff.next().min(self.settings.rediscover)
+            }
+        };
+        self.attend(Instant::now() + wait).await
+    }
+
+    /// How long to wait before asking again.
+    fn until_next(&mut self) -> Duration {
+        let farewells = self.running.values().filter_map(|running| running.until);
+        let farewell = farewells.min().map(|until| until.saturating_duration_since(Instant::now()));
+        let mut wait = self.settings.rediscover.min(farewell.unwrap_or(Duration::MAX));
+        if !self.missing.is_empty() {
+            wait = wait.min(self.settings.limits.removal);
+        }
+        if self.hurry > 0 {
+            wait = wait.min(self.settings.limits.gather * 2_u32.pow(HURRY + 1 - self.hurry));
+            self.hurry -= 1;
+        }
+        wait
+    }
+
+    /// Looks after the watches until a moment, or until the kinds may have changed.
+    async fn attend(&mut self, mut until: Instant) -> Result<(), AppendError> {
+        let (changed, standings) = (Arc::clone(&self.shared.kinds_changed), self.standings.clone());
+        let mut look_at = Instant::now();
+        loop {
+            tokio::select! {
+                biased;
+                Some(ended) = self.tasks.join_next() => {
+                    if ended.is_err() {
+                        until = until.min(Instant::now() + self.breakdowns.next());
+                    }
+                    self.ended(ended).await?;
+                }
+                changed = standings.changed() => {
+                    for (watch, standing) in changed {
+                        self.stands(watch, standing);
+                    }
+                }
+                () = sleep_until(look_at) => {
+                    self.report.look(&self.settings.stats.statuses());
+                    look_at = Instant::now() + self.settings.limits.patience;
+                }
+                () = changed.notified() => {
+                    self.hurry = HURRY;
+                    until = until.min(Instant::now() + self.settings.limits.gather);
+                }
+                () = sleep_until(until) => return Ok(()),
+            }
+        }
+    }
+
+    /// Takes over what the cluster has, and tells the log what of it is not followed.
+    async fn learn(&mut self, discovered: Discovered) -> Result<(), AppendError> {
+        self.tell_groups(&discovered.failed).await?;
+        self.tell_unfollowed(&discovered).await?;
+        self.known = discovered;
+        self.plan = plan(&self.settings, &self.watchers, &self.known, &self.refused);
+        if !self.reviewed {
+            self.review().await?;
+            self.reviewed = true;
+        }
+        self.retire_removed_kinds().await?;
+        self.compare_definitions().await?;
+        self.apply();
+        Ok(())
+    }
+
+    /// A watch fares well or may not see its kind: another way may have to take its place.
+    fn stands(&mut self, watch: WatchKey, standing: Standing) {
+        if !watch.namespace.is_empty() {
+            return;
+        }
+        let Some(running) = self.running.get(&watch) else { return };
+        let place = (watch.kind, running.planned.way);
+        let changed = match standing {
+            Standing::Watched => self.refused.remove(&place),
+            Standing::Refused => self.refused.insert(place),
+        };
+        if changed {
+            self.plan = plan(&self.settings, &self.watchers, &self.known, &self.refused);
+            self.apply();
+        }
+    }
+
+    /// Reads the credentials of the ways that have none yet; false where some cannot be read.
+    async fn connect_ways(&mut self) -> bool {
+        let mut connected = true;
+        for watcher in &self.watchers {
+            connected &= watcher.connection.ensure_connected().await;
+        }
+        let unverified = self.watchers.iter().any(|watcher| watcher.connection.skips_verification());
+        self.report.unverified(unverified);
+        connected
+    }
+
+    /// Credentials may have been replaced where they were read from.
+    async fn renew(&self) {
+        for watcher in &self.watchers {
+            if let Err(error) = watcher.connection.renew().await {
+                tracing::warn!(cluster = self.settings.name, %error, "the credentials cannot be read again");
+            }
+        }
+    }
+
+    /// The log takes nothing for now: waits before trying again.
+    async fn rest(&mut self, error: &AppendError) {
+        tracing::warn!(cluster = self.settings.name, %error, "the log takes nothing");
+        sleep(self.backoff.next()).await;
+    }
+
+    /// Ends every watch and waits for it.
+    async fn end_all(&mut self) {
+        for running in self.running.values() {
+            running.cancel.cancel();
+        }
+        while self.tasks.join_next().await.is_some() {}
+        self.running.clear();
+        self.stopping.clear();
+    }
+
+    async fn stop(mut self) {
+        self.cancel.cancel();
+        self.end_all().await;
+        self.settings.stats.set_watches(0);
+    }
+}
+
+/// Asks for the kinds, through each way until one answers; `known` are those of the last time. Each way is asked once
+/// more where a connection broke, for one that lay idle may have been closed just then, and that is no reason to call
+/// the cluster unwatched.
+async fn find_kinds(
+    ways: &[Watcher],
+    settings: &ClusterSettings,
+    known: &Discovered,
+) -> Result<Discovered, Failure> {
+    let mut last = Failure::Invalid("there is no way into the cluster".to_owned());
+    for way in ways {
+        let client = way.connection.client();
+        let ask = || discover(&client, &settings.selection, &settings.limits, known);
+        let found = match ask().await {
+            Err(Failure::Unreachable(_)) => ask().await,
+            found => found,
+        };
+        match found {
+            Ok(discovered) => return Ok(discovered),
+            Err(failure) => last = failure,
+        }
+    }
+    Err(last)
+}

@@ -1,0 +1,126 @@
+//! Starts the watches of what is planned, and takes in how they end.
+
+use std::sync::Arc;
+
+use tokio::task::JoinError;
+use tokio::time::Instant;
+
+use super::plan::{Planned, farewell};
+use super::{Running, Supervisor};
+use crate::Sink;
+use crate::coverage::Coverage;
+use crate::list_watch::{End, Ended, ListWatch};
+use strandline_log::AppendError;
+use strandline_model::{CoverageMark, WatchKey, reason};
+
+impl<S: Sink> Supervisor<S> {
+    /// Starts what is new, stops what is gone, and restarts what is served differently.
+    pub(super) fn apply(&mut self) {
+        let (now, patience) = (Instant::now(), self.settings.limits.farewell);
+        let definitions = self.shared.definitions.clone();
+        let Supervisor { running, stopping, plan, known, .. } = self;
+        running.retain(|watch, running| {
+            let broke_down = running.task.is_finished() && !running.ended;
+            let stays = match plan.get(watch) {
+                Some(planned) => {
+                    let definition = definitions.settled(&watch.kind);
+                    let same = definition.is_none()
+                        || running.definition.is_none()
+                        || definition == running.definition;
+                    *planned == running.planned && same && !broke_down
+                }
+                None if known.kinds.contains_key(&watch.kind) => false,
+                None => *running.until.get_or_insert(now + patience) > now && !running.task.is_finished(),
+            };
+            if plan.contains_key(watch) {
+                running.until = None;
+            }
+            if !stays {
+                running.cancel.cancel();
+                if !running.task.is_finished() {
+                    stopping.insert(watch.clone());
+                }
+            }
+            stays
+        });
+        for (watch, planned) in self.plan.clone() {
+            // One that is still stopping is started when it has stopped.
+            if !self.running.contains_key(&watch) && !self.stopping.contains(&watch) {
+                self.start(watch, planned);
+            }
+        }
+        self.settings.stats.set_watches(self.tasks.len());
+    }
+
+    fn start(&mut self, watch: WatchKey, planned: Planned) {
+        let Some(watcher) = self.watchers.get(planned.way) else { return };
+        let (settings, sink) = (Arc::clone(&self.settings), self.sink.clone());
+        let stats = Arc::clone(&settings.stats);
+        // Known before its first mark, so that nobody takes it for listed meanwhile.
+        stats.update(&watch, |_| {});
+        let coverage = Coverage::new(watch.clone(), sink.clone(), Arc::clone(&self.clock), stats);
+        let coverage = coverage.telling(self.standings.clone()).absent_until(self.discovered.0);
+        let shared = self.shared.clone();
+        let definition = shared.definitions.settled(&watch.kind);
+        let follow = ListWatch::new(
+            &planned.served,
+            watch.clone(),
+            settings,
+            &watcher.connection,
+            coverage,
+            sink,
+            shared,
+        );
+        let cancel = self.cancel.child_token();
+        let task = self.tasks.spawn(follow.run(cancel.clone()));
+        let running = Running { planned, cancel, task, definition, ended: false, until: None };
+        self.running.insert(watch, running);
+    }
+
+    pub(super) async fn ended(&mut self, ended: Result<Ended, JoinError>) -> Result<(), AppendError> {
+        self.settings.stats.set_watches(self.tasks.len());
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => return self.broke_down(&error).await,
+        };
+        match ended.end {
+            End::Closed => Err(AppendError::Closed),
+            End::Cancelled if self.stopping.remove(&ended.watch) => {
+                // Served differently, or back already: it starts again.
+                if let Some(planned) = self.plan.get(&ended.watch).cloned() {
+                    self.start(ended.watch, planned);
+                    return Ok(());
+                }
+                let now = self.clock.now();
+                let Ended { watch, last_heard, .. } = ended;
+                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, last_heard, now);
+                self.farewells.insert(watch, goodbye);
+                self.say_farewells().await
+            }
+            // Another run has taken over: this one must not fight it.
+            End::Superseded | End::Cancelled => {
+                self.stopping.remove(&ended.watch);
+                if let Some(running) = self.running.get_mut(&ended.watch) {
+                    running.ended = true;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The task of a watch ended by a mistake of ours: a gap of its kind, until it was started again.
+    async fn broke_down(&self, error: &JoinError) -> Result<(), AppendError> {
+        let failed = self.running.iter().find(|(_, running)| running.task.id() == error.id());
+        let Some((watch, _)) = failed else { return Ok(()) };
+        tracing::error!(
+            "cluster {}: the watch of {} failed: {error}; it is started again",
+            watch.cluster,
+            watch.kind
+        );
+        let seen = self.settings.stats.statuses().into_iter().find(|(known, _)| known == watch);
+        let since = seen.and_then(|(_, status)| status.confirmed_until).unwrap_or_else(|| self.clock.now());
+        let message = "the task that watched it failed; it is started again";
+        self.sink.mark(CoverageMark::gap(watch.clone(), since, reason::RESTARTED, message)).await?;
+        Ok(())
+    }
+}
