@@ -34,8 +34,6 @@ pub mod present;
 pub mod api;
 pub mod web;
 
-pub mod demo;
-
 pub mod service;
 
 pub mod doctor;

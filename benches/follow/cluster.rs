@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use serde_json::Value;
-use strandline::demo::api_server::{ApiServer, Author, builtin_kinds};
+use strandline_sim::api_server::{ApiServer, Author, builtin_kinds};
 
 use crate::Result;
 use crate::common::Random;

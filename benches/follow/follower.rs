@@ -14,7 +14,9 @@ use strandline_redact::Rules;
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{NextDue, Projector, ProjectorError, Pruning};
-use strandline_watch::{ClusterAccess, ClusterSettings, ClusterStats, ConnectSettings, Watcher, connect, supervise};
+use strandline_watch::{
+    ClusterAccess, ClusterSettings, ClusterStats, ConnectSettings, Watcher, connect, supervise,
+};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -54,7 +56,8 @@ impl Follower {
         let (settings, watching) = (ClusterSettings::new("bench", rules), CancellationToken::new());
         let stats = Arc::clone(&settings.stats);
         runtime.block_on(appender.declare(Source::Config, catalog(url)?))?;
-        let connection = runtime.block_on(connect(&ConnectSettings::new(ClusterAccess::Url(url.to_owned()))))?;
+        let connection =
+            runtime.block_on(connect(&ConnectSettings::new(ClusterAccess::Url(url.to_owned()))))?;
         let watcher = Watcher { connection, namespaces: Vec::new() };
         let supervisor = runtime.spawn(supervise(settings, vec![watcher], appender, clock, watching.clone()));
         Ok(Follower { runtime, stats, head, checkpoint, watching, stopping, supervisor, writer, projector })

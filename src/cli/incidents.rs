@@ -13,8 +13,6 @@ use std::time::Duration;
 use super::line::Style;
 use super::output::Paint;
 use super::{diff, onset, why};
-use crate::demo::api_server::ApiServer;
-use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::present::environment_diff;
 use strandline_log::{Appender, Batch, Begin, CatalogChange, Epoch, Observed, Phase};
 use strandline_model::{At, CatalogFact, EnvironmentId, ResourceVersion, Source, Timestamp, Uid, WatchKey};
@@ -22,6 +20,8 @@ use strandline_object_diff::{Between, Class, Lens};
 use strandline_query::testing::{ManualClock, block_on, queries, record};
 use strandline_query::{BesideRequest, EnvironmentDiffRequest, OnsetFilter, PageRequest, Queries, Scope};
 use strandline_redact::{Rules, TypeMeta, clean};
+use strandline_sim::api_server::ApiServer;
+use strandline_sim::fleet::{Fleet, FleetOptions};
 use strandline_view::Projector;
 use strandline_view::ruleset::RuleSet;
 

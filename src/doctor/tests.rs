@@ -5,9 +5,9 @@
 use std::path::Path;
 
 use super::*;
-use crate::demo::api_server::{ApiServer, Fault, Faults, builtin_kinds};
 use strandline_clock::SystemClock;
 use strandline_model::{Kind, Timestamp};
+use strandline_sim::api_server::{ApiServer, Fault, Faults, builtin_kinds};
 use strandline_watch::{Examination, KindList, Refusal, ServedKind, Server, Trouble};
 
 /// A clock a minute behind.

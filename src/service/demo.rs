@@ -19,7 +19,6 @@ use super::{Options, Service, ServiceError, Watched, end};
 use crate::api::request::encode;
 use crate::api::{Announcement, Notice};
 use crate::config::{AccessConfig, RetentionConfig};
-use crate::demo::fleet::{Fleet, FleetOptions};
 use crate::present::{clock_time, lasted};
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::{Appender, CatalogChange, LogReader};
@@ -27,6 +26,7 @@ use strandline_model::{
     CatalogFact, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, SavedView, Source, Tier, Timestamp,
 };
 use strandline_redact::Choices;
+use strandline_sim::fleet::{Fleet, FleetOptions};
 use strandline_view::ViewStatus;
 use strandline_view::ruleset::RuleSet;
 use strandline_watch::{ClusterAccess, ConnectSettings, Selection, Watcher};

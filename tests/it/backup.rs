@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use strandline::demo::api_server::{ApiServer, builtin_kinds};
+use strandline_sim::api_server::{ApiServer, builtin_kinds};
 
 use crate::exchange::config;
 use crate::server::{Result, Server, items, run};

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use strandline::demo::api_server::{ApiServer, builtin_kinds};
+use strandline_sim::api_server::{ApiServer, builtin_kinds};
 use tokio::process::Command;
 
 use crate::server::{Result, Server, get, items};

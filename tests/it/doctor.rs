@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use strandline::demo::api_server::{ApiServer, builtin_kinds};
+use strandline_sim::api_server::{ApiServer, builtin_kinds};
 use tokio::process::Command;
 
 use crate::control_plane::harness::{ControlPlane, skip_without_control_plane};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use strandline::demo::api_server::{ApiServer, builtin_kinds};
+use strandline_sim::api_server::{ApiServer, builtin_kinds};
 use tokio::process::Command;
 
 use crate::server::{PROGRAM, Result, Server, assert_nowhere, items};

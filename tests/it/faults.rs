@@ -2,7 +2,7 @@
 //! shows as a gap that says why, and memory stays bounded.
 
 use serde_json::{Value, json};
-use strandline::demo::api_server::{ApiServer, builtin_kinds};
+use strandline_sim::api_server::{ApiServer, builtin_kinds};
 
 use crate::control_plane::harness::{ControlPlane, skip_without_control_plane};
 use crate::hostile::{Hostile, Manner};

@@ -5,10 +5,10 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use strandline::demo::api_server::{ApiServer, Fault, ServedKind, builtin_kinds};
-use strandline::demo::workloads::{SECRET_CANARY, SECRET_CANARY_BASE64};
 use strandline_log::LogReader;
 use strandline_model::{Kind, Offset};
+use strandline_sim::api_server::{ApiServer, Fault, ServedKind, builtin_kinds};
+use strandline_sim::workloads::{SECRET_CANARY, SECRET_CANARY_BASE64};
 use tokio::process::Command;
 
 use crate::random::Random;

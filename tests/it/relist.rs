@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use strandline::demo::api_server::{ApiServer, Fault, builtin_kinds};
 use strandline_clock::{Clock, SystemClock};
+use strandline_sim::api_server::{ApiServer, Fault, builtin_kinds};
 
 use crate::server::{Result, Server, get, has_gap, items};
 

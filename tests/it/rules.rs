@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use strandline::demo::api_server::{ApiServer, builtin_kinds};
+use strandline_sim::api_server::{ApiServer, builtin_kinds};
 use tokio::process::Command;
 
 use crate::server::{PROGRAM, Result, Server, items};

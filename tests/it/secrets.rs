@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use strandline::demo::api_server::{ApiServer, ServedKind, builtin_kinds};
 use strandline_log::LogReader;
 use strandline_model::Offset;
+use strandline_sim::api_server::{ApiServer, ServedKind, builtin_kinds};
 
 use crate::server::{Result, Server, assert_nowhere, get, items};
 

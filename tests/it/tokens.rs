@@ -1,6 +1,6 @@
 //! Tokens of the whole program: made by one command, taken by the server, sent by the others, and kept by nothing.
 
-use strandline::demo::api_server::{ApiServer, builtin_kinds};
+use strandline_sim::api_server::{ApiServer, builtin_kinds};
 use tokio::process::Command;
 
 use crate::bad_input::refused;

@@ -1,7 +1,7 @@
 //! Kinds that vanish while nobody watches.
 
 use serde_json::json;
-use strandline::demo::api_server::{ApiServer, ServedKind, builtin_kinds};
+use strandline_sim::api_server::{ApiServer, ServedKind, builtin_kinds};
 
 use crate::server::{Result, Server, has_gap, items};
 

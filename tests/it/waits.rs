@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use strandline::demo::api_server::{ApiServer, builtin_kinds};
 use strandline_model::Timestamp;
+use strandline_sim::api_server::{ApiServer, builtin_kinds};
 
 use crate::server::{Result, Server, items};
 

@@ -105,7 +105,7 @@ fn encode(name: &str) -> String {
 }
 
 /// One of a list, another at each moment; a name of the log's where nothing is listed.
-fn turn<'a, T>(list: &'a [T], number: usize) -> Option<&'a T> {
+fn turn<T>(list: &[T], number: usize) -> Option<&T> {
     list.get(number.checked_rem(list.len())?)
 }
 
@@ -198,7 +198,7 @@ impl Moment {
             };
             let kinds = (0..2).filter_map(|place| turn(&of_kinds, self.number + place * 2));
             let any = turn(&self.things, self.number * 13).map(|thing| thing.uid.as_str());
-            return with("{uid}", kinds.filter_map(|kind| of_kind(&kind)).chain(any).collect());
+            return with("{uid}", kinds.filter_map(of_kind).chain(any).collect());
         }
         let names =
             |list: &[String]| [turn(list, self.number).map_or("ops/agents:west".to_owned(), Clone::clone)];

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use strandline::demo::api_server::{ApiServer, builtin_kinds};
 use strandline_clock::SystemClock;
 use strandline_log::{LogReader, LogWriter};
 use strandline_model::{Change, CoverageState, Offset};
 use strandline_redact::Rules;
+use strandline_sim::api_server::{ApiServer, builtin_kinds};
 use strandline_watch::{ClusterConnection, ClusterSettings, Watcher, supervise};
 use tokio_util::sync::CancellationToken;
 

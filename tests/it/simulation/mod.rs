@@ -11,7 +11,7 @@ mod world;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use strandline::demo::api_server::Fault;
+use strandline_sim::api_server::Fault;
 
 use self::world::{Scenario, SetBack, run};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use strandline::demo::api_server::ApiServer;
 use strandline_model::{Kind, ResourceKey, Timestamp, Uid};
+use strandline_sim::api_server::ApiServer;
 
 /// Which object: cluster, kind, namespace, name and uid.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

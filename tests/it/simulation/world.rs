@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use strandline::demo::api_server::{ApiServer, Fault, ServedKind};
 use strandline::service::follow_clock;
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{Appender, LogError, LogReader, LogWriter};
 use strandline_model::{CatalogFact, ClusterSpec, Kind, Offset, Source, Timestamp};
 use strandline_redact::Rules;
+use strandline_sim::api_server::{ApiServer, Fault, ServedKind};
 use strandline_view::Projector;
 use strandline_view::ruleset::RuleSet;
 use strandline_watch::{ClusterConnection, ClusterSettings, Limits, Watcher, supervise};

@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use strandline::demo::api_server::Fault;
 use strandline_clock::Clock as _;
 use strandline_model::Kind;
+use strandline_sim::api_server::Fault;
 use tokio::time::sleep;
 
 use super::{SetBack, World, pod, widget};

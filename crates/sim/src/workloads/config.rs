@@ -1,0 +1,150 @@
+//! Configuration and what a namespace brings along: ConfigMaps, Secrets, ServiceAccounts, Namespaces.
+
+use serde_json::{Value, json};
+
+use super::catalog::{Component, Place};
+use super::metadata::{Identity, Metadata, chart_annotations, chart_labels, environment_labels, merge};
+use strandline_model::Timestamp;
+
+/// How every secret value of the demo begins, so that a test can look for it where it must not be.
+pub const SECRET_CANARY: &str = "strandline-canary-";
+
+/// [`SECRET_CANARY`] as it begins in a Secret's `data`.
+pub const SECRET_CANARY_BASE64: &str = "c3RyYW5kbGluZS1jYW5hcnkt";
+
+/// The configuration of a component.
+pub(crate) fn config_map(place: &Place, component: &Component, identity: &Identity, config: u32) -> Value {
+    let level = if config.is_multiple_of(5) { "debug" } else { "info" };
+    let features = ["new-header", "fast-path", "retry-budget", "dark-mode", "bulk-edit"];
+    let count = 1 + config as usize % features.len();
+    let pool = 10 + config % 7;
+    let file = format!(
+        "environment: {}\nregion: {}\nlisten: 0.0.0.0:{}\nlog:\n  level: {level}\n  format: json\npool:\n  size: {pool}\n  \
+         timeout: 5s\nrevision: {config}\n",
+        place.environment, place.region, component.port
+    );
+    Metadata::of(identity)
+        .namespace(&place.namespace)
+        .labels(chart_labels(place, component))
+        .annotations(chart_annotations(place))
+        .object(
+            "v1",
+            "ConfigMap",
+            json!({"data": {
+                "config.yaml": file,
+                "log_level": level,
+                "features": features[..count.min(features.len())].join(","),
+            }}),
+        )
+}
+
+/// The credentials of a component; `rotation` counts how often they were replaced.
+pub(crate) fn secret(place: &Place, component: &Component, identity: &Identity, rotation: u32) -> Value {
+    let name = component.name;
+    let value = |what: &str| format!("{SECRET_CANARY}{what}-{}-{rotation}", place.namespace);
+    let mut annotations = chart_annotations(place);
+    if place.project.deployer.manager == "kubectl" {
+        let applied =
+            json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"api_token": value("applied")}});
+        annotations = merge(
+            annotations,
+            json!({"kubectl.kubernetes.io/last-applied-configuration": applied.to_string()}),
+        );
+    }
+    let url = format!("{}://{name}:password@{name}-db:5432/{name}", value("url"));
+    Metadata::of(identity)
+        .namespace(&place.namespace)
+        .labels(chart_labels(place, component))
+        .annotations(annotations)
+        .object(
+            "v1",
+            "Secret",
+            json!({
+                "data": {
+                    "database_url": base64(url.as_bytes()),
+                    "api_token": base64(value("token").as_bytes()),
+                },
+                "type": "Opaque",
+            }),
+        )
+}
+
+/// The credentials with which images are pulled.
+pub(crate) fn registry_secret(place: &Place, identity: &Identity) -> Value {
+    let login = format!("{SECRET_CANARY}registry-{}", place.namespace);
+    Metadata::of(identity).namespace(&place.namespace).labels(environment_labels(place)).object(
+        "v1",
+        "Secret",
+        json!({
+            "data": {".dockerconfigjson": base64(login.as_bytes())},
+            "type": "kubernetes.io/dockerconfigjson",
+        }),
+    )
+}
+
+/// The account as which a component runs.
+pub(crate) fn service_account(place: &Place, component: &Component, identity: &Identity) -> Value {
+    Metadata::of(identity)
+        .namespace(&place.namespace)
+        .labels(chart_labels(place, component))
+        .annotations(chart_annotations(place))
+        .object("v1", "ServiceAccount", json!({"automountServiceAccountToken": false}))
+}
+
+/// The certificate bundle that every namespace holds.
+pub(crate) fn root_certificate(namespace: &str, identity: &Identity) -> Value {
+    let line = "MIIDBTCCAe2gAwIBAgIIRGVtb0NBMDAwDQYJKoZIhvcNAQELBQAwFTETMBEGA1UE\n";
+    let bundle = format!("-----BEGIN CERTIFICATE-----\n{}-----END CERTIFICATE-----\n", line.repeat(16));
+    Metadata::of(identity)
+        .namespace(namespace)
+        .annotations(json!({"kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver."}))
+        .object("v1", "ConfigMap", json!({"data": {"ca.crt": bundle}}))
+}
+
+/// A namespace, active or on its way out.
+pub(crate) fn namespace(identity: &Identity, labels: Value, deleting: Option<Timestamp>) -> Value {
+    let labels = merge(json!({"kubernetes.io/metadata.name": identity.name}), labels);
+    let phase = if deleting.is_some() { "Terminating" } else { "Active" };
+    let metadata = Metadata::of(identity).labels(labels);
+    // Unlike that of Pods, the deletion of a namespace knows no grace period.
+    let metadata = match deleting {
+        Some(time) => metadata.with("deletionTimestamp", crate::api_server::seconds(time)),
+        None => metadata,
+    };
+    metadata.object(
+        "v1",
+        "Namespace",
+        json!({"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": phase}}),
+    )
+}
+
+/// Standard base64 with padding.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let byte = |position: usize| u32::from(chunk.get(position).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for position in 0..4 {
+            let index = (bits >> (18 - 6 * position)) & 63;
+            let letter = ALPHABET.get(index as usize).copied().unwrap_or(b'=');
+            text.push(if position > chunk.len() { '=' } else { char::from(letter) });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_standard() {
+        for (plain, encoded) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(base64(plain.as_bytes()), encoded);
+        }
+        assert_eq!(base64(SECRET_CANARY.as_bytes()), SECRET_CANARY_BASE64);
+    }
+}
