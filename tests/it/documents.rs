@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, Parser};
 use strandline::cli::Cli;
+use strandline::config::{ConfigError, parse};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -174,6 +175,41 @@ fn every_key_of_the_configuration_is_documented() {
 }
 
 #[test]
+fn every_configuration_that_a_document_shows_is_read() {
+    // An excerpt names clusters of other excerpts, and files that are not there.
+    let excerpt = ["unknown_cluster", "missing_key", "unreadable", "bad_script"];
+    let pages =
+        ["README.md", "docs/install.md", "docs/configuration.md", "docs/retention.md", "docs/diff.md"];
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for page in pages.into_iter().chain(["docs/catalog.md", "docs/security.md"]) {
+        let text = read(page);
+        let mut blocks: Vec<String> = Vec::new();
+        let mut within = false;
+        for (language, line) in lines(&format!("{text}\n")) {
+            if language == Some("yaml") {
+                if !within {
+                    blocks.push(String::new());
+                }
+                if let Some(block) = blocks.last_mut() {
+                    block.push_str(line);
+                    block.push('\n');
+                }
+            }
+            within = language == Some("yaml");
+        }
+        for block in blocks {
+            seen += 1;
+            if let Err(ConfigError::Mistakes { mistakes, .. }) = parse(&block, Path::new(page)) {
+                let told = mistakes.into_iter().filter(|mistake| !excerpt.contains(&mistake.code));
+                wrong.extend(told.map(|mistake| format!("{page}: {mistake}\n{block}")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(seen > 10, "the configurations are where they were: {seen}");
+}
+
+#[test]
 fn every_address_is_documented() {
     let (contract, page) = (read("api/openapi.yaml"), read("docs/api.md"));
     let paths: Vec<&str> =
@@ -246,4 +282,38 @@ fn every_command_that_a_document_shows_is_understood() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(seen > 50, "the commands are where they were: {seen}");
+}
+
+/// What a line of output says, without names, numbers, times and places in a tree.
+fn shape(line: &str) -> String {
+    let mut words = Vec::new();
+    let mut before = "";
+    for word in line.split_whitespace().filter(|word| !["├─", "└─", "│"].contains(word)) {
+        let varies = word.contains(|c: char| c.is_ascii_digit()) || before == "by";
+        words.push(if varies { "#".to_owned() } else { word.replace("us-west", "us-east") });
+        before = word;
+    }
+    words.join(" ")
+}
+
+#[test]
+fn the_guide_shows_what_the_commands_print() {
+    // What three commands print of incidents of the demo is kept there, and held by a test of its own.
+    let kept: BTreeSet<String> = files(&root().join("src/cli/incidents"))
+        .into_iter()
+        .flat_map(|file| {
+            fs::read_to_string(file).expect("the file can be read").lines().map(shape).collect::<Vec<_>>()
+        })
+        .collect();
+    let (guide, mut command, mut wrong, mut seen) = (read("docs/guide.md"), "", Vec::new(), 0);
+    for (_, line) in lines(&guide).into_iter().filter(|(block, _)| *block == Some("text")) {
+        if let Some(shown) = line.strip_prefix("$ strandline ") {
+            command = shown.split(' ').next().unwrap_or_default();
+        } else if ["why", "onset", "diff"].contains(&command) && !line.is_empty() {
+            seen += 1;
+            wrong.extend((!kept.contains(&shape(line))).then_some(line));
+        }
+    }
+    assert!(wrong.is_empty(), "take them from `strandline demo` again: {wrong:#?}");
+    assert!(seen > 20, "the outputs are where they were: {seen}");
 }
