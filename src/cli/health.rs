@@ -8,7 +8,8 @@ use super::objects::{Shown, look};
 use super::table::{Cell, Table};
 use super::{health_cases, health_history};
 use crate::config::{self, ReadScriptsError};
-use strandline_health::{Judge, Patience};
+use strandline_health::Patience;
+use strandline_health_lua::Judge;
 use strandline_model::Verdict;
 use strandline_object::Object;
 
@@ -94,7 +95,7 @@ mod tests {
     use super::super::args::{ColorChoice, LineFormat, ObjectsArgs};
     use super::super::objects::{all, shown};
     use super::*;
-    use strandline_health::Scripts;
+    use strandline_health_lua::Scripts;
 
     fn all_by(text: &str, judge: &Judge) -> Vec<Judged> {
         all(text, |object| judged(judge, object)).0

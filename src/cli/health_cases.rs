@@ -8,7 +8,8 @@ use super::health::shortened;
 use super::objects::{Source, failures, sources};
 use super::output::{Paint, write};
 use super::table::{Cell, Table};
-use strandline_health::{Agreement, Case, Judge};
+use strandline_health::{Agreement, Case};
+use strandline_health_lua::Judge;
 use strandline_model::{Health, Verdict};
 use strandline_object::Object;
 use strandline_object::manifests;
@@ -105,7 +106,8 @@ mod tests {
     use super::super::args::ColorChoice;
     use super::super::error::Exit;
     use super::*;
-    use strandline_health::{Patience, Scripts};
+    use strandline_health::Patience;
+    use strandline_health_lua::Scripts;
 
     const CASES: &str = r#"
 {"case": "lost", "want": "Degraded", "object": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": "Lost"}}}

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use strandline_health::{SCRIPT_BYTES_MAX, SCRIPTS_MAX, Scripts, ScriptsError};
+use strandline_health_lua::{SCRIPT_BYTES_MAX, SCRIPTS_MAX, Scripts, ScriptsError};
 
 /// The file of a script.
 const FILE: &str = "health.lua";

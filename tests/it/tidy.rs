@@ -122,6 +122,7 @@ fn what_must_replay_reads_no_clock() {
         "gitlab",
         "relations",
         "health",
+        "health-lua",
         "redact",
         "view",
         "log",

@@ -2,14 +2,16 @@
 //!
 //! Built-in kinds are judged as Argo CD judges them, message for message, so that people who come from there
 //! find what they know; the reason is ours. A kind that has no health says so, and what cannot be known is
-//! Unknown, never Healthy by silence. Scripts of users' own go before what is built in ([`Judge`]).
+//! Unknown, never Healthy by silence. Rules of users' own go before what is built in ([`assess_by`]); scripts in Lua
+//! as such rules are the crate `strandline-health-lua`.
 //! Pure: no clock, no store.
+
+#![warn(missing_docs)]
 
 mod builtin;
 mod cases;
 mod conventions;
 mod fields;
-mod lua;
 mod patience;
 #[cfg(test)]
 mod tests;
@@ -20,7 +22,6 @@ use strandline_model::{Health, Verdict};
 use strandline_object::Object;
 
 pub use cases::{Agreement, Case};
-pub use lua::{SCRIPT_BYTES_MAX, SCRIPTS_MAX, ScriptMistake, ScriptRules, Scripts, ScriptsError};
 pub use patience::Patience;
 
 /// What a rule finds; the rule's own name is added by [`assess`].
@@ -81,33 +82,12 @@ pub struct Deletion;
 
 /// The kinds that Kubernetes itself brings.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BuiltIn(Patience);
+pub struct BuiltIn(pub Patience);
 
 /// Judges an object by its state alone, with the patience that nobody has set otherwise.
 pub fn assess(object: &Object<'_>) -> Verdict {
     let patience = Patience::default();
     assess_by(&[&Deletion, &BuiltIn(patience)], patience, object)
-}
-
-/// Judges objects with a set of scripts, as Argo CD does: what is being deleted, then scripts, then built-in
-/// kinds, then conventions. It stays on its thread; each thread makes its own.
-#[derive(Debug)]
-pub struct Judge {
-    scripts: ScriptRules,
-    patience: Patience,
-}
-
-impl Judge {
-    /// A judge who asks these scripts and has this patience; without any scripts and with the patience that nobody has
-    /// set otherwise, the verdicts are those of [`assess`].
-    pub fn new(scripts: &Scripts, patience: Patience) -> Self {
-        Judge { scripts: scripts.rules(), patience }
-    }
-
-    /// Judges an object by its state alone; the same object always gets the same verdict.
-    pub fn judge(&self, object: &Object<'_>) -> Verdict {
-        assess_by(&[&Deletion, &self.scripts, &BuiltIn(self.patience)], self.patience, object)
-    }
 }
 
 /// Judges by the first of these rules that speak of the object, and by conventions where none do.

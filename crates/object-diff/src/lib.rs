@@ -8,6 +8,8 @@
 //!
 //! Why: docs/decisions/0023-differences-by-structure-patches-by-position.md.
 
+#![warn(missing_docs)]
+
 mod align;
 mod cursor;
 mod excerpt;

@@ -11,6 +11,8 @@
 //!
 //! Why: docs/decisions/0026-redaction-weighs-name-and-value.md.
 
+#![warn(missing_docs)]
+
 mod assign;
 mod base64;
 mod forms;

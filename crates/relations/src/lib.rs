@@ -12,6 +12,8 @@
 //!
 //! Why: docs/decisions/0013-each-object-declares-its-own-edges.md.
 
+#![warn(missing_docs)]
+
 mod access;
 mod applications;
 pub mod container_images;

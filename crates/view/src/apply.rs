@@ -9,7 +9,7 @@ use super::links::Known;
 use super::options::Sizes;
 use super::resources::{Applied, Standing, State};
 use super::{catalog, coverage, due, environment_health, kube_events, membership, resource_count, resources};
-use strandline_health::Judge;
+use strandline_health_lua::Judge;
 use strandline_model::{Change, Offset, Record, Timestamp};
 use strandline_object::kube_event::{self, KubeEvent};
 

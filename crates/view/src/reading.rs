@@ -14,7 +14,7 @@ use super::context::Rules;
 use super::links::Known;
 use super::projector::ProjectorError;
 use crate::ruleset::RuleSet;
-use strandline_health::Judge;
+use strandline_health_lua::Judge;
 use strandline_log::{Compacted, LogReader};
 use strandline_model::{Offset, Record, Timestamp};
 

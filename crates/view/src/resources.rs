@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, params};
 use super::context::{Apply, Rules};
 use super::links::{self, Carried, Known, Relinked};
 use super::{OPEN, health_at};
-use strandline_health::Judge;
+use strandline_health_lua::Judge;
 use strandline_model::{DeletionCause, Health, ResourceId, ResourceKey, Stored, Timestamp, Uid, Verdict};
 use strandline_object::{Object, ObjectError};
 

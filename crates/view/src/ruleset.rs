@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use strandline_health::{Patience, Scripts};
+use strandline_health::Patience;
+use strandline_health_lua::Scripts;
 use strandline_model::{Kind, KindPattern};
 use strandline_relations::Relations;
 use strandline_syntax::LabelSelector;

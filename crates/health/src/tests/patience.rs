@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::{Judge, Patience, Scripts};
+use crate::{BuiltIn, Deletion, Patience, assess_by};
 use strandline_model::{Health, Timestamp, Verdict};
 use strandline_object::Object;
 
@@ -17,7 +17,7 @@ fn time(text: &str) -> Timestamp {
 
 fn judged(patience: Patience, object: &Value) -> Verdict {
     let text = object.to_string();
-    Judge::new(&Scripts::default(), patience).judge(&Object::parse(&text).unwrap())
+    assess_by(&[&Deletion, &BuiltIn(patience)], patience, &Object::parse(&text).unwrap())
 }
 
 /// What is said of an object that was first seen at a time, and from when on it is something else by itself.

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{judged, line, one, thing, value};
-use crate::{Judge, Patience, Scripts, assess};
+use crate::{Judge, Scripts};
+use strandline_health::{Patience, assess};
 use strandline_object::Object;
 
 #[test]

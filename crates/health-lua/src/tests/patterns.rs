@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{judged, one, thing};
-use crate::lua::budget::Budget;
-use crate::lua::pattern::{self, Capture, PatternError};
+use crate::budget::Budget;
+use crate::pattern::{self, Capture, PatternError};
 use crate::{Judge, Patience};
 
 /// What Lua's own `string.find` says, or that it refuses the pattern.

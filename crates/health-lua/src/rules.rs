@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::machine::{Machine, Outcome};
 use super::scripts::{Script, Scripts};
-use crate::{Finding, Rules, verdict, without_health};
+use strandline_health::Rules;
 use strandline_model::{Health, Kind, Verdict};
 use strandline_object::Object;
 
@@ -44,7 +44,7 @@ impl Rules for ScriptRules {
         }
         let place = self.chosen(object)?;
         let script = self.scripts.get(place)?;
-        Some(said(script, self.run(place, script, object)))
+        Some(verdict(script, self.run(place, script, object)))
     }
 }
 
@@ -77,21 +77,20 @@ impl ScriptRules {
     }
 }
 
-fn said(script: &Script, outcome: Outcome) -> Verdict {
-    let unknown = |reason, message: String| Finding::new(Health::Unknown, reason, message);
-    let finding = match outcome {
-        Outcome::Silent => return Verdict { rule: script.rule.clone(), ..without_health() },
+fn verdict(script: &Script, outcome: Outcome) -> Verdict {
+    let unknown = |reason: &str, message: String| (Some(Health::Unknown), reason.to_owned(), message);
+    let invalid = |why: String| unknown("ScriptInvalid", format!("{}: {why}", script.origin));
+    let (health, reason, message) = match outcome {
+        Outcome::Silent => (None, String::new(), String::new()),
         Outcome::Said { status, message } => match exactly(&status) {
-            Some(health) => Finding::new(health, "", message),
-            None => {
-                unknown("ScriptInvalid", format!("{}: `{status}` is no health. {message}", script.origin))
-            }
+            Some(health) => (Some(health), String::new(), message),
+            None => invalid(format!("`{status}` is no health. {message}")),
         },
-        Outcome::Nonsense(problem) => unknown("ScriptInvalid", format!("{}: {problem}", script.origin)),
+        Outcome::Nonsense(problem) => invalid(problem),
         Outcome::Failed(message) => unknown("ScriptFailed", message),
         Outcome::Spent(limit) => unknown("ScriptBudget", format!("{}: {limit}", script.origin)),
     };
-    verdict(&script.rule, finding)
+    Verdict { health, reason, message, rule: script.rule.clone(), later: None }
 }
 
 /// The health that a word names, letter for letter, as in Argo CD.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{Rules, Scripts};
+use crate::Scripts;
+use strandline_health::Rules;
 use strandline_model::Health;
 use strandline_object::Object;
 

@@ -19,6 +19,8 @@
 //!
 //! Why: docs/decisions/0011-health-scripts-run-in-a-counting-lua.md.
 
+#![warn(missing_docs)]
+
 mod budget;
 mod glob;
 mod library;
@@ -32,5 +34,30 @@ mod tests;
 mod time;
 mod values;
 
+use strandline_health::{BuiltIn, Deletion, Patience, assess_by};
+use strandline_model::Verdict;
+use strandline_object::Object;
+
 pub use rules::ScriptRules;
 pub use scripts::{SCRIPT_BYTES_MAX, SCRIPTS_MAX, ScriptMistake, Scripts, ScriptsError};
+
+/// Judges objects with a set of scripts, as Argo CD does: what is being deleted, then scripts, then built-in
+/// kinds, then conventions. It stays on its thread; each thread makes its own.
+#[derive(Debug)]
+pub struct Judge {
+    scripts: ScriptRules,
+    patience: Patience,
+}
+
+impl Judge {
+    /// A judge who asks these scripts and has this patience; without any scripts and with the patience that nobody has
+    /// set otherwise, the verdicts are those of [`strandline_health::assess`].
+    pub fn new(scripts: &Scripts, patience: Patience) -> Self {
+        Judge { scripts: scripts.rules(), patience }
+    }
+
+    /// Judges an object by its state alone; the same object always gets the same verdict.
+    pub fn judge(&self, object: &Object<'_>) -> Verdict {
+        assess_by(&[&Deletion, &self.scripts, &BuiltIn(self.patience)], self.patience, object)
+    }
+}

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{judged, line, shown, thing, value};
-use crate::{Judge, Patience, Scripts};
+use crate::{Judge, Scripts};
+use strandline_health::Patience;
 use strandline_model::Health;
 
 /// A judge with one script that means harm and one that does not.

@@ -9,7 +9,8 @@ mod sources;
 
 use serde_json::{Value, json};
 
-use crate::{Judge, Patience, Scripts};
+use crate::{Judge, Scripts};
+use strandline_health::Patience;
 use strandline_model::{Health, Verdict};
 use strandline_object::Object;
 
