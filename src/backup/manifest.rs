@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
 use super::files::{FILES, KEY, io};
@@ -71,7 +72,7 @@ impl Manifest {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             made_at,
             head: whole.head,
-            head_hash: hex(&whole.hash),
+            head_hash: HEXLOWER.encode(&whole.hash),
             observed_at: whole.observed_at,
             complete_from: whole.compacted.offset,
             complete_since: whole.compacted.observed_at,
@@ -91,12 +92,12 @@ impl Manifest {
 
     /// Whether a log goes on from the one that was backed up.
     pub(super) fn is_continued_by(&self, log: &LogReader) -> std::result::Result<bool, LogError> {
-        Ok(hex(&log.hash_at(self.head)?) == self.head_hash)
+        Ok(HEXLOWER.encode(&log.hash_at(self.head)?) == self.head_hash)
     }
 
     /// Whether this log is the one that was backed up.
     pub(super) fn holds(&self, whole: &Whole) -> bool {
-        self.head == whole.head && self.head_hash == hex(&whole.hash)
+        self.head == whole.head && self.head_hash == HEXLOWER.encode(&whole.hash)
     }
 
     pub(super) fn write(&self, path: &Path) -> Result<()> {
@@ -139,8 +140,4 @@ impl Manifest {
         }
         Ok(())
     }
-}
-
-fn hex(hash: &[u8; 16]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }

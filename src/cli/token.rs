@@ -1,7 +1,6 @@
 //! `strandline token`: makes a token, and the entry by which a configuration knows it.
 
-use std::fmt::Write;
-
+use data_encoding::HEXLOWER;
 use serde::Serialize;
 
 use super::{CliError, Exit, TokenArgs};
@@ -51,12 +50,7 @@ pub(super) fn run(args: &TokenArgs) -> Result<(), CliError> {
 fn random() -> Result<String, getrandom::Error> {
     let mut bytes = [0; RANDOM_BYTES];
     getrandom::fill(&mut bytes)?;
-    let mut token = TOKEN_PREFIX.to_owned();
-    for byte in bytes {
-        // Writing to a String cannot fail.
-        let _ = write!(token, "{byte:02x}");
-    }
-    Ok(token)
+    Ok(format!("{TOKEN_PREFIX}{}", HEXLOWER.encode(&bytes)))
 }
 
 /// Until when a token is good, of what was asked for: whole seconds, as people read it.

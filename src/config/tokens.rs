@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde_saphyr::Spanned;
 use sha2::{Digest, Sha256};
 
@@ -83,7 +84,7 @@ impl TokenHash {
 impl fmt::Display for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(ALGORITHM)?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&HEXLOWER.encode(&self.0))
     }
 }
 
@@ -92,15 +93,8 @@ impl FromStr for TokenHash {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let digits = text.strip_prefix(ALGORITHM).ok_or(())?;
-        let mut digits = digits.chars().map(|digit| digit.to_digit(16));
-        let mut bytes = [0; 32];
-        for byte in &mut bytes {
-            match (digits.next(), digits.next()) {
-                (Some(Some(high)), Some(Some(low))) => *byte = (high * 16 + low) as u8,
-                _ => return Err(()),
-            }
-        }
-        if digits.next().is_none() { Ok(TokenHash(bytes)) } else { Err(()) }
+        let bytes = HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).map_err(|_| ())?;
+        bytes.try_into().map(TokenHash).map_err(|_| ())
     }
 }
 

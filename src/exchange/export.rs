@@ -5,10 +5,11 @@ use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use data_encoding::HEXLOWER;
 use serde::Serialize;
 
 use super::error::io;
-use super::format::{End, FORMAT, Header, Line, Seen, Trailer, VERSION, hex};
+use super::format::{End, FORMAT, Header, Line, Seen, Trailer, VERSION};
 use super::{ExchangeError, Result};
 use strandline_log::{ChangeType, Entry, LogReader};
 use strandline_model::{At, CatalogFact, CatalogKind, EnvironmentId, Offset, Timestamp};
@@ -164,8 +165,8 @@ impl Range {
             from: self.before.next(),
             to: self.to,
             complete_from: self.complete_from(),
-            previous_hash: hex(&log.hash_at(self.before)?),
-            head_hash: hex(&log.hash_at(self.to)?),
+            previous_hash: HEXLOWER.encode(&log.hash_at(self.before)?),
+            head_hash: HEXLOWER.encode(&log.hash_at(self.to)?),
             clusters: selection.clusters.clone(),
             environments: names.collect(),
         })

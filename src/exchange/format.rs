@@ -1,5 +1,6 @@
 //! The lines of an export.
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -95,7 +96,7 @@ impl<'a> Line<'a> {
             changed_by: entry.changed_by.clone(),
             body,
             text,
-            recorded_digest: entry.recorded.as_ref().map(hex),
+            recorded_digest: entry.recorded.as_ref().map(|hash| HEXLOWER.encode(hash)),
         }
     }
 
@@ -153,16 +154,7 @@ pub(super) struct Seen {
     pub(super) last_seen: Timestamp,
 }
 
-/// A hash as it is written.
-pub(super) fn hex(hash: &[u8; 16]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// The hash that was written so.
 pub(super) fn unhex(text: &str) -> Option<[u8; 16]> {
-    let mut hash = [0; 16];
-    for (n, byte) in hash.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(2 * n..2 * n + 2)?, 16).ok()?;
-    }
-    (text.len() == 32).then_some(hash)
+    HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?.try_into().ok()
 }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::format::{END, End, FORMAT, Header, Line, Trailer, VERSION, hex, unhex};
+use data_encoding::HEXLOWER;
+
+use super::format::{END, End, FORMAT, Header, Line, Trailer, VERSION, unhex};
 use super::lines::Lines;
 use super::{ExchangeError, Imported, Result};
 use strandline_log::{ChangeType, Entry, LogImport};
@@ -174,7 +176,7 @@ impl Chain {
 
     /// Whether the last change is the one that the header names; true where that cannot be told.
     fn leads_to(&self, header: &Header) -> bool {
-        self.at != header.to || self.hash.is_none_or(|hash| hex(&hash) == header.head_hash)
+        self.at != header.to || self.hash.is_none_or(|hash| HEXLOWER.encode(&hash) == header.head_hash)
     }
 }
 

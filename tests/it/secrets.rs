@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use data_encoding::BASE64;
 use serde_json::{Value, json};
 use strandline_log::LogReader;
 use strandline_model::Offset;
@@ -16,19 +17,6 @@ const CANARY: [&str; 4] = ["CANARY", "Q0FOQVJZ", "NBTkFSW", "DQU5BUl"];
 const ROUNDS: usize = 3;
 
 const ENVIRONMENT: &str = "shop.web.production";
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let bits = group.iter().fold(0, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let digit = (bits >> (18 - 6 * place)) & 63;
-            text.push(if place > group.len() { '=' } else { char::from(DIGITS[digit as usize]) });
-        }
-    }
-    text
-}
 
 /// As gzip packs what it cannot make smaller: one block as it is; nobody checks the sums.
 fn gzip(text: &str) -> Vec<u8> {
@@ -69,10 +57,10 @@ fn secrets(canary: &mut impl FnMut() -> String) -> Vec<Value> {
     let mut secret = |name: &str, kind: &str, key: &str, value: String| {
         let annotations =
             json!({LAST_APPLIED: json!({"data": {key: canary()}}).to_string(), "note": canary()});
-        let (data, text) = (json!({key: base64(value.as_bytes())}), json!({"plain": canary()}));
+        let (data, text) = (json!({key: BASE64.encode(value.as_bytes())}), json!({"plain": canary()}));
         named("v1", "Secret", name, annotations, json!({"type": kind, "data": data, "stringData": text}))
     };
-    let packed = base64(&gzip("manifests with CANARY in them"));
+    let packed = BASE64.encode(&gzip("manifests with CANARY in them"));
     vec![
         secret("opaque", "Opaque", "password", "a CANARY of its own".into()),
         secret("pull", "kubernetes.io/dockerconfigjson", ".dockerconfigjson", "{\"auths\": CANARY}".into()),
@@ -117,9 +105,9 @@ fn others(canary: &mut impl FnMut() -> String) -> Vec<Value> {
     let kubeconfig = format!(
         "apiVersion: v1\nkind: Config\nusers:\n- name: me\n  user:\n    token: {}\n    client-key-data: {}\n",
         canary(),
-        base64(key.as_bytes())
+        BASE64.encode(key.as_bytes())
     );
-    let data = json!({"tls.key": key, "config": kubeconfig, "release": base64(&gzip(&canary())),
+    let data = json!({"tls.key": key, "config": kubeconfig, "release": BASE64.encode(&gzip(&canary())),
         "app.env": format!("PORT=80\nDB_PASSWORD={}\n", canary())});
     let spec = json!({"password": canary(), "token": canary(), "secret": canary(),
         "users": [{"name": "a", "privateKey": canary()}],

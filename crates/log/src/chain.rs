@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use strandline_model::Offset;
 
 /// A link of the chain, or the digest of a body: the first 16 bytes of BLAKE3.
@@ -50,16 +51,6 @@ impl Link<'_> {
         hasher.update(&self.body_hash);
         shorten(&hasher.finalize())
     }
-}
-
-/// A hash as it is written.
-pub(super) fn hex(hash: &Hash) -> String {
-    use std::fmt::Write;
-    hash.iter().fold(String::with_capacity(32), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 fn shorten(hash: &blake3::Hash) -> Hash {
@@ -122,15 +113,12 @@ impl HeadFile {
 
     fn parse(text: &str) -> Option<(Offset, Hash)> {
         let (offset, hash) = text.trim_end().split_once(' ')?;
-        let mut bytes = [0; 16];
-        for (n, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(hash.get(2 * n..2 * n + 2)?, 16).ok()?;
-        }
-        Some((Offset::new(offset.parse().ok()?), bytes))
+        let hash = HEXLOWER.decode(hash.as_bytes()).ok()?;
+        Some((Offset::new(offset.parse().ok()?), hash.try_into().ok()?))
     }
 
     fn line(offset: Offset, hash: &Hash) -> String {
-        format!("{:020} {}\n", offset.get(), hex(hash))
+        format!("{:020} {}\n", offset.get(), HEXLOWER.encode(hash))
     }
 }
 

@@ -8,10 +8,11 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use lru::LruCache;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::chain::{self, Hash, hex};
+use super::chain::{self, Hash};
 use super::compaction::prepare_if_there;
 use super::draft::Draft;
 use super::error::LogError;
@@ -51,7 +52,10 @@ impl Erasures {
         let mark: Option<i64> = statement.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
         let Some(mark) = mark.filter(|mark| *mark > offset.as_i64()) else { return Ok(false) };
         let Some(erasure) = self.mark(connection, mark)? else { return Ok(false) };
-        Ok(erasure.bodies.get(&hex(recorded)).is_some_and(|named| *named == hex(left)))
+        Ok(erasure
+            .bodies
+            .get(&HEXLOWER.encode(recorded))
+            .is_some_and(|named| *named == HEXLOWER.encode(left)))
     }
 
     /// The mark at an offset; none where none stands there as it was recorded.
@@ -83,7 +87,7 @@ impl Write<'_> {
         let (cluster, namespace, name) = (String::new(), String::new(), String::new());
         let key = ResourceKey { cluster, kind: Kind::new("", "Erasure"), namespace, name };
         let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
-        let uid = hex(&chain::body_hash(body));
+        let uid = HEXLOWER.encode(&chain::body_hash(body));
         let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, &uid)?;
         let packed = self.state.bodies.fact(body)?;
         let bare = Draft::bare(ChangeType::Erased, subject, &key);

@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use data_encoding::HEXLOWER;
 use serde::Serialize;
 
 use super::moment::{AskedTime, Moment};
@@ -127,7 +128,7 @@ impl Start {
         let sealed = token.rsplit_once('.').filter(|(place, mark)| seal.holds(place, mark));
         let read = |place: &str| {
             let (pinned, key) = place.split_once('.')?;
-            let after = serde_json::from_slice(&from_hex(key)?).ok()?;
+            let after = serde_json::from_slice(&HEXLOWER.decode(key.as_bytes()).ok()?).ok()?;
             Some((Pinned::from_token(pinned)?, after))
         };
         let Some((pinned, after)) = sealed.and_then(|(place, _)| read(place)) else {
@@ -192,27 +193,10 @@ impl Start {
     pub(super) fn token(&self, offset: Offset, place: &[String]) -> String {
         let place = serde_json::json!(place).to_string();
         let pinned = Pinned { offset, by_time: self.by_time };
-        let place = format!("{}.{}", pinned.to_token(), to_hex(place.as_bytes()));
+        let place = format!("{}.{}", pinned.to_token(), HEXLOWER.encode(place.as_bytes()));
         let mark = self.seal.mark(&place);
         format!("{place}.{mark}")
     }
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    if !digits.len().is_multiple_of(2) || !text.is_ascii() {
-        return None;
-    }
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
 #[cfg(test)]

@@ -13,9 +13,10 @@ mod scrub;
 
 use std::path::Path;
 
+use data_encoding::HEXLOWER;
 use rusqlite::TransactionBehavior;
 
-use super::chain::{self, HeadFile, hex};
+use super::chain::{self, HeadFile};
 use super::error::LogError;
 use super::open;
 use super::reader::LogReader;
@@ -112,7 +113,10 @@ pub fn erase(
             by: erasing.by.to_owned(),
             reason: erasing.reason.to_owned(),
             values: erasing.values.masks().to_vec(),
-            bodies: named.iter().map(|(_, recorded, left)| (hex(recorded), hex(left))).collect(),
+            bodies: named
+                .iter()
+                .map(|(_, recorded, left)| (HEXLOWER.encode(recorded), HEXLOWER.encode(left)))
+                .collect(),
         })?;
         let mark = write.erasure(&body)?;
         let sql = r#"INSERT OR REPLACE INTO erased ("offset", mark) VALUES (?1, ?2)"#;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use data_encoding::BASE64;
 use serde_json::{Value, json};
 
 use super::super::Rules;
@@ -30,19 +31,6 @@ fn each(line: &str) -> Vec<String> {
         return rest[..close].split(',').flat_map(|word| each(&with(word))).collect();
     }
     vec![line.to_owned()]
-}
-
-fn base64(text: &str) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut encoded = String::new();
-    for group in text.as_bytes().chunks(3) {
-        let bits = group.iter().fold(0, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let digit = (bits >> (18 - 6 * place)) & 63;
-            encoded.push(if place > group.len() { '=' } else { char::from(DIGITS[digit as usize]) });
-        }
-    }
-    encoded
 }
 
 /// A line with its canaries in it, and what may be seen nowhere of it.
@@ -83,7 +71,7 @@ fn planted(line: &str, number: usize) -> (String, Vec<String>) {
             depth == 0
         });
         let (inner, rest) = rest.split_at(end.unwrap());
-        let encoded = base64(inner);
+        let encoded = BASE64.encode(inner.as_bytes());
         canaries.push(encoded.clone());
         text = format!("{before}{encoded}{}", &rest[1..]);
     }
