@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use http::{HeaderMap, Method};
+use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
 use super::auth::{self, Caller};
@@ -15,6 +16,8 @@ use super::body;
 use super::load::Account;
 use super::params::Query;
 use super::problem::{Code, Problem};
+
+pub use strandline_syntax::percent_encode as encode;
 
 /// Headers that hold credentials.
 const SECRET: [http::HeaderName; 3] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE];
@@ -142,35 +145,16 @@ impl TraceId {
 /// Overlong forms and lone surrogates are not UTF-8 to Rust, so they are refused here and nowhere else.
 pub fn decode(text: &str) -> Result<String, Problem> {
     let malformed = |why: &str| Problem::new(Code::MalformedRequest, format!("`{text}` {why}"));
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || rest.next().and_then(|b| char::from(b).to_digit(16));
-        match (digit(), digit()) {
-            (Some(high), Some(low)) => bytes.push((high * 16 + low) as u8),
-            _ => return Err(malformed("has a `%` that two hex digits do not follow")),
-        }
+    let escaped =
+        |rest: &str| rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+    if !text.split('%').skip(1).all(escaped) {
+        return Err(malformed("has a `%` that two hex digits do not follow"));
     }
+    let bytes: Vec<u8> = percent_decode_str(text).collect();
     if bytes.contains(&0) {
         return Err(malformed("holds a NUL character"));
     }
     String::from_utf8(bytes).map_err(|_| malformed("is not UTF-8 when decoded"))
-}
-
-/// Encodes for a path segment or a query value: all but RFC 3986's unreserved characters.
-pub fn encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -12,10 +12,11 @@ use tokio::time::{Duration, Instant, sleep_until};
 
 use super::ClusterSettings;
 use super::document::{Page, metadata};
-use super::request::{Failure, collect, encode, get};
+use super::request::{Failure, collect, get};
 use strandline_clock::Clock;
 use strandline_log::LiveObject;
 use strandline_model::{ResourceVersion, Timestamp};
+use strandline_syntax::percent_encode;
 
 /// Metadata alone, where the server can leave the rest away.
 const METADATA_ONLY: &str =
@@ -267,7 +268,7 @@ impl Question {
             let mut path = format!("{}?limit={}{}", self.path, limits.page_objects, self.selector);
             if !token.is_empty() {
                 path.push_str("&continue=");
-                path.push_str(&encode(&token));
+                path.push_str(&percent_encode(&token));
             }
             self.settings.stats.request();
             let body = get(&self.client, &path, METADATA_ONLY, limits).await?;

@@ -194,20 +194,6 @@ pub(super) async fn get_text(client: &kube::Client, path: &str, limits: &Limits)
     collect(body, limits.page_bytes, limits.idle).await
 }
 
-/// Escapes a value for a query.
-pub(super) fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte))
-            }
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,19 +209,6 @@ mod tests {
         assert!(matches!(of(422, ""), Failure::Rejected(_)));
         assert!(matches!(of(409, ""), Failure::Invalid(_)));
         assert!(matches!(of(404, ""), Failure::NotServed(_)));
-    }
-
-    #[test]
-    fn a_value_of_a_query_is_escaped_byte_by_byte() {
-        for (text, expected) in [
-            ("", ""),
-            ("aZ09-._~", "aZ09-._~"),
-            ("a=b&c", "a%3Db%26c"),
-            ("+ %/", "%2B%20%25%2F"),
-            ("ü\0", "%C3%BC%00"),
-        ] {
-            assert_eq!(encode(text), expected, "{text:?}");
-        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The query string of a request.
 
+use percent_encoding::percent_decode_str;
+
 use super::status::Status;
 
 /// Its parameters, decoded.
@@ -40,24 +42,7 @@ impl Query {
 
 /// Undoes percent encoding; what is not valid stays as it is.
 pub(super) fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut position = 0;
-    while let Some(&byte) = bytes.get(position) {
-        let escaped = bytes.get(position + 1..position + 3).filter(|_| byte == b'%');
-        let escaped = escaped.and_then(|hex| std::str::from_utf8(hex).ok());
-        match escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(value) => {
-                decoded.push(value);
-                position += 3;
-            }
-            None => {
-                decoded.push(if byte == b'+' { b' ' } else { byte });
-                position += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

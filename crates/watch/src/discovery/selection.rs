@@ -1,9 +1,8 @@
 //! Which kinds and which objects are followed.
 
 use super::{ServedKind, Unfollowed};
-use crate::request::encode;
 use strandline_model::{EVENT_DOORS, Kind, KindPattern};
-use strandline_syntax::LabelSelector;
+use strandline_syntax::{LabelSelector, percent_encode};
 
 /// Kinds that are not followed unless asked for, each with its reason.
 pub const DEFAULT_EXCLUDES: [Exclude; 4] = [
@@ -83,11 +82,14 @@ impl Selection {
         }
         // Events carry no labels of what they speak of.
         if !self.labels.is_empty() && !served.kind.is_event() {
-            query.push_str(&format!("&labelSelector={}", encode(&self.labels.to_string())));
+            query.push_str(&format!("&labelSelector={}", percent_encode(&self.labels.to_string())));
         }
         if namespace.is_empty() && !self.exclude_namespaces.is_empty() {
             let others = self.exclude_namespaces.iter().map(|name| format!("metadata.namespace!={name}"));
-            query.push_str(&format!("&fieldSelector={}", encode(&others.collect::<Vec<_>>().join(","))));
+            query.push_str(&format!(
+                "&fieldSelector={}",
+                percent_encode(&others.collect::<Vec<_>>().join(","))
+            ));
         }
         query
     }

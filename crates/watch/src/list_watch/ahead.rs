@@ -8,8 +8,9 @@ use tokio::sync::mpsc;
 
 use crate::ClusterSettings;
 use crate::document::PageMeta;
-use crate::request::{Failure, collect, encode, get};
+use crate::request::{Failure, collect, get};
 use strandline_syntax::diagnostics::of_json;
+use strandline_syntax::percent_encode;
 
 /// Fetches pages, smaller ones where they turn out too large.
 pub(super) struct Ahead {
@@ -63,7 +64,7 @@ impl Ahead {
             let mut path = format!("{}?limit={}{}", self.path, self.objects, self.selector);
             if !token.is_empty() {
                 path.push_str("&continue=");
-                path.push_str(&encode(token));
+                path.push_str(&percent_encode(token));
             }
             let limits = &self.settings.limits;
             self.settings.stats.request();

@@ -13,10 +13,11 @@ use crate::consistency::number;
 use crate::document::{Line, line};
 use crate::evidence::Evidence;
 use crate::outcome::{Brought, Close, after_close};
-use crate::request::{Failure, encode, get_with_head};
+use crate::request::{Failure, get_with_head};
 use strandline_clock::mark;
 use strandline_log::{AppendError, Observed, Phase};
 use strandline_model::{LATE_BOUND, ResourceVersion, reason};
+use strandline_syntax::percent_encode;
 
 /// What a batch of lines amounts to.
 struct Told {
@@ -151,7 +152,7 @@ impl<S: Sink> ListWatch<S> {
         let path = format!(
             "{}?watch=1&allowWatchBookmarks=true&resourceVersion={}{}&timeoutSeconds={}",
             self.path,
-            encode(from.as_str()),
+            percent_encode(from.as_str()),
             self.selector,
             lifetime
         );
