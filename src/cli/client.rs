@@ -9,6 +9,7 @@ use http::request::Builder;
 use http::uri::Scheme;
 use http::{HeaderValue, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 use super::error::{CliError, Exit};
 use super::query::{Parameter, Parameters, with_query};
+use super::tls::{TRUST_HINT, tls};
 use super::{AddressArgs, TokenText};
 use strandline_syntax::diagnostics::of_json;
 
@@ -38,7 +40,7 @@ pub(super) struct Client {
     server: String,
     /// The header that presents the token; marked so that nothing prints it.
     authorization: Option<HeaderValue>,
-    http: legacy::Client<HttpConnector, Full<Bytes>>,
+    http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
 }
 
 /// What the client reads of a problem.
@@ -83,19 +85,19 @@ impl Client {
                 .exit(Exit::Usage)
         };
         let uri: Uri = server.parse().map_err(|_| wrong("invalid URL"))?;
-        match uri.scheme() {
-            Some(scheme) if *scheme == Scheme::HTTP => {}
-            Some(scheme) if *scheme == Scheme::HTTPS => {
-                return Err(wrong(
-                    "https is not supported yet; use http, for example through `kubectl port-forward`",
-                ));
-            }
-            _ => return Err(wrong("the URL does not start with http://")),
-        }
+        let encrypted = match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTP => false,
+            Some(scheme) if *scheme == Scheme::HTTPS => true,
+            _ => return Err(wrong("the URL does not start with http:// or https://")),
+        };
         if uri.query().is_some() {
             return Err(wrong("the URL has a query string"));
         }
-        let http = legacy::Client::builder(TokioExecutor::new()).build_http();
+        let tls = tls(encrypted)
+            .map_err(|error| CliError::new(format!("connecting to `{server}`"), error).hint(TRUST_HINT))?;
+        let connector =
+            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
+        let http = legacy::Client::builder(TokioExecutor::new()).build(connector);
         let authorization = token.and_then(|token| {
             let mut value = HeaderValue::from_str(&format!("Bearer {}", token.as_str())).ok()?;
             value.set_sensitive(true);
@@ -164,8 +166,12 @@ impl Client {
         request: Request<Full<Bytes>>,
     ) -> Result<(StatusCode, Bytes), CliError> {
         let response = self.http.request(request).await.map_err(|error| {
-            let hint = "check that it is running, or set --server or STRANDLINE_SERVER";
-            CliError::new(what, format!("cannot connect to {}: {}", self.server, root(&error))).hint(hint)
+            let why = root(&error);
+            let hint = match why.starts_with("invalid peer certificate") {
+                true => TRUST_HINT,
+                false => "check that it is running, or set --server or STRANDLINE_SERVER",
+            };
+            CliError::new(what, format!("cannot connect to {}: {why}", self.server)).hint(hint)
         })?;
         let status = response.status();
         let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
@@ -309,13 +315,11 @@ mod tests {
     use tokio_util::sync::{CancellationToken, DropGuard};
 
     #[test]
-    fn only_http_addresses_serve() {
+    fn only_addresses_of_http_and_https_serve() {
         let runtime = runtime().expect("a runtime");
         let _guard = runtime.enter();
         assert!(Client::new("http://localhost:7979/", None).is_ok());
-        for address in
-            ["https://strand.test", "localhost:7979", "ftp://x", "http://", "http://a b", "http://a?b"]
-        {
+        for address in ["localhost:7979", "ftp://x", "http://", "https://", "http://a b", "https://a?b"] {
             let error = Client::new(address, None).err();
             assert_eq!(error.map(|error| error.exit), Some(Exit::Usage), "{address}");
         }

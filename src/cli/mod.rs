@@ -37,6 +37,7 @@ mod relist;
 mod serve;
 mod table;
 mod timeline;
+mod tls;
 mod token;
 mod tree;
 mod views;

@@ -22,6 +22,7 @@ mod gitops;
 mod graph;
 mod histories;
 mod hostile;
+mod https;
 mod kept_log;
 mod past;
 mod random;
