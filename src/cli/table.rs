@@ -1,5 +1,7 @@
 //! Tables as kubectl prints them: headers in capitals, three blanks between columns, no borders.
 
+use unicode_width::UnicodeWidthStr;
+
 use super::output::Paint;
 use crate::present::visible;
 use strandline_model::Health;
@@ -57,7 +59,7 @@ impl Table {
         let lines: Vec<_> = with_headers.then_some(&header).into_iter().chain(&self.rows).collect();
         let width = |column: usize| {
             let cells = lines.iter().filter_map(|line| line.get(column));
-            cells.map(|cell| cell.content().chars().count()).max().unwrap_or(0)
+            cells.map(|cell| cell.content().width()).max().unwrap_or(0)
         };
         let widths: Vec<_> = (0..self.headers.len()).map(width).collect();
         let mut out = String::new();
@@ -65,7 +67,7 @@ impl Table {
             for (column, cell) in line.iter().enumerate() {
                 out.push_str(&cell.painted(paint));
                 if column + 1 < line.len() {
-                    let fill = widths[column] - cell.content().chars().count() + GAP;
+                    let fill = widths[column] - cell.content().width() + GAP;
                     out.extend(std::iter::repeat_n(' ', fill));
                 }
             }
@@ -78,6 +80,16 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn letters_of_two_columns_count_twice() {
+        let row = |name: &str| vec![Cell::text(name), Cell::text("x")];
+        let table = Table {
+            headers: vec!["NAME", "BY"],
+            rows: vec![row("日本"), row("e\u{301}t\u{e9}"), row("web-1")],
+        };
+        assert_eq!(table.render(Paint(false), false), "日本    x\ne\u{301}t\u{e9}     x\nweb-1   x\n");
+    }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
