@@ -1,4 +1,7 @@
 //! Names with wildcards, as Argo CD reads them.
+//!
+//! globset would match most of them, but it matches bytes, where `?` is a letter here, and tells neither how many letters a pattern
+//! says outright, by which the more precise of two is chosen, nor refuses one that stands for very many.
 
 /// How many patterns the braces of one may stand for.
 const ALTERNATIVES_MAX: usize = 64;

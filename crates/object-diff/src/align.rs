@@ -1,4 +1,5 @@
-//! What two sequences have in common, in order.
+//! What two sequences have in common, in order: of lists in objects as of lines of texts, so that a library for texts would be a second
+//! one beside it.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,4 +1,6 @@
 //! On which kind of filesystem a path lies, as the kernel tells it in `/proc/self/mountinfo`.
+//!
+//! statfs tells a number that several share: ext2 to ext4 have one, and so have all that FUSE serves, whose names people know.
 
 use std::fs;
 use std::os::unix::ffi::OsStringExt;

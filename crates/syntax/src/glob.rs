@@ -1,6 +1,7 @@
 //! Names with wildcards, as people write them to choose environments and projects.
 //!
-//! SQLite's GLOB knows no `**` and no escapes. All ways through a pattern are followed at once, so that no name makes it
+//! SQLite's GLOB knows no `**` and no escapes; globset matches bytes, tells case apart for ASCII alone, and in it `**` beside letters
+//! stops at `/`. All ways through a pattern are followed at once, so that no name makes it
 //! go back.
 
 use std::fmt;
