@@ -1,5 +1,7 @@
 //! Differences as lines of text, the way tools that compare files show them.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::align::align;
@@ -7,6 +9,9 @@ use super::{Comparison, Difference, DifferenceType, NameMap};
 
 /// Lines of a long text that are shown before and behind what differs.
 const CONTEXT: usize = 3;
+
+/// The most pairs of lines that are looked at for whether they say the same but for names. Most are found by a look-up.
+const RENAMES_MAX: usize = 1 << 20;
 
 /// The most lines that are shown of one difference.
 const LINES_MAX: usize = 500;
@@ -168,15 +173,38 @@ fn value_lines(value: &Value, exact: bool) -> Vec<String> {
     }
 }
 
+/// The earlier lines, each that says the same but for names as it stands later.
+fn renamed<'a>(before: &[&'a str], after: &[&'a str], names: &NameMap) -> Vec<&'a str> {
+    let mut places = HashMap::new();
+    for (place, line) in after.iter().enumerate() {
+        places.entry(*line).or_insert(place);
+    }
+    let mut left = RENAMES_MAX;
+    let mut alike = before.to_vec();
+    for line in &mut alike {
+        let elsewhere = names.apply(line);
+        if elsewhere == *line {
+            continue;
+        }
+        let found =
+            [elsewhere.as_str(), *line].into_iter().filter_map(|line| places.get(line).copied()).min();
+        // Of a name that has several elsewhere the line may have another than the first.
+        let found = found.or_else(|| {
+            let looked = after.len().min(left);
+            left -= looked;
+            after[..looked].iter().position(|other| names.equates(line, other))
+        });
+        if let Some(other) = found.and_then(|place| after.get(place)) {
+            *line = other;
+        }
+    }
+    alike
+}
+
 /// Two texts line by line, with some lines around what differs.
 fn text_lines(before: &str, after: &str, names: &NameMap, out: &mut Vec<Line>) {
     let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let mut alike = before.clone();
-    for line in alike.iter_mut().filter(|line| names.apply(line) != **line) {
-        if let Some(renamed) = after.iter().find(|other| names.equates(line, other)) {
-            *line = renamed;
-        }
-    }
+    let alike = renamed(&before, &after, names);
     let mut all = Vec::new();
     let mut from = (0, 0);
     for (one, other) in align(&alike, &after).into_iter().chain([(before.len(), after.len())]) {
@@ -275,6 +303,23 @@ mod tests {
         let expected =
             "  data.conf\n    env: staging\n    slug: staging\n-   level: debug\n+   level: info\n";
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn many_lines_that_are_renamed_are_found_by_a_look_up() {
+        let names = NameMap::new(
+            ["staging:production".parse().ok(), "staging:live".parse().ok()].into_iter().flatten(),
+        );
+        let text =
+            |name: &str, lines: usize| -> String { (0..lines).map(|n| format!("{name}/{n}\n")).collect() };
+        let lines = |before: &str, after: &str| {
+            let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+            renamed(&before, &after, &names) == after
+        };
+        assert!(lines(&text("staging", 50_000), &text("production", 50_000)));
+        // The second of two names is looked for, as long as the lines are not very many.
+        assert!(lines(&text("staging", 1_000), &text("live", 1_000)));
+        assert!(!lines(&text("staging", 50_000), &text("live", 50_000)));
     }
 
     #[test]
