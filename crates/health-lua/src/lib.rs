@@ -61,3 +61,8 @@ impl Judge {
         assess_by(&[&Deletion, &self.scripts, &BuiltIn(self.patience)], self.patience, object)
     }
 }
+
+/// What the first page of the crate shows, which has to be true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct FirstPage;

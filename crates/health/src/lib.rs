@@ -131,3 +131,8 @@ fn without_health() -> Verdict {
     let (reason, message) = (String::new(), String::new());
     Verdict { health: None, reason, message, rule: "none".to_owned(), later: None }
 }
+
+/// What the first page of the crate shows, which has to be true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct FirstPage;

@@ -162,3 +162,8 @@ fn is_zero(number: &u64) -> bool {
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
+
+/// What the first page of the crate shows, which has to be true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct FirstPage;

@@ -190,3 +190,8 @@ impl Mask<'_> {
         })
     }
 }
+
+/// What the first page of the crate shows, which has to be true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct FirstPage;

@@ -272,3 +272,8 @@ fn built_in(told: &mut Told, object: &Object<'_>) {
 
 #[cfg(test)]
 mod tests;
+
+/// What the first page of the crate shows, which has to be true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct FirstPage;
