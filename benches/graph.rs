@@ -16,7 +16,8 @@ use strandline_model::{
     TargetSpec, Uid,
 };
 use strandline_object::digest::Digest;
-use strandline_query::{Collapse, GraphFilter, PageRequest, Queries, ResourceFilter, ResourceOrder, Scope};
+use strandline_protocol::Collapse;
+use strandline_query::{GraphFilter, PageRequest, Queries, ResourceFilter, ResourceOrder, Scope};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ViewStatus};

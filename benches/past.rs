@@ -22,9 +22,10 @@ use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentId, EnvironmentSpec, Labels, Offset, Source, TargetSpec, Uid,
 };
 use strandline_object_diff::Lens;
+use strandline_protocol::{Collapse, Graph};
 use strandline_query::{
-    Collapse, EnvironmentDiffRequest, Graph, GraphFilter, HealthFilter, OverviewRequest, PageRequest,
-    Queries, ResourceFilter, Scope,
+    EnvironmentDiffRequest, GraphFilter, HealthFilter, OverviewRequest, PageRequest, Queries, ResourceFilter,
+    Scope,
 };
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;

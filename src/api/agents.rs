@@ -10,7 +10,8 @@ use super::{ApiState, auth, catalog};
 use strandline_gitlab::{
     AgentConfigError, Decision, Job, JobEnvironment, Variables, decide, known_agent_config,
 };
-use strandline_query::{Answer, Scope};
+use strandline_protocol::Answer;
+use strandline_query::Scope;
 use strandline_syntax::diagnostics::Mistake;
 
 /// Agents.

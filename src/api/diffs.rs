@@ -8,9 +8,8 @@ use super::{ApiState, auth};
 use crate::present;
 use strandline_model::{At, EnvironmentId, Uid};
 use strandline_object_diff::{Between, Class, Lens, Line, PathRule};
-use strandline_query::{
-    BesideRequest, DiffRequest, EnvironmentDiff, EnvironmentDiffRequest, PageRequest, Scope,
-};
+use strandline_protocol::EnvironmentDiff;
+use strandline_query::{BesideRequest, DiffRequest, EnvironmentDiffRequest, PageRequest, Scope};
 
 /// The media type of RFC 6902.
 const JSON_PATCH: &str = "application/json-patch+json";

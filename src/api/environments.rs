@@ -6,7 +6,8 @@ use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth, selection};
 use strandline_model::{EnvironmentId, Uid};
-use strandline_query::{EnvironmentFilter, Graph, GraphFilter, ResourceFilter, Why};
+use strandline_protocol::{Graph, Why};
+use strandline_query::{EnvironmentFilter, GraphFilter, ResourceFilter};
 
 /// Environments, filtered.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {

@@ -8,7 +8,8 @@ use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
 use strandline_model::{EnvironmentId, Uid};
-use strandline_query::{Onset, OnsetFilter};
+use strandline_protocol::Onset;
+use strandline_query::OnsetFilter;
 
 /// What changed before an environment became what it is.
 pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {

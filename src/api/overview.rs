@@ -8,7 +8,8 @@ use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth, selection};
 use strandline_model::SavedView;
-use strandline_query::{Overview, OverviewRequest};
+use strandline_protocol::Overview;
+use strandline_query::OverviewRequest;
 
 /// Environments counted in groups.
 pub(super) async fn overview(state: ApiState, request: Request) -> Result<Response, Problem> {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::problem::{ParameterError, Problem};
 use super::request::{decode, encode};
 use strandline_model::{At, parse_duration};
-use strandline_query::{HealthFilter, HealthHistory, PageRequest};
+use strandline_protocol::HealthHistory;
+use strandline_query::{HealthFilter, PageRequest};
 use strandline_syntax::{LabelSelector, SelectorError};
 
 /// A parameter of a route.

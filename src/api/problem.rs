@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::request::Context;
 use super::respond::Response;
 use strandline_model::{Offset, ResourceKey, Timestamp};
-use strandline_query::Gone;
+use strandline_protocol::Gone;
 
 pub use code::Code;
 

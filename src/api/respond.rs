@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::params::{AT, CONTINUE, Parameter};
 use super::problem::Problem;
 use super::request::{Context, Request};
-use strandline_query::{Page, PageMetadata};
+use strandline_protocol::{Page, PageMetadata};
 
 /// An answer; its body's type is warp's own and has no name outside of it.
 pub type Response = warp::reply::Response;

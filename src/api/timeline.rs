@@ -6,7 +6,8 @@ use super::request::Request;
 use super::respond::{self, Response};
 use super::{ApiState, auth};
 use strandline_model::{EnvironmentId, Uid};
-use strandline_query::{Timeline, TimelineFilter};
+use strandline_protocol::Timeline;
+use strandline_query::TimelineFilter;
 
 /// What happened to an environment.
 pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {

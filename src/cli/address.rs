@@ -7,7 +7,8 @@ use super::query::Add;
 use super::read::{below, parameters, print_list, typed};
 use crate::api::request::encode;
 use strandline_model::{EnvironmentId, Uid};
-use strandline_query::{FoundResource, Page, Presence};
+use strandline_protocol::{FoundResource, Page};
+use strandline_query::Presence;
 use strandline_syntax::Glob;
 
 /// A resource, as the server's routes name it.
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
     use crate::present::tests::{NOON, resource};
     use strandline_model::Offset;
-    use strandline_query::Gone;
+    use strandline_protocol::Gone;
 
     fn one(cluster: &str, uid: &str, gone: bool) -> FoundResource {
         let mut resource = resource("Deployment", "web", None);

@@ -12,7 +12,7 @@ use super::views::Listed;
 use crate::api::request::encode;
 use crate::present::{age, clock_time, visible};
 use strandline_model::{AgentId, DeploymentStatus, EnvironmentId, Health, Timestamp, label_pairs};
-use strandline_query::{Agent, Answer, Deployment, LeftBehind, LeftNamespace, Project, ProjectGroup};
+use strandline_protocol::{Agent, Answer, Deployment, LeftBehind, LeftNamespace, Project, ProjectGroup};
 
 impl Listed for ProjectGroup {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) =
@@ -196,7 +196,7 @@ fn summary(environment: &EnvironmentId, left: &LeftBehind, now: Timestamp) -> St
 }
 
 /// The agents through which an environment is reached, or would be.
-pub(super) fn agents(environment: &strandline_query::Environment) -> String {
+pub(super) fn agents(environment: &strandline_protocol::Environment) -> String {
     let mut agents: Vec<&AgentId> =
         environment.targets.iter().filter_map(|target| target.agent.as_ref()).collect();
     if agents.is_empty() {

@@ -13,7 +13,7 @@ use super::table::Cell;
 use super::views::Listed;
 use crate::present::{age, kind_name, several, visible};
 use strandline_model::{CoverageState, Health, Timestamp};
-use strandline_query::{Page, WatchCoverage, WatchGap};
+use strandline_protocol::{Page, WatchCoverage, WatchGap};
 
 /// Lists the gaps, then all else, and sums it up on standard error.
 pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
@@ -141,7 +141,7 @@ mod tests {
     use crate::cli::views::table;
     use crate::present::tests::{NOON, watch};
     use strandline_model::{Kind, Offset};
-    use strandline_query::LastChange;
+    use strandline_protocol::LastChange;
 
     fn ago(seconds: u64) -> Timestamp {
         NOON.minus(Duration::from_secs(seconds))

@@ -14,7 +14,7 @@ use crate::present::{change_sign, environment_diff, printed, resource_diff, visi
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::EnvironmentId;
 use strandline_object_diff::{Line, Mark};
-use strandline_query::{Answer, EnvironmentDiff, ResourceDiff, Snapshot};
+use strandline_protocol::{Answer, EnvironmentDiff, ResourceDiff, Snapshot};
 
 /// Compares and prints; tells whether there are differences where that was asked for.
 pub(super) fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
@@ -110,7 +110,7 @@ async fn of_environment(args: &DiffArgs, environment: &EnvironmentId) -> Result<
 
 /// A sign and a name on each line, as kubectl names what there is.
 fn names(diff: &EnvironmentDiff) -> String {
-    let name = |item: &strandline_query::ResourceChange| {
+    let name = |item: &strandline_protocol::ResourceChange| {
         let kind = item.key.kind.to_string().to_lowercase();
         format!("{}{}\n", change_sign(item.change), visible(&format!("{kind}/{}", item.key.name)))
     };

@@ -11,7 +11,7 @@ use super::read::{parameters, reference, typed};
 use super::runtime;
 use super::table::{Cell, Table};
 use crate::present::{clock_time, lasted, shares, sign, visible, worsened};
-use strandline_query::{Answer, HealthHistory, HealthInterval};
+use strandline_protocol::{Answer, HealthHistory, HealthInterval};
 
 /// Asks for the history and prints it.
 pub(super) fn run(args: &HealthArgs) -> Result<(), CliError> {

@@ -10,7 +10,7 @@ use super::table::Cell;
 use super::views::Listed;
 use crate::present::{age, clock_time, workload_names};
 use strandline_model::Timestamp;
-use strandline_query::{FieldValue, ImageUse, VersionChange};
+use strandline_protocol::{FieldValue, ImageUse, VersionChange};
 
 /// Lists which environments have which images.
 pub(super) async fn list(args: &ImagesArgs) -> Result<(), CliError> {

@@ -3,7 +3,7 @@
 use super::output::Paint;
 use crate::present::{age, clock_time, sign, unwatched, visible, why_so, word};
 use strandline_model::{Health, Timestamp};
-use strandline_query::{Environment, Gap, Resource, Snapshot};
+use strandline_protocol::{Environment, Gap, Resource, Snapshot};
 
 /// How lines are written.
 #[derive(Clone, Copy, Debug)]

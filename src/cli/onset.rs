@@ -13,7 +13,7 @@ use crate::present::{
     no_cause, sign, visible,
 };
 use strandline_model::{Health, Timestamp};
-use strandline_query::{Answer, Onset, OnsetChange, Rank};
+use strandline_protocol::{Answer, Onset, OnsetChange, Rank};
 
 /// Where what is said of a change begins.
 const MARGIN: usize = 29;

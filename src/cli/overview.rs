@@ -10,7 +10,7 @@ use super::read::{documented, parameters, reference, typed};
 use super::table::{Cell, Table};
 use crate::present::{grouped, several, visible};
 use strandline_model::GroupBy;
-use strandline_query::{Answer, Overview, OverviewGroup};
+use strandline_protocol::{Answer, Overview, OverviewGroup};
 
 /// Columns after those of the keys, and those of wide tables.
 const HEADERS: (&[&str], &[&str]) = (
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::present::tests::NOON;
     use strandline_model::{EnvironmentId, Health, HealthCounts};
-    use strandline_query::{OverviewCounts, OverviewEnvironment};
+    use strandline_protocol::{OverviewCounts, OverviewEnvironment};
 
     #[test]
     fn groups_are_listed_as_kubectl_would() {

@@ -19,7 +19,7 @@ use crate::api::request::encode;
 use crate::present::{moment, visible};
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::Timestamp;
-use strandline_query::{
+use strandline_protocol::{
     Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Page, Project,
     ProjectGroup, Resource, ResourceDetail, ResourceEdge, Snapshot, Version,
 };

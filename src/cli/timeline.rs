@@ -13,7 +13,7 @@ use crate::present::{
     Places, age, clock_time, entry_subject, entry_words, grouped, lasted, level, several, sign, visible,
 };
 use strandline_model::{Health, Timestamp, Uid};
-use strandline_query::{Bucket, Entry, Timeline, TimelinePage};
+use strandline_protocol::{Bucket, Entry, Timeline, TimelinePage};
 
 /// Letters that stand before the rows.
 const MARGIN: usize = 13;

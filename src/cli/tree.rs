@@ -3,7 +3,7 @@
 use super::line::{Beside, Style};
 use crate::present::{Item, Places, Step, Tree, below, number_of, sign, visible};
 use strandline_model::Health;
-use strandline_query::{Answer, Graph, Group};
+use strandline_protocol::{Answer, Graph, Group};
 
 /// Levels that are indented; what lies deeper stays at the last one, so that long chains stay readable.
 const DEPTH_MAX: usize = 40;
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::present::tests::{NOON, counted, graph, owns, resource, snapshot};
     use strandline_model::HealthCounts;
-    use strandline_query::Gap;
+    use strandline_protocol::Gap;
 
     const PLAIN: Style = Style { paint: Paint(false), now: NOON, wide: false };
 
@@ -169,7 +169,7 @@ shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UT
     fn why_an_environment_shows_less_stands_before_the_tree() {
         let mut answer = sample();
         let (code, message) = ("no_resources".to_owned(), "There are no\nresources.".to_owned());
-        let warning = strandline_query::EnvironmentWarning { code, message, labels: Default::default() };
+        let warning = strandline_protocol::EnvironmentWarning { code, message, labels: Default::default() };
         answer.value.environment.warnings = vec![warning];
         let text = draw(&answer, false, PLAIN);
         assert_eq!(text.lines().nth(1), Some("! There are no\\nresources."));

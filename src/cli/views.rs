@@ -4,7 +4,7 @@ use super::catalog::agents;
 use super::table::{Cell, Table};
 use crate::present::{age, clock_time, link_verb};
 use strandline_model::{Target, Timestamp, Uid};
-use strandline_query::{
+use strandline_protocol::{
     Access, Cluster, Environment, FoldedEvent, FoundResource, Resource, ResourceDetail, ResourceEdge,
     Version, VersionChange,
 };
@@ -286,7 +286,7 @@ mod tests {
     use crate::cli::output::Paint;
     use crate::present::tests::{NOON, environment, folded_event, resource};
     use strandline_model::{Health, Kind, Offset};
-    use strandline_query::{FarEnd, Gone};
+    use strandline_protocol::{FarEnd, Gone};
 
     #[test]
     fn edges_say_what_is_there_and_what_is_not() {

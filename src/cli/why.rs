@@ -11,7 +11,7 @@ use super::views::Listed;
 use crate::api::request::encode;
 use crate::present::{Places, grouped, missing_end, preface, visible};
 use strandline_model::Health;
-use strandline_query::{Answer, Why, WhyPath};
+use strandline_protocol::{Answer, Why, WhyPath};
 
 /// Asks for the paths and draws them.
 pub(super) async fn why(args: &WhyArgs) -> Result<(), CliError> {
@@ -82,7 +82,7 @@ fn drawn(path: &WhyPath, places: Places, style: Style) -> String {
 mod tests {
     use super::*;
     use crate::present::tests::{NOON, resource, snapshot, why, why_path};
-    use strandline_query::{Coverage, Gap};
+    use strandline_protocol::{Coverage, Gap};
 
     fn told(why: Why) -> String {
         let style = Style { paint: Paint(false), now: NOON, wide: false };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use strandline_model::Timestamp;
-use strandline_query::Snapshot;
+use strandline_protocol::Snapshot;
 
 /// The moment from which an answer's ages count: the one it holds for, or `now` where it holds for now.
 pub fn moment(snapshot: &Snapshot, asked_for_now: bool, now: Timestamp) -> Timestamp {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{clock_time, number_of, sign, visible, word};
 use strandline_model::{Health, Kind, Offset, ResourceKey, Timestamp};
 use strandline_object_diff::{Line, Mark, NameMap, lines};
-use strandline_query::{
+use strandline_protocol::{
     ChangeType, DiffCounts, EnvironmentAt, EnvironmentDiff, KindChanges, ResourceChange, ResourceDiff,
     StateAt,
 };
@@ -198,7 +198,7 @@ pub(crate) mod tests {
     use crate::present::tests::{NOON, resource, snapshot};
     use strandline_model::{ChangedBy, EnvironmentId, Uid};
     use strandline_object_diff::{Class, Comparison, Difference, DifferenceType, Hidden};
-    use strandline_query::{DiffClusters, PageMetadata, Resource, ResourceAt, VersionAt};
+    use strandline_protocol::{DiffClusters, PageMetadata, Resource, ResourceAt, VersionAt};
 
     fn comparison() -> Comparison {
         let image = Difference {

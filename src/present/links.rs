@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::number_of;
 use strandline_model::Kind;
-use strandline_query::{Edge, FarEnd, Graph, ResourceEdge};
+use strandline_protocol::{Edge, FarEnd, Graph, ResourceEdge};
 
 /// What a resource does to the far end of a link, or suffers from it, such as `mounts` or `mounted by`.
 pub fn link_verb(edge: &ResourceEdge) -> &'static str {

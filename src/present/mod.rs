@@ -28,7 +28,7 @@ pub use tree::{Item, Step, Tree};
 pub(crate) use timeline::fixtures;
 
 use strandline_model::{Health, Kind};
-use strandline_query::Gap;
+use strandline_protocol::Gap;
 
 /// A sign for a health, told apart by shape and not only by colour; a dot for kinds that have none.
 pub const fn sign(health: Option<Health>) -> &'static str {
@@ -94,7 +94,7 @@ pub(crate) mod tests {
         CoverageState, EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Timestamp, Uid,
         WatchKey, more_urgent,
     };
-    use strandline_query::{
+    use strandline_protocol::{
         Access, Below, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, GraphNode, Group,
         HealthHistory, HealthInterval, HealthTime, ImageInterval, ImageUse, KindBelow, MissingEnd, Resource,
         Snapshot, WatchCoverage, Why, WhyPath, Workload,

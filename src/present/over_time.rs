@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{lasted, word};
 use strandline_model::{Health, attention};
-use strandline_query::HealthHistory;
+use strandline_protocol::HealthHistory;
 
 /// Of a shorter time it is not worth telling that nothing is known.
 const SECOND: u64 = 1000;

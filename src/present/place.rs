@@ -1,7 +1,7 @@
 //! Where resources stand, said no more often than telling them apart needs.
 
 use strandline_model::ResourceKey;
-use strandline_query::{Entry, Graph, Group, Onset, OnsetChange, Resource, Why};
+use strandline_protocol::{Entry, Graph, Group, Onset, OnsetChange, Resource, Why};
 
 /// What of their places tells an environment's resources apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

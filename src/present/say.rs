@@ -2,7 +2,7 @@
 
 use super::{count_of, word};
 use strandline_model::{Health, Kind};
-use strandline_query::{Below, MissingEnd, Resource, Why, Workload};
+use strandline_protocol::{Below, MissingEnd, Resource, Why, Workload};
 
 /// Why a resource is in the state it is in, as far as it says so itself; empty where it says nothing.
 pub fn why_so(resource: &Resource) -> String {
@@ -83,7 +83,7 @@ pub fn workload_names(workloads: &[Workload]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::present::tests::{image_use, resource, why, why_path};
-    use strandline_query::KindBelow;
+    use strandline_protocol::KindBelow;
 
     #[test]
     fn reasons_and_messages_make_a_sentence_with_what_there_is() {

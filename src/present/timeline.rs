@@ -4,7 +4,7 @@ use super::cut::{cut, cut_pair};
 use super::{clock_time, kind_name, lasted, word};
 use strandline_model::{ChangedBy, DeploymentStatus, Health, Kind};
 use strandline_object_diff::{Difference, DifferenceType};
-use strandline_query::{Deployment, Entry, EntryHealth, EntryResource, Onset, TimelineGap};
+use strandline_protocol::{Deployment, Entry, EntryHealth, EntryResource, Onset, TimelineGap};
 
 /// Letters that a value has on a line, however narrow that is.
 const VALUE_MIN: usize = 24;
@@ -178,7 +178,7 @@ pub(crate) mod fixtures {
     use super::super::tests::{NOON, health_history, resource, snapshot};
     use strandline_model::{Health, Lane, Offset, Uid};
     use strandline_object_diff::{Class, Difference, DifferenceType};
-    use strandline_query::{
+    use strandline_protocol::{
         Bucket, Entry, EntryResource, Onset, OnsetChange, OnsetPlace, PageMetadata, Rank, Resource, Tally,
         Timeline, TimelinePage,
     };

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::count_of;
 use strandline_model::{Health, Kind, Uid, attention, more_urgent};
-use strandline_query::{Graph, GraphNode, Group};
+use strandline_protocol::{Graph, GraphNode, Group};
 
 /// More siblings than this of one kind and health are gathered.
 const SIBLINGS_MAX: usize = 10;

@@ -14,7 +14,8 @@ use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
 use crate::present::{age, grouped, kind_name, several, visible};
 use strandline_model::{At, CoverageState, Timestamp};
-use strandline_query::{CoverageFilter, PageRequest, Scope, Snapshot, WatchCoverage, WatchGap};
+use strandline_protocol::{Snapshot, WatchCoverage, WatchGap};
+use strandline_query::{CoverageFilter, PageRequest, Scope};
 
 /// The most watches one page shows; the rest is in the API's list.
 const WATCHES_MAX: usize = 5000;

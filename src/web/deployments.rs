@@ -3,7 +3,8 @@
 use super::shell::Time;
 use crate::present::visible;
 use strandline_model::{DeploymentSpec, DeploymentStatus, Timestamp};
-use strandline_query::{Deployment, LeftBehind, PageRequest};
+use strandline_protocol::{Deployment, LeftBehind};
+use strandline_query::PageRequest;
 
 /// How many a page shows.
 const NEWEST: usize = 5;
@@ -101,7 +102,7 @@ pub(super) struct LeftPlace {
 /// None where nothing is left.
 pub(super) fn left(found: &LeftBehind) -> Option<Left> {
     let shown = |text: &str| visible(text).into_owned();
-    let place = |left: &strandline_query::LeftNamespace| LeftPlace {
+    let place = |left: &strandline_protocol::LeftNamespace| LeftPlace {
         name: shown(&format!("{} in {}", left.namespace, left.cluster)),
         resources: left.resources,
         kubectl: shown(&left.kubectl),

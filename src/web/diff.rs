@@ -16,7 +16,7 @@ use crate::api::{ApiState, auth};
 use crate::present::{children_below, clock_time, counted, names, number_of, printed, title, visible};
 use strandline_model::{EnvironmentId, Kind, Timestamp, Uid};
 use strandline_object_diff::{Comparison, Line, Mark, NameMap, lines};
-use strandline_query::{
+use strandline_protocol::{
     Answer, ChangeType, EnvironmentAt, EnvironmentDiff, ResourceChange, ResourceDiff, Snapshot, StateAt,
 };
 

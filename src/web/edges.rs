@@ -3,7 +3,8 @@
 use super::shell::{Badge, Shell};
 use super::tree::resource_href;
 use crate::present::{link_verb, visible};
-use strandline_query::{PageRequest, ResourceEdge};
+use strandline_protocol::ResourceEdge;
+use strandline_query::PageRequest;
 
 /// How many a page shows.
 const SHOWN: usize = 50;

@@ -17,10 +17,10 @@ use crate::api::respond::Response;
 use crate::api::{ApiState, auth};
 use crate::present::visible;
 use strandline_model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs};
-use strandline_query::{
-    Answer, Collapse, Deployment, DeploymentFilter, EventFilter, FoldedEvent, Graph, GraphFilter, LeftBehind,
-    Onset, OnsetFilter, QueryError, Snapshot, Timeline, Why,
+use strandline_protocol::{
+    Answer, Collapse, Deployment, FoldedEvent, Graph, LeftBehind, Onset, Snapshot, Timeline, Why,
 };
+use strandline_query::{DeploymentFilter, EventFilter, GraphFilter, OnsetFilter, QueryError};
 
 /// A way to show the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use super::tree::resource_href;
 use crate::present::visible;
 use strandline_model::Timestamp;
 use strandline_object::kube_event::EventType;
-use strandline_query::{FoldedEvent, PageRequest};
+use strandline_protocol::FoldedEvent;
+use strandline_query::PageRequest;
 
 /// How many a page shows.
 const NEWEST: usize = 10;

@@ -15,7 +15,8 @@ use crate::api::{ApiState, auth};
 use crate::present::{grouped, several, visible, workload_names};
 use strandline_model::Timestamp;
 use strandline_object::Object;
-use strandline_query::{ImageInterval, ImageUse, Page, PageRequest, Workload};
+use strandline_protocol::{ImageInterval, ImageUse, Page, Workload};
+use strandline_query::PageRequest;
 use strandline_relations::container_images::{Running, images};
 use strandline_syntax::{Image, familiar};
 
@@ -145,7 +146,7 @@ pub(super) fn of_object(object: &Value, shell: &Shell) -> Vec<(String, String)> 
 #[cfg(test)]
 pub(super) fn rendered(request: &Request, items: Vec<ImageUse>) -> String {
     use crate::present::tests::{NOON, snapshot};
-    use strandline_query::PageMetadata;
+    use strandline_protocol::PageMetadata;
     let metadata = PageMetadata::new(snapshot(), Some("token".into()));
     super::tests::text(&view(request, &Page { items, metadata }, NOON))
 }

@@ -21,7 +21,8 @@ use crate::api::respond::Response;
 use crate::api::{ApiState, Notice, auth};
 use crate::present::visible;
 use strandline_model::{At, Health, HealthCounts, SavedView, Tier, Timestamp, attention};
-use strandline_query::{Environment, Overview, PageRequest, Scope, Snapshot};
+use strandline_protocol::{Environment, Overview, Snapshot};
+use strandline_query::{PageRequest, Scope};
 
 /// The most environments that one page shows one by one; the groups speak of all.
 const ENVIRONMENTS_MAX: usize = 2000;

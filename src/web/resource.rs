@@ -18,10 +18,8 @@ use crate::api::{ApiState, auth};
 use crate::present::{clock_time, visible};
 use strandline_model::{At, ChangedBy, Health, Kind, ResourceKey, Timestamp, Uid};
 use strandline_object_diff::Lens;
-use strandline_query::{
-    EventFilter, FoldedEvent, Page, PageRequest, QueryError, ResourceDetail, ResourceEdge, Scope, Snapshot,
-    Timeline,
-};
+use strandline_protocol::{FoldedEvent, Page, ResourceDetail, ResourceEdge, Snapshot, Timeline};
+use strandline_query::{EventFilter, PageRequest, QueryError, Scope};
 
 /// What is known of the resource at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -246,13 +244,13 @@ fn by(changed_by: &ChangedBy) -> String {
 #[cfg(test)]
 pub(super) fn rendered(
     request: &Request,
-    resource: strandline_query::Resource,
+    resource: strandline_protocol::Resource,
     snapshot: Snapshot,
     events: Vec<FoldedEvent>,
 ) -> String {
     use crate::present::tests::{NOON, health_history};
     use strandline_model::{DeletionCause, EnvironmentId, Health, Offset, ResourceVersion};
-    use strandline_query::{Version, VersionChange};
+    use strandline_protocol::{Version, VersionChange};
     let by = ChangedBy {
         manager: resource.key.name.clone(),
         operation: "Update".into(),
@@ -301,8 +299,10 @@ pub(super) fn rendered(
     let key = Some(resource.key.clone());
     let health = health_history(&[(resource.health, 10), (Some(Health::Healthy), 90)]);
     let timeline = Some(Timeline { health, ..crate::present::fixtures::timeline_page(96).timeline });
-    let edges =
-        Some(Page { items: linked(), metadata: strandline_query::PageMetadata::new(snapshot.clone(), None) });
+    let edges = Some(Page {
+        items: linked(),
+        metadata: strandline_protocol::PageMetadata::new(snapshot.clone(), None),
+    });
     let found = Found { uid, key, detail: Some(detail), snapshot, versions, timeline, events, edges };
     super::tests::text(&view(request, found, &versions::lens(), NOON))
 }
@@ -313,7 +313,7 @@ fn linked() -> Vec<ResourceEdge> {
     use strandline_model::Health;
     let edge = |edge: &str, kind: &str, name: &str, exists: bool| ResourceEdge {
         edge: edge.into(),
-        far: strandline_query::FarEnd::Cause,
+        far: strandline_protocol::FarEnd::Cause,
         kind: Kind::new("", kind),
         namespace: "shop".into(),
         name: name.into(),

@@ -9,7 +9,7 @@ use crate::api::params::{
 use crate::api::request::{Request, encode};
 use crate::present;
 use strandline_model::{Health, Timestamp};
-use strandline_query::{Gap, Snapshot};
+use strandline_protocol::{Gap, Snapshot};
 
 /// A moment for people, with its exact form for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::api::params::AT;
 use crate::api::request::Request;
 use crate::present::{Segment, Share, lasted, segments, shares, visible, worsened};
 use strandline_model::Timestamp;
-use strandline_query::{HealthHistory, HealthInterval};
+use strandline_protocol::{HealthHistory, HealthInterval};
 
 /// Intervals that are listed below the bar.
 const LISTED: usize = 20;

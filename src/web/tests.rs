@@ -22,7 +22,7 @@ use crate::present::tests::{
     watch, why, why_path,
 };
 use strandline_model::{CoverageState, GroupBy, Health, Kind, Lane, Uid};
-use strandline_query::{
+use strandline_protocol::{
     Answer, Edge, Entry, Environment, Gap, Graph, Group, HealthHistory, Overview, OverviewCounts,
     OverviewEnvironment, OverviewGroup, Snapshot, Timeline,
 };

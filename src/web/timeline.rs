@@ -10,7 +10,8 @@ use crate::present::{
     visible,
 };
 use strandline_model::Timestamp;
-use strandline_query::{Bucket, Entry, Onset, OnsetChange, PageRequest, Timeline, TimelineFilter};
+use strandline_protocol::{Bucket, Entry, Onset, OnsetChange, Timeline};
+use strandline_query::{PageRequest, TimelineFilter};
 
 /// Parts of the axis.
 const BUCKETS: usize = 96;

@@ -6,7 +6,8 @@ use crate::api::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, UNDER};
 use crate::api::request::encode;
 use crate::present::{Item, Places, Step, Tree, below, grouped, links, number_of, visible};
 use strandline_model::{Timestamp, Uid};
-use strandline_query::{Collapse, Graph, GraphFilter, GraphNode, Group, ResourceOrder};
+use strandline_protocol::{Collapse, Graph, GraphNode, Group};
+use strandline_query::{GraphFilter, ResourceOrder};
 
 /// Levels that are indented; what lies deeper stays at this level, so that no browser chokes on the nesting.
 const DEPTH_MAX: usize = 16;

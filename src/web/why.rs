@@ -4,7 +4,7 @@ use super::prose::Prose;
 use super::shell::{Badge, Shell};
 use super::tree::resource_href;
 use crate::present::{Places, grouped, missing_end, preface, visible};
-use strandline_query::{Environment, Resource, Why, WhyPath};
+use strandline_protocol::{Environment, Resource, Why, WhyPath};
 
 /// Paths that a page shows.
 pub(super) const PATHS: usize = 5;

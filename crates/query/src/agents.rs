@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, sees};
-use super::types::{Agent, Answer, Page, PageMetadata};
 use super::{PageRequest, Queries, QueryError, Question, Result};
 use strandline_model::{AgentId, At, EnvironmentId};
+use strandline_protocol::{Agent, Answer, Page, PageMetadata};
 use strandline_sqlite::column;
 use strandline_view::word_at;
 

@@ -8,9 +8,9 @@ use super::Result;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Sight, looked_at};
-use super::types::{Cluster, Page, PageMetadata};
 use super::{PageRequest, Queries, Question, Scope};
 use strandline_model::{At, Offset};
+use strandline_protocol::{Cluster, Page, PageMetadata};
 
 /// The region of a cluster `c` with the row `s` of what is configured, which goes before the one on which the Nodes agree.
 macro_rules! region {

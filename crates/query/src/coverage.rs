@@ -10,11 +10,11 @@ use super::history::told;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, in_sight, looked_at, one_of};
-use super::types::{LastChange, Page, WatchCoverage, WatchGap};
 use super::words::Words;
 use super::{PageRequest, Queries, Question, Result};
 use strandline_log::{Cursor, LogReader};
 use strandline_model::{At, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
+use strandline_protocol::{LastChange, Page, WatchCoverage, WatchGap};
 use strandline_view::{count_at, number_at};
 
 /// Which watches a list of coverage holds.

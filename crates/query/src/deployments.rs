@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, one_of, sees};
-use super::types::{Answer, Deployment, Page};
 use super::words::Words;
 use super::{PageRequest, Queries, QueryError, Question, Result, environments, groups};
 use strandline_model::{At, DeploymentId, DeploymentStatus, EnvironmentId, Timestamp};
+use strandline_protocol::{Answer, Deployment, Page};
 use strandline_sqlite::column;
 use strandline_syntax::Glob;
 

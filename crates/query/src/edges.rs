@@ -7,9 +7,9 @@ use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Sight, in_sight};
 use super::stretch::holds;
-use super::types::{FarEnd, Page, PageMetadata, ResourceEdge};
 use super::{PageRequest, Queries, Question, Result, Scope, resources};
 use strandline_model::{At, Kind, Offset, Stored, Uid};
+use strandline_protocol::{FarEnd, Page, PageMetadata, ResourceEdge};
 use strandline_relations::EdgeKind;
 use strandline_view::{health_at, number_at};
 

@@ -2,14 +2,15 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
+use super::error::gone_after;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, one_of, reads, sees};
 use super::sieve::{Candidate, Sieve};
-use super::types::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page};
 use super::words::Words;
-use super::{EnvironmentFilter, Gone, PageRequest, Queries, QueryError, Question, Result, warnings};
+use super::{EnvironmentFilter, PageRequest, Queries, QueryError, Question, Result, warnings};
 use strandline_model::{At, EnvironmentId, HealthCounts, Offset, Stored, Timestamp};
+use strandline_protocol::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page};
 use strandline_sqlite::column;
 use strandline_view::{ENVIRONMENT_COUNTS, counts_at, health_at, word_at};
 
@@ -205,7 +206,7 @@ pub(super) fn seen(view: &Connection, moment: &Moment, scope: &Sight, id: &Envir
     match found {
         Some(found) => Ok(found),
         None => {
-            let gone = gone(view, moment, scope, id)?.map(Gone::after);
+            let gone = gone(view, moment, scope, id)?.map(gone_after);
             Err(QueryError::gone("environment", id, gone))
         }
     }

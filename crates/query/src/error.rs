@@ -1,11 +1,11 @@
 //! Why there is no answer.
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::moment::Moment;
 use strandline_log::{LogError, LogReader};
 use strandline_model::{DeploymentId, EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
+use strandline_protocol::Gone;
 use strandline_sqlite::{PoolError, column, is_corrupt, is_interrupted};
 
 /// Where people read what to do when an agent does not let them in: a page of this server.
@@ -14,26 +14,14 @@ const ACCESS_HELP: &str = "/help/troubleshooting#no-access";
 /// Of a view that holds something in another form than it was written in.
 const UNREADABLE: &str = "a value in it is not of the form in which it was written";
 
-/// When something went, and how to ask for it as it was last.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gone {
-    /// When it was deleted or withdrawn, or left what the caller sees.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<Timestamp>,
-    /// The last offset at which it was there.
-    pub last_offset: Offset,
+/// Gone after an offset; when that was is for the log to tell.
+pub(super) fn gone_after(last_offset: Offset) -> Gone {
+    Gone { at: None, last_offset }
 }
 
-impl Gone {
-    /// After an offset; when that was is for the log to tell.
-    pub(super) fn after(last_offset: Offset) -> Self {
-        Gone { at: None, last_offset }
-    }
-
-    /// With the time of the change with which it went.
-    pub(super) fn dated(self, log: &LogReader) -> Result<Self, LogError> {
-        Ok(Gone { at: log.observed_at(self.last_offset.next())?, ..self })
-    }
+/// With the time of the change with which it went.
+pub(super) fn dated(gone: Gone, log: &LogReader) -> Result<Gone, LogError> {
+    Ok(Gone { at: log.observed_at(gone.last_offset.next())?, ..gone })
 }
 
 /// How to ask for what is gone.
@@ -220,7 +208,7 @@ impl QueryError {
     /// With the time at which something went, where that is the reason.
     pub(super) fn dated(self, log: &LogReader) -> Self {
         let QueryError::NotFound { what, id, gone: Some(gone), moment, near } = self else { return self };
-        match gone.dated(log) {
+        match dated(gone, log) {
             Ok(gone) => QueryError::NotFound { what, id, gone: Some(gone), moment, near },
             Err(error) => error.into(),
         }

@@ -10,10 +10,10 @@ use serde::Serialize;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, one_of};
-use super::types::{FoldedEvent, Page, PageMetadata};
 use super::{PageRequest, Queries, Question, Result, environments, resources};
 use strandline_model::{At, EnvironmentId, Kind, ResourceKey, Timestamp, Uid};
 use strandline_object::kube_event::EventType;
+use strandline_protocol::{FoldedEvent, Page, PageMetadata};
 use strandline_view::count_at;
 
 /// Which Events a list holds.

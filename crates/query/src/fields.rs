@@ -10,11 +10,11 @@ use serde_json::Value;
 use super::history::told;
 use super::moment::{Concerns, Moment};
 use super::scope::{Scope, Sight};
-use super::types::{FieldValue, Page, PageMetadata, VersionChange};
 use super::{PageRequest, Queries, QueryError, Question, Result, resources};
 use strandline_log::LogReader;
 use strandline_model::{At, Change, ChangedBy, Offset, Timestamp, Uid};
 use strandline_object::json::Field;
+use strandline_protocol::{FieldValue, Page, PageMetadata, VersionChange};
 
 /// The most versions that one page reads.
 const VERSIONS_MAX: usize = 1000;

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::types::{Collapse, Graph, HealthHistory};
 use strandline_model::{At, Health, Uid};
+use strandline_protocol::{Collapse, Graph, HealthHistory};
 
 /// Which resources of an environment a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

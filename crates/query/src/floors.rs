@@ -5,8 +5,8 @@ use rusqlite::{Connection, OptionalExtension, named_params};
 use super::Result;
 use super::moment::Concerns;
 use super::scope::{Sight, concerned, looked_at};
-use super::types::Gap;
 use strandline_model::{Offset, Timestamp, Uid, reason};
+use strandline_protocol::Gap;
 
 /// The kinds that are not known at a moment, as gaps.
 pub(super) fn gaps(

@@ -8,9 +8,9 @@ use rusqlite::{Connection, Row, named_params};
 use super::Result;
 use super::moment::Concerns;
 use super::scope::{Sight, concerned, looked_at};
-use super::types::{Gap, Snapshot};
 use strandline_log::WriterProblem;
 use strandline_model::{Offset, Timestamp};
+use strandline_protocol::{Gap, Snapshot};
 
 /// Gaps named in one answer.
 pub(super) const LIMIT: usize = 100;
@@ -151,19 +151,17 @@ pub(super) fn unrecorded(problem: &WriterProblem, clusters: &[String]) -> impl I
     })
 }
 
-impl Snapshot {
-    /// Names the gaps of another moment or place too, as far as they are not named yet.
-    pub(super) fn add_gaps(&mut self, more: Vec<Gap>) {
-        let gaps = &mut self.coverage.gaps;
-        for gap in more {
-            // One of them may have been asked for by offset, where no end is known.
-            let same = |one: &Gap| Gap { until: gap.until, ..one.clone() } == gap;
-            if !gaps.iter().any(same) {
-                gaps.push(gap);
-            }
+/// Names the gaps of another moment or place too, as far as they are not named yet.
+pub(super) fn add_gaps(snapshot: &mut Snapshot, more: Vec<Gap>) {
+    let gaps = &mut snapshot.coverage.gaps;
+    for gap in more {
+        // One of them may have been asked for by offset, where no end is known.
+        let same = |one: &Gap| Gap { until: gap.until, ..one.clone() } == gap;
+        if !gaps.iter().any(same) {
+            gaps.push(gap);
         }
-        gaps.sort_by_key(|gap| gap.since);
-        gaps.truncate(LIMIT);
-        self.coverage.complete = gaps.is_empty();
     }
+    gaps.sort_by_key(|gap| gap.since);
+    gaps.truncate(LIMIT);
+    snapshot.coverage.complete = gaps.is_empty();
 }

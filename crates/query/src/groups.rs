@@ -7,9 +7,9 @@ use rusqlite::{Connection, named_params};
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, seen_audiences};
-use super::types::{Page, PageMetadata, ProjectGroup};
 use super::{PageRequest, Queries, Question, Result};
 use strandline_model::At;
+use strandline_protocol::{Page, PageMetadata, ProjectGroup};
 use strandline_view::count_at;
 
 /// Projects in sight, be it that only their environments are declared, each with how many environments it has.

@@ -5,10 +5,10 @@ use rusqlite::{Connection, Row, named_params};
 use super::judged::{later, later_columns};
 use super::moment::{Concerns, Moment};
 use super::scope::{Sight, belonged, reads};
-use super::types::{Answer, HealthHistory, HealthInterval, HealthTime, LaterHealth};
 use super::{HealthFilter, QueryError, Result, environments, resources};
 use strandline_log::LogReader;
 use strandline_model::{At, EnvironmentId, Health, Offset, Timestamp, Uid};
+use strandline_protocol::{Answer, HealthHistory, HealthInterval, HealthTime, LaterHealth};
 use strandline_view::health_at;
 
 /// The most moves of health that one answer looks at.

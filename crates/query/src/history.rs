@@ -6,10 +6,10 @@ use super::judged::{later, later_columns};
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::Sight;
-use super::types::{Page, PageMetadata, Version, VersionChange};
 use super::{Result, resources};
 use strandline_log::LogReader;
 use strandline_model::{Change, Offset, ResourceVersion, Timestamp, Uid};
+use strandline_protocol::{Page, PageMetadata, Version, VersionChange};
 use strandline_view::health_at;
 
 /// SQL that holds for a version `v` that `:scope` is told of at `:at`.

@@ -11,11 +11,11 @@ use serde::Serialize;
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, one_of, reads};
-use super::types::{ImageInterval, ImageUse, Page, Workload};
 use super::words::Words;
 use super::{PageRequest, Queries, QueryError, Question, Result, resources};
 use strandline_log::LogReader;
 use strandline_model::{At, EnvironmentId, Offset, Tier, Timestamp};
+use strandline_protocol::{ImageInterval, ImageUse, Page, Workload};
 use strandline_syntax::{Image, ImagePattern, familiar};
 
 /// The most intervals and workloads that are told of an image in an environment.

@@ -2,8 +2,8 @@
 
 use rusqlite::Row;
 
-use super::types::LaterHealth;
 use strandline_model::{Offset, Timestamp};
+use strandline_protocol::LaterHealth;
 use strandline_view::health_at;
 
 /// SQL for what is said of a version `v` at `:at`: `judged!("health")`, and so for its `reason` and its `message`.

@@ -9,10 +9,10 @@ use rusqlite::{Connection, named_params};
 
 use super::moment::{Concerns, Moment};
 use super::scope::{Scope, Sight, sees};
-use super::types::{Answer, LeftBehind, LeftNamespace};
 use super::{PageRequest, Queries, Question, Result, environments};
 use strandline_log::LogReader;
 use strandline_model::{At, EnvironmentId, EnvironmentState, Labels, Offset, Target, label_pairs};
+use strandline_protocol::{Answer, LeftBehind, LeftNamespace};
 use strandline_sqlite::column;
 use strandline_view::count_at;
 

@@ -40,14 +40,13 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 mod timeline;
-mod types;
 mod warnings;
 mod words;
 
 pub use coverage::CoverageFilter;
 pub use deployments::DeploymentFilter;
 pub use diff::{BesideRequest, DiffRequest, EnvironmentDiffRequest};
-pub use error::{Gone, QueryError};
+pub use error::QueryError;
 pub use events::EventFilter;
 pub use filters::{GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
 pub use freshness::{Confirmed, Freshness};
@@ -58,17 +57,6 @@ pub use scope::Scope;
 pub use search::{Presence, ResourceSearch};
 pub use strandline_model::EnvironmentFilter;
 pub use timeline::{Order as TimelineOrder, TimelineFilter};
-pub use types::{
-    Access, Agent, Answer, Below, Bucket, ChangeType, Cluster, Collapse, Coverage, Deployment, DiffClusters,
-    DiffCounts, Edge, Entry, EntryHealth, EntryResource, Environment, EnvironmentAt, EnvironmentDiff,
-    EnvironmentHealth, EnvironmentWarning, FarEnd, FieldValue, FoldedEvent, FoundResource, Gap, Graph,
-    GraphNode, Group, HealthHistory, HealthInterval, HealthTime, ImageInterval, ImageUse, KindBelow,
-    KindChanges, LastChange, LaterHealth, LeftBehind, LeftNamespace, MissingEnd, Onset, OnsetChange,
-    OnsetPlace, Overview, OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, Project,
-    ProjectGroup, Rank, Resource, ResourceAt, ResourceChange, ResourceDetail, ResourceDiff, ResourceEdge,
-    Snapshot, StateAt, Tally, Timeline, TimelineBelow, TimelineGap, TimelinePage, UnknownWord, Version,
-    VersionAt, VersionChange, WatchCoverage, WatchGap, Why, WhyPath, Workload,
-};
 
 use std::path::Path;
 use std::sync::Arc;
@@ -84,6 +72,9 @@ use self::reader::Reader;
 use self::scope::Sight;
 use strandline_clock::Clock;
 use strandline_log::LogReader;
+use strandline_protocol::{
+    Answer, Environment, Graph, HealthHistory, Overview, Page, Resource, ResourceDetail, Version, Why,
+};
 use strandline_sqlite::{Asker, Crowd, Pool};
 use strandline_view::ViewStatus;
 

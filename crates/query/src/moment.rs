@@ -10,10 +10,10 @@ use super::freshness::Live;
 use super::gaps::{self, Times};
 use super::page::Pinned;
 use super::scope::Sight;
-use super::types::{Coverage, Gap, Snapshot};
 use super::{QueryError, Result, floors};
 use strandline_log::LogReader;
 use strandline_model::{At, LATE_BOUND, Offset, Timestamp};
+use strandline_protocol::{Coverage, Gap, Snapshot};
 
 /// Clocks differ; a moment this little ahead of ours is taken for now.
 const CLOCK_SKEW: Duration = Duration::from_secs(5);
@@ -214,7 +214,7 @@ impl Moment {
     ) -> Result<Snapshot> {
         let mut snapshot = self.snapshot(view, scope, concerns)?;
         if other.by_time.is_some() {
-            snapshot.add_gaps(other.snapshot(view, scope, of_other)?.coverage.gaps);
+            gaps::add_gaps(&mut snapshot, other.snapshot(view, scope, of_other)?.coverage.gaps);
         }
         Ok(snapshot)
     }

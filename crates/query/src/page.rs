@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::moment::{AskedTime, Moment};
 use super::scope::Scope;
-use super::types::{Page, PageMetadata, Snapshot, UnknownWord};
 use super::{PageRequest, QueryError, Result};
 use strandline_model::{Offset, Timestamp};
+use strandline_protocol::{Page, PageMetadata, Snapshot, UnknownWord};
 use strandline_syntax::diagnostics::of_json;
 
 /// The moment of a first page, as its token tells it to the later ones.

@@ -5,9 +5,9 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight};
-use super::types::{Answer, Page, PageMetadata, Project};
 use super::{PageRequest, Queries, QueryError, Question, Result};
 use strandline_model::At;
+use strandline_protocol::{Answer, Page, PageMetadata, Project};
 use strandline_sqlite::column;
 use strandline_view::word_at;
 

@@ -2,18 +2,19 @@
 
 use rusqlite::{Connection, Row, ToSql, named_params};
 
+use super::error::gone_after;
 use super::judged::{judged, judged_since, later, later_columns};
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Sight, belonged, in_sight, one_of, reads};
 use super::stretch::holds;
-use super::types::{Answer, Page, Resource, ResourceDetail};
 use super::words::Words;
-use super::{Gone, QueryError, ResourceFilter, ResourceOrder, Result, environments, floors, search};
+use super::{QueryError, ResourceFilter, ResourceOrder, Result, environments, floors, search};
 use strandline_log::LogReader;
 use strandline_model::{
     Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Stored, Timestamp, Uid, attention,
 };
+use strandline_protocol::{Answer, Page, Resource, ResourceDetail};
 use strandline_view::health_at;
 
 macro_rules! select_resources {
@@ -269,7 +270,7 @@ pub(super) fn find(
             {
                 return Err(QueryError::Compacted { earliest, time: Some(time) });
             }
-            let gone = search::gone(view, at, scope, &gone)?.map(Gone::after);
+            let gone = search::gone(view, at, scope, &gone)?.map(gone_after);
             Err(QueryError::gone("resource", uid, gone))
         }
     }

@@ -13,14 +13,15 @@ use std::str::FromStr;
 use rusqlite::{Connection, named_params};
 use serde::Serialize;
 
+use super::error::{dated, gone_after};
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::{Scope, Sight, belonged, one_of, reads};
-use super::types::{FoundResource, Page};
 use super::words::{Of, Words};
-use super::{Gone, PageRequest, Queries, QueryError, Question, Result, environments, resources};
+use super::{PageRequest, Queries, QueryError, Question, Result, environments, resources};
 use strandline_log::LogReader;
 use strandline_model::{At, Change, EnvironmentId, Kind, KindName, Offset};
+use strandline_protocol::{FoundResource, Page};
 use strandline_syntax::Glob;
 
 /// The most definitions of custom kinds that are read for the names that clusters serve them under.
@@ -302,7 +303,7 @@ fn list(q: Question<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>>
     let mut items = Vec::with_capacity(found.len());
     for (number, last) in found {
         let Some(held) = resources::with_numbers(view, last, &[number])?.pop() else { continue };
-        let gone = if last < moment.offset { Some(Gone::after(last).dated(log)?) } else { None };
+        let gone = if last < moment.offset { Some(dated(gone_after(last), log)?) } else { None };
         items.push(FoundResource { resource: held.resource, gone });
     }
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;

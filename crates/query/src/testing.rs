@@ -14,13 +14,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use super::{Collapse, Graph, GraphFilter, PageRequest, Queries};
+use super::{GraphFilter, PageRequest, Queries};
 use strandline_clock::Clock;
 use strandline_log::{Appender, Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase};
 use strandline_model::{
     CatalogFact, ChangedBy, ClusterSpec, CoverageMark, CoverageState, EnvironmentSpec, Kind, Offset,
     ResourceVersion, Source, TargetSpec, Timestamp, Uid, WatchKey,
 };
+use strandline_protocol::{Collapse, Graph};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ProjectorOptions, ViewStatus};

@@ -1,8 +1,8 @@
 //! Why an environment may show less than people expect.
 
 use super::QueryError;
-use super::types::{Access, Environment, EnvironmentWarning};
 use strandline_model::{AgentId, EnvironmentState, Health, Labels, label_pairs};
+use strandline_protocol::{Access, Environment, EnvironmentWarning};
 
 /// Where people read what to do when an environment holds nothing: a page of this server.
 const RESOURCES_HELP: &str = "/help/troubleshooting#no-resources";

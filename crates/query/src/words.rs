@@ -9,11 +9,11 @@ use rusqlite::{Connection, named_params};
 
 use super::moment::Moment;
 use super::scope::{Sight, looked_at, seen_audiences};
-use super::types::UnknownWord;
 use super::{
     CoverageFilter, DeploymentFilter, ImageFilter, QueryError, ResourceFilter, Result, agents, groups, images,
 };
 use strandline_model::{EnvironmentFilter, GroupPath, Kind, KindName, Labels, Target};
+use strandline_protocol::UnknownWord;
 use strandline_sqlite::column;
 use strandline_syntax::diagnostics::closest;
 use strandline_syntax::{Condition, Glob, Image, Requirement, familiar};

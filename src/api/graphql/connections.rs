@@ -30,7 +30,7 @@ pub(super) struct EnvironmentEdge {
 
 impl EnvironmentConnection {
     pub(super) fn new(
-        (page, cursors): (strandline_query::Page<strandline_query::Environment>, Vec<String>),
+        (page, cursors): (strandline_protocol::Page<strandline_protocol::Environment>, Vec<String>),
         filter: EnvironmentFilter,
         queries: &Queries,
     ) -> Self {
@@ -97,7 +97,7 @@ pub(super) struct DeploymentEdge {
 
 impl DeploymentConnection {
     pub(super) fn new(
-        (page, cursors): (strandline_query::Page<strandline_query::Deployment>, Vec<String>),
+        (page, cursors): (strandline_protocol::Page<strandline_protocol::Deployment>, Vec<String>),
         of: (EnvironmentId, DeploymentFilter),
         queries: &Queries,
     ) -> Self {

@@ -10,7 +10,8 @@ use super::connections::{DeploymentConnection, EnvironmentConnection};
 use super::ids::global;
 use super::types::{DeploymentStatus, DeploymentTier, EnvironmentHealth, Time};
 use strandline_model::EnvironmentState;
-use strandline_query::{Access, DeploymentFilter, EnvironmentFilter, PageRequest, Queries, QueryError};
+use strandline_protocol::Access;
+use strandline_query::{DeploymentFilter, EnvironmentFilter, PageRequest, Queries, QueryError};
 use strandline_syntax::Glob;
 
 /// The most items of a list in one answer, and as many where nothing is said: as in GitLab.
@@ -48,7 +49,7 @@ impl Query {
 pub(super) struct Project {
     path: String,
     number: Option<u64>,
-    snapshot: strandline_query::Snapshot,
+    snapshot: strandline_protocol::Snapshot,
     queries: Queries,
 }
 
@@ -148,12 +149,12 @@ impl Project {
 
 /// An environment.
 pub(super) struct Environment {
-    value: strandline_query::Environment,
+    value: strandline_protocol::Environment,
     queries: Queries,
 }
 
 impl Environment {
-    pub(super) fn new(value: strandline_query::Environment, queries: &Queries) -> Self {
+    pub(super) fn new(value: strandline_protocol::Environment, queries: &Queries) -> Self {
         Environment { value, queries: queries.clone() }
     }
 
@@ -260,12 +261,12 @@ impl Environment {
 
 /// A deployment.
 pub(super) struct Deployment {
-    value: strandline_query::Deployment,
+    value: strandline_protocol::Deployment,
     queries: Queries,
 }
 
 impl Deployment {
-    pub(super) fn new(value: strandline_query::Deployment, queries: &Queries) -> Self {
+    pub(super) fn new(value: strandline_protocol::Deployment, queries: &Queries) -> Self {
         Deployment { value, queries: queries.clone() }
     }
 }

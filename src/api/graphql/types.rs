@@ -119,8 +119,8 @@ impl From<HealthCounts> for Counts {
     }
 }
 
-impl From<&strandline_query::EnvironmentHealth> for EnvironmentHealth {
-    fn from(health: &strandline_query::EnvironmentHealth) -> Self {
+impl From<&strandline_protocol::EnvironmentHealth> for EnvironmentHealth {
+    fn from(health: &strandline_protocol::EnvironmentHealth) -> Self {
         EnvironmentHealth {
             state: health.state.map(Health::from),
             since: health.since.into(),

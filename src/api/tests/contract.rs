@@ -27,11 +27,12 @@ use strandline_model::{
     EnvironmentState, GroupBy, Health, Kind, Offset, ResourceVersion, SavedView, Source, Tier, Uid,
 };
 use strandline_object::kube_event::EventType;
-use strandline_query::{
+use strandline_protocol::{
     Answer, Cluster, Collapse, FarEnd, FoldedEvent, FoundResource, Gap, Gone, LastChange, Overview,
     OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, ResourceDetail, ResourceEdge,
-    ResourceOrder, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
+    Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
 };
+use strandline_query::ResourceOrder;
 
 fn document() -> &'static Value {
     JSON.as_ref().unwrap_or_else(|error| panic!("api/openapi.yaml: {error}"))
@@ -262,7 +263,7 @@ fn full_snapshot() -> Snapshot {
     let mut full = snapshot();
     full.at = Some(NOON);
     (full.not_recording, full.confirmed_until, full.delay_ms) = (true, Some(NOON), Some(5000));
-    full.coverage = strandline_query::Coverage { complete: false, gaps: vec![gap()] };
+    full.coverage = strandline_protocol::Coverage { complete: false, gaps: vec![gap()] };
     full
 }
 

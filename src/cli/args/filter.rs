@@ -5,7 +5,7 @@ use clap::Args;
 use super::values::number;
 use super::{ListArgs, OutputArgs, ServerArgs};
 use strandline_model::{AgentId, EnvironmentId, EnvironmentState, GroupBy, GroupPath, Health, Tier};
-use strandline_query::Overview;
+use strandline_protocol::Overview;
 use strandline_syntax::{Glob, LabelSelector};
 
 /// Filters of environments: options are combined with AND, values of one option with OR.

@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use super::values::{environment, moment, number};
 use super::{ColorChoice, ListArgs, OutputArgs, OutputFormat, PlaceArgs, ServerArgs, Subject};
 use strandline_model::EnvironmentId;
-use strandline_query::HealthHistory;
+use strandline_protocol::HealthHistory;
 
 /// Arguments of commands that read objects from files.
 #[derive(Clone, Debug, Args)]

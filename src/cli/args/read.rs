@@ -9,7 +9,8 @@ use super::timeline::{OnsetArgs, TimelineArgs};
 use super::values::{environment, moment, number, uid};
 use strandline_model::{CoverageState, DeploymentStatus, EnvironmentId, Health, Uid};
 use strandline_object::kube_event::EventType;
-use strandline_query::{Collapse, Graph, ResourceOrder, Why};
+use strandline_protocol::{Collapse, Graph, Why};
+use strandline_query::ResourceOrder;
 
 /// Commands that read, all of them but `version` from a server.
 #[derive(Clone, Debug, Subcommand)]

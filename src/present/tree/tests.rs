@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::present::tests::{counted, graph, owns, resource};
-use strandline_query::Group;
+use strandline_protocol::Group;
 
 /// The tree as one line per item, two blanks for each level.
 fn drawn(graph: &Graph, gather: bool) -> Vec<String> {

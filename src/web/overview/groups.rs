@@ -7,7 +7,7 @@ use crate::api::request::{Request, encode};
 use crate::present::visible;
 use crate::web::shell::{Badge, Shell, Time};
 use strandline_model::{Health, HealthCounts, attention};
-use strandline_query::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
+use strandline_protocol::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
 
 /// A count of environments in a state of health, with the address that shows them alone.
 #[derive(Clone, Debug, PartialEq, Eq)]

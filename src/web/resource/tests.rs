@@ -1,7 +1,7 @@
 use super::*;
 use crate::present::tests::NOON;
 use strandline_model::{DeletionCause, Health, Offset, ResourceVersion};
-use strandline_query::{Version, VersionChange};
+use strandline_protocol::{Version, VersionChange};
 
 #[test]
 fn what_is_missing_comes_first_among_the_links() {

@@ -10,7 +10,8 @@ use crate::present::{age, clock_time, difference_line, grouped, several, visible
 use crate::web::shell::{Badge, Time};
 use strandline_model::{At, DeletionCause, Kind, Offset, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare};
-use strandline_query::{PageRequest, Scope, Version, VersionChange};
+use strandline_protocol::{Version, VersionChange};
+use strandline_query::{PageRequest, Scope};
 
 /// Versions that a page lists, and as many later ones.
 const LISTED: usize = 40;

@@ -4,7 +4,7 @@ use super::super::diff::{rendered_environment, rendered_resource};
 use super::{HOSTILE, holds, request, sound};
 use crate::present::tests::{environment_changes, resource_changes, snapshot};
 use strandline_model::EnvironmentId;
-use strandline_query::{Answer, ChangeType};
+use strandline_protocol::{Answer, ChangeType};
 
 #[test]
 fn an_environment_tells_resource_by_resource_what_changed() {

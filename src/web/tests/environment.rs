@@ -10,8 +10,8 @@ use crate::present::tests::{
 };
 use strandline_clock::SystemClock;
 use strandline_model::{Health, Lane, Uid};
+use strandline_protocol::{Edge, Entry, Graph, Group, HealthHistory, Tally, Timeline};
 use strandline_query::testing::{self, Thing, apply_all, declare, queries, record};
-use strandline_query::{Edge, Entry, Graph, Group, HealthHistory, Tally, Timeline};
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ProjectorOptions};
 

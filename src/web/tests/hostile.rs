@@ -16,10 +16,9 @@ use strandline_log::{Appender, Batch, Observed, Phase};
 use strandline_model::{
     At, CatalogFact, EnvironmentId, Health, Kind, Offset, ResourceVersion, Source, Uid, WatchKey,
 };
+use strandline_protocol::{Answer, Graph, ResourceDetail, Version, VersionChange};
 use strandline_query::testing::{ManualClock, block_on, environment, queries, record, uncut};
-use strandline_query::{
-    Answer, Graph, PageRequest, Queries, QueryError, ResourceDetail, Scope, Version, VersionChange,
-};
+use strandline_query::{PageRequest, Queries, QueryError, Scope};
 use strandline_redact::{Rules, TypeMeta, clean};
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ProjectorOptions};

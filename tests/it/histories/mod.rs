@@ -20,6 +20,7 @@ use self::fold::Present;
 use self::happen::{Dice, Happening};
 use strandline_log::LogReader;
 use strandline_model::*;
+use strandline_protocol::*;
 use strandline_query::testing::{
     self, ManualClock, World, block_on, judged_fields, observation, uncut, whole,
 };

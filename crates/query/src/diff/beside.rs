@@ -8,13 +8,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side};
 use super::{BesideRequest, targets};
 use crate::moment::Concerns;
-use crate::types::{
-    ChangeType, DiffClusters, DiffCounts, Environment, EnvironmentDiff, PageMetadata, ResourceAt,
-    ResourceChange,
-};
 use crate::{QueryError, Question, Result, alike, clusters, environments};
 use strandline_model::{EnvironmentId, Kind, ResourceKey, Target, Uid};
 use strandline_object_diff::{Comparison, NameMap, NamePair, compare};
+use strandline_protocol::{
+    ChangeType, DiffClusters, DiffCounts, Environment, EnvironmentDiff, PageMetadata, ResourceAt,
+    ResourceChange,
+};
 
 type Described = HashMap<i64, (Uid, ResourceKey)>;
 

@@ -7,10 +7,12 @@ use super::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, si
 use super::{EnvironmentDiffRequest, earlier};
 use crate::moment::{Concerns, Moment};
 use crate::page::Pinned;
-use crate::types::{ChangeType, DiffCounts, EnvironmentDiff, KindChanges, PageMetadata, ResourceChange};
 use crate::{QueryError, Question, Result, environments};
 use strandline_model::{At, EnvironmentId, Kind, Offset, ResourceKey, Uid};
 use strandline_object_diff::{Comparison, compare};
+use strandline_protocol::{
+    ChangeType, DiffCounts, EnvironmentDiff, KindChanges, PageMetadata, ResourceChange,
+};
 
 /// How far back an environment is compared where nothing is said.
 const SPAN: Duration = Duration::from_secs(24 * 3600);

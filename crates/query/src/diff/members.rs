@@ -9,10 +9,10 @@ use super::one::body;
 use crate::moment::Moment;
 use crate::page::{Pinned, Start};
 use crate::scope::{Sight, in_sight};
-use crate::types::{ChangeType, Environment, EnvironmentAt, ResourceAt, ResourceChange};
 use crate::{QueryError, Result, environments};
 use strandline_log::LogReader;
 use strandline_model::{EnvironmentId, Health, Kind, Offset, ResourceKey, Uid};
+use strandline_protocol::{ChangeType, Environment, EnvironmentAt, ResourceAt, ResourceChange};
 use strandline_view::member_health_at;
 
 /// Pairs of objects that one answer reads at most.

@@ -12,10 +12,10 @@ mod one;
 mod targets;
 
 use super::moment::Moment;
-use super::types::{Answer, EnvironmentDiff, ResourceDiff};
 use super::{PageRequest, Queries, QueryError, Question, Result};
 use strandline_model::{At, EnvironmentId, Uid};
 use strandline_object_diff::{Lens, NamePair, Operation};
+use strandline_protocol::{Answer, EnvironmentDiff, ResourceDiff};
 
 use super::scope::Scope;
 

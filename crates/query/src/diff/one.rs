@@ -8,11 +8,11 @@ use crate::history::told;
 use crate::moment::{Concerns, Moment};
 use crate::resources::{self, Held, object};
 use crate::scope::Sight;
-use crate::types::{Answer, ResourceDiff, StateAt, VersionAt};
 use crate::{QueryError, Question, Result};
 use strandline_log::LogReader;
 use strandline_model::{Change, ChangedBy, Offset, ResourceId, Timestamp, Uid};
 use strandline_object_diff::{Operation, compare, patch as operations};
+use strandline_protocol::{Answer, ResourceDiff, StateAt, VersionAt};
 
 /// A version as far as a caller is told of it.
 struct Row {

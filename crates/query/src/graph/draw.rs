@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
 use super::forest::Forest;
-use crate::types::Collapse;
 use strandline_model::{Health, HealthCounts, attention, more_urgent};
+use strandline_protocol::Collapse;
 
 /// Of more siblings of one kind than this, only those that need attention most are shown one by one.
 pub(super) const SIBLINGS_MAX: usize = 50;

@@ -7,8 +7,8 @@ use rusqlite::{Connection, named_params};
 use super::super::Result;
 use super::super::resources::Held;
 use super::super::stretch::holds;
-use crate::types::Edge;
 use strandline_model::Offset;
+use strandline_protocol::Edge;
 use strandline_relations::EdgeKind;
 use strandline_view::number_at;
 

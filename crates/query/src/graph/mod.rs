@@ -17,9 +17,9 @@ use self::links::Ends;
 use super::moment::{Concerns, Moment};
 use super::resources::Held;
 use super::scope::Sight;
-use super::types::{Answer, Below, Graph, GraphNode, Group, KindBelow};
 use super::{GraphFilter, QueryError, Result, environments, resources};
 use strandline_model::{EnvironmentId, HealthCounts, Kind, Uid, attention};
+use strandline_protocol::{Answer, Below, Graph, GraphNode, Group, KindBelow};
 
 /// What an environment holds, as much of it as was asked for, with the edges in between.
 pub(super) fn get(

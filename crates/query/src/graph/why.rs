@@ -8,10 +8,10 @@ use super::super::moment::{Concerns, Moment};
 use super::super::resources::{self, Held};
 use super::super::scope::Sight;
 use super::super::stretch::holds;
-use super::super::types::{Answer, MissingEnd, Why, WhyPath};
 use super::super::{Result, environments};
 use super::forest::Forest;
 use strandline_model::{EnvironmentId, Health, Kind, Offset, attention};
+use strandline_protocol::{Answer, MissingEnd, Why, WhyPath};
 use strandline_relations::EdgeKind;
 use strandline_view::number_at;
 

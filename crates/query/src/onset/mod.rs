@@ -17,10 +17,10 @@ use super::moment::{Concerns, Moment};
 use super::resources as found;
 use super::scope::Scope;
 use super::timeline::{self, Place, What};
-use super::types::{Answer, EntryResource, Onset, OnsetChange, OnsetPlace, Resource, TimelineGap};
 use super::{PageRequest, Queries, QueryError, Question, Result, alike, environments};
 use strandline_model::{At, EnvironmentId, Happening, Health, Offset, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare};
+use strandline_protocol::{Answer, EntryResource, Onset, OnsetChange, OnsetPlace, Resource, TimelineGap};
 
 use self::rank::{Around, Changed};
 use self::spell::Spell;

@@ -6,9 +6,9 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::super::types::Rank;
 use strandline_model::{ChangedBy, Happening, Timestamp};
 use strandline_object_diff::Class;
+use strandline_protocol::Rank;
 
 /// How much later than its effect a cause may seem to be: kinds are watched apart, and none waits for the other.
 const DISORDER: Duration = Duration::from_secs(5);

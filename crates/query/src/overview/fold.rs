@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::keys::{Facts, Grouping};
-use crate::types::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
 use strandline_model::{EnvironmentId, Health, HealthCounts, Timestamp, attention};
+use strandline_protocol::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
 
 /// What a caller is told of one environment.
 pub(super) enum Shown<'r> {

@@ -1,7 +1,7 @@
 //! Groups against what the paths of projects in sight say.
 
 use super::*;
-use crate::ProjectGroup;
+use strandline_protocol::ProjectGroup;
 
 #[test]
 fn a_group_counts_what_is_below_it_and_in_sight() {

@@ -39,5 +39,6 @@ use super::*;
 use strandline_model::{EnvironmentSpec, EnvironmentState, Health, Tier};
 use strandline_object::kube_event::EventType;
 use strandline_object_diff::{Between, Class, DifferenceType, Lens, NamePair, compare, patch};
+use strandline_protocol::*;
 use strandline_syntax::Glob;
 use strandline_view::ruleset::RuleSet;

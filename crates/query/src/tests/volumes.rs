@@ -116,8 +116,7 @@ async fn a_lost_volume_shows_in_the_health_of_its_environment_and_in_why() {
     world.go_on([object(claim("data-web-0", "Lost"))]);
     assert_eq!(health(&world).await, Some(Health::Degraded));
     let why = world.queries.environment_why(&scope, At::Now, &id, 3).await.unwrap().value;
-    let steps =
-        |path: &crate::WhyPath| path.steps.iter().map(|step| step.key.name.clone()).collect::<Vec<_>>();
+    let steps = |path: &WhyPath| path.steps.iter().map(|step| step.key.name.clone()).collect::<Vec<_>>();
     assert_eq!(why.paths.iter().map(steps).collect::<Vec<_>>(), [["web", "data-web-0"]]);
     assert_eq!(why.roots, 1);
     world.go_on([object(claim("data-web-0", "Bound"))]);

@@ -1,41 +1,8 @@
 //! A span of time in equal parts, and what falls into each.
 
 use super::super::health::{Course, Span};
-use super::super::types::{Bucket, Tally, TimelineGap};
 use strandline_model::{Happening, Health, Timestamp, attention};
-
-impl Tally {
-    /// Adds what happened so often.
-    pub(super) fn add(&mut self, what: Happening, times: u64) {
-        let also = match what {
-            Happening::Changed => None,
-            Happening::Created | Happening::Joined => Some(&mut self.created),
-            Happening::Deleted | Happening::Parted => Some(&mut self.deleted),
-            Happening::Said => None,
-            Happening::Warned => Some(&mut self.warnings),
-            Happening::Deployed => Some(&mut self.deployments),
-            Happening::Progressed => None,
-        };
-        if let Some(count) = also {
-            *count += times;
-        }
-        match what {
-            Happening::Said | Happening::Warned => self.events += times,
-            Happening::Deployed | Happening::Progressed => {}
-            _ => self.changes += times,
-        }
-    }
-
-    fn sum(mut self, other: Tally) -> Tally {
-        self.changes += other.changes;
-        self.created += other.created;
-        self.deleted += other.deleted;
-        self.events += other.events;
-        self.warnings += other.warnings;
-        self.deployments += other.deployments;
-        self
-    }
-}
+use strandline_protocol::{Bucket, Tally, TimelineGap};
 
 /// A span in equal parts with what is counted in each.
 pub(super) struct Axis {

@@ -4,12 +4,12 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use super::super::health::{Course, Mark};
 use super::super::judged::judged;
-use super::super::types::{Deployment, Entry, EntryHealth, EntryResource, FoldedEvent};
 use super::super::{QueryError, Question, Result, resources};
 use super::{Place, What, gaps};
 use strandline_log::{LogError, LogReader};
 use strandline_model::{Change, Happening, Kind, Lane, Offset, ResourceKey, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Lens, compare};
+use strandline_protocol::{Deployment, Entry, EntryHealth, EntryResource, FoldedEvent};
 use strandline_sqlite::column;
 use strandline_view::health_at;
 

@@ -6,8 +6,8 @@ use super::super::Result;
 use super::super::health::Span;
 use super::super::moment::Moment;
 use super::super::scope::{Sight, reads};
-use super::super::types::{Timeline, TimelineGap};
 use strandline_model::Timestamp;
+use strandline_protocol::{Timeline, TimelineGap};
 
 /// A gap, and where it stands in the log.
 pub(super) struct Found {

@@ -22,10 +22,10 @@ use super::health::{self, Course, Seen, Span};
 use super::moment::{Concerns, Moment};
 use super::page::Start;
 use super::scope::Scope;
-use super::types::{PageMetadata, Timeline, TimelineBelow, TimelineGap, TimelinePage};
 use super::{PageRequest, Queries, Question, Result, environments, resources as found};
 use strandline_log::LogReader;
 use strandline_model::{At, EnvironmentId, Happening, Lane, Offset, Stored, Timestamp, Uid};
+use strandline_protocol::{HealthHistory, PageMetadata, Timeline, TimelineBelow, TimelineGap, TimelinePage};
 
 /// What a timeline shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -277,7 +277,7 @@ fn told(
         until: span.until,
         buckets,
         totals: axis.totals(),
-        health: course.history(super::HealthHistory::LIMIT),
+        health: course.history(HealthHistory::LIMIT),
         gaps,
         gaps_truncated,
         below: *below,

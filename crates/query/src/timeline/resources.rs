@@ -9,10 +9,10 @@ use super::super::health::Span;
 use super::super::history::told;
 use super::super::moment::Moment;
 use super::super::scope::{Sight, belonged, reads};
-use super::super::types::{Timeline, TimelineBelow};
 use super::{Place, What};
 use strandline_log::LogReader;
 use strandline_model::{Offset, Timestamp};
+use strandline_protocol::{Timeline, TimelineBelow};
 use strandline_view::number_at;
 
 /// The most things that are looked at for one answer.

@@ -9,7 +9,7 @@ use self::steps::a_step;
 use super::*;
 use strandline_gitlab::{Membership, read_agent_config};
 use strandline_log::CatalogChange;
-use strandline_query::Access;
+use strandline_protocol::Access;
 
 const PROJECTS: [&str; 3] = ["shop/web", "shop/deep/api", "ops/deploy"];
 const CLUSTERS: [&str; 2] = ["us", "eu"];

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use strandline_query::{CoverageFilter, LastChange, WatchCoverage, WatchGap};
+use strandline_protocol::{LastChange, WatchCoverage, WatchGap};
+use strandline_query::CoverageFilter;
 
 /// What the view tells of every watch after an offset.
 pub(super) async fn told(queries: &Queries, offset: Offset) -> Vec<WatchCoverage> {

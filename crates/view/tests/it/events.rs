@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::{KINDS, OBJECTS, Told, uid};
 use strandline_log::Observed;
 use strandline_model::*;
+use strandline_protocol::FoldedEvent;
 use strandline_query::testing::{self, observation};
-use strandline_query::{EventFilter, FoldedEvent, PageRequest, Queries, QueryError, Scope};
+use strandline_query::{EventFilter, PageRequest, Queries, QueryError, Scope};
 
 /// Event objects, of which several say the same.
 pub(super) const EVENTS: usize = 4;

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use strandline_object::Object;
-use strandline_query::{Collapse, FarEnd, Graph, GraphFilter};
+use strandline_protocol::{Collapse, FarEnd, Graph};
+use strandline_query::GraphFilter;
 use strandline_relations::{Direction, Far, Relations, edges};
 
 /// What happens to one of a few objects that select, own, mount and scale each other.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::present::tests::{environment_changes, resource_changes};
 use strandline_object_diff::{Between, Class, Lens, compare, patch};
-use strandline_query::ChangeType;
+use strandline_protocol::ChangeType;
 
 #[test]
 fn differences_have_the_documented_shape() {

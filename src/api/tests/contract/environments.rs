@@ -10,7 +10,7 @@ fn environments_have_the_documented_shape() {
     unknown.targets[0].inventory = "argocd:shop".parse().ok();
     let bare = environment("shop/db", "eu", None);
     holds("EnvironmentPage", &page(vec![unknown.clone(), bare.clone()]));
-    holds("EnvironmentPage", &empty::<strandline_query::Environment>());
+    holds("EnvironmentPage", &empty::<strandline_protocol::Environment>());
     holds("EnvironmentAnswer", &Answer { value: unknown, metadata: full_snapshot() });
     holds("EnvironmentAnswer", &Answer { value: bare, metadata: snapshot() });
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{by, holds, page};
 use crate::present::tests::{NOON, image_use};
 use strandline_model::Offset;
-use strandline_query::{FieldValue, VersionChange};
+use strandline_protocol::{FieldValue, VersionChange};
 
 #[test]
 fn what_was_over_time_has_the_documented_shape() {

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Deployment, FoldedEvent, HealthHistory, PageMetadata};
-use strandline_model::{ChangedBy, DeletionCause, Health, Lane, Offset, ResourceKey, Timestamp, Uid};
+use strandline_model::{
+    ChangedBy, DeletionCause, Happening, Health, Lane, Offset, ResourceKey, Timestamp, Uid,
+};
 use strandline_object_diff::Class;
 
 /// What happened to an environment, or to a resource, over a span of time.
@@ -68,6 +70,41 @@ pub struct Tally {
     pub warnings: u64,
     /// Deployments that were told of for the first time.
     pub deployments: u64,
+}
+
+impl Tally {
+    /// Adds what happened so often.
+    pub fn add(&mut self, what: Happening, times: u64) {
+        let also = match what {
+            Happening::Changed => None,
+            Happening::Created | Happening::Joined => Some(&mut self.created),
+            Happening::Deleted | Happening::Parted => Some(&mut self.deleted),
+            Happening::Said => None,
+            Happening::Warned => Some(&mut self.warnings),
+            Happening::Deployed => Some(&mut self.deployments),
+            Happening::Progressed => None,
+        };
+        if let Some(count) = also {
+            *count += times;
+        }
+        match what {
+            Happening::Said | Happening::Warned => self.events += times,
+            Happening::Deployed | Happening::Progressed => {}
+            _ => self.changes += times,
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn sum(mut self, other: Tally) -> Tally {
+        self.changes += other.changes;
+        self.created += other.created;
+        self.deleted += other.deleted;
+        self.events += other.events;
+        self.warnings += other.warnings;
+        self.deployments += other.deployments;
+        self
+    }
 }
 
 /// An equal part of a span.

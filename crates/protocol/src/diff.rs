@@ -172,7 +172,7 @@ pub struct DiffClusters {
 
 impl DiffClusters {
     /// With those of another resource of which the same became.
-    pub(crate) fn add(&mut self, other: &DiffClusters) {
+    pub fn add(&mut self, other: &DiffClusters) {
         for (all, more) in [(&mut self.before, &other.before), (&mut self.after, &other.after)] {
             all.extend(more.iter().cloned());
             all.sort_unstable();

@@ -1,4 +1,6 @@
-//! What queries answer, in the shapes the API serves.
+//! What goes over the wire: the answers of the API, as the server writes them and clients read them.
+//!
+//! Shapes and words are those of `api/openapi.yaml`. Nothing here asks or decides anything.
 
 mod catalog;
 mod diff;
@@ -26,8 +28,6 @@ pub use timeline::{
 };
 
 use serde::{Deserialize, Serialize};
-
-use super::Gone;
 
 use strandline_model::{
     ChangedBy, CoverageState, DeclaredBy, DeletionCause, EnvironmentId, EnvironmentSettings,
@@ -434,4 +434,14 @@ pub struct WatchGap {
     pub reason: String,
     /// Sentence for people.
     pub message: String,
+}
+
+/// When something went, and how to ask for it as it was last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gone {
+    /// When it was deleted or withdrawn, or left what the caller sees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// The last offset at which it was there.
+    pub last_offset: Offset,
 }

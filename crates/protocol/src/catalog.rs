@@ -21,7 +21,7 @@ pub struct ProjectGroup {
 
 impl ProjectGroup {
     /// A group in which nothing is counted yet.
-    pub(crate) fn new(id: &str) -> Self {
+    pub fn new(id: &str) -> Self {
         let (parent, name) = id.rsplit_once('/').unwrap_or(("", id));
         let (name, parent) = (name.to_owned(), parent.to_owned());
         ProjectGroup { id: id.to_owned(), name, parent, ..ProjectGroup::default() }
