@@ -75,10 +75,8 @@ fn asks_of_own(request: &Request, job: &Job) -> Result<(), Problem> {
     }
     let what =
         if job.groups.is_empty() { "jobs of its own projects" } else { "no `group` but those of its path" };
-    let detail = format!(
-        "the agent belongs to another project, of which the token `{}` may ask for {what}",
-        caller.name
-    );
+    let detail =
+        format!("the agent belongs to another project; the token `{}` may query only {what}", caller.name);
     Err(Problem::new(Code::Forbidden, detail))
 }
 
@@ -90,7 +88,7 @@ fn job(read: &mut Reader<'_>) -> Result<Job, Problem> {
     let mut variables = Variables::new();
     for given in read.all(VAR) {
         let Some((name, value)) = given.split_once('=') else {
-            let detail = format!("`{given}` is not a variable; write it as NAME=value");
+            let detail = format!("invalid variable `{given}`; use NAME=value");
             return Err(Problem::parameters(vec![ParameterError { parameter: "var".into(), detail }]));
         };
         variables.insert(name.to_owned(), value.to_owned());

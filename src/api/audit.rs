@@ -30,6 +30,6 @@ pub(super) fn tell(
         code,
         trace_id = context.trace.as_str(),
         "{}",
-        if reads { "asked to read" } else { "asked to write" }
+        if reads { "read request" } else { "write request" }
     );
 }

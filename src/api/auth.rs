@@ -88,9 +88,9 @@ impl Caller {
             return Ok(());
         }
         Err(if self.has_token() {
-            Problem::new(Code::Forbidden, format!("the token `{}` may only read", self.name))
+            Problem::new(Code::Forbidden, format!("the token `{}` is read-only", self.name))
         } else {
-            let detail = "who asks without a token may only read here, so writing needs one";
+            let detail = "access without a token is read-only; writing needs a token";
             Problem::new(Code::WritingNeedsToken, detail)
         })
     }
@@ -103,7 +103,7 @@ impl Caller {
         if self.write && self.has(project) {
             return Ok(());
         }
-        let detail = format!("the token `{}` may not write of the project `{project}`", self.name);
+        let detail = format!("the token `{}` has no write access to the project `{project}`", self.name);
         Err(Problem::new(Code::Forbidden, detail))
     }
 
@@ -117,8 +117,7 @@ impl Caller {
     /// # Errors
     /// `forbidden`.
     pub fn sees_everything(&self) -> Result<(), Problem> {
-        let detail =
-            || format!("the token `{}` does not see everything, and this tells of everything", self.name);
+        let detail = || format!("the token `{}` lacks `everything`, which this request needs", self.name);
         if self.everything { Ok(()) } else { Err(Problem::new(Code::Forbidden, detail())) }
     }
 }
@@ -237,8 +236,8 @@ impl Access {
         let trace_id = context.trace.as_str();
         match self.wrong.count(context.peer.map(|peer| peer.ip()), now) {
             Verdict::Refuse => {
-                tracing::warn!(peer, trace_id, "a token that is not known was presented");
-                Problem::new(Code::Unauthorized, "the token that was sent is not one that this server knows")
+                tracing::warn!(peer, trace_id, "unknown token presented");
+                Problem::new(Code::Unauthorized, "unknown token")
             }
             Verdict::Wait { wait, first } => {
                 // One line says it: whoever sends thousands must not fill the log.
@@ -248,11 +247,11 @@ impl Access {
                         peer,
                         trace_id,
                         seconds,
-                        "too many tokens that are not known; more are not told"
+                        "too many unknown tokens; further ones are not logged"
                     );
                 }
                 let detail = format!(
-                    "too many wrong tokens came from this address; ask again in {} s, with one that this server knows",
+                    "too many unknown tokens from this address; retry in {} s with a valid token",
                     wait.as_secs()
                 );
                 Problem::new(Code::TooManyWrongTokens, detail).retry_after(wait)
@@ -276,8 +275,7 @@ impl Gate for Access {
             Presented::Token(token) if known.guarded => Some(token),
             Presented::Unreadable if known.guarded => None,
             _ => {
-                let detail =
-                    "this needs a token; send it as `Authorization: Bearer`, or as the password of Basic";
+                let detail = "this request needs a token; send it as `Authorization: Bearer`, or as the password of Basic authentication";
                 return known.without.clone().ok_or_else(|| Problem::new(Code::Unauthorized, detail));
             }
         };
@@ -287,7 +285,7 @@ impl Gate for Access {
         if let Some(expires) = token.expires.filter(|_| token.has_expired(now)) {
             let peer = context.peer.map(|peer| peer.to_string());
             tracing::warn!(peer, trace_id = context.trace.as_str(), token = name, "a token has expired");
-            let detail = format!("the token `{name}` expired at {expires}; ask for another one");
+            let detail = format!("the token `{name}` expired at {expires}; request a new one");
             return Err(Problem::new(Code::TokenExpired, detail));
         }
         token.use_it(now, context.peer.map(|peer| peer.ip()));

@@ -58,7 +58,7 @@ pub(super) async fn read(context: &Context, body: Incoming, most: usize) -> Resu
 }
 
 fn not_json() -> Problem {
-    let detail = "a body is taken as JSON only; send it with `Content-Type: application/json`";
+    let detail = "the body must be JSON; send it with `Content-Type: application/json`";
     Problem::new(Code::UnsupportedMediaType, detail)
 }
 
@@ -71,8 +71,13 @@ async fn in_time<T>(longest: Duration, what: &str, waited: impl Future<Output = 
 /// All of a body; none when it is longer than it may be.
 async fn collect(context: &Context, mut body: Incoming, most: usize) -> Result<Option<Bytes>, Problem> {
     let mut whole = BytesMut::new();
-    while let Some(part) = in_time(SILENCE, "stayed away for", body.next()).await? {
-        let Some(part) = part else { return Err(Problem::new(Code::InvalidBody, "the body broke off")) };
+    while let Some(part) = in_time(SILENCE, "stalled for", body.next()).await? {
+        let Some(part) = part else {
+            return Err(Problem::new(
+                Code::InvalidBody,
+                "the connection was closed before the end of the body",
+            ));
+        };
         if whole.len() + part.len() > most {
             return Ok(None);
         }
@@ -83,7 +88,7 @@ async fn collect(context: &Context, mut body: Incoming, most: usize) -> Result<O
 }
 
 fn too_large(most: usize) -> Problem {
-    Problem::new(Code::BodyTooLarge, format!("a body may have at most {most} bytes here"))
+    Problem::new(Code::BodyTooLarge, format!("the body exceeds the limit of {most} bytes"))
 }
 
 /// Whether a media type is JSON in UTF-8, which is JSON's only encoding between programs (RFC 8259).
@@ -103,7 +108,7 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         wrong("the body is not UTF-8", &String::from_utf8_lossy(before), before.len())
     })?;
     if text.trim().is_empty() {
-        return Err(Problem::new(Code::InvalidBody, "the body is empty; it is to be a JSON document"));
+        return Err(Problem::new(Code::InvalidBody, "the body is empty; a JSON document is required"));
     }
     serde_json::from_str(text).map_err(|error| {
         let end = offset(text, error.line(), error.column());

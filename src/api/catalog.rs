@@ -42,9 +42,8 @@ impl From<CatalogError> for Problem {
             CatalogCode::QuotaExceeded => Code::QuotaExceeded,
             CatalogCode::TooOften => Code::WriteRateExceeded,
             CatalogCode::Failed => {
-                tracing::error!(cause = error.message, "the log could not be written");
-                let detail =
-                    "the log could not be written; the server's log has the cause under the trace id";
+                tracing::error!(cause = error.message, "writing the log failed");
+                let detail = "writing the log failed; the server's log has the cause under the trace id";
                 return Problem::new(Code::Storage, detail);
             }
         };
@@ -144,11 +143,11 @@ pub(super) async fn post_environments(state: ApiState, request: Request) -> Resu
     let inputs = request.json::<Vec<EnvironmentInput>>()?;
     if inputs.len() > ENVIRONMENTS_MAX {
         let detail =
-            format!("a body holds at most {ENVIRONMENTS_MAX} environments; this has {}", inputs.len());
+            format!("the limit is {ENVIRONMENTS_MAX} environments per request; this has {}", inputs.len());
         return Err(Problem::new(Code::InvalidBody, detail));
     }
     let told = |index: usize, mut problem: Problem| {
-        problem.detail = format!("[{index}]: {}; none of the list was taken", problem.detail);
+        problem.detail = format!("[{index}]: {}; nothing of the list was saved", problem.detail);
         problem
     };
     let mut checked = Vec::new();
@@ -175,7 +174,7 @@ pub(super) async fn post_environments(state: ApiState, request: Request) -> Resu
 fn of_project(input: EnvironmentInput, project: &str) -> Result<EnvironmentInput, Problem> {
     match input.project() {
         Some(other) if other != project => {
-            Err(Problem::field("project", format!("`{other}` is another project than that of the address")))
+            Err(Problem::field("project", format!("`{other}` differs from the project in the URL")))
         }
         _ => Ok(input),
     }
@@ -246,7 +245,7 @@ async fn deploying(
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Problem::new(Code::NotFound, format!("there is no deployment `{id}`")))
+    Err(Problem::new(Code::NotFound, format!("no deployment `{id}`")))
 }
 
 /// The deployment that an address names.
@@ -255,7 +254,7 @@ pub(super) fn deployment_id(request: &Request) -> Result<DeploymentId, Problem> 
     let number = text.parse().ok().filter(|number| i64::try_from(*number).is_ok());
     number
         .map(DeploymentId)
-        .ok_or_else(|| Problem::new(Code::NotFound, format!("`{text}` is not the number of a deployment")))
+        .ok_or_else(|| Problem::new(Code::NotFound, format!("invalid deployment id `{text}`")))
 }
 
 /// That a caller may write of an environment; what the caller does not see is as if it were not there.
@@ -272,7 +271,7 @@ async fn writes_of_owner(state: &ApiState, request: &Request, id: &EnvironmentId
     };
     match allowed {
         Err(refusal) if sees(state, request, id).await? => Err(refusal),
-        Err(_) => Err(Problem::new(Code::NotFound, format!("there is no environment `{id}`"))),
+        Err(_) => Err(Problem::new(Code::NotFound, format!("no environment `{id}`"))),
         Ok(()) => Ok(()),
     }
 }

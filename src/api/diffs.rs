@@ -35,7 +35,7 @@ impl std::str::FromStr for Form {
             "json" => Ok(Form::Json),
             "patch" => Ok(Form::Patch),
             "text" => Ok(Form::Text),
-            _ => Err(format!("`{text}` is no form of differences; it is one of json, patch, text")),
+            _ => Err(format!("invalid format `{text}`; use one of json, patch, text")),
         }
     }
 }
@@ -58,14 +58,14 @@ impl EnvironmentQuestion {
         let lens = lens(read, between, &[Class::Metadata]).ignoring(state.ignored.iter().cloned());
         let Some(with) = with else {
             if !names.is_empty() {
-                read.refuse(MAP, format!("means something only beside `{}`", WITH.name));
+                read.refuse(MAP, format!("is valid only together with `{}`", WITH.name));
             }
             return EnvironmentQuestion::Between(EnvironmentDiffRequest { from, to, lens, children });
         };
         if from.is_some() {
             read.refuse(
                 FROM,
-                format!("two environments are compared at one moment; give `{}` alone", AT.name),
+                format!("two environments are compared at the same time; set only `{}`", AT.name),
             );
         }
         let with = EnvironmentId::new(with);
@@ -103,7 +103,7 @@ pub fn of_one(read: &mut Reader<'_>, state: &ApiState) -> DiffRequest {
 fn later(read: &mut Reader<'_>) -> At {
     let (to, at) = (read.moment(TO), read.moment(AT));
     if to.is_some() && at.is_some() {
-        read.refuse(AT, format!("is the same as `{}`; give one of them", TO.name));
+        read.refuse(AT, format!("has the same meaning as `{}`; set only one of them", TO.name));
     }
     to.or(at).unwrap_or(At::Now)
 }
@@ -117,7 +117,7 @@ fn lens(read: &mut Reader<'_>, between: Between, default: &[Class]) -> Lens {
 fn rules(read: &mut Reader<'_>) -> Vec<PathRule> {
     let written = read.all(IGNORE);
     if written.len() > RULES_MAX {
-        read.refuse(IGNORE, format!("may be given at most {RULES_MAX} times"));
+        read.refuse(IGNORE, format!("is limited to {RULES_MAX} values"));
         return Vec::new();
     }
     let mut rules = Vec::new();
@@ -136,7 +136,7 @@ fn form(read: &mut Reader<'_>, context: &Context, known: &[Form]) -> Form {
     if named.is_some_and(|form| !known.contains(&form)) {
         read.refuse(
             FORMAT,
-            "a patch is of one resource; give its uid to /api/v1/resources/{uid}/diff".into(),
+            "a patch is available for a single resource only: /api/v1/resources/{uid}/diff".into(),
         );
     }
     let accepted = [(Form::Patch, JSON_PATCH), (Form::Text, "text/plain")];

@@ -24,7 +24,7 @@ pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, 
     }
     if read.all(FIELD).is_empty() || fields.len() > FIELDS_MAX {
         let why =
-            format!("name 1 to {FIELDS_MAX} fields, such as spec.replicas; repeat the parameter for each");
+            format!("set 1 to {FIELDS_MAX} fields, such as spec.replicas; repeat the parameter for each");
         read.refuse(FIELD, why);
     }
     read.finish()?;

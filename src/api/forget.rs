@@ -97,7 +97,10 @@ pub(super) async fn forget(state: ApiState, request: Request) -> Result<Response
     })?;
     if !input.dry_run {
         let (ended, gaps) = (forgotten.ended.len(), forgotten.gaps);
-        tracing::info!("cluster {cluster}: {by} declared {ended} {} and {gaps} gaps ended", forgotten.kind);
+        tracing::info!(
+            "cluster {cluster}: {by} marked {ended} {} as deleted and closed {gaps} gaps",
+            forgotten.kind
+        );
     }
     respond::uncached_json(StatusCode::OK, &Report::new(forgotten, input.dry_run))
 }

@@ -73,11 +73,11 @@ pub async fn answer(
 fn refusal(hosts: &Hosts, request: &Request<Incoming>) -> Option<Problem> {
     let address = request.uri().path_and_query().map_or(0, |address| address.as_str().len());
     if address > ADDRESS_BYTES_MAX {
-        let detail = format!("an address may hold at most {ADDRESS_BYTES_MAX} bytes; this has {address}");
+        let detail = format!("the URL has {address} bytes; the limit is {ADDRESS_BYTES_MAX}");
         return Some(Problem::new(Code::UriTooLong, detail));
     }
     if !hosts.allow(request.uri(), request.headers()) {
-        let detail = "this server does not answer under the name that the Host header gives";
+        let detail = "the Host header is not a name of this server";
         return Some(Problem::new(Code::MisdirectedRequest, detail));
     }
     None

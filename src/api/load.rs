@@ -139,8 +139,7 @@ impl Account {
         let mut requests = opened.load.lock();
         let share = requests.by.get(asker).copied().unwrap_or_default();
         if share.requests >= most {
-            let detail =
-                format!("{most} requests of yours are under way, as many as one may have; ask again");
+            let detail = format!("you have reached the limit of {most} concurrent requests; retry later");
             return Err(Problem::new(Code::TooManyRequests, detail));
         }
         requests.by.insert(Arc::clone(asker), Share { requests: share.requests + 1, ..share });
@@ -162,11 +161,11 @@ impl Account {
         let fits = |there: usize, most: usize| there == taken.bytes || there + bytes <= most;
         let share = requests.by.get(&taken.asker).copied().unwrap_or_default();
         if !fits(share.bytes, limits.bytes_each) {
-            let detail = "requests of yours and their answers are as large together as one may have under way; ask again";
+            let detail = "your concurrent requests and responses have reached the size limit; retry later";
             return Err(Problem::new(Code::TooManyRequests, detail));
         }
         if !fits(requests.bytes, limits.bytes) {
-            let detail = "what is under way takes as much memory as it may; ask again";
+            let detail = "concurrent requests have reached the memory limit; retry later";
             return Err(Problem::new(Code::Overloaded, detail));
         }
         requests.add(taken, bytes);

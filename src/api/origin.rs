@@ -16,7 +16,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// `cross_site`.
 pub(super) fn check(context: &Context) -> Result<(), Problem> {
     let refused = |what: &str| {
-        let detail = format!("a page of another site may change nothing here, and {what} says that one asks");
+        let detail = format!("cross-site write requests are refused: {what}");
         Err(Problem::new(Code::CrossSite, detail))
     };
     let said = |name: &HeaderName| {

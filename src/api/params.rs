@@ -174,7 +174,7 @@ impl Query {
                 continue;
             }
             if !parameter.many && query.all(parameter.name).next().is_some() {
-                errors.push(ParameterError { parameter: name, detail: "may be given only once".into() });
+                errors.push(ParameterError { parameter: name, detail: "must not be repeated".into() });
                 continue;
             }
             query.pairs.push((name, value));
@@ -255,8 +255,8 @@ impl Query {
 fn unknown(name: String, known: &[Parameter]) -> ParameterError {
     let names: Vec<_> = known.iter().map(|parameter| parameter.name).collect();
     let detail = match names.as_slice() {
-        [] => "is not known here; no parameters are".to_owned(),
-        names => format!("is not known here; known are {}", names.join(", ")),
+        [] => "is unknown; this route has no parameters".to_owned(),
+        names => format!("is unknown; use one of {}", names.join(", ")),
     };
     ParameterError { parameter: name, detail }
 }
@@ -317,7 +317,7 @@ impl Reader<'_> {
             let most = crate::present::lasted(most);
             self.refuse(
                 parameter,
-                format!("`{text}` is not a duration such as 15m or 1h30m of at most {most}"),
+                format!("invalid duration `{text}`; use one such as 15m or 1h30m, up to {most}"),
             );
         }
         parsed
@@ -330,7 +330,10 @@ impl Reader<'_> {
             text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
         let number = number.filter(|number| (least..=most).contains(number));
         if number.is_none() {
-            self.refuse(parameter, format!("`{text}` is not a whole number from {least} to {most}"));
+            self.refuse(
+                parameter,
+                format!("invalid number `{text}`; use a whole number from {least} to {most}"),
+            );
         }
         number
     }
@@ -368,7 +371,7 @@ impl Reader<'_> {
             let hint = "write it as team=payments,criticality in (high,critical),!legacy";
             self.refuse(
                 parameter,
-                format!("`{text}` is no label selector: {error}, at character {place}; {hint}"),
+                format!("invalid label selector `{text}`: {error}, at character {place}; {hint}"),
             );
         };
         parsed.map_err(refuse).ok()
@@ -380,7 +383,7 @@ impl Reader<'_> {
             None | Some("false") => false,
             Some("true") => true,
             Some(other) => {
-                self.refuse(parameter, format!("`{other}` is neither `true` nor `false`"));
+                self.refuse(parameter, format!("invalid boolean `{other}`; use `true` or `false`"));
                 false
             }
         }

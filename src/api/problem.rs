@@ -141,29 +141,26 @@ impl Problem {
     pub fn parameters(errors: Vec<ParameterError>) -> Self {
         let detail = match errors.as_slice() {
             [only] => format!("{}: {}", only.parameter, only.detail),
-            several => format!("{} parameters are not valid", several.len()),
+            several => format!("{} parameters are invalid", several.len()),
         };
         Problem { errors, ..Problem::new(Code::InvalidParameter, detail) }
     }
 
     /// Nothing is served at this address.
     pub fn no_such_address(path: &str) -> Self {
-        Problem::new(Code::NotFound, format!("nothing is served at `{path}`"))
+        Problem::new(Code::NotFound, format!("no route `{path}`"))
     }
 
     /// The address exists, the method does not.
     pub fn method_not_allowed(method: &Method, allow: &str) -> Self {
-        let detail = format!("`{method}` is not allowed here; allowed are {allow}");
+        let detail = format!("`{method}` is not allowed; use {allow}");
         Problem { allow: Some(allow.into()), ..Problem::new(Code::MethodNotAllowed, detail) }
     }
 
     /// Something broke that we did not foresee; `cause` goes to the log only.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
-        tracing::error!(%cause, "a request failed inside");
-        Problem::new(
-            Code::Internal,
-            "something went wrong; the server's log has the cause under the trace id",
-        )
+        tracing::error!(%cause, "request failed");
+        Problem::new(Code::Internal, "internal error; the server's log has the cause under the trace id")
     }
 
     /// Headers that belong to it in whatever form it is shown.

@@ -148,11 +148,11 @@ pub fn decode(text: &str) -> Result<String, Problem> {
     let escaped =
         |rest: &str| rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
     if !text.split('%').skip(1).all(escaped) {
-        return Err(malformed("has a `%` that two hex digits do not follow"));
+        return Err(malformed("has a `%` that is not followed by two hex digits"));
     }
     let bytes: Vec<u8> = percent_decode_str(text).collect();
     if bytes.contains(&0) {
-        return Err(malformed("holds a NUL character"));
+        return Err(malformed("contains a NUL character"));
     }
     String::from_utf8(bytes).map_err(|_| malformed("is not UTF-8 when decoded"))
 }

@@ -227,7 +227,7 @@ struct Asked<'a> {
 async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -> Result<Response, Problem> {
     let (context, method) = (asked.context, &asked.context.method);
     if context.reserved && !route.vital {
-        let detail = "as many are connected as may be, or as may be from one address; ask again";
+        let detail = "the limit of connections, or of those from one address, is reached; retry later";
         return Err(Problem::new(Code::TooManyConnections, detail));
     }
     if *method == Method::OPTIONS {

@@ -18,9 +18,9 @@ pub fn view<'s>(state: &'s ApiState, request: &Request) -> Result<Option<&'s Sav
         let names: Vec<_> = state.views.iter().map(|view| format!("`{}`", view.name)).collect();
         let there = match names.as_slice() {
             [] => "the configuration has no `views`".to_owned(),
-            names => format!("there are {}", names.join(", ")),
+            names => format!("use one of {}", names.join(", ")),
         };
-        Problem::new(Code::NotFound, format!("there is no view `{name}`; {there}"))
+        Problem::new(Code::NotFound, format!("no view `{name}`; {there}"))
     })
 }
 

@@ -91,7 +91,7 @@ pub async fn serve(
     }
     drop(listener);
     if tokio::time::timeout(options.drain, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some connections did not end in time and were cut");
+        tracing::warn!("closed connections that did not finish in time");
     }
 }
 
@@ -103,7 +103,7 @@ async fn next(listener: &TcpListener, shutdown: &CancellationToken) -> Option<(T
                 Ok(accepted) => return accepted,
                 Err(error) if concerns_the_caller_only(&error) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    tracing::warn!(%error, "accepting a connection failed");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -153,7 +153,7 @@ impl Connection {
         let connection = tokio::time::timeout(longest, connection);
         match place.cut.run_until_cancelled(connection).await {
             Some(Ok(Err(error))) => tracing::debug!(%error, "a connection ended early"),
-            Some(Err(_)) | None => tracing::debug!("a connection was cut"),
+            Some(Err(_)) | None => tracing::debug!("closed a connection"),
             Some(Ok(Ok(()))) => {}
         }
     }

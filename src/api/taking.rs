@@ -124,7 +124,7 @@ impl<S> Watched<S> {
                 ready!(deadline.as_mut().poll(cx));
                 Poll::Ready(Err(io::Error::new(
                     io::ErrorKind::TimedOut,
-                    "the caller does not take the answer",
+                    "the client does not read the response",
                 )))
             }
             error @ Poll::Ready(Err(_)) => error,

@@ -13,19 +13,19 @@ use strandline_sqlite::LockError;
 #[derive(Debug, Error)]
 pub enum BackupError {
     /// There is nothing to copy.
-    #[error("there is no log in {}", data.display())]
+    #[error("no log in {}", data.display())]
     NoLog {
         /// The data directory.
         data: PathBuf,
     },
     /// Something stands where the backup is to be.
-    #[error("{} is there already", to.display())]
+    #[error("{} already exists", to.display())]
     Exists {
         /// The place.
         to: PathBuf,
     },
     /// The data directory to restore into holds something.
-    #[error("{} holds {found} already", data.display())]
+    #[error("{} already contains {found}", data.display())]
     Occupied {
         /// The data directory.
         data: PathBuf,
@@ -41,7 +41,7 @@ pub enum BackupError {
         why: String,
     },
     /// A file is not the one that was backed up.
-    #[error("{} is not as it was backed up: {why}", path.display())]
+    #[error("{} does not match its backup manifest: {why}", path.display())]
     Altered {
         /// The file.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum BackupError {
         why: String,
     },
     /// The log in the backup ends elsewhere than its manifest says.
-    #[error("the log in the backup ends at offset {found}, its manifest says {told}")]
+    #[error("the log in the backup ends at offset {found}, but its manifest says {told}")]
     OtherHead {
         /// Where it ends.
         found: Offset,
@@ -76,24 +76,24 @@ impl BackupError {
     /// What to do about it, in a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            BackupError::NoLog { .. } => Some("name the directory that `serve` was started with"),
+            BackupError::NoLog { .. } => Some("use the data directory of `serve`"),
             BackupError::Exists { .. } => {
-                Some("name a directory that is not there yet, such as one with the date")
+                Some("use a directory that does not exist, such as one with the date")
             }
             BackupError::Occupied { .. } => {
-                Some("restore into another directory, or give --force to move what is there aside")
+                Some("restore into another directory, or use --force to move the existing data aside")
             }
-            BackupError::NoBackup { .. } => Some("name a directory that `strandline backup` has made"),
+            BackupError::NoBackup { .. } => Some("use a directory written by `strandline backup`"),
             BackupError::Altered { .. } | BackupError::OtherHead { .. } => {
                 Some("nothing was restored; use another backup")
             }
             BackupError::Lock(LockError::Held { .. }) => {
                 Some("stop the server that uses the directory, or wait for the other backup")
             }
-            BackupError::Log(LogError::Damaged { .. } | LogError::Truncated { .. }) => Some(
-                "the copy was not kept, and the log was not changed; `strandline doctor` tells more of it",
-            ),
-            BackupError::Log(error) if error.is_disk_full() => Some("make room where the backup is to be"),
+            BackupError::Log(LogError::Damaged { .. } | LogError::Truncated { .. }) => {
+                Some("the copy was deleted, and the log was not changed; run `strandline doctor` for details")
+            }
+            BackupError::Log(error) if error.is_disk_full() => Some("free disk space for the backup"),
             BackupError::Log(_) | BackupError::Lock(LockError::Io { .. }) | BackupError::Io { .. } => None,
         }
     }

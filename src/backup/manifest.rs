@@ -112,9 +112,8 @@ impl Manifest {
         let no_backup = |why: String| BackupError::NoBackup { from: from.to_owned(), why };
         let text = fs::read_to_string(from.join(MANIFEST))
             .map_err(|error| no_backup(format!("its {MANIFEST} cannot be read: {error}")))?;
-        let manifest: Manifest = serde_json::from_str(&text).map_err(|error| {
-            no_backup(format!("its {MANIFEST} cannot be understood: {}", of_json(&error)))
-        })?;
+        let manifest: Manifest = serde_json::from_str(&text)
+            .map_err(|error| no_backup(format!("its {MANIFEST} is invalid: {}", of_json(&error))))?;
         if manifest.format != FORMAT || manifest.version != VERSION {
             let (format, version) = (&manifest.format, manifest.version);
             return Err(no_backup(format!(
@@ -135,7 +134,7 @@ impl Manifest {
                 return Err(altered(format!("it has {} bytes instead of {}", found.bytes, told.bytes)));
             }
             if found.blake3 != told.blake3 {
-                return Err(altered("its digest is another".to_owned()));
+                return Err(altered("its digest does not match".to_owned()));
             }
         }
         Ok(())

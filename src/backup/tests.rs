@@ -142,7 +142,7 @@ fn a_backup_that_is_not_as_it_was_made_is_not_restored() {
             let text = fs::read_to_string(&path).unwrap().replace("\"version\": 1", "\"version\": 9");
             fs::write(path, text).unwrap();
         }),
-        ("cannot be understood", &|copy| fs::write(copy.join("backup.json"), "{").unwrap()),
+        ("is invalid", &|copy| fs::write(copy.join("backup.json"), "{").unwrap()),
     ];
     for (n, (word, damage)) in damages.iter().enumerate() {
         let copy = folder.path().join(format!("copies/{n}"));

@@ -41,10 +41,9 @@ impl Authority {
             return Ok(());
         }
         let prefix = EnvironmentId::prefix(project);
-        let message = format!(
-            "an id of an environment of the project `{project}` begins with `{prefix}`, not so `{id}`"
-        );
-        Err(CatalogError::invalid("id", message).hint("leave the id to the server, or begin it so"))
+        let message =
+            format!("the id `{id}` of an environment of the project `{project}` must start with `{prefix}`");
+        Err(CatalogError::invalid("id", message).hint("omit the id, or start it with that prefix"))
     }
 
     /// That they may give a project this number in place of what it has. The number tells whose resources are whose in
@@ -53,8 +52,8 @@ impl Authority {
         if self == Authority::Everything || held == number {
             return Ok(());
         }
-        let message = "the number of a project says which resources are its own; it is set by the configuration, or by a \
-                       token that sees everything";
+        let message = "only the configuration, or a token with `everything`, may set a project's id, because it decides \
+                       which resources belong to the project";
         Err(CatalogError::refused("id", message))
     }
 
@@ -65,7 +64,7 @@ impl Authority {
             return Ok(());
         }
         let message =
-            "clusters are named by the configuration, or by a token that sees everything; name an agent";
+            "only the configuration, or a token with `everything`, may set clusters; set an agent instead";
         Err(CatalogError::refused(field, message))
     }
 
@@ -88,8 +87,7 @@ impl Authority {
                 Ok(Ok(()))
             }
             None if place.namespace.is_empty() => {
-                let message =
-                    "all namespaces are looked at for a token that sees everything; name a namespace";
+                let message = "only a token with `everything` may use all namespaces; set a namespace";
                 Ok(Err(CatalogError::refused(field, message)))
             }
             None => Ok(Err(not_granted(field, environment, place))),
@@ -184,10 +182,10 @@ fn not_granted(field: &str, environment: &EnvironmentSpec, place: &TargetSpec) -
         None => format!("of the cluster `{}`", place.cluster),
     };
     let message = format!(
-        "nobody grants the namespace `{}` {through} to the environment `{}` of the project `{}`",
+        "the namespace `{}` {through} is not granted to the environment `{}` of the project `{}`",
         place.namespace, environment.name, environment.project
     );
-    let hint = "the `ci_access` of the agent grants it, or `namespaces` of the project in the configuration of this server";
+    let hint = "grant it in the agent's `ci_access`, or in the project's `namespaces` in the configuration of this server";
     CatalogError::refused(field, message).hint(hint)
 }
 

@@ -48,7 +48,7 @@ impl Folder {
         for entry in Dir::read_from(&self.descriptor)? {
             let name = entry?.file_name().to_string_lossy().into_owned();
             if names.len() > most {
-                return Err(io::Error::other(format!("it holds more than {most} names")));
+                return Err(io::Error::other(format!("it has more than {most} entries")));
             }
             names.push(name);
         }
@@ -77,7 +77,8 @@ fn expect(found: FileType, wanted: FileType) -> io::Result<()> {
         return Ok(());
     }
     let (found, wanted) = (noun(found), noun(wanted));
-    let message = format!("it is {found}, not {wanted}: nothing else is followed within a checkout");
+    let message =
+        format!("it is {found}, not {wanted}; only directories and regular files are read in a checkout");
     Err(io::Error::new(ErrorKind::InvalidInput, message))
 }
 

@@ -66,7 +66,7 @@ fn created() -> DeploymentStatus {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "an environment is a name, or an object with `name` and `project`")]
+#[serde(untagged, expecting = "`environment` must be a name, or an object with `name` and `project`")]
 enum EnvironmentRef {
     Name(String),
     Object { name: String, project: Option<ProjectRef> },
@@ -303,7 +303,7 @@ fn authorization(
     }
     let mut message = decision.message;
     if decision.allowed && recorded.is_none() {
-        message.push_str("; nobody names a namespace, so where it deploys to is not recorded");
+        message.push_str("; no namespace is set, so its target is not recorded");
     }
     let authorization = Authorization {
         agent: id.clone(),
@@ -373,11 +373,11 @@ fn near(
 fn unknown_agent(id: &AgentId, near: Option<AgentId>) -> CatalogError {
     let error = CatalogError {
         field: "kubernetes.agent".to_owned(),
-        ..CatalogError::new(CatalogCode::UnknownAgent, format!("there is no agent `{id}`"))
+        ..CatalogError::new(CatalogCode::UnknownAgent, format!("no agent `{id}`"))
     };
     match near {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint("declare it in the configuration, or PUT /api/v1/agents/{id}"),
+        None => error.hint("add it to the configuration, or PUT /api/v1/agents/{id}"),
     }
 }
 
@@ -385,11 +385,14 @@ fn unknown_agent(id: &AgentId, near: Option<AgentId>) -> CatalogError {
 fn refused(held: &DeploymentSpec, next: &DeploymentSpec) -> Option<CatalogError> {
     let ended = |message: String| CatalogError::new(CatalogCode::DeploymentEnded, message);
     if held.environment != next.environment {
-        let message = format!("the deployment {} of the project is one to `{}`", held.id, held.environment);
-        return Some(ended(message).hint("leave the `id` out, and it gets one of its own"));
+        let message = format!(
+            "deployment {} of the project belongs to the environment `{}`",
+            held.id, held.environment
+        );
+        return Some(ended(message).hint("omit the `id` to get a new one"));
     }
     if held.status.is_final() && held.status != next.status {
-        return Some(ended(format!("the deployment {} has ended: {}", held.id, held.status)));
+        return Some(ended(format!("deployment {} has finished: {}", held.id, held.status)));
     }
     None
 }
@@ -402,7 +405,7 @@ pub(super) fn set_status(
     finished_at: Option<Timestamp>,
 ) -> Result<Decided<Deployed>, LogError> {
     let Some(held) = find(catalog, project, id)? else {
-        let message = format!("there is no deployment `{id}`");
+        let message = format!("no deployment `{id}`");
         return Ok(Err(CatalogError::new(CatalogCode::Unknown, message)));
     };
     let next = DeploymentSpec { status, finished_at: finished_at.or(held.finished_at), ..held.clone() };

@@ -59,7 +59,7 @@ pub struct EnvironmentInput {
 
 /// Either number of an environment.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(untagged, expecting = "an id is a number, or a text")]
+#[serde(untagged, expecting = "`id` must be a number or a string")]
 enum Id {
     Number(u64),
     Text(String),
@@ -126,7 +126,7 @@ impl EnvironmentInput {
         project: Option<&str>,
     ) -> Result<Checked, CatalogError> {
         if let Some(id) = id.filter(|id| !id.is_plain()) {
-            let message = format!("`{id}` is not an id for an environment");
+            let message = format!("invalid environment id `{id}`");
             return Err(CatalogError::invalid("id", message).hint("use letters, digits, `-`, `_` and `.`"));
         }
         let project =
@@ -148,9 +148,8 @@ impl EnvironmentInput {
             text.value().map_or(Ok(()), |text| input::bounded(field, text))?;
         }
         if self.external_url.value().is_some_and(|url| has_login(url)) {
-            let message = "`external_url` has a login in it, which everybody would see";
-            return Err(CatalogError::invalid("external_url", message)
-                .hint("write it without what stands before the @"));
+            let message = "`external_url` contains credentials, which every reader would see";
+            return Err(CatalogError::invalid("external_url", message).hint("remove the part before the @"));
         }
         self.kubernetes_namespace
             .value()
@@ -165,7 +164,7 @@ impl EnvironmentInput {
 
 pub(super) fn check_name(name: &str) -> Result<(), CatalogError> {
     if name.trim().is_empty() || name.chars().count() > NAME_MAX {
-        let message = format!("the name of an environment has 1 to {NAME_MAX} characters");
+        let message = format!("the environment name must have 1 to {NAME_MAX} characters");
         return Err(CatalogError::invalid("name", message));
     }
     Ok(())
@@ -177,8 +176,8 @@ fn check_slug(slug: &str) -> Result<(), CatalogError> {
         return Ok(());
     }
     let shown: String = slug.chars().take(80).collect();
-    let hint = "a slug has up to 63 lower-case letters, digits and `-` inside; leave it out, and it follows from the name";
-    Err(CatalogError::invalid("slug", format!("`{shown}` is not a slug")).hint(hint))
+    let hint = "use up to 63 lower-case letters, digits and `-`, not at either end, or omit it to derive it from the name";
+    Err(CatalogError::invalid("slug", format!("invalid slug `{shown}`")).hint(hint))
 }
 
 /// The environment of this name in a project.
@@ -224,9 +223,9 @@ pub(super) fn create(
     };
     if find(catalog, &id)?.is_some() {
         // Whose it is may be nothing that the caller is to know.
-        let message = format!("the id `{id}` is that of another environment");
+        let message = format!("another environment has the id `{id}`");
         let error = CatalogError::new(CatalogCode::DuplicateEnvironment, message);
-        return Ok(Err(error.hint("PUT it under an id of its own")));
+        return Ok(Err(error.hint("PUT it under another id")));
     }
     Ok(Ok(EnvironmentSpec { id, ..fresh }))
 }
@@ -301,7 +300,7 @@ fn held(
             [("project", other(&checked.project, &spec.project)), ("name", other(&checked.name, &spec.name))];
         if let Some((field, _)) = differs.into_iter().find(|(_, differs)| *differs) {
             let message =
-                format!("the environment `{}` keeps its {field}; what has another is another one", spec.id);
+                format!("the {field} of environment `{}` cannot change; create another environment", spec.id);
             return Ok(Err(CatalogError::invalid(field, message)));
         }
         return Ok(Ok(by_id));
@@ -310,7 +309,7 @@ fn held(
     let by_name = named(catalog, project, name)?;
     if let (Some((_, spec)), Some(id)) = (&by_name, &checked.id) {
         let message = format!(
-            "the project `{project}` has an environment `{name}` already, under the id `{}`, not `{id}`",
+            "the project `{project}` already has an environment `{name}` with the id `{}`, not `{id}`",
             spec.id
         );
         return Ok(Err(CatalogError::new(CatalogCode::DuplicateEnvironment, message)));

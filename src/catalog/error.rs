@@ -89,7 +89,7 @@ impl CatalogError {
     /// That there is no such thing, with the one that may have been meant.
     pub(super) fn unknown(kind: CatalogKind, name: &str, names: &[String]) -> Self {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let error = Self::new(CatalogCode::Unknown, format!("there is no {kind} `{name}`"));
+        let error = Self::new(CatalogCode::Unknown, format!("no {kind} `{name}`"));
         match closest(name, &names) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None => error,

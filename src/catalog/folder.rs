@@ -112,7 +112,10 @@ impl FolderReader {
             Ok(found) => found,
             Err(error) => {
                 if !std::mem::replace(&mut self.unreadable, true) {
-                    tracing::error!(project = self.project, "{error}; what they said last holds on");
+                    tracing::error!(
+                        project = self.project,
+                        "{error}; their last valid configuration stays in effect"
+                    );
                 }
                 return Ok(());
             }
@@ -127,7 +130,7 @@ impl FolderReader {
             Ok(()) => self.last = Some(found),
             // The next look says it again.
             Err(error @ (AppendError::Busy | AppendError::Contended)) => {
-                tracing::debug!(%error, "what the checkouts say is not declared yet");
+                tracing::debug!(%error, "configuration from checkouts is not applied yet");
             }
             Err(error) => return Err(error.into()),
         }
@@ -201,7 +204,7 @@ fn agents(folder: &AgentFolderConfig, left: &mut usize) -> io::Result<Vec<FoundA
             text.map_err(|error| format!("{} cannot be read: {error}", path.display())).and_then(|text| {
                 *left = left.checked_sub(text.len()).ok_or_else(|| {
                     format!(
-                        "{} is not read: the files of all agents have more than {BYTES_MAX} bytes",
+                        "cannot read {}: the files of all agents exceed {BYTES_MAX} bytes",
                         path.display()
                     )
                 })?;
@@ -240,7 +243,7 @@ fn changes(catalog: &mut Catalog<'_, '_>, found: &[FoundAgent]) -> Result<Vec<Ca
     for found in found {
         let standing = catalog.get(CatalogKind::Agent, &found.id.to_string())?;
         if let Some(other) = standing.as_ref().filter(|standing| standing.source != Source::Folder) {
-            tracing::warn!(agent = %found.id, source = %other.source, "the agent is declared elsewhere; its file is not read");
+            tracing::warn!(agent = %found.id, source = %other.source, "the agent is declared elsewhere; ignoring its file");
             continue;
         }
         let before = match standing {
@@ -250,7 +253,7 @@ fn changes(catalog: &mut Catalog<'_, '_>, found: &[FoundAgent]) -> Result<Vec<Ca
         if found.cluster.is_empty() && before.as_ref().is_none_or(|before| !before.cluster.is_empty()) {
             tracing::warn!(
                 agent = %found.id,
-                "the agent leads to no cluster: name it under `clusters` of its project's entry of `agents`"
+                "the agent has no cluster: set it in `clusters` of its project's entry under `agents`"
             );
         }
         let before = before.unwrap_or_else(|| AgentSpec::new(found.id.clone()));
@@ -270,7 +273,7 @@ fn after(before: AgentSpec, found: &FoundAgent) -> AgentSpec {
         }
         Err(problem) => {
             if before.problem != *problem {
-                tracing::error!(agent = %found.id, problem, "the agent's configuration cannot be used; the last good one holds on");
+                tracing::error!(agent = %found.id, problem, "the agent's configuration is invalid; the last valid one stays in effect");
             }
             (before.configuration.clone(), problem.clone())
         }

@@ -25,7 +25,7 @@ pub(super) type Rest = BTreeMap<String, serde_json::Value>;
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(
     untagged,
-    expecting = "a project is a path such as `shop/web`, or an object with `path_with_namespace`"
+    expecting = "`project` must be a path such as `shop/web`, or an object with `path_with_namespace`"
 )]
 pub(super) enum ProjectRef {
     /// `shop/web`.
@@ -49,7 +49,7 @@ impl ProjectRef {
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(
     untagged,
-    expecting = "an agent is a name such as `path/to/project:agent-name`, or an object with `name` and `config_project`"
+    expecting = "`agent` must be a name such as `path/to/project:agent-name`, or an object with `name` and `config_project`"
 )]
 pub(super) enum AgentRef {
     /// `path/to/project:agent-name`, or the name alone for one of the same project.
@@ -78,7 +78,7 @@ impl AgentRef {
 
 /// A job: its name, or GitLab's object of it.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "a job is a name, or an object with `id` and `name`")]
+#[serde(untagged, expecting = "`job` must be a name, or an object with `id` and `name`")]
 pub(super) enum JobRef {
     /// `deploy`.
     Name(String),
@@ -88,7 +88,7 @@ pub(super) enum JobRef {
 
 /// A user: their name, or GitLab's object of them.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "a user is a name, or an object with `username`")]
+#[serde(untagged, expecting = "`user` must be a name, or an object with `username`")]
 pub(super) enum UserRef {
     /// `ada`.
     Name(String),
@@ -126,8 +126,8 @@ pub(super) fn project_path(field: &str, path: &str) -> Result<String, CatalogErr
     if is_project_path(path) {
         return Ok(path.to_owned());
     }
-    let hint = "write its full path, such as shop/web";
-    Err(CatalogError::invalid(field, format!("`{path}` is not the path of a project")).hint(hint))
+    let hint = "use its full path, such as shop/web";
+    Err(CatalogError::invalid(field, format!("invalid project path `{path}`")).hint(hint))
 }
 
 /// That a text can name a namespace; an empty one names none.
@@ -136,8 +136,8 @@ pub(super) fn check_namespace(field: &str, name: &str) -> Result<(), CatalogErro
         return Ok(());
     }
     let shown: String = name.chars().take(80).collect();
-    let message = format!("`{shown}` is not a namespace; it has {} characters", name.chars().count());
-    let hint = "a namespace has up to 63 lower-case letters, digits and `-` inside";
+    let message = format!("invalid namespace `{shown}` of {} characters", name.chars().count());
+    let hint = "use up to 63 lower-case letters, digits and `-`, not at either end";
     Err(CatalogError::invalid(field, message).hint(hint))
 }
 
@@ -146,7 +146,7 @@ pub(super) fn bounded(field: &str, text: &str) -> Result<(), CatalogError> {
     if text.len() <= TEXT_MAX {
         return Ok(());
     }
-    let message = format!("holds {} bytes; at most {TEXT_MAX} are kept", text.len());
+    let message = format!("has {} bytes; the limit is {TEXT_MAX}", text.len());
     Err(CatalogError::invalid(field, message))
 }
 
@@ -161,18 +161,18 @@ pub(super) fn numbered(field: &str, number: u64) -> Result<(), CatalogError> {
     if i64::try_from(number).is_ok() {
         return Ok(());
     }
-    Err(CatalogError::invalid(field, format!("`{number}` is not a number of GitLab's; they are below 2⁶³")))
+    Err(CatalogError::invalid(field, format!("invalid GitLab id `{number}`; it must be below 2⁶³")))
 }
 
 /// What is odd about members that are not known: `known` are ours, `passed` those of GitLab that we have no use for.
 pub(super) fn unread(rest: &Rest, known: &[&str], passed: &[&str]) -> Vec<String> {
     let odd = || rest.keys().filter(|name| !passed.contains(&name.as_str()));
     let told = odd().take(UNREAD_MAX).map(|name| match closest(name, known) {
-        Some(near) => format!("`{name}` is not known and was not read; did you mean `{near}`?"),
-        None => format!("`{}` is not known and was not read", shortened(name)),
+        Some(near) => format!("unknown field `{name}` was ignored; did you mean `{near}`?"),
+        None => format!("unknown field `{}` was ignored", shortened(name)),
     });
     let more = odd().count().saturating_sub(UNREAD_MAX);
-    told.chain((more > 0).then(|| format!("{more} more members are not known and were not read"))).collect()
+    told.chain((more > 0).then(|| format!("{more} more unknown fields were ignored"))).collect()
 }
 
 /// A text that is repeated in an answer.

@@ -158,7 +158,8 @@ impl CatalogWriter {
         let (id, mut warnings) = (id.clone(), input.warnings());
         // A large file takes a while to read, and nobody else is to wait for that.
         let read = tokio::task::spawn_blocking(move || input.check().map(|odd| (input, odd)));
-        let broke_off = |_| CatalogError::new(CatalogCode::Failed, "reading the configuration broke off");
+        let broke_off =
+            |_| CatalogError::new(CatalogCode::Failed, "reading the configuration was interrupted");
         let (input, odd) = read.await.map_err(broke_off)??;
         warnings.extend(odd);
         self.decide(warnings, move |catalog| agents::put(catalog, &id, &input)).await
@@ -333,7 +334,7 @@ fn of_api(standing: &Standing, kind: CatalogKind, name: &str) -> Result<(), Cata
     }
     let place = match standing.source {
         Source::Config => "the configuration",
-        _ => "a folder of agent configuration files",
+        _ => "a directory of agent configuration files",
     };
     let message = format!("the {kind} `{name}` is declared by {place}");
     Err(CatalogError::new(CatalogCode::DeclaredElsewhere, message).hint("change it there"))

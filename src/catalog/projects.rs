@@ -75,9 +75,9 @@ pub(super) fn put(
         && let Some(number) = spec.number
         && let Some(other) = numbered(catalog, number)?
     {
-        let message = format!("`{number}` is the number of the project `{other}`");
+        let message = format!("the project `{other}` already has the id `{number}`");
         let error = CatalogError::new(CatalogCode::DuplicateProject, message);
-        return Ok(Err(error.hint("two projects with one number could not be told apart in a namespace")));
+        return Ok(Err(error.hint("project ids must be unique to distinguish resources in a namespace")));
     }
     input.default_branch.put(&mut spec.default_branch, String::new);
     input.labels.put(&mut spec.labels, Labels::new);

@@ -15,7 +15,7 @@ use strandline_model::{CatalogFact, CatalogKind};
 const DECLARATION_MAX: usize = 256 * 1024;
 
 /// How many callers are remembered; one who is not has not written for long.
-const CALLERS: NonZeroUsize = NonZeroUsize::new(10_000).expect("it is not zero");
+const CALLERS: NonZeroUsize = NonZeroUsize::new(10_000).expect("it must not be zero");
 
 const MINUTE: f64 = 60.0;
 
@@ -41,9 +41,9 @@ pub(super) fn check(
             continue;
         }
         if catalog.count_under(kind, place)? >= most {
-            let message = format!("{of} `{place}` has {most} {what}, which is as many as it may have");
+            let message = format!("{of} `{place}` has reached its quota of {most} {what}");
             let error = CatalogError::new(CatalogCode::QuotaExceeded, message);
-            let hint = "delete what is not needed any more, or raise `quotas` in the configuration";
+            let hint = "delete unused ones, or raise `quotas` in the configuration";
             return Ok(Err(error.hint(hint)));
         }
     }
@@ -59,9 +59,7 @@ fn size(fact: &CatalogFact) -> Result<(), CatalogError> {
     if bytes <= DECLARATION_MAX {
         return Ok(());
     }
-    let message = format!(
-        "with all its labels and targets it takes {bytes} bytes; at most {DECLARATION_MAX} are taken"
-    );
+    let message = format!("the declaration has {bytes} bytes; the limit is {DECLARATION_MAX}");
     Err(CatalogError::new(CatalogCode::QuotaExceeded, message))
 }
 
@@ -97,8 +95,7 @@ impl Rates {
         let passed = now.saturating_duration_since(bucket.filled).as_secs_f64();
         *bucket = Bucket { left: (bucket.left + passed * most / MINUTE).min(most), filled: now };
         if bucket.left < 1.0 {
-            let message =
-                format!("`{caller}` wrote {per_minute} times within a minute, which is as often as it may");
+            let message = format!("`{caller}` has reached the limit of {per_minute} writes per minute");
             return Err(CatalogError::new(CatalogCode::TooOften, message));
         }
         bucket.left -= 1.0;

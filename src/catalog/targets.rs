@@ -40,7 +40,7 @@ pub(super) fn warnings(targets: &[TargetInput]) -> Vec<String> {
 /// The targets that are meant; an agent's name alone is one of `project`.
 pub(super) fn check(targets: &[TargetInput], project: &str) -> Result<Vec<TargetSpec>, CatalogError> {
     if targets.len() > TARGETS_MAX {
-        let message = format!("an environment has at most {TARGETS_MAX} targets; this has {}", targets.len());
+        let message = format!("the environment has {} targets; the limit is {TARGETS_MAX}", targets.len());
         return Err(CatalogError::invalid("targets", message));
     }
     targets

@@ -197,8 +197,8 @@ mod tests {
              roles      [\"edit\"]\n\
              unset      NO, STOP\n\
              unverified NO, STOP: taken from the job without verification\n\
-             warning    c.yaml:7:11: this project stands in line 3 already; \
-             hint: its entries are tried in the order in which they stand; put their rules into one\n"
+             warning    c.yaml:7:11: duplicate project, first in line 3; \
+             hint: entries are evaluated in order; merge their rules into one entry\n"
         );
         assert!(
             told("a/\u{1b}c")

@@ -253,7 +253,7 @@ mod tests {
             namespace: String::new(),
             roles: Value::Null,
             reason: "rule_never".into(),
-            message: "rule 2 matched and says `when: never`".into(),
+            message: "rule 2 matched with `when: never`".into(),
         };
         let other = DeploymentSpec {
             id: DeploymentId(513),
@@ -272,7 +272,7 @@ ID    ENVIRONMENT           STATUS    REF    SHA        AGENT             NAMESP
 "
         );
         assert_eq!((items[0].warnings().len(), items[0].name()), (0, "deployment/512".to_owned()));
-        let told = "agent ops/agents:prod does not authorize this job: rule 2 matched and says `when: never`";
+        let told = "agent ops/agents:prod does not authorize this job: rule 2 matched with `when: never`";
         assert_eq!(items[1].warnings(), [told]);
         assert!(table(&items, true, NOON).render(Paint(false), false).contains("no: rule_never"));
     }
@@ -287,7 +287,7 @@ ID    ENVIRONMENT           STATUS    REF    SHA        AGENT             NAMESP
             cluster: "eu-west".into(),
             environments: vec![EnvironmentId::new("a"), EnvironmentId::new("b")],
             problem: String::new(),
-            warnings: vec!["3:1: unknown section, which is not read".into()],
+            warnings: vec!["3:1: unknown section; it is ignored".into()],
             configuration: None,
             source: Source::Folder,
         };
@@ -297,7 +297,7 @@ ID    ENVIRONMENT           STATUS    REF    SHA        AGENT             NAMESP
             cluster: String::new(),
             ..sound.clone()
         };
-        let told = "configuration file of agent ops/agents:prod: 3:1: unknown section, which is not read";
+        let told = "configuration file of agent ops/agents:prod: 3:1: unknown section; it is ignored";
         assert_eq!((sound.warnings(), broken.warnings().len()), (vec![told.to_owned()], 1));
         assert!(broken.warnings()[0].starts_with("agent ops/agents:prod has no cluster"));
         assert_eq!(

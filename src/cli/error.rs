@@ -84,11 +84,10 @@ mod tests {
 
     #[test]
     fn what_is_named_stands_in_quotes() {
-        let failure =
-            CliError::new("reading environment nope", "there is no environment `nope`").hint("`a` or `b`");
+        let failure = CliError::new("reading environment nope", "no environment `nope`").hint("`a` or `b`");
         assert_eq!(
             failure.lines(),
-            "error: reading environment nope: there is no environment \"nope\"\nhint: \"a\" or \"b\""
+            "error: reading environment nope: no environment \"nope\"\nhint: \"a\" or \"b\""
         );
     }
 

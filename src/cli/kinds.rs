@@ -1,4 +1,4 @@
-//! `strandline kinds`: which kinds are followed, and why others are not.
+//! `strandline kinds`: which kinds are watched, and why others are not.
 
 use futures_util::future::join_all;
 use serde::Serialize;

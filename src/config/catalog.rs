@@ -18,15 +18,14 @@ impl Check {
         for project in &file.projects {
             let (path, at) = (project.path.value.as_str(), project.path.referenced);
             if let Some(line) = lines.insert(path, at.line()) {
-                self.say(at, "duplicate", format!("the project `{path}` stands in line {line} already"));
+                self.say(at, "duplicate", format!("duplicate project `{path}`, first in line {line}"));
             }
             if let Some(other) = project.id.and_then(|id| numbers.insert(id, path))
                 && other != path
             {
                 let message = format!("the projects `{other}` and `{path}` have the same `id`");
-                self.say(at, "duplicate", message).hint = Some(
-                    "the label app.gitlab.com/project_id could not tell their resources apart".to_owned(),
-                );
+                self.say(at, "duplicate", message).hint =
+                    Some("the label app.gitlab.com/project_id cannot distinguish their resources".to_owned());
             }
             specs.push(ProjectSpec {
                 path: path.to_owned(),
@@ -60,7 +59,7 @@ impl Check {
                 Err(message) => _ = self.say(named.referenced, "bad_agent", String::clone(&message)),
             },
             _ => {
-                let message = "what is granted to a project has either a `cluster` or an `agent`";
+                let message = "a grant has either a `cluster` or an `agent`";
                 self.say(written.namespace.referenced, "conflict", message);
             }
         }
@@ -86,24 +85,25 @@ impl Check {
             self.project_path(&entry.project);
             for (name, cluster) in &entry.clusters {
                 if !is_dns_label(name) {
-                    let message = format!("`{name}` is not the name of an agent");
-                    self.say(cluster.referenced, "bad_name", message).hint = Some(
-                        "an agent's name has up to 63 lower-case letters, digits and `-` inside".to_owned(),
-                    );
+                    let message = format!("invalid agent name `{name}`");
+                    self.say(cluster.referenced, "bad_name", message).hint =
+                        Some("use up to 63 lower-case letters, digits and `-`, not at either end".to_owned());
                 }
                 self.known_cluster(cluster, clusters);
             }
             if let (None, Some(by_name)) = (&entry.path, &entry.clusters_by_name) {
-                let message = "`clusters_by_name` says nothing without a `path`";
+                let message = "`clusters_by_name` has no effect without `path`";
                 self.say(by_name.referenced, "conflict", message).hint =
-                    Some("it is for agents whose files stand in a checkout".to_owned());
+                    Some("it applies to agents whose files are in a checkout".to_owned());
             }
             match &entry.path {
                 Some(path) => folders.push(self.folder(entry, path, clusters)),
                 None if entry.clusters.is_empty() => {
                     let message = "an entry of `agents` needs a `path` or `clusters`";
-                    self.say(entry.project.referenced, "missing_key", message).hint =
-                        Some("`path` is a checkout with .gitlab/agents; `clusters` names agents".to_owned());
+                    self.say(entry.project.referenced, "missing_key", message).hint = Some(
+                        "set `path` to a checkout with .gitlab/agents, or list agents under `clusters`"
+                            .to_owned(),
+                    );
                 }
                 None => agents.extend(entry.clusters.iter().map(|(name, cluster)| AgentSpec {
                     cluster: cluster.value.clone(),
@@ -135,9 +135,9 @@ impl Check {
 
     fn project_path(&mut self, written: &Spanned<String>) {
         if !is_project_path(&written.value) {
-            let message = format!("`{}` is not the path of a project", written.value);
+            let message = format!("invalid project path `{}`", written.value);
             self.say(written.referenced, "bad_path", message).hint =
-                Some("write its full path, such as shop/web".to_owned());
+                Some("use its full path, such as shop/web".to_owned());
         }
     }
 }

@@ -104,7 +104,7 @@ impl Check {
             self.say(
                 location,
                 "bad_address",
-                format!("`{text}` is not an address and port such as {LISTEN}"),
+                format!("invalid address and port `{text}`; use one such as {LISTEN}"),
             );
             std::net::SocketAddr::from(([127, 0, 0, 1], 0))
         })
@@ -112,9 +112,9 @@ impl Check {
 
     pub(super) fn namespace(&mut self, namespace: &Spanned<String>) {
         if !is_dns_label(&namespace.value) {
-            let message = format!("`{}` is not a namespace", namespace.value);
+            let message = format!("invalid namespace `{}`", namespace.value);
             self.say(namespace.referenced, "bad_name", message).hint =
-                Some("a namespace has up to 63 lower-case letters, digits and `-` inside".to_owned());
+                Some("use up to 63 lower-case letters, digits and `-`, not at either end".to_owned());
         }
     }
 
@@ -125,9 +125,8 @@ impl Check {
             let at = environment.name.referenced;
             let spec = self.environment(environment, clusters);
             if let Some(line) = lines.insert(spec.id.to_string(), at.line()) {
-                let message = format!("the environment `{}` stands in line {line} already", spec.id);
-                self.say(at, "duplicate", message).hint =
-                    Some("give one of them an `id` of its own".to_owned());
+                let message = format!("duplicate environment `{}`, first in line {line}", spec.id);
+                self.say(at, "duplicate", message).hint = Some("give one of them another `id`".to_owned());
             }
             specs.push(spec);
         }
@@ -138,18 +137,14 @@ impl Check {
         let (project, name) = (&environment.project.value, &environment.name.value);
         for (what, written) in [("project", &environment.project), ("name", &environment.name)] {
             if written.value.trim().is_empty() {
-                self.say(
-                    written.referenced,
-                    "bad_name",
-                    format!("the `{what}` of an environment is not empty"),
-                );
+                self.say(written.referenced, "bad_name", format!("the environment's `{what}` is empty"));
             }
         }
         if has_login(&environment.external_url) {
             let message =
-                format!("the `external_url` of `{name}` has a login in it, which everybody would see");
+                format!("the `external_url` of `{name}` contains credentials, which every reader would see");
             self.say(environment.name.referenced, "bad_address", message).hint =
-                Some("write it without what stands before the @".to_owned());
+                Some("remove the part before the @".to_owned());
         }
         let tier = self.tier(environment);
         EnvironmentSpec {
@@ -174,7 +169,7 @@ impl Check {
             return EnvironmentId::of(&environment.project.value, &environment.name.value);
         };
         if !EnvironmentId::new(id.value.as_str()).is_plain() {
-            let message = format!("`{}` is not an id for an environment", id.value);
+            let message = format!("invalid environment id `{}`", id.value);
             self.say(id.referenced, "bad_name", message).hint =
                 Some("use letters, digits, `-`, `_` and `.`".to_owned());
         }

@@ -22,11 +22,11 @@ impl Check {
         for cluster in &file.clusters {
             let (name, at) = (cluster.name.value.as_str(), cluster.name.referenced);
             if !EnvironmentId::new(name).is_plain() {
-                self.say(at, "bad_name", format!("`{name}` is not a name for a cluster")).hint =
+                self.say(at, "bad_name", format!("invalid cluster name `{name}`")).hint =
                     Some("use letters, digits, `-`, `_` and `.`".to_owned());
             }
             if let Some(line) = lines.insert(name, at.line()) {
-                self.say(at, "duplicate", format!("the cluster `{name}` stands in line {line} already"));
+                self.say(at, "duplicate", format!("duplicate cluster `{name}`, first in line {line}"));
             }
             clusters.push(self.cluster(cluster, file.kubeconfig.as_deref()));
         }
@@ -56,7 +56,7 @@ impl Check {
             return vec![self.watcher(&own, name.referenced, &place, kubeconfig, &mut seen)];
         }
         if let Some(key) = own.first_key() {
-            let message = format!("the cluster `{}` has `watchers` and a `{key}` of its own", name.value);
+            let message = format!("the cluster `{}` has both `watchers` and `{key}`", name.value);
             self.say(name.referenced, "conflict", message).hint =
                 Some(format!("move `{key}` to one of the `watchers`"));
         }
@@ -79,15 +79,15 @@ impl Check {
         for namespace in &watcher.namespaces {
             self.namespace(namespace);
             if let Some(line) = seen.namespaces.insert(namespace.value.clone(), namespace.referenced.line()) {
-                let message = format!("the namespace `{}` stands in line {line} already", namespace.value);
+                let message = format!("duplicate namespace `{}`, first in line {line}", namespace.value);
                 self.say(namespace.referenced, "duplicate", message).hint =
-                    Some("each namespace is watched once".to_owned());
+                    Some("list each namespace once".to_owned());
             }
         }
         if watcher.namespaces.is_empty()
             && let Some(line) = seen.whole.replace(at.line())
         {
-            let message = format!("the watcher in line {line} watches the whole cluster already");
+            let message = format!("the watcher in line {line} already watches the whole cluster");
             self.say(at, "duplicate", message).hint = Some("give one of them `namespaces`".to_owned());
         }
         let access = self.access(watcher, at, place, kubeconfig);
@@ -108,20 +108,20 @@ impl Check {
         let by_kubeconfig = watcher.context.is_some() || watcher.kubeconfig.is_some();
         let ways = [by_kubeconfig, watcher.in_cluster, watcher.url.is_some()];
         if ways.iter().filter(|way| **way).count() > 1 {
-            self.say(at, "conflict", format!("{place} is to be reached in several ways")).hint =
+            self.say(at, "conflict", format!("{place} has several connections")).hint =
                 Some("keep one of `context` (with `kubeconfig`), `in_cluster` and `url`".to_owned());
         }
         if let Some(url) = &watcher.url {
             if !["http://", "https://"].iter().any(|scheme| url.value.starts_with(scheme)) {
-                let message = format!("`{}` is not an http or https address", without_logins(&url.value));
+                let message = format!("invalid http or https URL `{}`", without_logins(&url.value));
                 self.say(url.referenced, "bad_address", message);
             } else if has_login(&url.value) {
                 let message = format!(
-                    "`{}` is given with a login, which would stand in logs",
+                    "`{}` contains credentials, which would appear in logs",
                     without_logins(&url.value)
                 );
                 self.say(url.referenced, "bad_address", message).hint =
-                    Some("write the address alone, and put credentials into a kubeconfig".to_owned());
+                    Some("remove them, and put credentials into a kubeconfig".to_owned());
             }
             return ClusterAccess::Url(url.value.clone());
         }
@@ -151,7 +151,7 @@ impl Check {
             watchers => watchers.iter().any(|watcher| watcher.value.namespaces.is_empty()),
         };
         if let (Some(first), false) = (cluster.exclude_namespaces.first(), whole) {
-            let message = "`exclude_namespaces` speaks of nothing: only some namespaces are watched";
+            let message = "`exclude_namespaces` has no effect: only some namespaces are watched";
             self.say(first.referenced, "conflict", message).hint =
                 Some("remove it, or let a watcher without `namespaces` watch the whole cluster".to_owned());
         }

@@ -14,10 +14,9 @@ impl Check {
         let every = written.every.as_ref()?;
         let span = self.span(every, "write it as 30m, 12h or 1d")?;
         if span < LEAST {
-            let message =
-                format!("comparing every `{}` is more often than clusters should be asked", every.value);
+            let message = format!("a comparison every `{}` is too frequent for the clusters", every.value);
             self.say(every.referenced, "bad_duration", message).hint =
-                Some("give 10m or more; `strandline relist` compares at once".to_owned());
+                Some("use 10m or more; `strandline relist` compares at once".to_owned());
         }
         Some(span)
     }

@@ -33,7 +33,7 @@ impl ConfigError {
     /// What to do about it; with several mistakes, about the first that has a hint.
     pub fn hint(&self) -> Option<String> {
         match self {
-            ConfigError::Unreadable { option, .. } => Some(format!("name the file with {option}")),
+            ConfigError::Unreadable { option, .. } => Some(format!("set the file with {option}")),
             ConfigError::Mistakes { mistakes, .. } => {
                 mistakes.iter().find_map(|mistake| mistake.hint.clone())
             }

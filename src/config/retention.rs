@@ -56,9 +56,9 @@ impl Check {
         if let (Some(written), Some(age)) = (&written.age, age)
             && age < at_least
         {
-            let message = format!("the age `{}` is below what is kept whatever room it takes", written.value);
+            let message = format!("the age `{}` is below `at_least`", written.value);
             self.say(written.referenced, "bad_duration", message).hint =
-                Some("give a longer `age`, or a shorter `at_least` (1h when it is left out)".to_owned());
+                Some("use a longer `age`, or a shorter `at_least` (default: 1h)".to_owned());
         }
         let kinds = self.kinds(&written.kinds, age, at_least);
         RetentionConfig { age, size, at_least, every, kinds }
@@ -77,16 +77,14 @@ impl Check {
             let pattern = self.pattern(text, place);
             let Some(span) = self.span(age, "write it as 12h or 7d") else { continue };
             let wrong = match () {
-                () if most.is_some_and(|most| span > most) => {
-                    Some("is above the `age` at which everything goes")
-                }
-                () if span < least => Some("is below what is kept whatever room it takes"),
+                () if most.is_some_and(|most| span > most) => Some("is above the general `age`"),
+                () if span < least => Some("is below `at_least`"),
                 () => None,
             };
             if let Some(wrong) = wrong {
                 let message = format!("the age `{}` of `{text}` {wrong}", age.value);
                 self.say(place, "bad_duration", message).hint =
-                    Some("give one between `at_least` (1h when it is left out) and `age` (30d)".to_owned());
+                    Some("use one between `at_least` (default: 1h) and `age` (default: 30d)".to_owned());
             }
             kinds.extend(pattern.map(|pattern| (pattern, span)));
         }
@@ -98,7 +96,7 @@ impl Check {
     pub(super) fn span(&mut self, written: &Spanned<String>, hint: &str) -> Option<Duration> {
         let span = parse_duration(&written.value).filter(|span| !span.is_zero());
         if span.is_none() {
-            let message = format!("`{}` is not a duration", written.value);
+            let message = format!("invalid duration `{}`", written.value);
             self.say(written.referenced, "bad_duration", message).hint = Some(hint.to_owned());
         }
         span
@@ -110,7 +108,7 @@ impl Check {
         }
         let size = bytes(&written.value);
         if size.is_none() {
-            let message = format!("`{}` is not a size", written.value);
+            let message = format!("invalid size `{}`", written.value);
             self.say(written.referenced, "bad_size", message).hint =
                 Some("write it as 10GiB, 500MiB, 20GB or `none`".to_owned());
         }

@@ -94,7 +94,7 @@ impl Check {
     fn grace(&mut self, written: Option<&Spanned<String>>, usual: Duration) -> Duration {
         let Some(written) = written else { return usual };
         parse_duration(&written.value).unwrap_or_else(|| {
-            let message = format!("`{}` is not a duration", written.value);
+            let message = format!("invalid duration `{}`", written.value);
             self.say(written.referenced, "bad_duration", message).hint =
                 Some("write it as 90s, 5m or 1h30m".to_owned());
             usual

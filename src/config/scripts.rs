@@ -37,7 +37,7 @@ pub enum ReadScriptsError {
         what: String,
     },
     /// The folder holds no script where one is looked for.
-    #[error("{} holds no health scripts", path.display())]
+    #[error("{} contains no health scripts", path.display())]
     NoScripts {
         /// The folder.
         path: PathBuf,
@@ -50,12 +50,11 @@ pub enum ReadScriptsError {
 impl ReadScriptsError {
     /// What to do about it; with several mistakes, about the first.
     pub fn hint(&self) -> &'static str {
-        const LAYOUT: &str =
-            "scripts are <group>/<Kind>/health.lua in this folder, and <Kind>/health.lua for the core group";
+        const LAYOUT: &str = "expected <group>/<Kind>/health.lua, or <Kind>/health.lua for the core group";
         match self {
-            ReadScriptsError::Unreadable { .. } => "check the path and who may read it",
+            ReadScriptsError::Unreadable { .. } => "check the path and its permissions",
             ReadScriptsError::TooMuch { .. } => {
-                "is it the right one? It should hold health scripts and little else"
+                "check the path: the directory should contain little else than health scripts"
             }
             ReadScriptsError::NoScripts { .. } => LAYOUT,
             ReadScriptsError::Mistakes(error) => error.hint().unwrap_or(LAYOUT),
@@ -218,7 +217,7 @@ mod tests {
             assert!(!error.hint().is_empty());
             error.to_string().replace(&folder.path().display().to_string(), "DIR")
         };
-        assert_eq!(told(read_scripts(folder.path())), "DIR holds no health scripts");
+        assert_eq!(told(read_scripts(folder.path())), "DIR contains no health scripts");
         assert!(told(read_scripts(&folder.path().join("x"))).starts_with("cannot read DIR/x: "));
         write(folder.path(), "a/B/health.lua", "return\nif");
         assert_eq!(told(read_scripts(folder.path())), "DIR/a/B/health.lua:2: unexpected symbol near 'if'");

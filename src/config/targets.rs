@@ -23,7 +23,7 @@ impl Check {
             (None, None) if environment.targets.is_empty() => {
                 let message = "an environment needs a `cluster` and a `namespace`, or `targets`";
                 self.say(at, "missing_key", message).hint =
-                    Some("with an `inventory` the `namespace` may be left out".to_owned());
+                    Some("with an `inventory`, `namespace` is optional".to_owned());
             }
             (None, Some(_)) => _ = self.say(at, "missing_key", "the key `cluster` is missing"),
             _ => {}
@@ -51,8 +51,8 @@ impl Check {
             ("flux_resource_path", environment.flux_resource_path.as_ref().map(|written| written.referenced)),
         ];
         for (key, at) in keys.into_iter().filter_map(|(key, at)| Some((key, at?))) {
-            let (speak, own) = if key == "labels" { ("speak", "labels") } else { ("speaks", key) };
-            self.say(at, "conflict", format!("`{key}` {speak} of nothing here")).hint =
+            let (verb, own) = if key == "labels" { ("have", "labels") } else { ("has", key) };
+            self.say(at, "conflict", format!("`{key}` {verb} no effect here")).hint =
                 Some(format!("give each of the `targets` its own `{own}`"));
         }
     }
@@ -72,7 +72,7 @@ impl Check {
             None if marked => {}
             None => {
                 self.say(at, "missing_key", "the key `namespace` is missing").hint =
-                    Some("only what has an `inventory` is found without one".to_owned());
+                    Some("it is optional only with an `inventory`".to_owned());
             }
         }
         TargetSpec {
@@ -98,8 +98,8 @@ impl Check {
                 Err(message) => _ = self.say(agent.referenced, "bad_agent", String::clone(&message)),
             },
             (Some(_), Some(agent)) => {
-                let message = "a target has either a `cluster` or an `agent`, which tells its cluster";
-                self.say(agent.referenced, "conflict", message).hint = Some("keep one of them".to_owned());
+                let message = "a target has either a `cluster` or an `agent`";
+                self.say(agent.referenced, "conflict", message).hint = Some("remove one of them".to_owned());
             }
             (None, None) => {
                 self.say(at, "missing_key", "a target needs a `cluster` or an `agent`");
@@ -110,8 +110,8 @@ impl Check {
 
     fn inventory(&mut self, written: &file::Target) -> Option<Inventory> {
         if let (Some(inventory), Some(_)) = (&written.inventory, &written.flux_resource_path) {
-            let message = "`inventory` and `flux_resource_path` both say whose the resources are";
-            self.say(inventory.referenced, "conflict", message).hint = Some("keep one of them".to_owned());
+            let message = "`inventory` and `flux_resource_path` are mutually exclusive";
+            self.say(inventory.referenced, "conflict", message).hint = Some("remove one of them".to_owned());
         }
         let namespace = written.namespace.as_ref().map(|namespace| namespace.value.as_str());
         let mut read = |text: &Spanned<String>, code, outcome: Result<Inventory, InventoryError>| {
@@ -139,7 +139,7 @@ impl Check {
             format!("the namespace `{}` of cluster `{}` is not watched", namespace.value, cluster.name);
         let excluded = cluster.selection.exclude_namespaces.contains(&namespace.value);
         self.say(namespace.referenced, "unwatched_namespace", message).hint = Some(if excluded {
-            "take it out of the cluster's `exclude_namespaces`".to_owned()
+            "remove it from the cluster's `exclude_namespaces`".to_owned()
         } else {
             "add it to the cluster's `namespaces`".to_owned()
         });
@@ -152,10 +152,10 @@ impl Check {
         }
         let hint = match closest(&cluster.value, &names) {
             Some(near) => format!("did you mean `{near}`?"),
-            None if names.is_empty() => "declare it under `clusters`".to_owned(),
-            None => format!("the clusters are {}", names.join(", ")),
+            None if names.is_empty() => "add it under `clusters`".to_owned(),
+            None => format!("configured clusters: {}", names.join(", ")),
         };
-        let message = format!("there is no cluster `{}`", cluster.value);
+        let message = format!("no cluster `{}`", cluster.value);
         self.say(cluster.referenced, "unknown_cluster", message).hint = Some(hint);
     }
 }

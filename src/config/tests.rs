@@ -86,7 +86,7 @@ fn keys_that_are_wrong_or_missing_are_named() {
         "clusters:\n  - name: one\n    entirely_else: eu\n",
         &["3:5: unknown key"],
         Some(
-            "the keys here are name, region, context, kubeconfig, in_cluster, url, namespaces, allow_exec_plugins, \
+            "valid keys are name, region, context, kubeconfig, in_cluster, url, namespaces, allow_exec_plugins, \
              watchers, include, exclude, exclude_namespaces, labels",
         ),
     );
@@ -127,11 +127,11 @@ fn every_mistake_is_told_with_its_line() {
     check(
         &text,
         &[
-            "1:9: `nowhere` is not an address and port such as 127.0.0.1:7979",
-            "4:34: there is no cluster `oen`",
-            "5:22: the environment `a.b` stands in line 4 already",
-            "5:50: `Not_One` is not a namespace",
-            "6:31: `prod` is not a tier; it is one of production, staging, testing, development, other",
+            "1:9: invalid address and port `nowhere`; use one such as 127.0.0.1:7979",
+            "4:34: no cluster `oen`",
+            "5:22: duplicate environment `a.b`, first in line 4",
+            "5:50: invalid namespace `Not_One`",
+            "6:31: invalid tier `prod`; use one of production, staging, testing, development, other",
             "7:22: the key `namespace` is missing",
         ],
         Some("did you mean `one`?"),
@@ -142,17 +142,13 @@ fn every_mistake_is_told_with_its_line() {
 fn a_cluster_is_reached_in_one_way() {
     check(
         "clusters: [{name: one, url: 'http://x', context: y}]\n",
-        &["1:19: the cluster `one` is to be reached in several ways"],
+        &["1:19: the cluster `one` has several connections"],
         Some("keep one of `context` (with `kubeconfig`), `in_cluster` and `url`"),
     );
-    check(
-        "clusters: [{name: one, url: 'ftp://x'}]\n",
-        &["1:29: `ftp://x` is not an http or https address"],
-        None,
-    );
+    check("clusters: [{name: one, url: 'ftp://x'}]\n", &["1:29: invalid http or https URL `ftp://x`"], None);
     check(
         "clusters: [{name: one}, {name: one}, {name: 'a b'}]\n",
-        &["1:32: the cluster `one` stands in line 1 already", "1:45: `a b` is not a name for a cluster"],
+        &["1:32: duplicate cluster `one`, first in line 1", "1:45: invalid cluster name `a b`"],
         Some("use letters, digits, `-`, `_` and `.`"),
     );
 }
@@ -169,7 +165,7 @@ fn an_environment_looks_only_where_something_is_watched() {
         &format!(
             "{CLUSTER}environments:\n- {{project: x, name: y, labels: {{a: b}}, targets: [{{cluster: one, namespace: c}}]}}\n"
         ),
-        &["3:22: `labels` speak of nothing here"],
+        &["3:22: `labels` have no effect here"],
         Some("give each of the `targets` its own `labels`"),
     );
 }
@@ -222,12 +218,12 @@ environments:
 fn watchers_and_keys_of_the_cluster_exclude_each_other() {
     check(
         "clusters: [{name: one, namespaces: [a], watchers: [{context: b}]}]\n",
-        &["1:19: the cluster `one` has `watchers` and a `namespaces` of its own"],
+        &["1:19: the cluster `one` has both `watchers` and `namespaces`"],
         Some("move `namespaces` to one of the `watchers`"),
     );
     check(
         "clusters: [{name: one, watchers: [{context: b, in_cluster: true}]}]\n",
-        &["1:35: a watcher of the cluster `one` is to be reached in several ways"],
+        &["1:35: a watcher of the cluster `one` has several connections"],
         Some("keep one of `context` (with `kubeconfig`), `in_cluster` and `url`"),
     );
     check(
@@ -242,10 +238,10 @@ fn nothing_is_watched_twice() {
     check(
         "clusters:\n- name: one\n  watchers:\n  - namespaces: [a]\n  - namespaces: [b, a]\n  - context: x\n  - context: y\n",
         &[
-            "5:21: the namespace `a` stands in line 4 already",
-            "7:5: the watcher in line 6 watches the whole cluster already",
+            "5:21: duplicate namespace `a`, first in line 4",
+            "7:5: the watcher in line 6 already watches the whole cluster",
         ],
-        Some("each namespace is watched once"),
+        Some("list each namespace once"),
     );
 }
 
@@ -253,14 +249,14 @@ fn nothing_is_watched_twice() {
 fn what_is_left_out_must_be_there_to_be_left_out() {
     check(
         "clusters: [{name: one, namespaces: [a], exclude_namespaces: [b]}]\n",
-        &["1:62: `exclude_namespaces` speaks of nothing: only some namespaces are watched"],
+        &["1:62: `exclude_namespaces` has no effect: only some namespaces are watched"],
         Some("remove it, or let a watcher without `namespaces` watch the whole cluster"),
     );
     check(
         "clusters: [{name: one, exclude_namespaces: [a]}]\nenvironments:\n\
          - {project: x, name: y, cluster: one, namespace: a}\n",
         &["3:50: the namespace `a` of cluster `one` is not watched"],
-        Some("take it out of the cluster's `exclude_namespaces`"),
+        Some("remove it from the cluster's `exclude_namespaces`"),
     );
 }
 
@@ -302,12 +298,12 @@ fn rules_that_are_none_are_told_with_their_place() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("bad.yaml"), "relations:\n  - {name: a, edge: owned}\n").unwrap();
     let cases = [
-        ("health: {progressing_grace: soon}", "1:29: `soon` is not a duration"),
-        ("health: {unschedulable_grace: no}", "1:31: `no` is not a duration"),
-        ("health: {unreported_grace: never}", "1:28: `never` is not a duration"),
+        ("health: {progressing_grace: soon}", "1:29: invalid duration `soon`"),
+        ("health: {unschedulable_grace: no}", "1:31: invalid duration `no`"),
+        ("health: {unreported_grace: never}", "1:28: invalid duration `never`"),
         ("health: {ignore: [{}]}", "1:19: an entry of `ignore` has neither `kind` nor `labels`"),
-        ("health: {ignore: [{kind: pods}]}", "`pods` is not a kind"),
-        ("health: {ignore: [{labels: 'a b'}]}", "`b` is not one of"),
+        ("health: {ignore: [{kind: pods}]}", "invalid kind `pods`"),
+        ("health: {ignore: [{labels: 'a b'}]}", "found `b`"),
         ("health: {grace: 1m}", "1:10: unknown key"),
         ("relations: none.yaml", "none.yaml cannot be read"),
         ("relations: bad.yaml", "bad.yaml:2:"),
@@ -323,13 +319,13 @@ fn kinds_and_labels_are_checked() {
     check(
         "clusters: [{name: one, include: [Pod, pods], exclude: ['*.']}]\n",
         &[
-            "1:39: `pods` is not a kind; write Kind, Kind.group or *.group",
-            "1:56: `*.` is not a kind; write Kind, Kind.group or *.group",
+            "1:39: invalid kind `pods`; write Kind, Kind.group or *.group",
+            "1:56: invalid kind `*.`; write Kind, Kind.group or *.group",
         ],
         Some("such as Secret, Lease.coordination.k8s.io or *.metrics.k8s.io"),
     );
     let hint = Some("write it as for `kubectl get -l`, such as \"app=web,tier!=test\"");
-    let wrong = "`>` is not one of =, ==, !=, in and notin";
+    let wrong = "expected one of =, ==, !=, in and notin, found `>`";
     for (labels, column) in [("a,b>1", 16), ("'a,b>1'", 17), ("\"a,b>1\"", 17), ("\"\\x61,b>1\"", 13)] {
         let text = format!("clusters:\n- name: one\n  labels:   {labels}\n");
         check(&text, &[&format!("3:{column}: {wrong}")], hint);
@@ -341,7 +337,7 @@ fn relations_are_read_from_a_file_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("relations.yaml");
     let missing = read_relations(&path).unwrap_err();
-    assert_eq!(missing.hint().as_deref(), Some("name the file with --relations"));
+    assert_eq!(missing.hint().as_deref(), Some("set the file with --relations"));
     std::fs::write(&path, "relations: [{name: a, path: b}]").unwrap();
     let mistaken = read_relations(&path).unwrap_err().to_string();
     assert!(mistaken.starts_with(&format!("{}:1:", path.display())), "{mistaken}");

@@ -113,9 +113,9 @@ impl Check {
             "read" => Some(LocalAccess::Read),
             "write" => Some(LocalAccess::Write),
             other => {
-                let message = format!("`{other}` is nothing that this machine may do without a token");
+                let message = format!("invalid local access `{other}`");
                 self.say(written.referenced, "bad_word", message).hint =
-                    Some("write `read` or `write`, or leave it out: then everybody needs a token".to_owned());
+                    Some("use `read` or `write`, or omit it to require a token from everyone".to_owned());
                 None
             }
         }
@@ -127,9 +127,9 @@ impl Check {
         for token in written {
             self.token_name(token, &mut names);
             if token.projects.is_empty() && token.groups.is_empty() && !token.everything {
-                let message = format!("the token `{}` would see nothing", token.name.value);
+                let message = format!("the token `{}` has no access", token.name.value);
                 self.say(token.name.referenced, "sees_nothing", message).hint =
-                    Some("give it `projects`, `groups`, or `everything: true`".to_owned());
+                    Some("set `projects`, `groups`, or `everything: true`".to_owned());
             }
             let hash = self.token_hash(token, &mut hashes);
             let user = self.token_user(token);
@@ -155,10 +155,10 @@ impl Check {
         let (name, at) = (token.name.value.as_str(), token.name.referenced);
         // Where a name is wrong, what is written there may be the token itself, so it is not repeated.
         if !EnvironmentId::new(name).is_plain() || name.starts_with(TOKEN_PREFIX) {
-            self.say(at, "bad_name", "this is not a name for a token").hint =
+            self.say(at, "bad_name", "invalid token name").hint =
                 Some("use letters, digits, `-`, `_` and `.`, and never the token itself".to_owned());
         } else if let Some(line) = lines.insert(name, at.line()) {
-            self.say(at, "duplicate", format!("the token `{name}` stands in line {line} already"));
+            self.say(at, "duplicate", format!("duplicate token `{name}`, first in line {line}"));
         }
     }
 
@@ -166,13 +166,13 @@ impl Check {
         let at = token.hash.referenced;
         // What is written there may be the token itself, so it is not repeated.
         let Ok(hash) = token.hash.value.parse() else {
-            self.say(at, "bad_hash", "this is not `sha256:` and 64 hex digits").hint =
-                Some("`strandline token` makes a token and prints the entry with its hash".to_owned());
+            self.say(at, "bad_hash", "invalid hash: expected `sha256:` and 64 hex digits").hint =
+                Some("generate a token and its entry with `strandline token`".to_owned());
             return None;
         };
         if let Some(line) = lines.insert(hash, at.line()) {
-            let message = format!("the same hash stands in line {line} already");
-            self.say(at, "duplicate", message).hint = Some("make a token for each entry".to_owned());
+            let message = format!("duplicate hash, first in line {line}");
+            self.say(at, "duplicate", message).hint = Some("generate a token for each entry".to_owned());
         }
         Some(hash)
     }
@@ -180,7 +180,7 @@ impl Check {
     fn token_user(&mut self, token: &Token) -> Option<String> {
         let user = token.user.as_ref()?;
         if user.value.trim().is_empty() || user.value.chars().any(char::is_control) {
-            let message = "the `user` of a token is not empty and has no control characters";
+            let message = "the token's `user` is empty or has control characters";
             self.say(user.referenced, "bad_name", message);
         }
         Some(user.value.clone())
@@ -191,10 +191,9 @@ impl Check {
         let text = written.value.as_str();
         let read = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse());
         if read.is_err() {
-            let message = "the `expires` of a token is no time";
-            self.say(written.referenced, "bad_time", message).hint = Some(
-                "write it as 2027-01-31, its first moment in UTC, or as 2027-01-31T14:05:00Z".to_owned(),
-            );
+            let message = "the token's `expires` is not a time";
+            self.say(written.referenced, "bad_time", message).hint =
+                Some("use 2027-01-31 (the start of that day in UTC) or 2027-01-31T14:05:00Z".to_owned());
         }
         read.ok()
     }
@@ -204,9 +203,8 @@ impl Check {
             let sound = |part: &str| !part.is_empty() && !part.contains(|c: char| c.is_control() || c == ' ');
             if !path.value.split('/').all(sound) {
                 let message = format!("`{}` is not the full path of a {what}", path.value);
-                self.say(path.referenced, "bad_path", message).hint = Some(
-                    "write it as in its address, such as shop/web, without a slash at its ends".to_owned(),
-                );
+                self.say(path.referenced, "bad_path", message).hint =
+                    Some("use the path of its URL, such as shop/web, without slashes at the ends".to_owned());
             }
         }
         written.iter().map(|path| path.value.clone()).collect()

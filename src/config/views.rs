@@ -18,12 +18,12 @@ impl Check {
         for view in &file.views {
             let (name, at) = (&view.name.value, view.name.referenced);
             if !EnvironmentId::new(name.as_str()).is_plain() {
-                let message = format!("`{name}` is not a name for a view");
+                let message = format!("invalid view name `{name}`");
                 self.say(at, "bad_name", message).hint =
                     Some("use letters, digits, `-`, `_` and `.`".to_owned());
             }
             if let Some(line) = lines.insert(name, at.line()) {
-                self.say(at, "duplicate", format!("the view `{name}` stands in line {line} already"));
+                self.say(at, "duplicate", format!("duplicate view `{name}`, first in line {line}"));
             }
             views.push(self.view(view));
         }

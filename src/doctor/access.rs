@@ -11,23 +11,21 @@ pub(super) fn check(config: &Config, now: Timestamp) -> Vec<Check> {
     let (access, loopback) = (&config.access, config.listen.ip().is_loopback());
     let (tokens, address) = (access.tokens.len(), config.listen);
     let first = match (tokens, loopback) {
-        (0, true) => {
-            Check::ok(SUBJECT, "no tokens; whoever can reach this machine's own address may do everything")
-        }
+        (0, true) => Check::ok(SUBJECT, "no tokens configured; local callers have full access"),
         (0, false) if access.allow_anonymous_read => {
-            Check::warning(SUBJECT, format!("whoever reaches {address} can read everything"))
-                .hint("make a token with `strandline token` and add it under `access`")
+            Check::warning(SUBJECT, format!("everyone who can reach {address} can read everything"))
+                .hint("generate a token with `strandline token` and add it under `access`")
         }
-        (0, false) => {
-            Check::problem(SUBJECT, format!("others can reach {address}, and no token is configured")).hint(
-                "make a token with `strandline token` and add it under `access`, or listen on 127.0.0.1",
-            )
-        }
+        (0, false) => Check::problem(
+            SUBJECT,
+            format!("{address} is reachable from other machines, and no token is configured"),
+        )
+        .hint("generate a token with `strandline token` and add it under `access`, or listen on 127.0.0.1"),
         (_, true) if access.local.is_some() => Check::warning(
             SUBJECT,
-            format!("tokens: {tokens}; whoever reaches {address}, also by a proxy, needs none"),
+            format!("tokens: {tokens}; callers of {address}, including a proxy, need none"),
         )
-        .hint("leave out `access.local` where a proxy stands in front"),
+        .hint("remove `access.local` if a proxy forwards requests"),
         _ => Check::ok(SUBJECT, format!("tokens: {tokens}")),
     };
     let ends = access.tokens.iter().filter_map(|token| {
@@ -35,9 +33,9 @@ pub(super) fn check(config: &Config, now: Timestamp) -> Vec<Check> {
             (&token.name, token.expires.filter(|expires| *expires <= now.plus(EXPIRY_NOTICE))?);
         let check = match expires <= now {
             true => Check::warning(SUBJECT, format!("the token `{name}` expired at {expires}"))
-                .hint("take it out of the configuration, or make another with `strandline token`"),
+                .hint("remove it from the configuration, or generate another with `strandline token`"),
             false => Check::warning(SUBJECT, format!("the token `{name}` expires at {expires}"))
-                .hint("make another with `strandline token` and put it beside this one first"),
+                .hint("generate another with `strandline token` and add it before this one expires"),
         };
         Some(check)
     });

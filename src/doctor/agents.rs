@@ -16,7 +16,7 @@ fn of_project(reader: &FolderReader) -> Vec<Check> {
     let found = match reader.read() {
         Ok(found) => found,
         Err(error) => {
-            return vec![Check::problem(&subject, error.to_string()).hint("look at `path` under `agents`")];
+            return vec![Check::problem(&subject, error.to_string()).hint("check `path` under `agents`")];
         }
     };
     let mut checks = vec![Check::ok(&subject, format!("{} found", found.len()))];
@@ -24,16 +24,17 @@ fn of_project(reader: &FolderReader) -> Vec<Check> {
         match &agent.said {
             Err(problem) => checks.push(
                 Check::problem(&subject, problem)
-                    .hint("until it is mended, what the file said before holds on"),
+                    .hint("until it is fixed, the last valid configuration stays in effect"),
             ),
             Ok(text) => checks.extend(warnings(text).iter().map(|warning| {
-                let check = Check::warning(&subject, format!("the file of {}, {warning}", agent.id));
+                let check =
+                    Check::warning(&subject, format!("configuration file of {}: {warning}", agent.id));
                 warning.hint.iter().fold(check, |check, hint| check.hint(hint))
             })),
         }
         if agent.cluster.is_empty() {
-            let message = format!("{} leads to no cluster", agent.id);
-            checks.push(Check::warning(&subject, message).hint("name its cluster under `clusters`"));
+            let message = format!("{} has no cluster", agent.id);
+            checks.push(Check::warning(&subject, message).hint("set its cluster under `clusters`"));
         }
     }
     checks
@@ -71,8 +72,11 @@ mod tests {
         }
         let told = told();
         assert_eq!((told.len(), told[0].as_str()), (4, "ok 2 found"), "{told:?}");
-        assert_eq!(told[1], "warning the file of ops/agents:one, 1:1: unknown section, which is not read");
+        assert_eq!(
+            told[1],
+            "warning configuration file of ops/agents:one: 1:1: unknown section; it is ignored"
+        );
         assert!(told[2].starts_with("problem ") && told[2].ends_with(":1:13: unknown key"), "{told:?}");
-        assert_eq!(told[3], "warning ops/agents:two leads to no cluster");
+        assert_eq!(told[3], "warning ops/agents:two has no cluster");
     }
 }

@@ -52,9 +52,9 @@ pub(super) fn judge(subject: &str, cluster: &str, answer: Result<Examination, Tr
 /// A cluster, or its discovery, that does not answer.
 fn troubled(subject: &str, trouble: &Trouble) -> Check {
     let (sentence, hint) = match trouble {
-        Trouble::NoWay(_) => ("there is no way to it", "correct the cluster's keys or its kubeconfig"),
+        Trouble::NoWay(_) => ("no connection is configured", "correct the cluster's keys or its kubeconfig"),
         Trouble::Unreachable(_) => {
-            ("it does not answer", "is the address right, and does a firewall or a VPN stand between?")
+            ("it does not answer", "check the address, and firewalls or VPNs in between")
         }
         Trouble::Certificate(text) => certificate(text),
         Trouble::Unauthorized(_) => (
@@ -62,11 +62,13 @@ fn troubled(subject: &str, trouble: &Trouble) -> Check {
             "they may have expired or been revoked: renew the token or certificate of the kubeconfig",
         ),
         Trouble::Forbidden(_) => (
-            "it does not let us see its kinds",
+            "discovery of its kinds is forbidden",
             "bind the ClusterRole system:discovery to the account that Strandline uses",
         ),
-        Trouble::NotServed(_) => ("it has no Kubernetes API there", "is the address that of an API server?"),
-        Trouble::Failing(_) => ("it answers with an error", "ask those who run it"),
+        Trouble::NotServed(_) => {
+            ("it has no Kubernetes API there", "check that the address is that of an API server")
+        }
+        Trouble::Failing(_) => ("it answers with an error", "ask the administrators of the cluster"),
     };
     Check::problem(subject, format!("{sentence}: {trouble}")).hint(hint)
 }
@@ -76,12 +78,12 @@ fn certificate(text: &str) -> (&'static str, &'static str) {
         let hint = "use a name from the certificate as address, or set `tls-server-name` in the kubeconfig";
         ("the server's certificate is for another name", hint)
     } else if text.contains("UnknownIssuer") || text.contains("BadSignature") {
-        let hint = "put the cluster's present authority into `certificate-authority-data` of the kubeconfig";
-        ("the server's certificate is not from the authority that the kubeconfig names", hint)
+        let hint = "put the cluster's current CA into `certificate-authority-data` of the kubeconfig";
+        ("the server's certificate is not signed by the CA in the kubeconfig", hint)
     } else if text.contains("certificate expired") {
-        ("the server's certificate has expired", "have it renewed; or is this machine's clock wrong?")
+        ("the server's certificate has expired", "renew it, or correct this machine's clock")
     } else if text.contains("not valid yet") {
-        ("the server's certificate is not valid yet", "is this machine's clock wrong?")
+        ("the server's certificate is not valid yet", "check this machine's clock")
     } else if text.contains("received fatal alert") {
         ("the server does not accept our certificate", "renew the client certificate of the kubeconfig")
     } else {
@@ -92,7 +94,7 @@ fn certificate(text: &str) -> (&'static str, &'static str) {
 fn reached(subject: &str, url: &str, server: &Server) -> Check {
     match &server.version {
         Some(version) => Check::ok(subject, format!("{url} answers, version {version}")),
-        None => Check::ok(subject, format!("{url} answers and keeps its version to itself")),
+        None => Check::ok(subject, format!("{url} answers, version unknown")),
     }
 }
 
@@ -101,7 +103,7 @@ fn clock(subject: &str, ahead_micros: i64) -> Check {
     let direction = if ahead_micros < 0 { "behind" } else { "ahead of" };
     if ahead_micros.unsigned_abs() > SECONDS_APART * 1_000_000 {
         return Check::warning(subject, format!("its clock is {seconds} s {direction} this machine's")).hint(
-            "let both follow a time server: times of objects are the cluster's, times of changes ours",
+            "synchronize both with NTP: times of objects come from the cluster, times of changes from this machine",
         );
     }
     Check::ok(subject, "its clock agrees with this machine's")
@@ -110,12 +112,12 @@ fn clock(subject: &str, ahead_micros: i64) -> Check {
 fn discovered(subject: &str, kinds: &KindList) -> Vec<Check> {
     let followed = kinds.kinds.iter().filter(|kind| kind.unfollowed.is_none()).count();
     let mut checks = vec![if followed == 0 {
-        Check::warning(subject, "none of its kinds is followed").hint("`strandline kinds` tells why")
+        Check::warning(subject, "none of its kinds is watched").hint("run `strandline kinds` for the reasons")
     } else {
-        Check::ok(subject, format!("{followed} of its {} kinds are followed", kinds.kinds.len()))
+        Check::ok(subject, format!("{followed} of its {} kinds are watched", kinds.kinds.len()))
     }];
     checks.extend(kinds.failed.iter().map(|failed| {
-        Check::warning(subject, format!("it cannot tell the kinds of {}: {}", failed.group, failed.message))
+        Check::warning(subject, format!("it cannot list the kinds of {}: {}", failed.group, failed.message))
             .hint("its kinds are not watched until the server behind the group's APIService answers")
     }));
     checks
@@ -135,10 +137,10 @@ fn judge_refusals(subject: &str, cluster: &str, found: &Examination) -> Report {
         report.missing.push(manifests);
     }
     if found.unasked > 0 {
-        let message = format!("there was no time to ask for {} of the followed kinds", found.unasked);
+        let message = format!("{} of the watched kinds were not checked in time", found.unasked);
         report.checks.push(Check::warning(subject, message).hint("try again when the cluster is less busy"));
     } else if found.refusals.is_empty() && found.asked > 0 {
-        report.checks.push(Check::ok(subject, "all followed kinds may be listed and watched"));
+        report.checks.push(Check::ok(subject, "all watched kinds can be listed and watched"));
     }
     report
 }
@@ -155,10 +157,12 @@ fn unseen(subject: &str, missing: &Missing<'_>) -> Check {
     };
     let kinds: Vec<String> = missing.refusals.iter().map(name).collect();
     let who = missing.user.as_deref().unwrap_or("the account that Strandline uses");
-    let message = format!("{who} may not see these kinds{place}: {}", kinds.join(", "));
+    let message = format!("{who} lacks permission for these kinds{place}: {}", kinds.join(", "));
     let hint = match missing.user.as_deref() {
         Some(NOBODY) => "no credentials were sent: give the kubeconfig's user a token or a certificate",
-        _ => "exclude them, or have someone who may apply the role that `strandline doctor --rbac` prints",
+        _ => {
+            "exclude them, or have a cluster administrator apply the role printed by `strandline doctor --rbac`"
+        }
     };
     Check::problem(subject, message).hint(hint)
 }
@@ -169,8 +173,8 @@ fn failing(subject: &str, Refusal { served, namespace, verb, trouble }: &Refusal
     let message = format!("{verb} of {}{place} fails: {trouble}", served.kind);
     match trouble {
         // Between discovery and the question it went away, or its server tells of more than it serves.
-        Trouble::NotServed(_) => Check::warning(subject, message).hint("exclude the kind if that stays so"),
+        Trouble::NotServed(_) => Check::warning(subject, message).hint("exclude the kind if this persists"),
         _ => Check::problem(subject, message)
-            .hint("its conversion webhook or API server may be down; exclude the kind if that stays so"),
+            .hint("its conversion webhook or API server may be down; exclude the kind if this persists"),
     }
 }

@@ -13,7 +13,7 @@ const VIEW: &str = "view in full";
 /// Reads all of both.
 pub(super) fn check(directory: &Path, progress: &mut dyn FnMut(u64, u64)) -> Vec<Check> {
     let mut checks = match strandline_log::examine(directory, progress) {
-        Ok(None) => return vec![Check::ok(LOG, "there is none yet")],
+        Ok(None) => return vec![Check::ok(LOG, "it does not exist yet")],
         Ok(Some(examination)) => judge(&examination),
         Err(error) => {
             let error = ServiceError::from(error);
@@ -33,16 +33,16 @@ fn judge(examination: &Examination) -> Vec<Check> {
         Check::ok(LOG, format!("{by} erased values from {count} recorded bodies at {time}{reason}"))
     });
     if findings.is_empty() {
-        let but = if erasures.is_empty() { "" } else { ", but for what was erased" };
-        let message = format!("all {changes} changes up to offset {head} are as they were recorded{but}");
+        let but = if erasures.is_empty() { "" } else { ", except for erased values" };
+        let message = format!("all {changes} changes up to offset {head} are intact{but}");
         return std::iter::once(Check::ok(LOG, message)).chain(erased).collect();
     }
     let hint = |harm: Harm| match harm {
         Harm::End => {
-            "restore a backup, or go on without these changes by `strandline doctor --data DIR --accept-loss`"
+            "restore a backup, or continue without these changes with `strandline doctor --data DIR --accept-loss`"
         }
         _ => {
-            "restore a backup, or copy what can be read into a new log by `strandline doctor --data DIR --salvage NEW`"
+            "restore a backup, or salvage readable records into a new log with `strandline doctor --data DIR --salvage NEW`"
         }
     };
     let check =
@@ -52,11 +52,11 @@ fn judge(examination: &Examination) -> Vec<Check> {
 
 fn view(damage: Vec<String>) -> Check {
     match damage.as_slice() {
-        [] => Check::ok(VIEW, "its pages are sound, and what it was made from is this log"),
+        [] => Check::ok(VIEW, "its pages are intact, and it was built from this log"),
         [first, more @ ..] => {
             let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
             Check::warning(VIEW, format!("{first}{more}"))
-                .hint("`strandline rebuild --data DIR` makes it anew from the log")
+                .hint("rebuild it from the log with `strandline rebuild --data DIR`")
         }
     }
 }

@@ -20,17 +20,16 @@ pub(super) fn check(directory: &Path) -> Vec<Check> {
     let shown = directory.display();
     let Some(place) = nearest(directory) else {
         return vec![
-            Check::problem(SUBJECT, format!("there is no place for {shown}"))
-                .hint("choose another with --data"),
+            Check::problem(SUBJECT, format!("{shown} cannot be created")).hint("choose another with --data"),
         ];
     };
     let exists = place == directory;
     let mut checks = Vec::new();
     checks.push(match (writable(&place), exists) {
-        (Ok(()), true) => Check::ok(SUBJECT, format!("{shown} can be written")),
-        (Ok(()), false) => Check::ok(SUBJECT, format!("{shown} is not there yet and can be made")),
+        (Ok(()), true) => Check::ok(SUBJECT, format!("{shown} is writable")),
+        (Ok(()), false) => Check::ok(SUBJECT, format!("{shown} does not exist yet and can be created")),
         (Err(error), _) => Check::problem(SUBJECT, format!("{} cannot be written: {error}", place.display()))
-            .hint("give it to the user that runs Strandline, or choose another with --data"),
+            .hint("change its owner to the user that runs Strandline, or choose another with --data"),
     });
     if exists {
         checks.push(holder(directory));
@@ -64,7 +63,7 @@ fn holder(directory: &Path) -> Check {
     match DirectoryLock::holder(directory) {
         Ok(None) => Check::ok(SUBJECT, "no other process uses it"),
         Ok(Some(holder)) => Check::warning(SUBJECT, format!("process {holder} uses it"))
-            .hint("nothing is wrong if that is Strandline; a second one would not start"),
+            .hint("this is expected if it is Strandline; a second server would not start"),
         Err(error) => Check::problem(SUBJECT, format!("its lock cannot be read: {error}"))
             .hint("run this as the user that runs Strandline"),
     }
@@ -72,7 +71,7 @@ fn holder(directory: &Path) -> Check {
 
 fn filesystem(found: Option<&str>) -> Check {
     match found {
-        None => Check::ok(SUBJECT, "its filesystem is not known on this system"),
+        None => Check::ok(SUBJECT, "its filesystem type cannot be determined on this system"),
         Some(filesystem) if strandline_sqlite::is_unreliable(filesystem) => Check::warning(
             SUBJECT,
             format!("it lies on {filesystem}, where SQLite cannot rely on locks"),
@@ -84,11 +83,11 @@ fn filesystem(found: Option<&str>) -> Check {
 
 fn free(mib: Option<u64>) -> Check {
     match mib {
-        None => Check::ok(SUBJECT, "its free space is not known on this system"),
+        None => Check::ok(SUBJECT, "its free space cannot be determined on this system"),
         Some(mib) if mib < TOO_FEW_MIB => Check::problem(SUBJECT, format!("{mib} MiB are free"))
-            .hint("make room: without any the watchers wait, and what happens meanwhile is seen late"),
+            .hint("free disk space: when it is full, watchers wait and changes are recorded late"),
         Some(mib) if mib < FEW_MIB => {
-            Check::warning(SUBJECT, format!("{mib} MiB are free")).hint("make room before the log needs it")
+            Check::warning(SUBJECT, format!("{mib} MiB are free")).hint("free disk space soon")
         }
         Some(mib) => Check::ok(SUBJECT, format!("{mib} MiB are free")),
     }
@@ -122,7 +121,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let missing = dir.path().join("not/yet");
         let checks = check(&missing);
-        assert!(checks[0].message.ends_with("is not there yet and can be made"), "{checks:?}");
+        assert!(checks[0].message.ends_with("does not exist yet and can be created"), "{checks:?}");
         let lock = DirectoryLock::acquire(dir.path()).unwrap();
         let checks = check(dir.path());
         assert_eq!(results(&checks[..2]), [Fine, Warning], "{checks:?}");

@@ -13,12 +13,12 @@ pub(super) fn check(directory: &Path) -> Vec<Check> {
     let sqlite = if safe {
         Check::ok("SQLite", format!("version {version}"))
     } else {
-        Check::problem("SQLite", format!("version {version} can damage a log while it is read"))
+        Check::problem("SQLite", format!("version {version} has a bug that can corrupt a log"))
             .hint("build this program with SQLite 3.51.3 or newer")
     };
     let mut checks = vec![sqlite];
     match strandline_log::inspect(directory) {
-        Ok(None) => checks.push(Check::ok("log", "there is none yet")),
+        Ok(None) => checks.push(Check::ok("log", "it does not exist yet")),
         Ok(Some(state)) => {
             checks.push(log_found(state));
             if is_quickly_read(directory) {
@@ -50,8 +50,11 @@ fn times_found(directory: &Path) -> Vec<Check> {
         Ok(found) => found
             .iter()
             .map(|wrong| {
-                Check::warning("log", format!("{wrong}; answers about that time are wrong and do not say so"))
-                    .hint("stop the server and mark them by `strandline doctor --data DIR --mend-clock`")
+                Check::warning(
+                    "log",
+                    format!("{wrong}; answers about that period are wrong, without a warning"),
+                )
+                .hint("stop the server and mark them with `strandline doctor --data DIR --mend-clock`")
             })
             .collect(),
         Err(error) => vec![Check::problem("log", error.to_string())],
@@ -63,29 +66,29 @@ const KINDS: usize = 5;
 
 fn log_found(LogState { schema, head, compacted, mut floors }: LogState) -> Check {
     let kept = match compacted.observed_at {
-        Some(time) => format!("; it can be asked from offset {} of {time} on", compacted.offset),
+        Some(time) => format!("; available from offset {} of {time}", compacted.offset),
         None => String::new(),
     };
     floors.retain(|floor| floor.offset > compacted.offset);
     let more = floors.len().saturating_sub(KINDS);
     let named = floors.iter().take(KINDS).map(|Floor { cluster, kind, offset, observed_at, .. }| {
-        format!("; {kind} of {cluster} is kept for less long, from offset {offset} of {observed_at} on")
+        format!("; {kind} of {cluster} has a shorter retention, from offset {offset} of {observed_at}")
     });
-    let kinds: String = named.chain((more > 0).then(|| format!("; and so are {more} more"))).collect();
+    let kinds: String = named.chain((more > 0).then(|| format!("; and {more} more kinds"))).collect();
     let message =
-        format!("schema {schema}, {head} changes{kept}{kinds}; its end is the one that was acknowledged");
+        format!("schema {schema}, {head} changes{kept}{kinds}; its head matches the last acknowledged one");
     Check::ok("log", message)
 }
 
 fn view_found(state: ViewState) -> Check {
     match state {
         ViewState::Current(checkpoint) => {
-            Check::ok("view", format!("holds the log up to offset {checkpoint}"))
+            Check::ok("view", format!("contains the log up to offset {checkpoint}"))
         }
         ViewState::Missing => {
-            Check::ok("view", "there is none yet; it is built from the log at the next start")
+            Check::ok("view", "it does not exist yet; the next start builds it from the log")
         }
         ViewState::Outdated => Check::warning("view", "is damaged or of another version")
-            .hint("nothing need be done: it is built anew from the log at the next start"),
+            .hint("no action needed: the next start rebuilds it from the log"),
     }
 }

@@ -172,7 +172,7 @@ fn configuration(config: &Config) -> Check {
     let message = format!("clusters: {clusters}, environments: {environments}");
     if clusters == 0 {
         return Check::warning(CONFIGURATION, format!("{message}; nothing is watched"))
-            .hint("name what to watch under `clusters`");
+            .hint("add clusters under `clusters`");
     }
     Check::ok(CONFIGURATION, message)
 }

@@ -22,18 +22,18 @@ pub(super) fn check(directory: &Path) -> Vec<Check> {
 fn readable(directory: &Path) -> Check {
     let (found, is_foreign) = match exposed(directory) {
         Ok(found) => found,
-        Err(error) => return Check::problem(SUBJECT, format!("its files cannot be looked at: {error}")),
+        Err(error) => return Check::problem(SUBJECT, format!("cannot check its files: {error}")),
     };
     let Some(Exposed { path, mode, tight }) = found.first() else {
-        return Check::ok(SUBJECT, "no other user may read it");
+        return Check::ok(SUBJECT, "only its owner can read it");
     };
     let (more, shown) = (found.len() - 1, path.display());
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let hint = match is_foreign && path == directory {
-        true => "it holds other things too: give Strandline a directory of its own".to_owned(),
-        false => format!("chmod {tight:o} {shown}; the next start does it for all that this user owns"),
+        true => "it contains other files: use a dedicated directory for Strandline".to_owned(),
+        false => format!("chmod {tight:o} {shown}; the next start does this for all files of this user"),
     };
-    Check::warning(SUBJECT, format!("other users may read {shown} (mode {mode:04o}{more})")).hint(hint)
+    Check::warning(SUBJECT, format!("other users can read {shown} (mode {mode:04o}{more})")).hint(hint)
 }
 
 /// Whether its group may use it, which is by choice; what cannot be looked at was told already.
@@ -44,7 +44,7 @@ fn shared(directory: &Path) -> Option<Check> {
             SUBJECT,
             format!("it is shared with group {} (mode {:04o})", found.gid(), found.mode() & 0o7777),
         )
-        .hint("as with fsGroup in Kubernetes; where nobody chose that, chmod g-s,g-rwx")
+        .hint("this is expected with fsGroup in Kubernetes; otherwise chmod g-s,g-rwx")
     })
 }
 
@@ -62,7 +62,7 @@ fn owners(directory: &Path) -> Option<Check> {
     let message = format!("{shown} belongs to user {uid}, the directory to user {owner}");
     Some(
         Check::warning(SUBJECT, message)
-            .hint("give all of it to the user that runs Strandline, with chown -R"),
+            .hint("change the owner of all files to the user that runs Strandline, with chown -R"),
     )
 }
 
@@ -72,8 +72,8 @@ fn above(directory: &Path) -> Option<Check> {
     let above = path.parent()?;
     let mode = fs::metadata(above).ok()?.mode();
     (mode & 0o002 != 0 && mode & 0o1000 == 0).then(|| {
-        let message = format!("every user may replace it, since {} is open to all", above.display());
-        Check::warning(SUBJECT, message).hint("keep it where only its user or root may write")
+        let message = format!("every user can replace it, because {} is world-writable", above.display());
+        Check::warning(SUBJECT, message).hint("move it to a directory that only its user or root can write")
     })
 }
 
@@ -112,6 +112,6 @@ mod tests {
         assert_eq!((found.len(), found[0].0, found[1].0), (2, Fine, Warning), "{found:?}");
         assert!(found[1].1.starts_with("it is shared with group "), "{found:?}");
         set(dir.path(), 0o777);
-        assert!(told().last().unwrap().1.starts_with("every user may replace it"), "{:?}", told());
+        assert!(told().last().unwrap().1.starts_with("every user can replace it"), "{:?}", told());
     }
 }

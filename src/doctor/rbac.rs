@@ -91,8 +91,7 @@ fn manifest(cluster: &str, missing: &Missing<'_>, rules: &str) -> String {
             );
         }
         None => {
-            let _ =
-                writeln!(yaml, "# The cluster did not say which account this is for: bind the role to it.");
+            let _ = writeln!(yaml, "# The account is unknown: bind the role to it.");
         }
     }
     yaml
@@ -100,7 +99,7 @@ fn manifest(cluster: &str, missing: &Missing<'_>, rules: &str) -> String {
 
 fn purpose(cluster: &str, namespace: &str) -> String {
     let place = if namespace.is_empty() { String::new() } else { format!(", namespace {namespace}") };
-    format!("Lets Strandline list and watch what it may not see yet in cluster {cluster}{place}.")
+    format!("Grants Strandline list and watch for the kinds it lacks in cluster {cluster}{place}.")
 }
 
 /// A name that is the same for the same content only.
@@ -216,7 +215,7 @@ mod tests {
     }
 
     fn documents(yaml: &str) -> Vec<Value> {
-        assert!(yaml.lines().filter(|line| line.starts_with("# Lets Strandline")).count() > 0, "{yaml}");
+        assert!(yaml.lines().filter(|line| line.starts_with("# Grants Strandline")).count() > 0, "{yaml}");
         let documents = yaml.split("---\n").filter(|document| !document.trim().is_empty());
         documents.map(|document| serde_saphyr::from_str(document).unwrap()).collect()
     }

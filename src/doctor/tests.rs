@@ -49,8 +49,8 @@ async fn a_cluster_that_shows_everything_is_fine() {
         [
             format!("ok cluster one: {}/ answers, version v1.36.0-strandline-demo", server.url()),
             "ok cluster one: its clock agrees with this machine's".to_owned(),
-            "ok cluster one: 16 of its 16 kinds are followed".to_owned(),
-            "ok cluster one: all followed kinds may be listed and watched".to_owned(),
+            "ok cluster one: 16 of its 16 kinds are watched".to_owned(),
+            "ok cluster one: all watched kinds can be listed and watched".to_owned(),
         ]
     );
     assert_eq!((report.problems(), report.missing.len()), (0, 0), "{:?}", lines(&report));
@@ -71,12 +71,12 @@ async fn what_may_not_be_seen_is_listed_with_the_permission_that_is_missing() {
     let account = "system:serviceaccount:strandline:strandline";
     let told = of_cluster(&report);
     for expected in [
-        "warning cluster one: it cannot tell the kinds of autoscaling".to_owned(),
+        "warning cluster one: it cannot list the kinds of autoscaling".to_owned(),
         format!(
-            "problem cluster one: {account} may not see these kinds in namespace a: Pod, Deployment.apps"
+            "problem cluster one: {account} lacks permission for these kinds in namespace a: Pod, Deployment.apps"
         ),
         format!(
-            "problem cluster one: {account} may not see these kinds in namespace b: Pod, Deployment.apps"
+            "problem cluster one: {account} lacks permission for these kinds in namespace b: Pod, Deployment.apps"
         ),
         "problem cluster one: list of Secret in namespace a fails: 500".to_owned(),
     ] {
@@ -114,10 +114,10 @@ fn whoever_shows_no_credentials_is_told_so_and_given_no_role() {
     assert_eq!(
         lines(&report),
         [
-            "ok cluster one: https://x/ answers and keeps its version to itself",
-            "warning cluster one: none of its kinds is followed",
-            "problem cluster one: system:anonymous may not see these kinds: Pod (watch)",
-            "warning cluster one: there was no time to ask for 2 of the followed kinds",
+            "ok cluster one: https://x/ answers, version unknown",
+            "warning cluster one: none of its kinds is watched",
+            "problem cluster one: system:anonymous lacks permission for these kinds: Pod (watch)",
+            "warning cluster one: 2 of the watched kinds were not checked in time",
         ]
     );
 }
@@ -137,9 +137,9 @@ async fn clusters_that_do_not_answer_are_told_one_by_one() {
     for expected in [
         "problem cluster gone: it does not answer: ",
         "problem cluster unknown: it does not accept the credentials: 401",
-        "problem cluster nowhere: there is no way to it: ",
+        "problem cluster nowhere: no connection is configured: ",
         "warning cluster good: its clock is ",
-        "ok cluster good: all followed kinds may be listed and watched",
+        "ok cluster good: all watched kinds can be listed and watched",
     ] {
         assert!(told.iter().any(|line| line.starts_with(expected)), "{expected} is not in {told:#?}");
     }
@@ -169,7 +169,7 @@ async fn a_cluster_that_falls_silent_is_left_when_time_is_up() {
 #[test]
 fn certificates_are_told_apart() {
     let cases = [
-        ("invalid peer certificate: UnknownIssuer", "not from the authority"),
+        ("invalid peer certificate: UnknownIssuer", "not signed by the CA"),
         ("certificate not valid for name \"x\"; certificate is only valid for y", "for another name"),
         ("certificate expired: verification time 9 (UNIX)", "has expired"),
         ("certificate not valid yet: verification time 9 (UNIX)", "not valid yet"),
@@ -191,8 +191,8 @@ fn a_broken_configuration_is_a_report_too() {
     assert_eq!(
         lines(&report),
         [
-            "problem configuration: x.yaml:1:19: `a b` is not a name for a cluster",
-            "problem configuration: x.yaml:2:9: `x` is not an address and port such as 127.0.0.1:7979",
+            "problem configuration: x.yaml:1:19: invalid cluster name `a b`",
+            "problem configuration: x.yaml:2:9: invalid address and port `x`; use one such as 127.0.0.1:7979",
         ]
     );
     assert_eq!(report.problems(), 2);

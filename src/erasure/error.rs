@@ -14,7 +14,7 @@ use strandline_sqlite::LockError;
 #[derive(Debug, Error)]
 pub enum ErasureError {
     /// There is nothing to erase from.
-    #[error("there is no log in {}", data.display())]
+    #[error("no log in {}", data.display())]
     NoLog {
         /// The directory.
         data: PathBuf,
@@ -23,7 +23,7 @@ pub enum ErasureError {
     #[error(transparent)]
     Values(#[from] ValueError),
     /// What the record is to say holds a value.
-    #[error("the reason, or who gives it, holds a value that is to be erased, and would be recorded")]
+    #[error("the reason or author contains a value to be erased, and would be recorded")]
     Quoted,
     /// The directory is in use.
     #[error(transparent)]
@@ -53,28 +53,26 @@ impl ErasureError {
     /// What to do about it, in a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            ErasureError::NoLog { .. } => {
-                Some("name the directory that `serve` was started with, or a backup")
-            }
+            ErasureError::NoLog { .. } => Some("use the data directory of `serve`, or a backup"),
             ErasureError::Values(ValueError::Short(_)) => {
-                Some("give more of what stands there, such as `password=` with the value")
+                Some("use a longer value with its context, such as `password=` with the value")
             }
             ErasureError::Values(_) => {
-                Some("give one value a line, or --whole-file for one value of several lines")
+                Some("write one value per line, or use --whole-file for a value of several lines")
             }
-            ErasureError::Quoted => Some("say why without quoting it"),
-            ErasureError::Lock(LockError::Held { .. }) => Some(
-                "stop the server that uses the directory; it goes on where it stood when it is started again",
-            ),
+            ErasureError::Quoted => Some("give a reason that does not quote it"),
+            ErasureError::Lock(LockError::Held { .. }) => {
+                Some("stop the server that uses the directory; it resumes when it is started again")
+            }
             ErasureError::Log(LogError::Busy { .. }) => Some(
-                "wait for the export or the backup that reads it, and ask again: the values are no longer in the record, \
-                 and may still be in free pages of its file",
+                "wait for the export or backup that reads it, and run the command again: the values are erased from the log, \
+                 but may remain in free pages of its file",
             ),
             ErasureError::Log(LogError::Damaged { .. } | LogError::Truncated { .. }) => {
-                Some("nothing was erased; `strandline doctor --data DIR --full` tells what is damaged")
+                Some("nothing was erased; run `strandline doctor --data DIR --full` to find the damage")
             }
             ErasureError::Log(error) if error.is_disk_full() => {
-                Some("make room for another copy of the log beside it, and ask again")
+                Some("free disk space for another copy of the log, and run the command again")
             }
             ErasureError::Backup(error) => error.hint(),
             ErasureError::Lock(LockError::Io { .. }) | ErasureError::Log(_) | ErasureError::Io { .. } => None,

@@ -13,19 +13,19 @@ use strandline_sqlite::LockError;
 #[derive(Debug, Error)]
 pub enum ExchangeError {
     /// There is nothing to export.
-    #[error("there is no log in {}", data.display())]
+    #[error("no log in {}", data.display())]
     NoLog {
         /// The data directory.
         data: PathBuf,
     },
     /// Something stands where the export is to be.
-    #[error("{} is there already", to.display())]
+    #[error("{} already exists", to.display())]
     Exists {
         /// The file.
         to: PathBuf,
     },
     /// The view, which tells what belonged to an environment, is not as far as the log.
-    #[error("what belonged to `{environment}` cannot be told: {why}")]
+    #[error("cannot determine the resources of `{environment}`: {why}")]
     NoMembers {
         /// The environment.
         environment: String,
@@ -46,7 +46,7 @@ pub enum ExchangeError {
     },
     /// What is to be imported is older than what is recorded.
     #[error(
-        "{} begins at {first}, and the log in the data directory goes on to {newest} (offset {head})",
+        "{} starts at {first}, before the end of the log in the data directory at {newest} (offset {head})",
         path.display()
     )]
     NotOlder {
@@ -60,7 +60,7 @@ pub enum ExchangeError {
         head: Offset,
     },
     /// Two files tell of the same time.
-    #[error("{} begins at {first}, before {} ends at {last}", later.display(), earlier.display())]
+    #[error("{} starts at {first}, before the end of {} at {last}", later.display(), earlier.display())]
     Overlap {
         /// The file that begins first.
         earlier: PathBuf,
@@ -97,25 +97,27 @@ impl ExchangeError {
     /// What to do about it, in a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            ExchangeError::NoLog { .. } => Some("name the directory that `serve` was started with"),
-            ExchangeError::Exists { .. } => Some("name a file that is not there yet"),
+            ExchangeError::NoLog { .. } => Some("use the data directory of `serve`"),
+            ExchangeError::Exists { .. } => Some("use a file name that does not exist"),
             ExchangeError::NoMembers { .. } => {
                 Some("let the server catch up, or run `strandline rebuild` first")
             }
             ExchangeError::Wrong { .. } => Some("nothing was imported"),
             ExchangeError::NotOlder { .. } => Some(
-                "recorded time never goes backwards; to combine them export the log, import the older history into an empty \
-                 directory, and then that export behind it",
+                "changes can only be appended; to combine both, export the log, import the older history into an empty \
+                 directory, then import that export",
             ),
             ExchangeError::Overlap { .. } => {
-                Some("files that are imported together follow each other; nothing was imported")
+                Some("files that are imported together must not overlap in time; nothing was imported")
             }
-            ExchangeError::Changed { .. } => Some("nothing was imported; try again once nobody writes it"),
+            ExchangeError::Changed { .. } => {
+                Some("nothing was imported; try again when the file no longer changes")
+            }
             ExchangeError::Lock(LockError::Held { .. }) => {
                 Some("stop the server that uses the directory first")
             }
             ExchangeError::Log(error) if error.is_disk_full() => {
-                Some("nothing was imported; an import needs room for its changes twice until it is done")
+                Some("nothing was imported; an import needs twice the size of its changes in free disk space")
             }
             ExchangeError::Log(_) | ExchangeError::Lock(LockError::Io { .. }) | ExchangeError::Io { .. } => {
                 None

@@ -212,7 +212,7 @@ impl<'a> Filter<'a> {
                 why: why.to_string(),
             })?;
             let Some(found) = found.filter(|found| found.checkpoint >= to) else {
-                let why = "the view is not there, does not know it, or is behind the log".to_owned();
+                let why = "the view is missing, incomplete, or behind the log".to_owned();
                 return Err(ExchangeError::NoMembers { environment: environment(), why });
             };
             match &mut members {

@@ -128,18 +128,17 @@ fn walk(path: &Path, mut take: impl FnMut(Entry) -> Result<()>) -> Result<Traile
     };
     if trailer.changes != changes {
         let told = trailer.changes;
-        return Err(lines.wrong(format!("{told} changes were written, and {changes} are there")));
+        return Err(lines.wrong(format!("expected {told} changes, found {changes}")));
     }
     if trailer.blake3 != hasher.finalize().to_hex().as_str() {
-        return Err(lines.wrong("the digest of the lines is another than the one that was written"));
+        return Err(lines.wrong("the digest of the lines does not match"));
     }
     match lines.next()? {
         None if !chain.leads_to(&header) => {
-            Err(lines
-                .wrong("the changes do not lead to the hash that the header names; something was altered"))
+            Err(lines.wrong("the changes do not match the hash in the header; the file was altered"))
         }
         None => Ok(trailer),
-        Some(_) => Err(lines.wrong("something stands behind the last line")),
+        Some(_) => Err(lines.wrong("unexpected data after the last line")),
     }
 }
 
@@ -147,11 +146,11 @@ fn header(lines: &mut Lines) -> Result<Header> {
     let parsed = match lines.next()? {
         None => return Err(lines.wrong("the file is empty")),
         Some(line) => serde_json::from_str::<Version>(line)
-            .map_err(|error| format!("this is no header of an export: {}", reason_of_json(&error)))
+            .map_err(|error| format!("not the header of an export: {}", reason_of_json(&error)))
             .and_then(|version| version.check())
             .and_then(|()| {
                 serde_json::from_str::<Header>(line)
-                    .map_err(|error| format!("the header cannot be read: {}", reason_of_json(&error)))
+                    .map_err(|error| format!("invalid header: {}", reason_of_json(&error)))
             }),
     };
     parsed.map_err(|why| lines.wrong(why))
@@ -191,8 +190,10 @@ impl Version {
     fn check(&self) -> std::result::Result<(), String> {
         match (self.format.as_str(), self.version) {
             (FORMAT, VERSION) => Ok(()),
-            (FORMAT, found) => Err(format!("it is of version {found}, and this program reads {VERSION}")),
-            _ => Err("this is no export of a log".to_owned()),
+            (FORMAT, found) => {
+                Err(format!("version {found} is not supported; this program reads version {VERSION}"))
+            }
+            _ => Err("not an export of a log".to_owned()),
         }
     }
 }
@@ -206,16 +207,16 @@ fn check(
     let (offset, time) = (entry.offset, entry.observed_at);
     if offset < header.from || offset > header.to {
         return Err(format!(
-            "offset {offset} is not among {} to {}, which the header names",
+            "offset {offset} is outside the range {} to {} of the header",
             header.from, header.to
         ));
     }
     if let Some((before, earlier)) = last {
         if offset == before {
-            return Err(format!("offset {offset} stands twice"));
+            return Err(format!("offset {offset} occurs twice"));
         }
         if offset < before {
-            return Err(format!("offset {offset} stands behind {before}"));
+            return Err(format!("offset {offset} comes after {before}"));
         }
         if time < earlier && entry.r#type != ChangeType::Clock {
             return Err(format!("it was observed at {time}, before the change above it"));

@@ -44,7 +44,9 @@ impl Lines {
             decoder.window_log_max(WINDOW_LOG_MAX).map_err(io(path))?;
             Box::new(BufReader::with_capacity(64 * 1024, decoder))
         } else if known >= 2 && first[..2] == GZIP {
-            return Err(wrong("it is packed with gzip, which is not read; unpack it first"));
+            return Err(wrong(
+                "the file is compressed with gzip, which is not supported; decompress it first",
+            ));
         } else {
             Box::new(BufReader::with_capacity(64 * 1024, file))
         };
@@ -57,7 +59,7 @@ impl Lines {
         let read = File::open(path).and_then(|mut file| file.read(&mut first)).map_err(io(path))?;
         let lines = Lines::open(path)?;
         if read == first.len() && first == ZSTD {
-            return Err(lines.wrong("it is packed with zstd; unpack it first"));
+            return Err(lines.wrong("the file is compressed with zstd; decompress it first"));
         }
         Ok(lines)
     }
@@ -70,7 +72,7 @@ impl Lines {
         loop {
             let part = match self.reader.fill_buf() {
                 Ok(part) => part,
-                Err(error) => return Err(self.wrong(format!("it cannot be read on: {error}"))),
+                Err(error) => return Err(self.wrong(format!("reading failed: {error}"))),
             };
             let end = part.iter().position(|&byte| byte == b'\n');
             let taken = end.map_or(part.len(), |end| end + 1);

@@ -98,7 +98,7 @@ impl<'de> Visitor<'de> for Items<'_> {
         while let Some(item) = items.next_element::<Box<RawValue>>()? {
             if let Err(error) = (self.take)(self.api_version, self.kind, item.get()) {
                 *self.refused = Some(error);
-                return Err(de::Error::custom("no more is wanted"));
+                return Err(de::Error::custom("stopped by the reader"));
             }
         }
         Ok(())

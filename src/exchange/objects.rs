@@ -67,7 +67,7 @@ pub fn import_objects(
 /// The coverage of a kind in imported time: what was not told is not known.
 pub(super) fn imported_mark(cluster: &str, kind: &Kind, since: Timestamp) -> CoverageMark {
     let watch = WatchKey { cluster: cluster.to_owned(), kind: kind.clone(), namespace: String::new() };
-    let message = "history was imported from files; what they do not tell is not known";
+    let message = "imported from files; changes that are not in the files are unknown";
     CoverageMark::gap(watch, since, reason::IMPORTED, message)
 }
 

@@ -58,7 +58,7 @@ pub enum ServiceError {
     #[error("cannot use redaction.key in the data directory: {0}")]
     Key(io::Error),
     /// There is no log where one is needed.
-    #[error("there is no log in {}", data.display())]
+    #[error("no log in {}", data.display())]
     NoLog {
         /// The data directory.
         data: PathBuf,
@@ -126,7 +126,7 @@ impl ServiceError {
             ServiceError::Filesystem { .. } => {
                 "keep it on a disk of this machine, or take the risk with --allow-network-filesystem"
             }
-            ServiceError::NoLog { .. } => "name the directory that `serve` was started with",
+            ServiceError::NoLog { .. } => "use the data directory of `serve`",
             ServiceError::Log(error) | ServiceError::Projection(ProjectorError::Log(error)) => {
                 error.hint()?
             }

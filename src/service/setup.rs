@@ -45,7 +45,7 @@ pub(super) fn access(
         if !config.allow_anonymous_read {
             return Err(ServiceError::OpenToOthers { address });
         }
-        tracing::warn!(%address, "whoever reaches this address can read everything: no token is configured");
+        tracing::warn!(%address, "everyone who can reach this address can read everything: no token is configured");
     } else if !loopback {
         tracing::info!(%address, "tokens arrive here unencrypted, unless something in front of this ends TLS");
     }

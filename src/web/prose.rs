@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn what_stands_between_back_ticks_is_code_and_all_is_escaped() {
         let cases = [
-            ("there is no environment `a<b`", "there is no environment <code>a&#60;b</code>"),
+            ("no environment `a<b`", "no environment <code>a&#60;b</code>"),
             ("`at` and `from`", "<code>at</code> and <code>from</code>"),
             ("a lone ` stays", "a lone ` stays"),
             ("<i>", "&#60;i&#62;"),

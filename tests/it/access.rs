@@ -91,7 +91,7 @@ async fn mistakes_end_with_two_and_are_shown_with_a_caret() -> Result<()> {
     assert_eq!((code, out.as_str()), (2, ""));
     assert_eq!(
         err,
-        "error: reading the agent's configuration: -:5:18: in \"if\", column 4: \"=\" is no operator: write \"==\" to \
+        "error: reading the agent configuration: -:5:18: in \"if\", column 4: invalid operator \"=\": write \"==\" to \
          compare or \"=~\" to match\n                 - if: $A = 1\n                          ^\n"
     );
     let (code, out, _) = check(config, &["--project", "a/b", "-o", "json"]).await?;

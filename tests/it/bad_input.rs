@@ -196,7 +196,7 @@ async fn a_log_of_a_newer_version_is_refused() -> Result<()> {
 pub(crate) struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
-    /// From here on nothing can be written to it.
+    /// From here on nothing is writable to it.
     pub(crate) fn seal(&self) -> bool {
         let remount = ["-o", "remount,ro"];
         let done =

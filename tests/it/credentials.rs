@@ -12,9 +12,9 @@ use crate::server::{PROGRAM, Result, Server, get, items};
 
 /// What keeps each cluster from being asked: its name, the reason of its gap, and what doctor says of it.
 const CLUSTERS: [(&str, &str, &str); 5] = [
-    ("missing", "credentials", "there is no way to it"),
-    ("broken", "credentials", "there is no way to it"),
-    ("elsewhere", "credentials", "there is no way to it"),
+    ("missing", "credentials", "no connection is configured"),
+    ("broken", "credentials", "no connection is configured"),
+    ("elsewhere", "credentials", "no connection is configured"),
     ("closed", "unreachable", "it does not answer"),
     ("refusing", "unauthorized", "it does not accept the credentials"),
 ];

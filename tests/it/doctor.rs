@@ -111,7 +111,7 @@ async fn what_doctor_asks_for_is_what_is_missing() -> Result<()> {
         assert!(Instant::now() < deadline, "{out}{err}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     };
-    let all = "all followed kinds may be listed and watched";
+    let all = "all watched kinds can be listed and watched";
     assert_eq!(told.lines().filter(|line| line.contains(all)).count(), 2, "{told}");
     plane.stop().await
 }

@@ -66,7 +66,10 @@ async fn a_link_that_was_planted_is_not_followed() -> Result<()> {
     symlink(precious.join("key"), folder.path().join("log.zst.partial"))?;
     let refused = run(&["backup"], &[("--data", &data), ("--to", &folder.path().join("backup"))]).await;
     let refused = refused.expect_err("it would work in another's directory").to_string();
-    assert!(refused.contains("backup.partial") && refused.contains("no directory of this user"), "{refused}");
+    assert!(
+        refused.contains("backup.partial") && refused.contains("not a directory of this user"),
+        "{refused}"
+    );
     let export = folder.path().join("log.zst");
     run(&["export"], &[("--data", &data), ("-o", &export)]).await?;
     assert!(fs::symlink_metadata(&export)?.is_file());

@@ -179,7 +179,7 @@ fn writes_without_room_wait_and_lose_nothing() -> Result<()> {
         let fault = format!("inject=pwrite64:error=ENOSPC:when={at}");
         let test = "writes_without_room_wait_and_lose_nothing";
         let faults = ["trace=pwrite64", fault.as_str()];
-        // A log that is there already: a first start without room is refused, and may be.
+        // A log that already exists: a first start without room is refused, and may be.
         let mut first = process(folder.path(), Acked::default(), 5, &[])?;
         let before = listen(&mut first)?;
         assert!(first.wait()?.success());
@@ -202,7 +202,7 @@ fn what_a_failing_disk_did_not_take_ends_the_process_and_is_not_acknowledged() -
     for fault in ["fsync:error=EIO:when=20", "fsync:error=EIO:when=31+", "pwrite64:error=EIO:when=80..90"] {
         let folder = tempfile::tempdir()?;
         let call = fault.split(':').next().unwrap_or_default();
-        // A log that is there already, so that the fault meets appends and not the making of it.
+        // A log that already exists, so that the fault meets appends and not the making of it.
         let mut first = process(folder.path(), Acked::default(), 5, &[])?;
         let before = listen(&mut first)?;
         assert!(first.wait()?.success());

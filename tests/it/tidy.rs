@@ -251,7 +251,7 @@ fn what_the_documents_promise_is_held_by_a_test() {
         let tests: Vec<&str> = held_by.split('`').skip(1).step_by(2).collect();
         assert!(!tests.is_empty(), "held by nothing: {row}");
         for test in tests {
-            assert!(code.contains(&format!("fn {test}(")), "there is no test `{test}`, named in: {row}");
+            assert!(code.contains(&format!("fn {test}(")), "no test `{test}`, named in: {row}");
         }
     }
 }

@@ -83,7 +83,7 @@ impl<'a> Case<'a> {
         }
         if blocks.is_empty() {
             let message =
-                format!("the agent is shared neither with the project `{project}` nor with a group of it");
+                format!("the agent is not shared with the project `{project}` or one of its groups");
             return denied(None, None, Reason::NotListed, message);
         }
         self.among(&blocks)
@@ -110,15 +110,14 @@ impl<'a> Case<'a> {
         }
         let mut decision = match (unmatched, self.config.ci_access.no_match) {
             (Some((entry, grant)), NoMatch::Allow) => {
-                let message = "no rule matched, which the agent's configuration allows";
+                let message = "no rule matched, and the agent's configuration then allows the job";
                 self.granted(entry, grant, None, Reason::NoMatchAllowed, message)
             }
             (Some((entry, _)), NoMatch::Deny) => {
                 denied(Some(entry), None, Reason::NoRuleMatched, "no rule matched")
             }
-            (None, _) => {
-                refused.unwrap_or_else(|| denied(None, None, Reason::NotListed, "no entry is for the job"))
-            }
+            (None, _) => refused
+                .unwrap_or_else(|| denied(None, None, Reason::NotListed, "no entry applies to this job")),
         };
         decision.unset = asked.unset;
         decision
@@ -131,13 +130,13 @@ impl<'a> Case<'a> {
         if !grant.environments.is_empty() && !name.is_some_and(listed) {
             let whose = name
                 .map_or("a job without environment".to_owned(), |name| format!("the environment `{name}`"));
-            return Some((Reason::EnvironmentNotListed, format!("the entry is not for {whose}")));
+            return Some((Reason::EnvironmentNotListed, format!("the entry does not apply to {whose}")));
         }
         if grant.protected_branches_only {
             self.reads([REF_PROTECTED]);
         }
         let refused = grant.protected_branches_only && !self.job.protected;
-        refused.then(|| (Reason::RefNotProtected, "the entry is for protected branches only".to_owned()))
+        refused.then(|| (Reason::RefNotProtected, "the entry applies to protected branches only".to_owned()))
     }
 
     /// Notes that the decision rests on these variables.
@@ -151,7 +150,7 @@ impl<'a> Case<'a> {
             match self.matches(rule, asked) {
                 Ok(false) => {}
                 Ok(true) if rule.when == When::Never => {
-                    let message = format!("rule {number} matched and says `when: never`");
+                    let message = format!("rule {number} matched with `when: never`");
                     return Some(denied(Some(entry), Some(number), Reason::RuleNever, message));
                 }
                 Ok(true) => {
@@ -228,7 +227,7 @@ impl<'a> Case<'a> {
             Some(granted) => match wanted {
                 Some(wanted) if wanted.name != granted.name => {
                     let message = format!(
-                        "the job asks for the namespace `{}`, its rule grants `{}`",
+                        "the job requests the namespace `{}`, but its rule grants `{}`",
                         wanted.name, granted.name
                     );
                     Err(Unusable { reason: Reason::NamespaceNotGranted, message })

@@ -17,13 +17,13 @@ const MAX_DEPTH: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpandError {
     /// A variable contains itself; from the first to where it comes back.
-    #[error("the variables contain each other: {}", .0.join(" -> "))]
+    #[error("the variables refer to each other in a cycle: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
     /// What comes out is longer than 64 KiB, or 1 MiB was written on the way.
     #[error("the expanded value is too long")]
     TooLong,
     /// More than 100 variables stand in one another.
-    #[error("more than {MAX_DEPTH} variables stand in one another")]
+    #[error("variables are nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
 }
 
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(expand("$SELF", &known), cycle(&["SELF", "SELF"]));
         assert_eq!(
             expand("$A", &known).map_err(|e| e.to_string()),
-            Err("the variables contain each other: A -> B -> C -> A".into())
+            Err("the variables refer to each other in a cycle: A -> B -> C -> A".into())
         );
         assert_eq!(expand("$$SELF", &known).as_deref(), Ok("$SELF"));
     }

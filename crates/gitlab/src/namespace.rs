@@ -25,10 +25,7 @@ pub(super) fn settle(name: &str, setting: LongNamespace) -> Result<String, Unusa
     }
     let unusable = |reason, message: String| Err(Unusable { reason, message });
     if name.is_empty() {
-        return unusable(
-            Reason::BadNamespace,
-            "the namespace is empty once its variables are expanded".to_owned(),
-        );
+        return unusable(Reason::BadNamespace, "the namespace is empty after variable expansion".to_owned());
     }
     if setting == LongNamespace::Truncate {
         return Ok(truncated(name));
@@ -40,7 +37,7 @@ pub(super) fn settle(name: &str, setting: LongNamespace) -> Result<String, Unusa
     }
     unusable(
         Reason::BadNamespace,
-        format!("`{name}` is no namespace: it has lower-case letters, digits and `-` inside"),
+        format!("invalid namespace `{name}`: use lower-case letters, digits and `-`, not at either end"),
     )
 }
 

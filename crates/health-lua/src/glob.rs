@@ -113,7 +113,7 @@ fn expanded(text: &[char]) -> Result<Vec<Vec<char>>, String> {
             done.push(text);
             continue;
         };
-        let end = unescaped(&text, start, '}').ok_or("a `{` is never closed")?;
+        let end = unescaped(&text, start, '}').ok_or("unclosed `{`")?;
         // The innermost braces first.
         let start = (start..end).rev().find(|at| text.get(*at) == Some(&'{')).unwrap_or(start);
         let (before, after) =
@@ -155,12 +155,12 @@ fn set(letters: &mut std::iter::Peekable<impl Iterator<Item = char>>) -> Result<
     let negated = letters.next_if(|letter| matches!(letter, '!' | '^')).is_some();
     let mut ranges = Vec::new();
     loop {
-        let from = letters.next().ok_or("a `[` is never closed")?;
+        let from = letters.next().ok_or("unclosed `[`")?;
         if from == ']' {
             return Ok(Piece::Set { ranges, negated });
         }
         let to = match letters.next_if_eq(&'-') {
-            Some(_) => letters.next().ok_or("a `[` is never closed")?,
+            Some(_) => letters.next().ok_or("unclosed `[`")?,
             None => from,
         };
         ranges.push((from, to));

@@ -163,25 +163,25 @@ pub struct Appended {
 #[derive(Debug, Error)]
 pub enum AppendError {
     /// A newer run of the same watch has begun.
-    #[error("a newer run of the watch of {0} has begun; this one may not write any more")]
+    #[error("a newer watch of {0} has started; this one may no longer write")]
     Superseded(WatchKey),
     /// The log is closing or its writer has ended.
     #[error("the log is closed")]
     Closed,
     /// More callers wait than are let wait, or the log is not open yet.
-    #[error("the log has more to write than it takes at once")]
+    #[error("the write queue of the log is full")]
     Busy,
     /// Deciding on it took longer than it may.
-    #[error("it took too long to decide on; send less at once")]
+    #[error("the decision timed out; send smaller requests")]
     TooLong,
     /// What was decided on kept changing while it was decided.
-    #[error("what this rests on changed again and again while it was decided")]
+    #[error("concurrent changes conflicted repeatedly")]
     Contended,
     /// What it says could not be read again, so that it is not recorded.
     #[error("{0}")]
     Unreadable(String),
     /// The log is damaged, so that nothing is added to it.
-    #[error("nothing is recorded: {0}")]
+    #[error("recording stopped: {0}")]
     ReadOnly(String),
     /// The log cannot be written at all.
     #[error("the log failed: {0}")]

@@ -57,7 +57,7 @@ pub struct WeakAppender {
 
 /// Leave for a caller to ask something of the writer, as long as it lives.
 #[derive(Debug)]
-pub struct Admitted(#[expect(dead_code, reason = "it is there to be dropped")] OwnedSemaphorePermit);
+pub struct Admitted(#[expect(dead_code, reason = "it exists to be dropped")] OwnedSemaphorePermit);
 
 impl WeakAppender {
     /// The way into the log, while somebody keeps its writer running.

@@ -49,7 +49,7 @@ impl fmt::Display for WrongTimes {
         let seconds = self.ahead_micros / 1_000_000;
         write!(
             f,
-            "changes {from} to {last} were recorded up to {seconds} s ahead, between {since} and {until}"
+            "changes {from} to {last} were recorded with times up to {seconds} s ahead, between {since} and {until}"
         )
     }
 }
@@ -166,7 +166,7 @@ pub fn mend_clock(directory: &Path, clock: &dyn Clock) -> Result<Vec<WrongTimes>
         write.clock_mark(&ClockMark { event, deviation_micros, inexact: Some(*inexact) })?;
         let seconds = ahead_micros / 1_000_000;
         let message =
-            format!("this machine's clock was {seconds} s ahead; times recorded meanwhile are not exact");
+            format!("this machine's clock was {seconds} s ahead; times recorded in between are inexact");
         write.clock_gaps(inexact.since, inexact.until, &message)?;
     }
     transaction.commit()?;

@@ -183,7 +183,7 @@ impl Write<'_> {
             let deviation_micros = now.as_micros().saturating_sub(recorded.as_micros());
             tracing::warn!(
                 seconds = deviation_micros as f64 / 1e6,
-                "this machine's clock is behind the newest recorded change; recorded time goes back to it"
+                "this machine's clock is behind the newest recorded change; recorded time moves back to the clock"
             );
             let exact = Exact::Unknown;
             self.clock_changed(&ClockChange { event: ClockEvent::Adopted, deviation_micros, exact })?;
@@ -341,5 +341,5 @@ impl Write<'_> {
 fn clock_message(deviation_micros: i64) -> String {
     let seconds = deviation_micros.unsigned_abs() / 1_000_000;
     let direction = if deviation_micros < 0 { "ahead" } else { "behind" };
-    format!("this machine's clock was {seconds} s {direction}; times recorded meanwhile are not exact")
+    format!("this machine's clock was {seconds} s {direction}; times recorded in between are inexact")
 }

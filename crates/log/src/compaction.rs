@@ -208,7 +208,7 @@ impl Compaction {
         }
         if (found, digest) != (self.kept, self.digest) {
             let what = format!(
-                "of the changes up to here {} are to be kept and {found} are there, or others than were kept",
+                "of the changes kept by retention, {} are expected and {found} found, or they differ",
                 self.kept
             );
             return Err(LogError::Damaged { offset: self.swept, what });

@@ -48,7 +48,7 @@ pub fn copy(directory: &Path, into: &Path) -> Result<Whole, LogError> {
     let whole = verify_whole(into)?;
     // The same change stands in the log itself: what was copied is its beginning and nothing else.
     if LogReader::over(source).hash_at(whole.head)? != whole.hash {
-        let what = "the copy does not hold the change that the log holds".to_owned();
+        let what = "the copy lacks a change of the log".to_owned();
         return Err(LogError::Damaged { offset: whole.head, what });
     }
     HeadFile::new(into)
@@ -75,7 +75,7 @@ pub fn verify_whole(directory: &Path) -> Result<Whole, LogError> {
     let path = file::path(directory);
     let connection = strandline_sqlite::open(&path, Role::Inspector, file::APPLICATION_ID)?;
     if check_schema(&connection, &path)?.is_none() {
-        return Err(LogError::Schema { path, what: "it holds no log".to_owned() });
+        return Err(LogError::Schema { path, what: "it contains no log".to_owned() });
     }
     let verdict: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if verdict != "ok" {

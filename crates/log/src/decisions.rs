@@ -264,7 +264,7 @@ impl Catalog<'_, '_> {
         let text = self.log.text(&row)?;
         let declared: Declared = serde_json::from_str(&text).map_err(|error| LogError::Damaged {
             offset,
-            what: format!("its body cannot be understood: {}", of_json(&error)),
+            what: format!("its body is invalid: {}", of_json(&error)),
         })?;
         Ok(Standing { source: found.source, fact: declared.fact, declared: offset })
     }
@@ -325,7 +325,7 @@ impl Decisions {
         });
         match made.await {
             Ok(made) => made,
-            Err(error) => Err(AppendError::Failed(format!("the decision broke off: {error}"))),
+            Err(error) => Err(AppendError::Failed(format!("the decision failed: {error}"))),
         }
     }
 

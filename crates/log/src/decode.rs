@@ -41,7 +41,7 @@ impl LogReader {
         };
         let text = text.map_err(|error| row.damaged(error.to_string()))?;
         if !self.is_as_recorded(row, &text)? {
-            return Err(row.damaged("its body is not the one that was recorded"));
+            return Err(row.damaged("its body does not match the recorded digest"));
         }
         Ok(text)
     }
@@ -83,7 +83,7 @@ impl LogReader {
         };
         match solid::body_at(&unpacked, at) {
             Some(body) if self.is_as_recorded(row, body)? => Ok(body.to_owned()),
-            _ => Err(row.damaged("its body in a solid frame is not the one that was recorded")),
+            _ => Err(row.damaged("its body in a solid frame does not match the recorded digest")),
         }
     }
 
@@ -103,7 +103,7 @@ impl LogReader {
         }
         let row = self.row(offset)?;
         if row.base.is_some() || row.is_hollow() {
-            return Err(row.damaged("no keyframe stands where one should"));
+            return Err(row.damaged("its keyframe is missing"));
         }
         let text: Arc<str> = self.text(&row)?.into();
         self.keyframes.put(offset, Arc::clone(&text));
@@ -140,9 +140,8 @@ impl LogReader {
 
     pub(super) fn record(&mut self, row: RawRow) -> Result<Record, LogError> {
         let text = self.text(&row)?;
-        let unreadable = |error: serde_json::Error| {
-            row.damaged(format!("its body cannot be understood: {}", of_json(&error)))
-        };
+        let unreadable =
+            |error: serde_json::Error| row.damaged(format!("its body is invalid: {}", of_json(&error)));
         let id = ResourceId(row.subject);
         let change = match row.change_type()? {
             ChangeType::Applied => {

@@ -139,7 +139,7 @@ fn room_for(frame: &[u8]) -> Result<Vec<u8>, DeltaError> {
     let claimed = get_frame_content_size(frame).ok().flatten().and_then(|bytes| usize::try_from(bytes).ok());
     match claimed {
         Some(bytes) if bytes <= BODY_BYTES_MAX => Ok(Vec::with_capacity(bytes)),
-        Some(_) => Err(DeltaError::Decompress("it claims to be larger than any body")),
+        Some(_) => Err(DeltaError::Decompress("it is larger than the limit for bodies")),
         None => Err(DeltaError::Decompress("it is not a zstd frame")),
     }
 }

@@ -58,12 +58,11 @@ impl Entry {
     /// # Errors
     /// What is wrong with it, in a sentence.
     pub fn check(&self) -> Result<(), String> {
-        let readable =
-            |error: serde_json::Error| format!("its body cannot be understood: {}", of_json(&error));
+        let readable = |error: serde_json::Error| format!("its body is invalid: {}", of_json(&error));
         let Entry { key, body, .. } = self;
         let resource = || match (&key.cluster, &key.kind.kind, &key.name, &self.uid) {
             (cluster, kind, name, uid) if [cluster, kind, name, uid].iter().any(|text| text.is_empty()) => {
-                Err("a resource has a cluster, a kind, a name and a uid".to_owned())
+                Err("a resource needs a cluster, a kind, a name and a UID".to_owned())
             }
             _ => Ok(()),
         };
@@ -89,11 +88,19 @@ impl Entry {
             }
             ChangeType::Clock => {
                 serde_json::from_str::<ClockMark>(body).map_err(readable)?;
-                if key.cluster.is_empty() { Ok(()) } else { Err("the clock is of no cluster".to_owned()) }
+                if key.cluster.is_empty() {
+                    Ok(())
+                } else {
+                    Err("a clock mark must not have a cluster".to_owned())
+                }
             }
             ChangeType::Erased => {
                 serde_json::from_str::<Erasure>(body).map_err(readable)?;
-                if key.cluster.is_empty() { Ok(()) } else { Err("an erasure is of no cluster".to_owned()) }
+                if key.cluster.is_empty() {
+                    Ok(())
+                } else {
+                    Err("an erasure must not have a cluster".to_owned())
+                }
             }
             ChangeType::Declared => {
                 let declared: Declared = serde_json::from_str(body).map_err(readable)?;
@@ -102,7 +109,7 @@ impl Entry {
             }
             ChangeType::Withdrawn => match CatalogKind::of(&key.kind) {
                 Some(_) if key.cluster.is_empty() && body.is_empty() => Ok(()),
-                _ => Err("what is withdrawn is of no kind of the catalog".to_owned()),
+                _ => Err("a withdrawal needs a kind of the catalog".to_owned()),
             },
         }
     }

@@ -15,7 +15,7 @@ pub enum LogError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The log was written by a newer program.
-    #[error("{} has schema {found}, this program knows {known}", path.display())]
+    #[error("{} has schema {found}; this program supports {known}", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum LogError {
         what: String,
     },
     /// Retention has let the change go.
-    #[error("the change at offset {offset} was let go; the oldest that can be asked for is {compacted}")]
+    #[error("offset {offset} is older than the retention period; the oldest available is {compacted}")]
     Compacted {
         /// What was asked for.
         offset: Offset,
@@ -65,7 +65,7 @@ pub enum LogError {
         recorded: Offset,
     },
     /// A file of the log was removed or replaced while it was written, so that nothing is recorded.
-    #[error("{0}: what was recorded since is not there")]
+    #[error("{0}: later records are missing")]
     Displaced(Displaced),
     /// A copy of the log cannot be written.
     #[error("cannot write {}: {why}", path.display())]
@@ -76,7 +76,7 @@ pub enum LogError {
         why: String,
     },
     /// There is a log where another is to be made.
-    #[error("{} holds a log already", directory.display())]
+    #[error("{} already contains a log", directory.display())]
     Taken {
         /// The directory.
         directory: PathBuf,
@@ -94,39 +94,41 @@ pub enum LogError {
         path: PathBuf,
     },
     /// Deciding on a change of the catalog took longer than it may.
-    #[error("it took too long to decide on")]
+    #[error("the decision timed out")]
     TooLong,
     /// The writer cannot wait.
-    #[error("the log's writer cannot wait for requests: {0}")]
+    #[error("the log's writer cannot receive requests: {0}")]
     Thread(std::io::Error),
     /// SQLite failed.
-    #[error("the log cannot be read or written: {0}")]
+    #[error("reading or writing the log failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// A body cannot be packed or unpacked.
     #[error(transparent)]
     Body(#[from] DeltaError),
 }
 
-const DAMAGED: &str = "nothing was changed; `strandline doctor --data DIR --full` tells what is damaged; restore log.db, \
-    its -wal and log.head together from a backup, or copy what can be read by `strandline doctor --data DIR --salvage NEW`";
+const DAMAGED: &str = "nothing was changed; run `strandline doctor --data DIR --full` to find the damage; restore log.db, \
+    its -wal and log.head together from a backup, or salvage readable records with `strandline doctor --data DIR --salvage NEW`";
 
 impl LogError {
     /// What to do about it, in a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             LogError::Newer { .. } => {
-                Some("run the newer program that wrote it, or choose another directory with --data")
+                Some("run the newer version that wrote it, or choose another directory with --data")
             }
             LogError::Truncated { .. } => Some(
-                "nothing was changed; restore log.db, its -wal and log.head together from a backup, or go on without what is \
-                 lost by `strandline doctor --data DIR --accept-loss`",
+                "nothing was changed; restore log.db, its -wal and log.head together from a backup, or continue without \
+                 the lost records with `strandline doctor --data DIR --accept-loss`",
             ),
             LogError::Open(_)
             | LogError::Schema { .. }
             | LogError::Damaged { .. }
             | LogError::File { .. } => Some(DAMAGED),
             LogError::Displaced(_) => Some(Displaced::ADVICE),
-            LogError::Busy { .. } => Some("wait for the export or the backup that reads it, and ask again"),
+            LogError::Busy { .. } => {
+                Some("wait for the export or backup that reads it, and run the command again")
+            }
             LogError::Taken { .. } => Some("choose a directory without a log"),
             LogError::Sqlite(_) if self.is_damage() => Some(DAMAGED),
             LogError::Copy { .. }
@@ -168,7 +170,7 @@ impl LogError {
         match self {
             LogError::Sqlite(_) if self.is_damage() => "a page of the log cannot be read".to_owned(),
             LogError::Sqlite(_) => {
-                "the log cannot be read or written; the program's log tells why".to_owned()
+                "reading or writing the log failed; the server's log has the cause".to_owned()
             }
             LogError::Open(OpenError::Sqlite { path, .. }) => format!("{} cannot be opened", path.display()),
             LogError::Body(_) => "a recorded body cannot be packed or read".to_owned(),

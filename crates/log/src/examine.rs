@@ -188,7 +188,7 @@ impl Walk {
 
     fn row(&mut self, row: &RawRow) {
         if row.offset <= self.last {
-            return self.findings.table("change", format!("offset {} comes out of order", row.offset));
+            return self.findings.table("change", format!("offset {} is out of order", row.offset));
         }
         if let Some(previous) = row.offset.get().checked_sub(1) {
             self.missing(Offset::new(previous));
@@ -215,9 +215,8 @@ impl Walk {
     /// What a mark says that is as it was written.
     fn erasure(&mut self, row: &RawRow) -> Result<Erasure, String> {
         let text = self.reader.text(row).map_err(|error| error.to_string())?;
-        serde_json::from_str(&text).map_err(|error| {
-            format!("what it says of values that were erased cannot be read: {}", of_json(&error))
-        })
+        serde_json::from_str(&text)
+            .map_err(|error| format!("its erasure record is invalid: {}", of_json(&error)))
     }
 
     /// Whether the change follows from the one before. Where the hash before it is damaged, and not what it is over, the
@@ -234,7 +233,7 @@ impl Walk {
         self.before =
             Some(Before { stored: row.hash, follows: if row.hash == follows { follows } else { mended } });
         if !sound {
-            self.findings.of_row(row, Harm::Link, "its hash does not follow from the change before");
+            self.findings.of_row(row, Harm::Link, "its hash does not match the previous change");
         }
         sound
     }
@@ -256,9 +255,11 @@ impl Walk {
     fn head(&mut self, acknowledged: HeadOnFile) {
         match acknowledged {
             HeadOnFile::Missing if self.last == Offset::ZERO => {}
-            HeadOnFile::Missing => self.findings.head_file("it is missing, so a lost end would not show"),
+            HeadOnFile::Missing => {
+                self.findings.head_file("it is missing, so lost records at the end would go unnoticed")
+            }
             HeadOnFile::Unreadable => {
-                self.findings.head_file("it cannot be read, so a lost end would not show")
+                self.findings.head_file("it cannot be read, so lost records at the end would go unnoticed")
             }
             HeadOnFile::Known(recorded, _) if recorded > self.last => {
                 let from = self.last.next();
@@ -266,9 +267,9 @@ impl Walk {
             }
             HeadOnFile::Known(recorded, hash) => match self.reader.hash_at(recorded) {
                 Ok(found) if found == hash => {}
-                Ok(_) => self.findings.head_file(&format!(
-                    "the change at offset {recorded} is not the one that was acknowledged"
-                )),
+                Ok(_) => self
+                    .findings
+                    .head_file(&format!("the change at offset {recorded} differs from the acknowledged one")),
                 // What is missing was told already.
                 Err(_) => {}
             },

@@ -59,13 +59,13 @@ pub enum ForgetRefusal {
         kind: String,
     },
     /// Several kinds are called so.
-    #[error("several kinds are called so: {}", .0.join(", "))]
+    #[error("several kinds match: {}", .0.join(", "))]
     AmbiguousKind(Vec<String>),
     /// It is watched, so its end will be recorded when it comes.
-    #[error("{0} is watched now, and whatever ends is recorded by itself; force it if you know better")]
+    #[error("{0} is being watched, so deletions are recorded anyway; use force to override")]
     Watched(String),
     /// Nothing of it is there.
-    #[error("nothing of that is there: neither a resource nor a gap")]
+    #[error("nothing matches: no resource and no gap")]
     Nothing,
 }
 
@@ -130,7 +130,7 @@ impl Write<'_> {
         };
         self.connection.prepare_cached(sql)?.execute(params![kind, watch.namespace])?;
         if gap {
-            let message = format!("{} said that it is gone", forget.by);
+            let message = format!("marked as deleted by {}", forget.by);
             self.mark(&CoverageMark::excluded(watch.clone(), self.now, reason::FORGOTTEN, message))?;
         }
         Ok(usize::from(gap))

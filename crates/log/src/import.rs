@@ -251,5 +251,5 @@ impl Write<'_> {
 }
 
 fn unreadable(error: &serde_json::Error) -> LogError {
-    LogError::Import(format!("a body cannot be understood: {}", of_json(error)))
+    LogError::Import(format!("a body is invalid: {}", of_json(error)))
 }

@@ -88,7 +88,7 @@ pub(super) fn of_file(path: &Path, error: LogError) -> LogError {
     tracing::error!(error = %sqlite, path = %path.display(), "SQLite does not read the log");
     let what = match strandline_sqlite::is_database(path) {
         true => "a page of it cannot be read",
-        false => "it does not begin as a database of SQLite does",
+        false => "it has no SQLite header",
     };
     LogError::File { path: path.to_owned(), what: what.to_owned() }
 }
@@ -98,9 +98,7 @@ pub(super) fn whole(path: &Path) -> Result<(), LogError> {
     match strandline_sqlite::cut(path) {
         None => Ok(()),
         Some(Cut { found, written }) => {
-            let what = format!(
-                "its end is missing: it has {found} bytes, and had {written} when it was last written"
-            );
+            let what = format!("it is truncated: it has {found} bytes, {written} were written");
             Err(LogError::File { path: path.to_owned(), what })
         }
     }
@@ -138,7 +136,7 @@ pub(super) fn check_present(connection: &Connection, path: &Path) -> Result<(), 
         return Ok(());
     }
     let what = format!(
-        "has schema {found}, which this program brings to {known} at its next start; it can be examined in full after that"
+        "has schema {found}, which the next start migrates to {known}; run the full check after that"
     );
     Err(LogError::Schema { path: path.to_owned(), what })
 }
@@ -153,7 +151,7 @@ fn check_pages(connection: &Connection, path: &Path) -> Result<(), LogError> {
         let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if verdict != "ok" {
             tracing::error!(verdict, path = %path.display(), "SQLite finds the log's pages damaged");
-            let what = "its pages do not fit together".to_owned();
+            let what = "its pages are inconsistent".to_owned();
             return Err(LogError::File { path: path.to_owned(), what });
         }
     }
@@ -271,7 +269,7 @@ pub(super) fn verify(
         }
         // The file may lag, even behind what retention has let go; then nothing is left to hold it against.
         if recorded >= compacted && reader.hash_at(recorded)? != recorded_hash {
-            let what = "it is not the change that was acknowledged under this offset".to_owned();
+            let what = "it differs from the change acknowledged at this offset".to_owned();
             return Err(LogError::Damaged { offset: recorded, what });
         }
     }

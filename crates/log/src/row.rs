@@ -119,7 +119,7 @@ impl RawRow {
     /// Checks that it follows on the change with this hash.
     pub(super) fn check_link(&self, previous: &Hash) -> Result<()> {
         if self.expected_hash(previous) != self.hash {
-            return Err(self.damaged("its hash does not follow from the change before"));
+            return Err(self.damaged("its hash does not match the previous change"));
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl RawRow {
         ChangeType::of_number(self.r#type).ok_or_else(|| {
             let (number, what) = (self.r#type, ChangeType::WHAT);
             self.damaged(format!(
-                "`change.type` holds `{number}`, which is no {what} that this program knows; a newer version may have written it"
+                "`change.type` is `{number}`, an unknown {what}; a newer version may have written it"
             ))
         })
     }

@@ -193,7 +193,7 @@ impl Write<'_> {
             WHERE kind_id IN (SELECT id FROM kind WHERE cluster = ?1)";
         self.connection.prepare_cached(sql)?.execute([cluster])?;
         let since = self.cluster_seen(cluster)?.unwrap_or(self.now);
-        let message = format!("another cluster answers under this name: its uid is {uid}, it was {before}");
+        let message = format!("another cluster answers at this address: its UID is {uid}, it was {before}");
         self.mark(&CoverageMark::gap(WatchKey::discovery(cluster, ""), since, reason::REPLACED, message))?;
         Ok(Identified::Replaced)
     }

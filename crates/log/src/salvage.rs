@@ -183,7 +183,7 @@ impl Copy {
         // What cannot be read of this is known again after the next list.
         write.cursors_of(old).or_else(only_damage)?;
         write.identities_of(old).or_else(only_damage)?;
-        write.lose(now, "the log was salvaged, and what came after this is not known")?;
+        write.lose(now, "the log was salvaged; later changes are unknown")?;
         transaction.commit()?;
         Ok(())
     }
@@ -228,7 +228,7 @@ impl Write<'_> {
     ) -> Result<()> {
         let unreadable = |what: &dyn std::fmt::Display| LogError::Damaged {
             offset: row.offset,
-            what: format!("its body cannot be understood: {what}"),
+            what: format!("its body is invalid: {what}"),
         };
         let r#type = row.change_type()?;
         match r#type {

@@ -397,7 +397,7 @@ async fn files_that_are_no_log_are_refused() {
     other.execute_batch("PRAGMA application_id = 5; CREATE TABLE t (a)").unwrap();
     drop(other);
     let refused = LogWriter::open(dir.path(), Arc::new(SystemClock)).unwrap_err();
-    assert!(refused.to_string().contains("not Strandline's"), "{refused}");
+    assert!(refused.to_string().contains("not a Strandline database"), "{refused}");
 }
 
 proptest! {

@@ -146,7 +146,7 @@ pub(super) fn check_held(connection: &Connection) -> Result<()> {
     match statement.query_row([], |row| row.get(0)).optional()? {
         Some(offset) => Err(LogError::Damaged {
             offset: Offset::from_i64(offset),
-            what: "its body is to be kept and is not there".into(),
+            what: "its body should have been kept, but is missing".into(),
         }),
         None => Ok(()),
     }

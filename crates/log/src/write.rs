@@ -368,7 +368,7 @@ pub(super) fn to_json(value: &impl Serialize) -> Result<String> {
 pub(super) fn read_back<T: Serialize + DeserializeOwned>(value: &T) -> Result<()> {
     let text = to_json(value)?;
     let read = serde_json::from_str::<T>(&text).map(|_| ());
-    read.map_err(|error| LogError::NoJson(format!("{text} cannot be read again: {}", of_json(&error))))
+    read.map_err(|error| LogError::NoJson(format!("cannot parse stored {text}: {}", of_json(&error))))
 }
 
 #[cfg(test)]

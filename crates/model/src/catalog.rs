@@ -162,9 +162,10 @@ impl FromStr for Source {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let named = |source: &Source| source.as_str() == text;
-        Source::ALL.into_iter().find(named).ok_or_else(|| {
-            format!("`{text}` is not a source of the catalog; it is one of config, folder, api")
-        })
+        Source::ALL
+            .into_iter()
+            .find(named)
+            .ok_or_else(|| format!("invalid source `{text}`; use one of config, folder, api"))
     }
 }
 

@@ -266,9 +266,10 @@ impl FromStr for CoverageState {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let named = |state: &CoverageState| state.as_str().eq_ignore_ascii_case(text);
-        CoverageState::ALL.into_iter().find(named).ok_or_else(|| {
-            format!("`{text}` is not a state of coverage; it is one of watched, gap, excluded")
-        })
+        CoverageState::ALL
+            .into_iter()
+            .find(named)
+            .ok_or_else(|| format!("invalid coverage state `{text}`; use one of watched, gap, excluded"))
     }
 }
 

@@ -88,7 +88,7 @@ impl FromStr for DeploymentStatus {
         let named = |status: &DeploymentStatus| status.as_str().eq_ignore_ascii_case(text);
         DeploymentStatus::ALL.into_iter().find(named).ok_or_else(|| {
             let words = DeploymentStatus::ALL.map(DeploymentStatus::as_str).join(", ");
-            format!("`{text}` is not a status of a deployment; it is one of {words}")
+            format!("invalid deployment status `{text}`; use one of {words}")
         })
     }
 }

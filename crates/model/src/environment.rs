@@ -71,7 +71,7 @@ impl FromStr for Tier {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Tier::ALL.into_iter().find(|tier| tier.as_str() == text).ok_or_else(|| {
-            format!("`{text}` is not a tier; it is one of production, staging, testing, development, other")
+            format!("invalid tier `{text}`; use one of production, staging, testing, development, other")
         })
     }
 }
@@ -115,7 +115,7 @@ impl FromStr for EnvironmentState {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         EnvironmentState::ALL.into_iter().find(|state| state.as_str() == text).ok_or_else(|| {
-            format!("`{text}` is not a state of environments; it is one of available, stopping, stopped")
+            format!("invalid environment state `{text}`; use one of available, stopping, stopped")
         })
     }
 }

@@ -118,7 +118,7 @@ impl FromStr for Lane {
         let named = |lane: &Lane| lane.as_str().eq_ignore_ascii_case(text);
         Lane::ALL.into_iter().find(named).ok_or_else(|| {
             let words = Lane::ALL.map(Lane::as_str).join(", ");
-            format!("`{text}` is not a lane; it is one of {words}")
+            format!("invalid lane `{text}`; use one of {words}")
         })
     }
 }

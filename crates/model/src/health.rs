@@ -67,7 +67,7 @@ impl FromStr for Health {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Health::ALL.into_iter().find(|health| health.as_str().eq_ignore_ascii_case(text)).ok_or_else(|| {
-            format!("`{text}` is not a health; it is one of Healthy, Suspended, Progressing, Missing, Degraded, Unknown")
+            format!("invalid health `{text}`; use one of Healthy, Suspended, Progressing, Missing, Degraded, Unknown")
         })
     }
 }

@@ -183,7 +183,7 @@ impl FromStr for AgentId {
             Some((project, name)) if is_project_path(project) && is_dns_label(name) => {
                 Ok(AgentId::new(project, name))
             }
-            _ => Err(format!("`{text}` is not an agent, which is written as path/to/project:agent-name")),
+            _ => Err(format!("invalid agent `{text}`; write path/to/project:agent-name")),
         }
     }
 }

@@ -70,7 +70,7 @@ pub struct InventoryError {
 const WAYS: &str = "write cli-utils:ID, flux-kustomization:NAMESPACE/NAME, flux-helmrelease:NAMESPACE/NAME, \
     argocd:APP or helm:NAMESPACE/RELEASE";
 
-const FLUX_PATHS: &str = "write the whole path, such as \
+const FLUX_PATHS: &str = "write the full path, such as \
     kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations/app";
 
 impl Inventory {
@@ -93,7 +93,7 @@ impl Inventory {
             [kind, name] => {
                 let prefix = flux_kind(kind);
                 let Some(namespace) = namespace.filter(|_| prefix.is_some()) else {
-                    return Err(wrong(format!("`{path}` does not say in which namespace it is")));
+                    return Err(wrong(format!("`{path}` has no namespace")));
                 };
                 (prefix, namespace, name)
             }
@@ -302,7 +302,7 @@ mod tests {
             assert!(error.hint.contains("kustomize.toolkit.fluxcd.io/v1"), "{}", error.hint);
         }
         let placeless = Inventory::from_flux_path("HelmRelease/web", None).unwrap_err();
-        assert_eq!(placeless.message, "`HelmRelease/web` does not say in which namespace it is");
+        assert_eq!(placeless.message, "`HelmRelease/web` has no namespace");
     }
 
     proptest! {

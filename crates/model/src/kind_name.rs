@@ -102,7 +102,7 @@ impl FromStr for KindName {
         let sound = |text: &str| text.bytes().all(dotted) && !text.ends_with('.') && !text.starts_with('.');
         if word.is_empty() || rest == Some("") || !word.bytes().all(plain) || !group.is_none_or(sound) {
             return Err(format!(
-                "`{text}` is not a kind; write deploy, deployments, Deployment or Deployment.apps"
+                "invalid kind `{text}`; write deploy, deployments, Deployment or Deployment.apps"
             ));
         }
         Ok(KindName { text: text.to_owned(), word: word.to_lowercase(), group: group.map(str::to_owned) })

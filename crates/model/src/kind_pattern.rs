@@ -35,7 +35,7 @@ impl FromStr for KindPattern {
         if (named || kind == "*") && group.is_none_or(is_subdomain) {
             Ok(KindPattern { kind: kind.to_owned(), group: group.unwrap_or_default().to_owned() })
         } else {
-            Err(format!("`{text}` is not a kind; write Kind, Kind.group or *.group"))
+            Err(format!("invalid kind `{text}`; write Kind, Kind.group or *.group"))
         }
     }
 }

@@ -64,7 +64,7 @@ impl EnvironmentFilter {
     pub fn conflict(patterns: &[Glob]) -> Option<String> {
         let wild = patterns.iter().filter(|pattern| pattern.is_wild()).count();
         let most = Self::PATTERNS_MAX;
-        (wild > most).then(|| format!("{wild} patterns have wildcards; at most {most} may"))
+        (wild > most).then(|| format!("{wild} patterns have wildcards; the limit is {most}"))
     }
 
     /// The same, of what is in use where it asks for no state.
@@ -106,7 +106,7 @@ impl FromStr for GroupPath {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let path = text.trim_matches('/');
         if path.is_empty() || path.split('/').any(str::is_empty) {
-            return Err(format!("`{text}` is not the path of a group, such as shop or shop/payments"));
+            return Err(format!("invalid group path `{text}`; write a path such as shop or shop/payments"));
         }
         Ok(GroupPath(path.to_owned()))
     }
@@ -157,9 +157,9 @@ impl GroupBy {
     /// Why these may not be asked for together; none where they may.
     pub fn conflict(list: &[GroupBy]) -> Option<String> {
         match list {
-            [one, other] if one == other => Some(format!("`{one}` is given twice")),
+            [one, other] if one == other => Some(format!("`{one}` is repeated")),
             list if list.len() > Self::MAX => {
-                Some(format!("there are {}; at most {} may be given", list.len(), Self::MAX))
+                Some(format!("{} given; the limit is {}", list.len(), Self::MAX))
             }
             _ => None,
         }
@@ -183,13 +183,13 @@ impl FromStr for GroupBy {
         if let Some(name) = text.strip_prefix(Self::LABEL) {
             return match is_label_name(name) {
                 true => Ok(GroupBy::Label(name.to_owned())),
-                false => Err(format!("`{name}` is not the name of a label")),
+                false => Err(format!("invalid label name `{name}`")),
             };
         }
         let known = Self::WORDS.into_iter().find(|(word, _)| *word == text);
         known.map(|(_, by)| by).ok_or_else(|| {
             let words = Self::WORDS.map(|(word, _)| word).join(", ");
-            format!("`{text}` is not what environments can be grouped by; it is one of {words}, label:NAME")
+            format!("cannot group by `{text}`; use one of {words}, label:NAME")
         })
     }
 }
@@ -234,18 +234,18 @@ mod tests {
         for (text, message) in [
             (
                 "Region",
-                "`Region` is not what environments can be grouped by; it is one of tier, region, project, group, cluster, agent, health, state, label:NAME",
+                "cannot group by `Region`; use one of tier, region, project, group, cluster, agent, health, state, label:NAME",
             ),
-            ("label:", "`` is not the name of a label"),
-            ("label:a b", "`a b` is not the name of a label"),
+            ("label:", "invalid label name ``"),
+            ("label:a b", "invalid label name `a b`"),
         ] {
             assert_eq!(text.parse::<GroupBy>().unwrap_err(), message);
         }
         let list = |words: &[&str]| words.iter().map(|word| word.parse().unwrap()).collect::<Vec<GroupBy>>();
         assert_eq!(GroupBy::conflict(&list(&["tier", "region"])), None);
-        assert_eq!(GroupBy::conflict(&list(&["tier", "tier"])).as_deref(), Some("`tier` is given twice"));
+        assert_eq!(GroupBy::conflict(&list(&["tier", "tier"])).as_deref(), Some("`tier` is repeated"));
         let three = GroupBy::conflict(&list(&["tier", "region", "state"]));
-        assert_eq!(three.as_deref(), Some("there are 3; at most 2 may be given"));
+        assert_eq!(three.as_deref(), Some("3 given; the limit is 2"));
     }
 
     #[test]

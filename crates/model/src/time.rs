@@ -109,7 +109,7 @@ impl FromStr for At {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let problem = || {
             format!(
-                "`{text}` is not a moment; give a time (2026-11-20T14:05:00Z), a duration ago (5m, 2h, 1d12h) or an offset (1234)"
+                "invalid time `{text}`; use a time (2026-11-20T14:05:00Z), a duration ago (5m, 2h, 1d12h) or an offset (1234)"
             )
         };
         match text {

@@ -46,7 +46,7 @@ impl FromStr for Class {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Class::ALL.into_iter().find(|class| class.as_str() == text).ok_or_else(|| {
             let words = Class::ALL.map(Class::as_str).join(", ");
-            format!("`{text}` is no class of differences; it is one of {words}")
+            format!("invalid class of differences `{text}`; use one of {words}")
         })
     }
 }
@@ -220,7 +220,7 @@ mod tests {
         for class in Class::ALL {
             assert_eq!(class.as_str().parse(), Ok(class));
         }
-        let refused = "`all` is no class of differences; it is one of spec, metadata, status, noise";
+        let refused = "invalid class of differences `all`; use one of spec, metadata, status, noise";
         assert_eq!("all".parse::<Class>(), Err(refused.to_owned()));
     }
 }

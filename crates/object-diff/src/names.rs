@@ -142,20 +142,21 @@ impl FromStr for NamePair {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong =
-            |why: &str| format!("`{text}` maps no names: {why}; write it as staging:production or *stg:*prd");
+        let wrong = |why: &str| {
+            format!("invalid name mapping `{text}`: {why}; write staging:production or *stg:*prd")
+        };
         let (from, to) = text.split_once(':').ok_or_else(|| wrong("it has no `:`"))?;
         let within = (from.len() > 1 && from.starts_with('*'), from.len() > 1 && from.ends_with('*'));
         if within != (to.len() > 1 && to.starts_with('*'), to.len() > 1 && to.ends_with('*')) {
-            return Err(wrong("both sides need their `*` at the same ends"));
+            return Err(wrong("both sides need `*` at the same ends"));
         }
         let bare = |side: &str| side.trim_matches('*').to_owned();
         let (from, to) = (bare(from), bare(to));
         if from.is_empty() || from.contains(['*', ':']) || to.contains(['*', ':']) {
-            return Err(wrong("something has to stand before the `:`, and `*` only at the ends"));
+            return Err(wrong("the part before `:` is empty, or `*` is not at an end"));
         }
         if from.len().max(to.len()) > LETTERS_MAX {
-            return Err(wrong(&format!("a part has at most {LETTERS_MAX} letters")));
+            return Err(wrong(&format!("a part is longer than {LETTERS_MAX} characters")));
         }
         Ok(NamePair { from, to, within })
     }
@@ -219,7 +220,7 @@ mod tests {
     fn what_maps_nothing_is_refused() {
         for text in ["", "a", ":", ":b", "*:b", "*a:b", "a*:b", "a:b*", "a:b:c", "a*b:c", "**:**"] {
             let refused = text.parse::<NamePair>().unwrap_err();
-            assert!(refused.starts_with(&format!("`{text}` maps no names")), "{refused}");
+            assert!(refused.starts_with(&format!("invalid name mapping `{text}`")), "{refused}");
         }
         for text in ["a:b", "*a:*b", "a*:b*", "*a*:*b*", "a-b.c/d:x"] {
             assert_eq!(text.parse::<NamePair>().unwrap().to_string(), text);

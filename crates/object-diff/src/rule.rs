@@ -108,7 +108,7 @@ impl FromStr for PathRule {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = |why: &str| {
             format!(
-                "`{text}` is no path: {why}; write it as spec.replicas, metadata.annotations[*] or \
+                "invalid path `{text}`: {why}; write spec.replicas, metadata.annotations[*] or \
                  Deployment.apps:spec.template.spec.containers[name=web].image"
             )
         };
@@ -118,10 +118,10 @@ impl FromStr for PathRule {
         let pieces = if path.starts_with('/') { of_pointer(path) } else { of_path(path) };
         let pieces = pieces.map_err(|why| wrong(&why))?;
         if pieces.is_empty() || pieces.len() > STEPS_MAX {
-            return Err(wrong(&format!("it needs 1 to {STEPS_MAX} steps")));
+            return Err(wrong(&format!("use 1 to {STEPS_MAX} steps")));
         }
         if pieces.iter().all(|piece| matches!(piece, Piece::Deep)) {
-            return Err(wrong("it names everything"));
+            return Err(wrong("it matches everything"));
         }
         Ok(PathRule { text: text.to_owned(), kind, pieces })
     }
@@ -158,7 +158,7 @@ fn of_path(path: &str) -> Result<Vec<Piece>, String> {
             rest = match (rest.strip_prefix('.'), first) {
                 (Some(after), false) => after,
                 (None, true) => rest,
-                _ => return Err(format!("`{rest}` begins with neither `.` nor `[`")),
+                _ => return Err(format!("expected `.` or `[` before `{rest}`")),
             };
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
             let (name, after) = rest.split_at(end);
@@ -168,7 +168,7 @@ fn of_path(path: &str) -> Result<Vec<Piece>, String> {
                 "" => return Err("a name is missing".to_owned()),
                 name if is_plain(&name.replace(['*', '?'], "x")) => Piece::Member(name.parse()?),
                 name => {
-                    return Err(format!("`{name}` has to stand in brackets, as in [app.kubernetes.io/name]"));
+                    return Err(format!("put `{name}` in brackets, as in [app.kubernetes.io/name]"));
                 }
             });
             rest = after;
@@ -193,7 +193,7 @@ fn bracket(inside: &str) -> Result<(Piece, &str), String> {
                 match after.chars().next() {
                     Some(',') => rest = &after[1..],
                     Some(']') => return Ok((Piece::Keyed(fields), &after[1..])),
-                    _ => return Err("a `[` is never closed".to_owned()),
+                    _ => return Err("unclosed `[`".to_owned()),
                 }
             }
             (Some(']'), true) => {
@@ -205,7 +205,7 @@ fn bracket(inside: &str) -> Result<(Piece, &str), String> {
                 };
                 return Ok((piece, &after[1..]));
             }
-            (None, _) => return Err("a `[` is never closed".to_owned()),
+            (None, _) => return Err("unclosed `[`".to_owned()),
             _ => return Err(format!("`{after}` is not expected within `[]`")),
         }
     }
@@ -215,16 +215,12 @@ fn bracket(inside: &str) -> Result<(Piece, &str), String> {
 fn word(rest: &str) -> Result<(String, bool, &str), String> {
     if rest.starts_with('"') {
         let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<String>();
-        let Some(Ok(text)) = stream.next() else { return Err(format!("`{rest}` is no string")) };
+        let Some(Ok(text)) = stream.next() else { return Err(format!("`{rest}` is not a string")) };
         return Ok((text, true, &rest[stream.byte_offset()..]));
     }
     let end = rest.find(['=', ',', ']']).unwrap_or(rest.len());
     let (text, after) = rest.split_at(end);
-    if text.is_empty() {
-        Err("nothing stands within `[]`".to_owned())
-    } else {
-        Ok((text.to_owned(), false, after))
-    }
+    if text.is_empty() { Err("`[]` is empty".to_owned()) } else { Ok((text.to_owned(), false, after)) }
 }
 
 #[cfg(test)]
@@ -331,7 +327,7 @@ mod tests {
         ] {
             let refused = text.parse::<PathRule>().unwrap_err();
             assert!(
-                refused.starts_with(&format!("`{text}` is no path")) && refused.contains("write it as"),
+                refused.starts_with(&format!("invalid path `{text}`")) && refused.contains("; write "),
                 "{refused}"
             );
         }

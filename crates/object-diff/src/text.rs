@@ -88,7 +88,7 @@ pub fn lines(comparison: &Comparison, names: &NameMap) -> Vec<Line> {
         difference_lines(difference, names, &mut out);
     }
     if comparison.left_out > 0 {
-        out.push(Line::new(Mark::Note, format!("{} more, too many to be shown", comparison.left_out)));
+        out.push(Line::new(Mark::Note, format!("{} more, too many to show", comparison.left_out)));
     }
     let hidden = comparison.hidden;
     let counts = [
@@ -113,7 +113,7 @@ fn difference_lines(difference: &Difference, names: &NameMap, out: &mut Vec<Line
     if let (DifferenceType::Moved, Some(from), Some(to)) =
         (difference.change, place(&difference.before), place(&difference.after))
     {
-        out.push(Line::new(Mark::Place, format!("{path} moved from place {from} to {to}")));
+        out.push(Line::new(Mark::Place, format!("{path} moved from position {from} to {to}")));
         return;
     }
     out.push(Line::new(Mark::Place, path));
@@ -262,7 +262,7 @@ mod tests {
             "status": {"replicas": 3},
         });
         let expected = "  spec.replicas\n-   2\n+   3
-  spec.initContainers[name=b] moved from place 2 to 1
+  spec.initContainers[name=b] moved from position 2 to 1
   spec.containers[name=web].image\n-   web:1\n+   web:2
   spec.containers[name=web].env[name=A].value\n-   1\n+   \"\"
   spec.containers[name=web].env[name=B]\n+   name: B\n+   value: x
@@ -272,7 +272,8 @@ mod tests {
         assert!(
             shown == expected
                 || shown
-                    == expected.replace("name=b] moved from place 2 to 1", "name=a] moved from place 1 to 2"),
+                    == expected
+                        .replace("name=b] moved from position 2 to 1", "name=a] moved from position 1 to 2"),
             "{shown}"
         );
     }

@@ -70,13 +70,8 @@ impl Declaration {
     pub fn read(object: &Object<'_>) -> Result<Self, Vec<DeclarationMistake>> {
         let mut reader = Reader { spec: object.spec(), mistakes: Vec::new() };
         if !reader.spec.is_object() {
-            let hint = "give it a `spec` with the `environment`";
-            return Err(vec![mistake(
-                "spec",
-                "missing_key",
-                "the declaration has no `spec`".to_owned(),
-                hint,
-            )]);
+            let hint = "add a `spec` with the `environment`";
+            return Err(vec![mistake("spec", "missing_key", "`spec` is missing".to_owned(), hint)]);
         }
         let name = &*object.metadata.name;
         let declaration = Declaration {
@@ -110,8 +105,8 @@ impl<'a> Reader<'a> {
             Value::Null => None,
             Value::String(text) => Some(text),
             other => {
-                let message = format!("a text is wanted here, not {}", type_of(other));
-                self.say(path, "bad_type", message, "put it in quotes if it is meant as text");
+                let message = format!("expected a string, found {}", type_of(other));
+                self.say(path, "bad_type", message, "quote it if it is a string");
                 None
             }
         }
@@ -121,19 +116,20 @@ impl<'a> Reader<'a> {
         let said = self.mistakes.len();
         let Some(name) = self.text("spec.environment", self.spec.get("environment")) else {
             if self.mistakes.len() == said {
-                let message = "the declaration names no environment".to_owned();
+                let message = "`environment` is missing".to_owned();
                 self.say(
                     "spec.environment",
                     "missing_key",
                     message,
-                    "name it, such as `environment: production`",
+                    "add it, such as `environment: production`",
                 );
             }
             return String::new();
         };
         if !is_environment(name) {
-            let message = format!("`{name}` is not a name for an environment");
-            let hint = "up to 255 letters, digits, spaces and `-`, `_`, `/`, `.`, without `/` at either end";
+            let message = format!("invalid environment name `{name}`");
+            let hint =
+                "use up to 255 letters, digits, spaces and `-`, `_`, `/`, `.`, without `/` at either end";
             self.say("spec.environment", "bad_name", message, hint);
         }
         name.to_owned()
@@ -144,11 +140,14 @@ impl<'a> Reader<'a> {
         let namespace = written.unwrap_or(own);
         if !is_dns_label(namespace) {
             let (path, hint) = if written.is_some() {
-                ("spec.namespace", "a namespace has up to 63 lower-case letters, digits and `-` inside")
+                ("spec.namespace", "use up to 63 lower-case letters, digits and `-`, not at either end")
             } else {
-                ("metadata.name", "give it a `spec.namespace`, since its own name cannot be one")
+                (
+                    "metadata.name",
+                    "set `spec.namespace`, because the resource's name is not a valid namespace",
+                )
             };
-            self.say(path, "bad_name", format!("`{namespace}` is not a namespace"), hint);
+            self.say(path, "bad_name", format!("invalid namespace `{namespace}`"), hint);
         }
         namespace.to_owned()
     }
@@ -158,8 +157,8 @@ impl<'a> Reader<'a> {
             None | Some(Value::Null) => None,
             Some(Value::Object(account)) => self.text("spec.serviceAccount.name", account.get("name")),
             Some(other) => {
-                let message = format!("an account is wanted here, not {}", type_of(other));
-                let hint = "write `serviceAccount: {name: …}`, or leave it out";
+                let message = format!("expected a service account, found {}", type_of(other));
+                let hint = "write `serviceAccount: {name: …}`, or omit it";
                 self.say("spec.serviceAccount", "bad_type", message, hint);
                 None
             }
@@ -173,8 +172,8 @@ impl<'a> Reader<'a> {
             None | Some(Value::Null) => return Vec::new(),
             Some(Value::Array(items)) => items,
             Some(other) => {
-                let message = format!("a list of paths is wanted here, not {}", type_of(other));
-                self.say(&at, "bad_type", message, "begin each with `-` on a line of its own");
+                let message = format!("expected a list of paths, found {}", type_of(other));
+                self.say(&at, "bad_type", message, "start each with `-` on its own line");
                 return Vec::new();
             }
         };
@@ -187,15 +186,10 @@ impl<'a> Reader<'a> {
                 Value::String(path) => {
                     let what = if key == "projects" { "project" } else { "group" };
                     let message = format!("`{path}` is not the full path of a {what}");
-                    self.say(
-                        &at,
-                        "bad_path",
-                        message,
-                        "write it as in the address of its page, such as my-team/project",
-                    );
+                    self.say(&at, "bad_path", message, "use the path of its URL, such as my-team/project");
                 }
                 other => {
-                    let message = format!("a path is wanted here, not {}", type_of(other));
+                    let message = format!("expected a path, found {}", type_of(other));
                     self.say(&at, "bad_type", message, "write the full path, such as my-team/project");
                 }
             }
@@ -327,14 +321,11 @@ spec:
 
     #[test]
     fn every_mistake_is_told_with_its_place() {
-        assert_eq!(
-            told(&deployment("web", &json!(null))),
-            ["spec: the declaration has no `spec` (missing_key)"]
-        );
+        assert_eq!(told(&deployment("web", &json!(null))), ["spec: `spec` is missing (missing_key)"]);
         for environment in [json!({}), json!({"environment": null})] {
             assert_eq!(
                 told(&deployment("web", &environment)),
-                ["spec.environment: the declaration names no environment (missing_key)"]
+                ["spec.environment: `environment` is missing (missing_key)"]
             );
         }
         let spec = json!({"environment": 7, "namespace": "Not_One", "serviceAccount": "x",
@@ -342,28 +333,28 @@ spec:
         assert_eq!(
             told(&deployment("web", &spec)),
             [
-                "spec.environment: a text is wanted here, not a number (bad_type)",
-                "spec.namespace: `Not_One` is not a namespace (bad_name)",
-                "spec.serviceAccount: an account is wanted here, not a text (bad_type)",
+                "spec.environment: expected a string, found a number (bad_type)",
+                "spec.namespace: invalid namespace `Not_One` (bad_name)",
+                "spec.serviceAccount: expected a service account, found a text (bad_type)",
                 "spec.projects[0]: `my-team` is not the full path of a project (bad_path)",
-                "spec.projects[1]: a path is wanted here, not a number (bad_type)",
+                "spec.projects[1]: expected a path, found a number (bad_type)",
                 "spec.projects[2]: `a//b` is not the full path of a project (bad_path)",
-                "spec.groups: a list of paths is wanted here, not a text (bad_type)",
+                "spec.groups: expected a list of paths, found a text (bad_type)",
             ]
         );
         assert_eq!(
             told(&deployment("web.example.org", &json!({"environment": "a"}))),
-            ["metadata.name: `web.example.org` is not a namespace (bad_name)"]
+            ["metadata.name: invalid namespace `web.example.org` (bad_name)"]
         );
         for name in ["", "  ", "/a", "a/", "a$b", "a\nb", &"n".repeat(256)] {
-            let expected = format!("spec.environment: `{name}` is not a name for an environment (bad_name)");
+            let expected = format!("spec.environment: invalid environment name `{name}` (bad_name)");
             assert_eq!(told(&deployment("web", &json!({"environment": name}))), [expected]);
         }
         let long = "n".repeat(300);
         let spec = json!({"environment": "a", "namespace": long});
         assert_eq!(
             told(&deployment("web", &spec)),
-            [format!("spec.namespace: `{long}` is not a namespace (bad_name)")]
+            [format!("spec.namespace: invalid namespace `{long}` (bad_name)")]
         );
     }
 

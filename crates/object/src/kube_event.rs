@@ -73,7 +73,7 @@ impl FromStr for EventType {
     /// Capitals do not matter.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let found = EventType::ALL.into_iter().find(|one| one.as_str().eq_ignore_ascii_case(text));
-        found.ok_or_else(|| format!("`{text}` is not a type of Events; it is Normal or Warning"))
+        found.ok_or_else(|| format!("invalid event type `{text}`; use Normal or Warning"))
     }
 }
 

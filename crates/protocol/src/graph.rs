@@ -48,9 +48,10 @@ impl FromStr for Collapse {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Collapse::ALL.into_iter().find(|collapse| collapse.as_str() == text).ok_or_else(|| {
-            format!("`{text}` is not a way to collapse; it is one of none, siblings, owner, kind")
-        })
+        Collapse::ALL
+            .into_iter()
+            .find(|collapse| collapse.as_str() == text)
+            .ok_or_else(|| format!("invalid collapse `{text}`; use one of none, siblings, owner, kind"))
     }
 }
 

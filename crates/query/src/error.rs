@@ -12,7 +12,7 @@ use strandline_sqlite::{PoolError, column, is_corrupt, is_interrupted};
 const ACCESS_HELP: &str = "/help/troubleshooting#no-access";
 
 /// Of a view that holds something in another form than it was written in.
-const UNREADABLE: &str = "a value in it is not of the form in which it was written";
+const UNREADABLE: &str = "a value has an unexpected format";
 
 /// Gone after an offset; when that was is for the log to tell.
 pub(super) fn gone_after(last_offset: Offset) -> Gone {
@@ -28,7 +28,7 @@ pub(super) fn dated(gone: Gone, log: &LogReader) -> Result<Gone, LogError> {
 fn told(gone: Option<&Gone>) -> String {
     let Some(Gone { at, last_offset }) = gone else { return String::new() };
     let until = at.map(|at| format!(" until {at}")).unwrap_or_default();
-    format!("; it was there{until}: ask with at={last_offset} for how it was last")
+    format!("; it existed{until}: use at={last_offset} for its last state")
 }
 
 /// Why there is no answer.
@@ -36,7 +36,7 @@ fn told(gone: Option<&Gone>) -> String {
 pub enum QueryError {
     /// No such thing at that moment, or the caller may not see it.
     #[error(
-        "there is no {what} `{id}`{}{}{}",
+        "no {what} `{id}`{}{}{}",
         moment.as_ref().map(|moment| format!(" at {moment}")).unwrap_or_default(),
         told(gone.as_ref()),
         near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
@@ -63,13 +63,13 @@ pub enum QueryError {
         environment: EnvironmentId,
     },
     /// A path looks at too much of an object.
-    #[error("`{field}` looks at too much of an object; name what stands above it")]
+    #[error("`{field}` matches too much of an object; use a parent field")]
     CostlyField {
         /// As it was asked for.
         field: String,
     },
     /// Several resources share the uid.
-    #[error("the uid `{uid}` belongs to {} resources; say which with `cluster=`", keys.len())]
+    #[error("the UID `{uid}` belongs to {} resources; choose one with `cluster=`", keys.len())]
     Ambiguous {
         /// What was asked for.
         uid: Uid,
@@ -77,7 +77,7 @@ pub enum QueryError {
         keys: Vec<ResourceKey>,
     },
     /// Several projects have a deployment of the number.
-    #[error("the projects {} have a deployment {id}; say which with `project=`", projects.join(", "))]
+    #[error("the projects {} have a deployment {id}; choose one with `project=`", projects.join(", "))]
     AmbiguousDeployment {
         /// The number.
         id: DeploymentId,
@@ -85,7 +85,7 @@ pub enum QueryError {
         projects: Vec<String>,
     },
     /// The moment lies after the newest change.
-    #[error("offset {asked} lies in the future; the newest is {newest}")]
+    #[error("offset {asked} is in the future; the newest is {newest}")]
     FutureOffset {
         /// What was asked for.
         asked: Offset,
@@ -93,7 +93,7 @@ pub enum QueryError {
         newest: Offset,
     },
     /// The moment lies after now.
-    #[error("{asked} lies in the future; it is {now}")]
+    #[error("{asked} is in the future; the current time is {now}")]
     FutureTime {
         /// What was asked for.
         asked: Timestamp,
@@ -102,7 +102,7 @@ pub enum QueryError {
     },
     /// Retention has let go of the moment.
     #[error(
-        "that moment is before offset {earliest}{}, the earliest that can still be asked for",
+        "that time is older than the retention period; the earliest is offset {earliest}{}",
         time.map(|time| format!(" of {time}")).unwrap_or_default()
     )]
     Compacted {
@@ -120,7 +120,7 @@ pub enum QueryError {
         error: Box<QueryError>,
     },
     /// The earlier of two moments lies after the later.
-    #[error("`from` is offset {from}, which lies after offset {to}; give the earlier moment first")]
+    #[error("`from` (offset {from}) is later than offset {to}; swap them")]
     Backwards {
         /// The one that should be earlier.
         from: Offset,
@@ -128,7 +128,7 @@ pub enum QueryError {
         to: Offset,
     },
     /// It is not known when that health began.
-    #[error("it is not known when it became {health}: {why}")]
+    #[error("the start of {health} is unknown: {why}")]
     OnsetUnknown {
         /// Which health.
         health: Health,
@@ -136,10 +136,10 @@ pub enum QueryError {
         why: String,
     },
     /// The page token is not one of ours, or belongs to another list.
-    #[error("the page token is not valid for this list: {0}")]
+    #[error("invalid page token for this list: {0}")]
     BadToken(&'static str),
     /// The view is being built anew.
-    #[error("the view is being built: {checkpoint} of {head} changes are done")]
+    #[error("the view is being rebuilt: {checkpoint} of {head} changes")]
     Building {
         /// Changes done.
         checkpoint: Offset,
@@ -150,12 +150,10 @@ pub enum QueryError {
     #[error("the view is damaged: {0}")]
     Damaged(String),
     /// It read for as long as a question may.
-    #[error("it took too long; ask for less: a filter, a smaller page, or a shorter time")]
+    #[error("the query timed out; add a filter, or use a smaller page or a shorter period")]
     TooLong,
     /// What was recorded there is lost, and the view does not hold it.
-    #[error(
-        "what was recorded at offset {offset} is lost: the log ends at offset {newest}; restore a backup to read it"
-    )]
+    #[error("offset {offset} is lost: the log ends at offset {newest}; restore a backup to read it")]
     Lost {
         /// What is not there any more.
         offset: Offset,

@@ -55,7 +55,7 @@ impl FromStr for ResourceOrder {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let known = ResourceOrder::ALL.into_iter().find(|order| order.as_str() == text);
-        known.ok_or_else(|| format!("`{text}` is not an order; it is one of name, health"))
+        known.ok_or_else(|| format!("invalid order `{text}`; use one of name, health"))
     }
 }
 

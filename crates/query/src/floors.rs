@@ -40,7 +40,7 @@ pub(super) fn gaps(
             until: None,
             reason: reason::COMPACTED.to_owned(),
             message: format!(
-                "it is kept for less long than the rest, and known from offset {floor} of {time} on"
+                "the kind has a shorter retention; it is available from offset {floor} of {time}"
             ),
         })
     })?;

@@ -32,7 +32,7 @@ macro_rules! told {
 pub(super) use told;
 
 /// A page of versions up to the moment, newest first.
-#[expect(clippy::too_many_arguments, reason = "each is a part of the question and none belongs to another")]
+#[expect(clippy::too_many_arguments, reason = "parameters must not contain each other")]
 pub(super) fn list(
     view: &Connection,
     log: &mut LogReader,

@@ -228,7 +228,7 @@ impl Queries {
         });
         let result = result.await?;
         if let Err(QueryError::Damaged(damage)) = &result {
-            tracing::error!(damage, "the view is damaged and will be built anew");
+            tracing::error!(damage, "the view is damaged and will be rebuilt");
             self.status.report_damage();
         }
         result

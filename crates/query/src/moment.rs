@@ -95,11 +95,11 @@ impl Moment {
         }
         let offset = match (pinned, at, asked) {
             (Some(pinned), At::Offset(offset), _) if offset != pinned => {
-                return Err(QueryError::BadToken("it belongs to another moment"));
+                return Err(QueryError::BadToken("it belongs to another time"));
             }
             // A time that more changes have reached since may mean a later offset by now, never an earlier one.
             (Some(pinned), At::Time(time), _) if log.observed_at(pinned)?.is_some_and(|of| of > time) => {
-                return Err(QueryError::BadToken("it belongs to another moment"));
+                return Err(QueryError::BadToken("it belongs to another time"));
             }
             (Some(pinned), ..) => pinned,
             (None, At::Offset(offset), _) => offset,
@@ -308,7 +308,7 @@ fn asked_time(now: Timestamp, at: At, pinned: Option<Pinned>) -> Result<Option<A
     Ok(match (at, pinned) {
         (At::Offset(_), _) => None,
         (At::Time(time), _) if first.is_some_and(|first| first != past(time)) => {
-            return Err(QueryError::BadToken("it belongs to another moment"));
+            return Err(QueryError::BadToken("it belongs to another time"));
         }
         (At::Time(time), _) => Some(past(time)),
         (At::Now | At::Ago(_), Some(_)) => first,

@@ -133,7 +133,7 @@ impl Start {
         };
         let Some((pinned, after)) = sealed.and_then(|(place, _)| read(place)) else {
             return Err(QueryError::BadToken(
-                "it was not given out here, or for a list with other filters or to somebody who sees something else",
+                "it is not from this server, or from a list with other filters or another token",
             ));
         };
         Ok(Start { pinned: Some(pinned), after, seal, limit, by_time: None })

@@ -214,7 +214,7 @@ fn told(of: Of, text: &str, is_pattern: bool, suggestion: Option<&str>) -> Strin
     let none = match (of, is_pattern) {
         (_, true) => format!("no {noun} matches `{text}`"),
         (Of::EnvironmentName, _) => format!("no {noun} is named `{text}`"),
-        _ => format!("there is no {noun} `{text}`"),
+        _ => format!("no {noun} `{text}`"),
     };
     suggestion.map_or_else(|| none.clone(), |near| format!("{none}; did you mean `{near}`?"))
 }
@@ -412,10 +412,7 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(near_image(text, &images).as_deref(), expected, "{text}");
         }
-        assert_eq!(
-            told(Of::Region, "uss", false, Some("us")),
-            "there is no region `uss`; did you mean `us`?"
-        );
+        assert_eq!(told(Of::Region, "uss", false, Some("us")), "no region `uss`; did you mean `us`?");
         assert_eq!(told(Of::Project, "x/*", true, None), "no project matches `x/*`");
     }
 }

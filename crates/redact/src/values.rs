@@ -27,21 +27,19 @@ const ROUNDS_MAX: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ValueError {
     /// There is none.
-    #[error("there is no value to look for")]
+    #[error("no value given")]
     None,
     /// It would be found in what has nothing to do with it.
-    #[error(
-        "value {0} has less than {BYTES_MIN} bytes, and would be found in what has nothing to do with it"
-    )]
+    #[error("value {0} is shorter than {BYTES_MIN} bytes, and would match unrelated data")]
     Short(usize),
     /// They are too many or too long.
     #[error("the values have more than {BYTES_MAX} bytes together")]
     Long,
     /// It is a part of what stands in place of hidden values.
-    #[error("value {0} is a part of what stands in place of hidden values")]
+    #[error("value {0} is part of the replacement text for redacted values")]
     Mask(usize),
     /// The values cannot be made into a pattern.
-    #[error("the values cannot be looked for together")]
+    #[error("cannot build the search for these values")]
     Pattern,
 }
 

@@ -111,7 +111,9 @@ impl FromStr for EdgeKind {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         EdgeKind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
-            format!("`{text}` is not a kind of edge; it is one of owns, selects, routes, mounts, scales, references")
+            format!(
+                "invalid relation kind `{text}`; use one of owns, selects, routes, mounts, scales, references"
+            )
         })
     }
 }

@@ -22,19 +22,20 @@ pub struct Place {
 impl Place {
     /// A column of the view, as `table.column`.
     pub const fn view(column: &'static str) -> Self {
-        Place { column, remedy: "`strandline rebuild` builds the view anew from the log" }
+        Place { column, remedy: "rebuild the view from the log with `strandline rebuild`" }
     }
 
     /// A column of the log, as `table.column`.
     pub const fn log(column: &'static str) -> Self {
-        let remedy = "a newer version of this program wrote it, or the log is damaged: `strandline doctor` examines it";
+        let remedy =
+            "it was written by a newer version, or the log is damaged: check it with `strandline doctor`";
         Place { column, remedy }
     }
 }
 
 /// A word or a number that this program does not know. It never stands for one that says less.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
-#[error("`{column}` holds `{value}`, which is no {what} that this program knows; {remedy}")]
+#[error("column `{column}` contains `{value}`, an unknown {what}; {remedy}")]
 pub struct UnknownValue {
     /// The table and the column.
     pub column: &'static str,
@@ -156,8 +157,8 @@ mod tests {
         assert_eq!(tier("SELECT 'staging'").unwrap(), Tier::Staging);
         assert_eq!(
             unknown(&tier("SELECT 'nowhere'").unwrap_err()).unwrap().to_string(),
-            "`environment.tier` holds `nowhere`, which is no tier that this program knows; \
-             `strandline rebuild` builds the view anew from the log"
+            "column `environment.tier` contains `nowhere`, an unknown tier; \
+             rebuild the view from the log with `strandline rebuild`"
         );
         let place = Place::log("live.health");
         let health = |sql| read(sql, |row| number_or_null::<Health>(row, 0, place));

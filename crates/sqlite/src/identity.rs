@@ -28,7 +28,7 @@ pub struct Displaced {
 
 impl Displaced {
     /// What to do about it.
-    pub const ADVICE: &str = "stop the server, put the data directory back as it was, and start it again";
+    pub const ADVICE: &str = "stop the server, restore the data directory, and start it again";
 }
 
 impl Identities {

@@ -45,7 +45,7 @@ pub enum OpenError {
         source: rusqlite::Error,
     },
     /// The file is a database of something else.
-    #[error("{} is not Strandline's: its application id is {found:#x}, not {wanted:#x}", path.display())]
+    #[error("{} is not a Strandline database: its application_id is {found:#x}, not {wanted:#x}", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -91,7 +91,7 @@ fn open_as(path: &Path, name: &Path, role: Role, application_id: i32) -> Result<
         let _ = private::create_file(path);
         if private::is_link(path) {
             let code = ffi::Error::new(ffi::SQLITE_CANTOPEN_SYMLINK);
-            let why = "it is a symbolic link, which is not followed".to_owned();
+            let why = "it is a symbolic link; symbolic links are not followed".to_owned();
             return Err(sqlite(rusqlite::Error::SqliteFailure(code, Some(why))));
         }
     }

@@ -31,7 +31,7 @@ pub enum PoolError {
     #[error("the query panicked")]
     Panicked,
     /// Nobody waits for the answer, so that nothing was read.
-    #[error("nobody waits for the answer")]
+    #[error("the caller is gone")]
     Abandoned,
 }
 

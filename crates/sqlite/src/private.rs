@@ -72,7 +72,7 @@ pub fn enter_directory(path: &Path) -> io::Result<()> {
     }
     let found = fs::symlink_metadata(path)?;
     if !found.is_dir() || found.uid() != process::geteuid().as_raw() {
-        let why = "it is there already and no directory of this user; remove it, or choose another name";
+        let why = "it exists and is not a directory of this user; remove it, or choose another name";
         return Err(io::Error::new(ErrorKind::AlreadyExists, why));
     }
     Ok(())
@@ -107,7 +107,7 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     options.read(true).write(true).create(true).truncate(false).mode(FILE);
     options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path).map_err(|error| {
         match is_link(path) {
-            true => io::Error::new(error.kind(), "it is a symbolic link, which is not followed"),
+            true => io::Error::new(error.kind(), "it is a symbolic link; symbolic links are not followed"),
             false => error,
         }
     })

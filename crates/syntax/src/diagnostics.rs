@@ -62,7 +62,7 @@ impl fmt::Display for Mistake {
 pub fn instead(given: &str, candidates: &[&str], of: &str) -> String {
     match closest(given, candidates) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("the {of} here are {}", candidates.join(", ")),
+        None => format!("valid {of} are {}", candidates.join(", ")),
     }
 }
 

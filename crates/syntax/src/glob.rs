@@ -186,14 +186,14 @@ impl FromStr for Glob {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = |why: &str| format!("`{text}` is not a pattern for names: {why}");
+        let wrong = |why: &str| format!("invalid name pattern `{text}`: {why}");
         let letters: Vec<char> = text.chars().collect();
         if letters.is_empty() || letters.len() > LETTERS_MAX {
-            return Err(wrong(&format!("it needs 1 to {LETTERS_MAX} letters")));
+            return Err(wrong(&format!("use 1 to {LETTERS_MAX} characters")));
         }
         let pieces = pieces(&letters).map_err(|why| wrong(&why))?;
         if pieces.iter().filter(|piece| piece.is_star()).count() > STARS_MAX {
-            return Err(wrong(&format!("it may have at most {STARS_MAX} stars")));
+            return Err(wrong(&format!("it has more than {STARS_MAX} `*`")));
         }
         Ok(Glob { text: text.to_owned(), pieces })
     }
@@ -240,7 +240,7 @@ fn set(rest: &[char]) -> Result<(Piece, &[char]), String> {
             [']', after @ ..] if !ranges.is_empty() => return Ok((Piece::Set { ranges, negated }, after)),
             ['\\', letter, after @ ..] => (*letter, after),
             [letter, after @ ..] => (*letter, after),
-            [] => return Err("a `[` is never closed".to_owned()),
+            [] => return Err("unclosed `[`".to_owned()),
         };
         let (to, after) = match after {
             ['-', '\\', to, after @ ..] => (*to, after),
@@ -248,7 +248,7 @@ fn set(rest: &[char]) -> Result<(Piece, &[char]), String> {
             after => (from, after),
         };
         if to < from {
-            return Err(format!("the set `{from}-{to}` runs backwards"));
+            return Err(format!("the range `{from}-{to}` is reversed"));
         }
         ranges.push((from, to));
         rest = after;
@@ -313,16 +313,16 @@ mod tests {
     fn what_is_no_pattern_is_refused_with_the_reason() {
         let long = "a".repeat(256);
         for (text, reason) in [
-            ("", "it needs 1 to 255 letters"),
-            (&*long, "it needs 1 to 255 letters"),
+            ("", "use 1 to 255 characters"),
+            (&*long, "use 1 to 255 characters"),
             ("a\\", "nothing follows its `\\`"),
-            ("a[b", "a `[` is never closed"),
-            ("[]", "a `[` is never closed"),
-            ("[z-a]", "the set `z-a` runs backwards"),
-            ("*a*a*a*a*a*a*a*a*", "it may have at most 8 stars"),
+            ("a[b", "unclosed `[`"),
+            ("[]", "unclosed `[`"),
+            ("[z-a]", "the range `z-a` is reversed"),
+            ("*a*a*a*a*a*a*a*a*", "it has more than 8 `*`"),
         ] {
             let error = text.parse::<Glob>().unwrap_err();
-            assert_eq!(error, format!("`{text}` is not a pattern for names: {reason}"));
+            assert_eq!(error, format!("invalid name pattern `{text}`: {reason}"));
         }
     }
 

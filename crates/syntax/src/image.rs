@@ -119,7 +119,7 @@ impl FromStr for ImagePattern {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = |why: &str| {
-            format!("`{text}` is not an image: {why}; write nginx, nginx:1.27, '**/web:2.*' or @sha256:9f8e")
+            format!("invalid image `{text}`: {why}; write nginx, nginx:1.27, '**/web:2.*' or @sha256:9f8e")
         };
         let (name, digest) = match text.split_once('@') {
             Some((_, "")) => return Err(wrong("no digest follows the @")),
@@ -129,7 +129,7 @@ impl FromStr for ImagePattern {
         };
         let (path, tag) = tagged(name);
         if path.is_empty() && (!tag.is_empty() || digest.is_empty()) {
-            return Err(wrong("it names no repository"));
+            return Err(wrong("it has no repository"));
         }
         let glob = |part: &str| match part {
             "" => Ok(None),

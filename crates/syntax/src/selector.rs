@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
             match self.take() {
                 Token::End => return Ok(requirements),
                 Token::Sign(",") => {}
-                other => return Err(self.wrong(format!("{other} stands where a comma or the end belongs"))),
+                other => return Err(self.wrong(format!("expected a comma or the end, found {other}"))),
             }
         }
     }
@@ -227,7 +227,9 @@ impl<'a> Reader<'a> {
             Token::Sign("!=") => Condition::NotIn(BTreeSet::from([self.value()?])),
             Token::Word("in") => Condition::In(self.values()?),
             Token::Word("notin") => Condition::NotIn(self.values()?),
-            other => return Err(self.wrong(format!("{other} is not one of =, ==, !=, in and notin"))),
+            other => {
+                return Err(self.wrong(format!("expected one of =, ==, !=, in and notin, found {other}")));
+            }
         };
         Ok(Requirement { name, condition })
     }
@@ -235,8 +237,8 @@ impl<'a> Reader<'a> {
     fn name(&mut self) -> Result<String, SelectorError> {
         match self.take() {
             Token::Word(name) if is_label_name(name) => Ok(name.to_owned()),
-            Token::Word(name) => Err(self.wrong(format!("`{name}` is not the name of a label"))),
-            other => Err(self.wrong(format!("{other} stands where the name of a label belongs"))),
+            Token::Word(name) => Err(self.wrong(format!("invalid label name `{name}`"))),
+            other => Err(self.wrong(format!("expected a label name, found {other}"))),
         }
     }
 
@@ -247,7 +249,7 @@ impl<'a> Reader<'a> {
         if is_value(value) {
             Ok(value.to_owned())
         } else {
-            Err(self.wrong(format!("`{value}` is not the value of a label")))
+            Err(self.wrong(format!("invalid label value `{value}`")))
         }
     }
 
@@ -257,9 +259,9 @@ impl<'a> Reader<'a> {
             Token::Sign("(") if self.peek() != Token::Sign(")") => {}
             Token::Sign("(") => {
                 self.take();
-                return Err(self.wrong("there are no values between the parentheses".to_owned()));
+                return Err(self.wrong("the parentheses are empty".to_owned()));
             }
-            other => return Err(self.wrong(format!("{other} stands where values in parentheses belong"))),
+            other => return Err(self.wrong(format!("expected values in parentheses, found {other}"))),
         }
         let mut values = BTreeSet::new();
         loop {
@@ -267,7 +269,7 @@ impl<'a> Reader<'a> {
             match self.take() {
                 Token::Sign(")") => return Ok(values),
                 Token::Sign(",") => {}
-                other => return Err(self.wrong(format!("{other} stands where a comma or `)` belongs"))),
+                other => return Err(self.wrong(format!("expected a comma or `)`, found {other}"))),
             }
         }
     }
@@ -363,25 +365,25 @@ mod tests {
     fn what_kubernetes_refuses_is_told_with_its_place() {
         let long = "n".repeat(64);
         let cases = [
-            ("a,", 2, "the end stands where the name of a label belongs"),
-            (",a", 0, "`,` stands where the name of a label belongs"),
-            ("a b", 2, "`b` is not one of =, ==, !=, in and notin"),
-            ("a>1", 1, "`>` is not one of =, ==, !=, in and notin"),
-            ("a=b=c", 3, "`=` stands where a comma or the end belongs"),
-            ("!a=b", 2, "`=` stands where a comma or the end belongs"),
-            ("a in b", 5, "`b` stands where values in parentheses belong"),
-            ("a in", 4, "the end stands where values in parentheses belong"),
-            ("a in ()", 6, "there are no values between the parentheses"),
-            ("a in (b", 7, "the end stands where a comma or `)` belongs"),
-            ("a in (b c)", 8, "`c` stands where a comma or `)` belongs"),
-            ("-a", 0, "`-a` is not the name of a label"),
-            ("é", 0, "`é` is not the name of a label"),
-            ("x, y=b-", 5, "`b-` is not the value of a label"),
-            ("/a", 0, "`/a` is not the name of a label"),
-            ("a/", 0, "`a/` is not the name of a label"),
-            ("A.b/c", 0, "`A.b/c` is not the name of a label"),
-            ("a/b/c", 0, "`a/b/c` is not the name of a label"),
-            ("a=b/c", 2, "`b/c` is not the value of a label"),
+            ("a,", 2, "expected a label name, found the end"),
+            (",a", 0, "expected a label name, found `,`"),
+            ("a b", 2, "expected one of =, ==, !=, in and notin, found `b`"),
+            ("a>1", 1, "expected one of =, ==, !=, in and notin, found `>`"),
+            ("a=b=c", 3, "expected a comma or the end, found `=`"),
+            ("!a=b", 2, "expected a comma or the end, found `=`"),
+            ("a in b", 5, "expected values in parentheses, found `b`"),
+            ("a in", 4, "expected values in parentheses, found the end"),
+            ("a in ()", 6, "the parentheses are empty"),
+            ("a in (b", 7, "expected a comma or `)`, found the end"),
+            ("a in (b c)", 8, "expected a comma or `)`, found `c`"),
+            ("-a", 0, "invalid label name `-a`"),
+            ("é", 0, "invalid label name `é`"),
+            ("x, y=b-", 5, "invalid label value `b-`"),
+            ("/a", 0, "invalid label name `/a`"),
+            ("a/", 0, "invalid label name `a/`"),
+            ("A.b/c", 0, "invalid label name `A.b/c`"),
+            ("a/b/c", 0, "invalid label name `a/b/c`"),
+            ("a=b/c", 2, "invalid label value `b/c`"),
         ];
         for (text, before, message) in cases {
             let error = SelectorError { before, message: message.to_owned() };

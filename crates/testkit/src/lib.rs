@@ -27,7 +27,7 @@ pub fn golden(path: &str, found: &str) {
     let at = |text: &str| text.lines().nth(line).unwrap_or("nothing").to_owned();
     assert!(
         kept == found,
-        "{path}:{} differs from what the code says:\n  kept:  {}\n  found: {}\nWhere that is meant, write it anew with \
+        "{path}:{} differs from the generated text:\n  kept:  {}\n  found: {}\nWhere that is meant, write it anew with \
          STRANDLINE_GOLDEN=write and the same test, and read what it says.",
         line + 1,
         at(&kept),

@@ -138,7 +138,7 @@ async fn all_versions(client: &kube::Client, limits: &Limits) -> Result<Vec<Grou
     Ok(versions)
 }
 
-/// Decides from all that was told which kinds are followed, and in which version.
+/// Decides from all that was told which kinds are watched, and in which version.
 fn choose(versions: Vec<GroupVersion>, selection: &Selection, known: &Discovered) -> Discovered {
     let mut discovered = Discovered::default();
     for version in versions {

@@ -15,7 +15,7 @@ pub struct ClusterSettings {
     pub name: String,
     /// What is hidden, and what is no change.
     pub rules: Arc<Rules>,
-    /// Which kinds are followed.
+    /// Which kinds are watched.
     pub selection: Selection,
     /// How often the cluster is asked for its kinds.
     pub rediscover: Duration,

@@ -75,7 +75,7 @@ fn what_is_wrong_is_told_with_its_field_line_and_column() {
             "expected a whole number from 0 to 255, found the number 300",
         ),
         (r#"{"name": "a", "nam": 1}"#, "nam", 1, 15, "unknown field `nam`; did you mean `name`?"),
-        (r#"{"name": "a", "name": "b"}"#, "name", 1, 15, "the field `name` is given twice"),
+        (r#"{"name": "a", "name": "b"}"#, "name", 1, 15, "the field `name` is repeated"),
         (
             "{\"name\": \"a\", \"targets\": [{\"namespace\": \"a\"},\n {\"namespace\": null}]}",
             "targets[1].namespace",
@@ -98,7 +98,7 @@ fn what_is_wrong_is_told_with_its_field_line_and_column() {
             37,
             "expected a whole number from 0 to 255, found the string \"d\"",
         ),
-        (r#"{"name": "a", "kind": "two"}"#, "kind", 1, 23, "unknown word `two`; the words here are one"),
+        (r#"{"name": "a", "kind": "two"}"#, "kind", 1, 23, "unknown word `two`; valid words are one"),
         (r#"{"name": {"a": []}}"#, "name", 1, 10, "expected a string, found an object"),
         (
             r#"{"name": "a", "by": {"x": [1]}}"#,
@@ -116,8 +116,8 @@ fn what_is_wrong_is_told_with_its_field_line_and_column() {
         ),
         ("[]", "", 1, 2, "expected an object, found a list"),
         ("7", "", 1, 1, "expected an object, found the number 7"),
-        (r#"{"name": "a",}"#, "", 1, 14, "a comma without a value behind it"),
-        (r#"{"name": "a"} x"#, "", 1, 15, "something stands behind the end"),
+        (r#"{"name": "a",}"#, "", 1, 14, "trailing comma"),
+        (r#"{"name": "a"} x"#, "", 1, 15, "unexpected text after the end"),
         (r#"{"name": tru"#, "name", 1, 12, "the text ends where a value is expected"),
         ("{\"name\": \"a\nb\"}", "name", 1, 12, "control character"),
         (r#"{"name""#, "name", 1, 7, "the text ends within an object"),

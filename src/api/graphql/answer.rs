@@ -58,15 +58,14 @@ impl Told {
     /// That a text among the arguments is longer than any name.
     pub(super) fn too_long(length: usize) -> Self {
         let most = texts::BYTES_MAX;
-        let message = format!("an argument has {length} bytes, and a text may have at most {most}");
+        let message = format!("an argument has {length} bytes; the limit is {most}");
         Told { data: None, errors: vec![coded(json!({ "message": message }), INVALID)] }
     }
 
     /// That a query could tell too much.
     pub(super) fn too_costly(cost: u64) -> Self {
         let message = format!(
-            "the query could tell about {cost} values, and at most {} are told at once; ask for shorter lists with \
-             `first`, or for less of each item",
+            "the query can return {cost} values; the limit is {}; use smaller `first`, or fewer fields",
             cost::MAX
         );
         Told { data: None, errors: vec![coded(json!({ "message": message }), TOO_LARGE)] }

@@ -35,8 +35,8 @@ impl Query {
         #[graphql(context)] asker: &Asker,
         #[graphql(description = "Full path, such as `group/project`.")] full_path: ID,
         #[graphql(
-            description = "The moment that all below holds for: a time (RFC 3339), a duration ago (`2h`) or an offset; \
-                           now where nothing is said."
+            description = "The time of the whole query: a time (RFC 3339), a duration ago (`2h`) or an offset; \
+                           default: now."
         )]
         at: Option<String>,
     ) -> Result<Option<Project>, Problem> {
@@ -123,13 +123,14 @@ impl Project {
         &self,
         #[graphql(context)] asker: &Asker,
         #[graphql(description = "Only these tiers.")] tier: Option<Vec<DeploymentTier>>,
-        #[graphql(description = "Only those whose name holds this somewhere, whatever its case.")]
-        search: Option<String>,
+        #[graphql(description = "Only those whose name contains this, ignoring case.")] search: Option<
+            String,
+        >,
         #[graphql(description = "Only these states: `available`, `stopping`, `stopped`.")] states: Option<
             Vec<String>,
         >,
-        #[graphql(description = "The most to tell, 1 to 100; 100 where nothing is said.")] first: Option<i32>,
-        #[graphql(description = "Go on after this cursor.")] after: Option<String>,
+        #[graphql(description = "The number of items, 1 to 100; default: 100.")] first: Option<i32>,
+        #[graphql(description = "Continue after this cursor.")] after: Option<String>,
     ) -> Result<EnvironmentConnection, Problem> {
         let state =
             |text: &String| text.parse::<EnvironmentState>().map_err(|detail| invalid("states", detail));
@@ -234,9 +235,7 @@ impl Environment {
     async fn last_deployment(
         &self,
         #[graphql(context)] asker: &Asker,
-        #[graphql(description = "How it stands; any way where nothing is said.")] status: Option<
-            DeploymentStatus,
-        >,
+        #[graphql(description = "Its status; default: any.")] status: Option<DeploymentStatus>,
     ) -> Result<Option<Deployment>, Problem> {
         if status == Some(DeploymentStatus::Success) {
             let last = self.value.last_deployment.clone();
@@ -251,9 +250,9 @@ impl Environment {
     async fn deployments(
         &self,
         #[graphql(context)] asker: &Asker,
-        #[graphql(description = "Only those that stand like this.")] statuses: Option<Vec<DeploymentStatus>>,
-        #[graphql(description = "The most to tell, 1 to 100; 100 where nothing is said.")] first: Option<i32>,
-        #[graphql(description = "Go on after this cursor.")] after: Option<String>,
+        #[graphql(description = "Only those with this status.")] statuses: Option<Vec<DeploymentStatus>>,
+        #[graphql(description = "The number of items, 1 to 100; default: 100.")] first: Option<i32>,
+        #[graphql(description = "Continue after this cursor.")] after: Option<String>,
     ) -> Result<DeploymentConnection, Problem> {
         self.page(asker, statuses.unwrap_or_default(), &page(first, after)?).await
     }

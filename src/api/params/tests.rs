@@ -47,17 +47,17 @@ fn moments_survive_forms_and_zones() {
 #[test]
 fn what_is_wrong_is_said_with_what_would_be_right() {
     let cases = [
-        ("limit=0", "limit: `0` is not a whole number from 1 to 500"),
-        ("limit=1000000000", "limit: `1000000000` is not a whole number from 1 to 500"),
-        ("limit=-1", "limit: `-1` is not a whole number from 1 to 500"),
-        ("limit=%2B5", "limit: `+5` is not a whole number from 1 to 500"),
-        ("limit=NaN", "limit: `NaN` is not a whole number from 1 to 500"),
-        ("at=1&at=2", "at: may be given only once"),
-        ("bodies=yes", "bodies: `yes` is neither `true` nor `false`"),
-        ("x=1", "x: is not known here; known are at, limit, continue, tier, health, bodies"),
+        ("limit=0", "limit: invalid number `0`; use a whole number from 1 to 500"),
+        ("limit=1000000000", "limit: invalid number `1000000000`; use a whole number from 1 to 500"),
+        ("limit=-1", "limit: invalid number `-1`; use a whole number from 1 to 500"),
+        ("limit=%2B5", "limit: invalid number `+5`; use a whole number from 1 to 500"),
+        ("limit=NaN", "limit: invalid number `NaN`; use a whole number from 1 to 500"),
+        ("at=1&at=2", "at: must not be repeated"),
+        ("bodies=yes", "bodies: invalid boolean `yes`; use `true` or `false`"),
+        ("x=1", "x: is unknown; use one of at, limit, continue, tier, health, bodies"),
         (
             "tier=prod",
-            "tier: `prod` is not a tier; it is one of production, staging, testing, development, other",
+            "tier: invalid tier `prod`; use one of production, staging, testing, development, other",
         ),
     ];
     for (raw, expected) in cases {

@@ -164,88 +164,76 @@ impl Code {
 
     const fn facts(self) -> (&'static str, StatusCode, &'static str) {
         match self {
-            Code::InvalidParameter => {
-                ("invalid_parameter", StatusCode::BAD_REQUEST, "A parameter is not valid")
-            }
-            Code::MalformedRequest => {
-                ("malformed_request", StatusCode::BAD_REQUEST, "The address cannot be read")
-            }
-            Code::InvalidBody => ("invalid_body", StatusCode::BAD_REQUEST, "The body is not valid"),
-            Code::FutureMoment => ("future_moment", StatusCode::BAD_REQUEST, "The moment lies in the future"),
-            Code::BadPageToken => ("bad_page_token", StatusCode::BAD_REQUEST, "The page token is not valid"),
-            Code::Unauthorized => ("unauthorized", StatusCode::UNAUTHORIZED, "A token is needed"),
-            Code::TokenExpired => ("token_expired", StatusCode::UNAUTHORIZED, "The token has expired"),
+            Code::InvalidParameter => ("invalid_parameter", StatusCode::BAD_REQUEST, "Invalid parameter"),
+            Code::MalformedRequest => ("malformed_request", StatusCode::BAD_REQUEST, "Invalid URL"),
+            Code::InvalidBody => ("invalid_body", StatusCode::BAD_REQUEST, "Invalid body"),
+            Code::FutureMoment => ("future_moment", StatusCode::BAD_REQUEST, "The time is in the future"),
+            Code::BadPageToken => ("bad_page_token", StatusCode::BAD_REQUEST, "Invalid page token"),
+            Code::Unauthorized => ("unauthorized", StatusCode::UNAUTHORIZED, "Token required"),
+            Code::TokenExpired => ("token_expired", StatusCode::UNAUTHORIZED, "Token expired"),
             Code::TooManyWrongTokens => {
-                ("too_many_wrong_tokens", StatusCode::TOO_MANY_REQUESTS, "Too many wrong tokens")
+                ("too_many_wrong_tokens", StatusCode::TOO_MANY_REQUESTS, "Too many unknown tokens")
             }
-            Code::Forbidden => ("forbidden", StatusCode::FORBIDDEN, "Not allowed for this token"),
-            Code::CrossSite => ("cross_site", StatusCode::FORBIDDEN, "Asked by a page of another site"),
+            Code::Forbidden => ("forbidden", StatusCode::FORBIDDEN, "Forbidden for this token"),
+            Code::CrossSite => ("cross_site", StatusCode::FORBIDDEN, "Cross-site request refused"),
             Code::WritingNeedsToken => {
-                ("writing_needs_token", StatusCode::FORBIDDEN, "Writing needs a token")
+                ("writing_needs_token", StatusCode::FORBIDDEN, "Writing requires a token")
             }
             Code::NotFound => ("not_found", StatusCode::NOT_FOUND, "Not found"),
-            Code::OnsetUnknown => ("onset_unknown", StatusCode::NOT_FOUND, "It is not known when it began"),
+            Code::OnsetUnknown => ("onset_unknown", StatusCode::NOT_FOUND, "Start unknown"),
             Code::AgentAccessDenied => {
-                ("agent_access_denied", StatusCode::FORBIDDEN, "An agent does not let the caller in")
+                ("agent_access_denied", StatusCode::FORBIDDEN, "No access to the agent")
             }
             Code::MethodNotAllowed => {
                 ("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED, "Method not allowed")
             }
-            Code::BodyTimeout => ("body_timeout", StatusCode::REQUEST_TIMEOUT, "The body did not arrive"),
-            Code::UnknownAgent => {
-                ("unknown_agent", StatusCode::UNPROCESSABLE_ENTITY, "The agent is not known")
-            }
+            Code::BodyTimeout => ("body_timeout", StatusCode::REQUEST_TIMEOUT, "Request body timeout"),
+            Code::UnknownAgent => ("unknown_agent", StatusCode::UNPROCESSABLE_ENTITY, "Unknown agent"),
             Code::NotGranted => ("not_granted", StatusCode::FORBIDDEN, "Not granted"),
             Code::DuplicateProject => {
-                ("duplicate_project", StatusCode::CONFLICT, "Another project has the number")
+                ("duplicate_project", StatusCode::CONFLICT, "Project id already in use")
             }
             Code::DuplicateEnvironment => {
-                ("duplicate_environment", StatusCode::CONFLICT, "The environment is there already")
+                ("duplicate_environment", StatusCode::CONFLICT, "Environment already exists")
             }
             Code::EnvironmentStopped => {
-                ("environment_stopped", StatusCode::CONFLICT, "The environment is stopped")
+                ("environment_stopped", StatusCode::CONFLICT, "Environment is stopped")
             }
-            Code::DeploymentEnded => ("deployment_ended", StatusCode::CONFLICT, "The deployment has ended"),
+            Code::DeploymentEnded => ("deployment_ended", StatusCode::CONFLICT, "Deployment has finished"),
             Code::DeclaredElsewhere => ("declared_elsewhere", StatusCode::CONFLICT, "Declared elsewhere"),
-            Code::StillWatched => ("still_watched", StatusCode::CONFLICT, "It is watched"),
+            Code::StillWatched => ("still_watched", StatusCode::CONFLICT, "The kind is being watched"),
             Code::AmbiguousDeployment => {
-                ("ambiguous_deployment", StatusCode::CONFLICT, "Several projects have the number")
+                ("ambiguous_deployment", StatusCode::CONFLICT, "Ambiguous deployment id")
             }
-            Code::AmbiguousUid => ("ambiguous_uid", StatusCode::CONFLICT, "Several resources share the uid"),
-            Code::Compacted => ("compacted", StatusCode::GONE, "The moment was let go by retention"),
-            Code::Lost => ("lost", StatusCode::GONE, "What was recorded is lost"),
-            Code::BodyTooLarge => ("body_too_large", StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"),
+            Code::AmbiguousUid => ("ambiguous_uid", StatusCode::CONFLICT, "Ambiguous UID"),
+            Code::Compacted => {
+                ("compacted", StatusCode::GONE, "That time is older than the retention period")
+            }
+            Code::Lost => ("lost", StatusCode::GONE, "Recorded data is lost"),
+            Code::BodyTooLarge => ("body_too_large", StatusCode::PAYLOAD_TOO_LARGE, "Body too large"),
             Code::UnsupportedMediaType => {
-                ("unsupported_media_type", StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body is not JSON")
+                ("unsupported_media_type", StatusCode::UNSUPPORTED_MEDIA_TYPE, "Body is not JSON")
             }
-            Code::UriTooLong => ("uri_too_long", StatusCode::URI_TOO_LONG, "The address is too long"),
+            Code::UriTooLong => ("uri_too_long", StatusCode::URI_TOO_LONG, "URL too long"),
             Code::MisdirectedRequest => {
-                ("misdirected_request", StatusCode::MISDIRECTED_REQUEST, "Not served under this name")
+                ("misdirected_request", StatusCode::MISDIRECTED_REQUEST, "Unknown host name")
             }
             Code::Internal => ("internal", StatusCode::INTERNAL_SERVER_ERROR, "Internal error"),
-            Code::Storage => ("storage", StatusCode::INTERNAL_SERVER_ERROR, "Reading failed"),
-            Code::QuestionTooLong => {
-                ("question_too_long", StatusCode::SERVICE_UNAVAILABLE, "The question takes too long")
-            }
-            Code::ViewBuilding => {
-                ("view_building", StatusCode::SERVICE_UNAVAILABLE, "The view is being built")
-            }
+            Code::Storage => ("storage", StatusCode::INTERNAL_SERVER_ERROR, "Read failed"),
+            Code::QuestionTooLong => ("question_too_long", StatusCode::SERVICE_UNAVAILABLE, "Query timeout"),
+            Code::ViewBuilding => ("view_building", StatusCode::SERVICE_UNAVAILABLE, "View is being rebuilt"),
             Code::LogReadOnly => {
-                ("log_read_only", StatusCode::SERVICE_UNAVAILABLE, "The log is damaged and takes nothing")
+                ("log_read_only", StatusCode::SERVICE_UNAVAILABLE, "Log is damaged and read-only")
             }
-            Code::WriteBusy => {
-                ("write_busy", StatusCode::SERVICE_UNAVAILABLE, "Too much is to be written at once")
-            }
-            Code::QuotaExceeded => {
-                ("quota_exceeded", StatusCode::CONFLICT, "There is as much as there may be")
-            }
+            Code::WriteBusy => ("write_busy", StatusCode::SERVICE_UNAVAILABLE, "Write queue is full"),
+            Code::QuotaExceeded => ("quota_exceeded", StatusCode::CONFLICT, "Quota exceeded"),
             Code::WriteRateExceeded => {
-                ("write_rate_exceeded", StatusCode::TOO_MANY_REQUESTS, "Written too often")
+                ("write_rate_exceeded", StatusCode::TOO_MANY_REQUESTS, "Write rate limit exceeded")
             }
             Code::TooManyRequests => {
-                ("too_many_requests", StatusCode::TOO_MANY_REQUESTS, "Too many requests are under way")
+                ("too_many_requests", StatusCode::TOO_MANY_REQUESTS, "Too many concurrent requests")
             }
-            Code::Overloaded => ("overloaded", StatusCode::SERVICE_UNAVAILABLE, "Too much is under way"),
+            Code::Overloaded => ("overloaded", StatusCode::SERVICE_UNAVAILABLE, "Server overloaded"),
             Code::TooManyConnections => {
                 ("too_many_connections", StatusCode::SERVICE_UNAVAILABLE, "Too many connections")
             }

@@ -39,10 +39,10 @@ impl From<QueryError> for Problem {
             QueryError::TooLong => Problem::new(Code::QuestionTooLong, detail),
             QueryError::Lost { .. } => Problem::new(Code::Lost, detail),
             QueryError::Storage(_) | QueryError::LogDamaged { .. } => {
-                tracing::error!(cause = detail, "reading the storage failed");
+                tracing::error!(cause = detail, "reading the database failed");
                 Problem::new(
                     Code::Storage,
-                    "the storage could not be read; the server's log has the cause under the trace id",
+                    "reading the database failed; the server's log has the cause under the trace id",
                 )
             }
         }

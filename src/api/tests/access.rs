@@ -27,7 +27,7 @@ struct Thing {
     name: String,
 }
 
-/// Something that can be written, of the project that the path names.
+/// Something that is writable, of the project that the path names.
 const THINGS: &[Route<ApiState>] = &[
     Route::at("/things/{project}")
         .get(&[], |_, request| {
@@ -350,7 +350,7 @@ async fn who_wrote_is_told_always_and_who_read_by_choice() {
     assert_eq!(lines.len(), expected.len(), "{lines:#?}");
     for (line, (name, status)) in lines.iter().zip(expected) {
         let parts = [
-            "asked to write",
+            "write request",
             &format!("caller=\"{name}\""),
             "peer=\"127.0.0.1:",
             "method=\"PUT\"",
@@ -372,7 +372,7 @@ async fn who_wrote_is_told_always_and_who_read_by_choice() {
     told.ask("GET", "/livez", "").await;
     let lines = logged();
     assert_eq!(lines.len(), 1, "{lines:#?}");
-    for part in ["asked to read", "caller=\"reader\"", "query=\"tier=production\"", "status=200"] {
+    for part in ["read request", "caller=\"reader\"", "query=\"tier=production\"", "status=200"] {
         assert!(lines[0].contains(part), "{part} in {}", lines[0]);
     }
 }
@@ -430,8 +430,8 @@ async fn no_token_is_logged_or_answered() {
         assert!(!logged.contains(canary), "{logged}");
         assert!(!answers.contains(canary), "{answers}");
     }
-    assert!(logged.contains("a token that is not known was presented peer=\"127.0.0.1:"), "{logged}");
-    assert!(logged.contains("audit: asked to write caller=\"writer\""), "who wrote is told: {logged}");
+    assert!(logged.contains("unknown token presented peer=\"127.0.0.1:"), "{logged}");
+    assert!(logged.contains("audit: write request caller=\"writer\""), "who wrote is told: {logged}");
 }
 
 #[tokio::test]

@@ -55,7 +55,7 @@ fn fifo(path: &Path) {
     assert!(made.success());
 }
 
-/// Lets a test change the file of the one agent of a folder, and look at it.
+/// Lets a test change configuration file of the one agent of a folder: and look at it.
 fn with_folder<F: Future<Output = ()> + Send>(
     test: impl FnOnce(FolderReader, Appender, PathBuf) -> F + Send,
 ) {
@@ -241,5 +241,5 @@ fn the_files_of_a_project_are_read_up_to_a_size() {
     let found = reader.read().unwrap();
     let refused: Vec<_> = found.iter().filter_map(|agent| agent.said.as_ref().err()).collect();
     assert_eq!(refused.len(), 1, "{refused:?}");
-    assert!(refused[0].contains("is not read: the files of all agents"), "{refused:?}");
+    assert!(refused[0].contains("the files of all agents exceed"), "{refused:?}");
 }

@@ -72,7 +72,7 @@ fn deployments_at_once_with_too_large_a_file_stop_no_recording() {
                 (refused.code, refused.field.as_str()),
                 (CatalogCode::InvalidValue, "kubernetes.agent")
             );
-            assert!(refused.message.contains("once they are compiled"), "{refused}");
+            assert!(refused.message.contains("bytes compiled"), "{refused}");
         }
     });
 }
@@ -105,7 +105,7 @@ fn what_is_declared_stays_within_the_quotas() {
         listed(&writer, names(&["a", "production"])).await.unwrap();
         let (index, refused) = listed(&writer, names(&["a", "b", "c"])).await.unwrap_err();
         assert_eq!((index, refused.code), (Some(2), CatalogCode::QuotaExceeded));
-        let expected = "the project `shop/web` has 3 environments, which is as many as it may have";
+        let expected = "the project `shop/web` has reached its quota of 3 environments";
         assert_eq!(refused.message, expected);
         // Of that list nothing was taken; what is there may change.
         listed(&writer, names(&["a", "c"])).await.unwrap();
@@ -129,6 +129,6 @@ fn what_is_declared_stays_within_the_quotas() {
         let refused =
             writer.put_environment(Authority::Everything, None, Some("shop/web"), input).await.unwrap_err();
         assert_eq!(refused.code, CatalogCode::QuotaExceeded);
-        assert!(refused.message.contains("at most 262144"), "{refused}");
+        assert!(refused.message.contains("the limit is 262144"), "{refused}");
     });
 }

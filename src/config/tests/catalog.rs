@@ -55,33 +55,33 @@ fn a_wrong_inventory_is_told_with_its_place() {
     );
     check(
         &with("cluster: one, flux_resource_path: HelmRelease/web"),
-        &["3:59: `HelmRelease/web` does not say in which namespace it is"],
+        &["3:59: `HelmRelease/web` has no namespace"],
         Some(
-            "write the whole path, such as kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations/app",
+            "write the full path, such as kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations/app",
         ),
     );
     check(
         &with("cluster: one, inventory: x, flux_resource_path: Kustomization/a, namespace: n"),
-        &["3:50: `inventory` and `flux_resource_path` both say whose the resources are"],
-        Some("keep one of them"),
+        &["3:50: `inventory` and `flux_resource_path` are mutually exclusive"],
+        Some("remove one of them"),
     );
     check(
         &with("inventory: x, targets: [{cluster: one, namespace: n}]"),
-        &["3:36: `inventory` speaks of nothing here"],
+        &["3:36: `inventory` has no effect here"],
         Some("give each of the `targets` its own `inventory`"),
     );
     check(
         &with("targets: [{cluster: one}]"),
         &["3:45: the key `namespace` is missing"],
-        Some("only what has an `inventory` is found without one"),
+        Some("it is optional only with an `inventory`"),
     );
     check(
         &with("inventory: x"),
         &[
             "3:22: an environment needs a `cluster` and a `namespace`, or `targets`",
-            "3:36: `inventory` speaks of nothing here",
+            "3:36: `inventory` has no effect here",
         ],
-        Some("with an `inventory` the `namespace` may be left out"),
+        Some("with an `inventory`, `namespace` is optional"),
     );
 }
 
@@ -145,42 +145,42 @@ fn what_is_wrong_with_agents_and_projects_is_told_with_its_place() {
     check(
         &format!("{CLUSTER}agents:\n  - {{project: ops/agents}}\n"),
         &["3:15: an entry of `agents` needs a `path` or `clusters`"],
-        Some("`path` is a checkout with .gitlab/agents; `clusters` names agents"),
+        Some("set `path` to a checkout with .gitlab/agents, or list agents under `clusters`"),
     );
     check(
         &format!("{CLUSTER}agents:\n  - {{project: a/b, clusters_by_name: true, clusters: {{c: one}}}}\n"),
-        &["3:38: `clusters_by_name` says nothing without a `path`"],
-        Some("it is for agents whose files stand in a checkout"),
+        &["3:38: `clusters_by_name` has no effect without `path`"],
+        Some("it applies to agents whose files are in a checkout"),
     );
     check(
         &format!("{CLUSTER}agents:\n  - {{project: '/ops', clusters: {{production: two}}}}\n"),
-        &["3:15: `/ops` is not the path of a project", "3:46: there is no cluster `two`"],
-        Some("write its full path, such as shop/web"),
+        &["3:15: invalid project path `/ops`", "3:46: no cluster `two`"],
+        Some("use its full path, such as shop/web"),
     );
     check(
         &format!(
             "{CLUSTER}projects:\n  - {{path: a/b, id: 1}}\n  - {{path: a/b, id: 2}}\n  - {{path: a/c, id: 1}}\n"
         ),
         &[
-            "4:12: the project `a/b` stands in line 3 already",
+            "4:12: duplicate project `a/b`, first in line 3",
             "5:12: the projects `a/b` and `a/c` have the same `id`",
         ],
-        Some("the label app.gitlab.com/project_id could not tell their resources apart"),
+        Some("the label app.gitlab.com/project_id cannot distinguish their resources"),
     );
     let with = |rest: &str| format!("{CLUSTER}environments:\n  - {{project: a, name: b, {rest}}}\n");
     check(
         &with("cluster: one, agent: 'a/b:c', namespace: x"),
-        &["3:48: a target has either a `cluster` or an `agent`, which tells its cluster"],
-        Some("keep one of them"),
+        &["3:48: a target has either a `cluster` or an `agent`"],
+        Some("remove one of them"),
     );
     check(
         &with("agent: 'a/b', namespace: x"),
-        &["3:34: `a/b` is not an agent, which is written as path/to/project:agent-name"],
+        &["3:34: invalid agent `a/b`; write path/to/project:agent-name"],
         None,
     );
     check(
         &with("cluster: one, namespace: x, state: paused"),
-        &["3:62: `paused` is not a state of environments; it is one of available, stopping, stopped"],
+        &["3:62: invalid environment state `paused`; use one of available, stopping, stopped"],
         None,
     );
 }
@@ -213,14 +213,14 @@ views:
   - {name: three, filter: {labels: 'a b'}}
 ",
         &[
-            "2:11: `a b` is not a name for a view",
-            "3:33: `prod` is not a tier; it is one of production, staging, testing, development, other",
-            "4:12: the view `one` stands in line 3 already",
-            "4:41: `moon` is not what environments can be grouped by; it is one of tier, region, project, group, \
-             cluster, agent, health, state, label:NAME",
-            "5:28: `group_by`: `tier` is given twice",
-            "5:57: `a[` is not a pattern for names: a `[` is never closed",
-            "6:39: `b` is not one of =, ==, !=, in and notin",
+            "2:11: invalid view name `a b`",
+            "3:33: invalid tier `prod`; use one of production, staging, testing, development, other",
+            "4:12: duplicate view `one`, first in line 3",
+            "4:41: cannot group by `moon`; use one of tier, region, project, group, cluster, agent, health, state, \
+             label:NAME",
+            "5:28: `group_by`: `tier` is repeated",
+            "5:57: invalid name pattern `a[`: unclosed `[`",
+            "6:39: expected one of =, ==, !=, in and notin, found `b`",
         ],
         Some("use letters, digits, `-`, `_` and `.`"),
     );

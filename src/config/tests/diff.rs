@@ -11,5 +11,5 @@ fn what_differences_leave_out_is_read_and_a_mistake_has_its_place() {
     assert_eq!(ignored, ["spec.replicas", "Deployment.apps:metadata.annotations[*]"]);
     assert!(read(CLUSTER).unwrap().ignored.is_empty());
     let error = read(&format!("{CLUSTER}diff: {{ignore: [spec..replicas]}}\n")).unwrap_err().to_string();
-    assert!(error.contains(":2:17: `spec..replicas` is no path: a name is missing"), "{error}");
+    assert!(error.contains(":2:17: invalid path `spec..replicas`: a name is missing"), "{error}");
 }

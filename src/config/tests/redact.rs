@@ -14,17 +14,17 @@ fn what_is_hidden_is_read_and_mistakes_have_their_place() {
     assert_eq!(config.redact, Choices::new(&["partner-code".to_owned()], &["sort-key".to_owned()], left_out));
     check(
         &format!("{CLUSTER}redact: {{names: ['-']}}\n"),
-        &["2:18: `-` is not the name of a value"],
+        &["2:18: invalid value name `-`"],
         Some("write it in words, such as partner-code or PARTNER_CODE"),
     );
     check(
         &format!("{CLUSTER}redact: {{names: [a], keep: [a]}}\n"),
         &["2:29: `a` is in `names` and in `keep`"],
-        Some("keep one of them"),
+        Some("remove one of them"),
     );
     check(
         &format!("{CLUSTER}redact: {{leave_out: [{{kind: configmaps}}]}}\n"),
-        &["2:29: `configmaps` is not a kind; write Kind, Kind.group or *.group"],
+        &["2:29: invalid kind `configmaps`; write Kind, Kind.group or *.group"],
         Some("such as Secret, Lease.coordination.k8s.io or *.metrics.k8s.io"),
     );
 }
@@ -34,13 +34,13 @@ fn a_login_in_an_address_is_refused() {
     let cluster = "clusters: [{name: one, url: 'https://me:tulip@127.0.0.1:1'}]\n";
     check(
         cluster,
-        &["1:29: `https://127.0.0.1:1` is given with a login, which would stand in logs"],
-        Some("write the address alone, and put credentials into a kubeconfig"),
+        &["1:29: `https://127.0.0.1:1` contains credentials, which would appear in logs"],
+        Some("remove them, and put credentials into a kubeconfig"),
     );
     let environment = "environments: [{project: a, name: b, cluster: one, namespace: c, external_url: 'http://u:tulip@x'}]\n";
     check(
         &format!("{CLUSTER}{environment}"),
-        &["2:35: the `external_url` of `b` has a login in it, which everybody would see"],
-        Some("write it without what stands before the @"),
+        &["2:35: the `external_url` of `b` contains credentials, which every reader would see"],
+        Some("remove the part before the @"),
     );
 }

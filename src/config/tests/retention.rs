@@ -30,37 +30,33 @@ fn history_is_bounded_unless_someone_says_otherwise() {
 #[test]
 fn what_cannot_be_meant_is_told_with_its_place() {
     let mistakes = [
-        ("retention: {age: long}", "2:18: `long` is not a duration", "write it as 30d, 12h or `forever`"),
-        ("retention: {age: 0d}", "2:18: `0d` is not a duration", "write it as 30d, 12h or `forever`"),
-        ("retention: {every: 0}", "2:20: `0` is not a duration", "write it as 30m, 1h or 1d"),
-        ("retention: {size: 10}", "2:19: `10` is not a size", "write it as 10GiB, 500MiB, 20GB or `none`"),
+        ("retention: {age: long}", "2:18: invalid duration `long`", "write it as 30d, 12h or `forever`"),
+        ("retention: {age: 0d}", "2:18: invalid duration `0d`", "write it as 30d, 12h or `forever`"),
+        ("retention: {every: 0}", "2:20: invalid duration `0`", "write it as 30m, 1h or 1d"),
+        ("retention: {size: 10}", "2:19: invalid size `10`", "write it as 10GiB, 500MiB, 20GB or `none`"),
         (
             "retention: {size: 99999999TiB}",
-            "2:19: `99999999TiB` is not a size",
+            "2:19: invalid size `99999999TiB`",
             "write it as 10GiB, 500MiB, 20GB or `none`",
         ),
         (
             "retention: {age: 30m}",
-            "2:18: the age `30m` is below what is kept whatever room it takes",
-            "give a longer `age`, or a shorter `at_least` (1h when it is left out)",
+            "2:18: the age `30m` is below `at_least`",
+            "use a longer `age`, or a shorter `at_least` (default: 1h)",
         ),
     ];
-    let between = "give one between `at_least` (1h when it is left out) and `age` (30d)";
+    let between = "use one between `at_least` (default: 1h) and `age` (default: 30d)";
     let of_kinds = [
-        ("retention: {kinds: {Pod: long}}", "2:26: `long` is not a duration", "write it as 12h or 7d"),
+        ("retention: {kinds: {Pod: long}}", "2:26: invalid duration `long`", "write it as 12h or 7d"),
         (
             "retention: {kinds: {Pod: 31d}}",
-            "2:26: the age `31d` of `Pod` is above the `age` at which everything goes",
+            "2:26: the age `31d` of `Pod` is above the general `age`",
             between,
         ),
-        (
-            "retention: {kinds: {Pod: 5m}}",
-            "2:26: the age `5m` of `Pod` is below what is kept whatever room it takes",
-            between,
-        ),
+        ("retention: {kinds: {Pod: 5m}}", "2:26: the age `5m` of `Pod` is below `at_least`", between),
         (
             "retention: {kinds: {pods: 5d}}",
-            "2:27: `pods` is not a kind; write Kind, Kind.group or *.group",
+            "2:27: invalid kind `pods`; write Kind, Kind.group or *.group",
             "such as Secret, Lease.coordination.k8s.io or *.metrics.k8s.io",
         ),
     ];
@@ -76,7 +72,7 @@ fn how_often_clusters_are_compared_is_bounded() {
     assert_eq!(every("12h").unwrap().consistency, Some(Duration::from_secs(12 * 3600)));
     assert_eq!(every("10m").unwrap().consistency, Some(Duration::from_secs(600)));
     for (text, wrong) in
-        [("9m", "comparing every `9m` is more often"), ("often", "`often` is not a duration")]
+        [("9m", "a comparison every `9m` is too frequent"), ("often", "invalid duration `often`")]
     {
         let refused = every(text).unwrap_err().to_string();
         assert!(refused.contains(wrong) && refused.contains("2:22"), "{refused}");

@@ -70,11 +70,11 @@ fn mistakes_in_tokens_are_told_with_their_lines() {
             TokenHash::of("c")
         ),
         &[
-            "4:12: the token `a` stands in line 3 already",
-            "4:21: the same hash stands in line 3 already",
-            "5:12: the token `c` would see nothing",
+            "4:12: duplicate token `a`, first in line 3",
+            "4:21: duplicate hash, first in line 3",
+            "5:12: the token `c` has no access",
         ],
-        Some("make a token for each entry"),
+        Some("generate a token for each entry"),
     );
     check(
         &format!(
@@ -86,7 +86,7 @@ fn mistakes_in_tokens_are_told_with_their_lines() {
             "3:131: `shop//x` is not the full path of a group",
             "3:140: `` is not the full path of a group",
         ],
-        Some("write it as in its address, such as shop/web, without a slash at its ends"),
+        Some("use the path of its URL, such as shop/web, without slashes at the ends"),
     );
 }
 
@@ -98,9 +98,9 @@ fn a_token_written_where_its_hash_belongs_is_not_repeated() {
     check(
         &text,
         &[
-            "1:26: this is not a name for a token",
-            "1:43: this is not `sha256:` and 64 hex digits",
-            "1:60: the `user` of a token is not empty and has no control characters",
+            "1:26: invalid token name",
+            "1:43: invalid hash: expected `sha256:` and 64 hex digits",
+            "1:60: the token's `user` is empty or has control characters",
         ],
         Some("use letters, digits, `-`, `_` and `.`, and never the token itself"),
     );
@@ -125,7 +125,7 @@ fn a_token_expires_at_a_time_or_at_the_beginning_of_a_day() {
     }
     for written in ["soon", "90d", "2027-02-30", "''", "1"] {
         let error = of(written).unwrap_err().to_string();
-        assert!(error.contains("the `expires` of a token is no time"), "{written}: {error}");
+        assert!(error.contains("the token's `expires` is not a time"), "{written}: {error}");
     }
 }
 
@@ -140,8 +140,8 @@ fn who_may_ask_without_a_token_is_said_in_words() {
     );
     check(
         "access: {local: yes}\n",
-        &["1:17: `yes` is nothing that this machine may do without a token"],
-        Some("write `read` or `write`, or leave it out: then everybody needs a token"),
+        &["1:17: invalid local access `yes`"],
+        Some("use `read` or `write`, or omit it to require a token from everyone"),
     );
 }
 
@@ -154,5 +154,8 @@ fn who_may_ask_is_read_without_the_rest() {
     let access = parse_access(&text, Path::new("c.yaml")).unwrap();
     assert_eq!(access.tokens.len(), 1);
     let error = parse_access("access: {tokens: [{name: a, hash: x, everything: true}]}", Path::new("c.yaml"));
-    assert_eq!(error.unwrap_err().to_string(), "c.yaml:1:35: this is not `sha256:` and 64 hex digits");
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "c.yaml:1:35: invalid hash: expected `sha256:` and 64 hex digits"
+    );
 }

@@ -53,21 +53,21 @@ fn lines_that_cannot_be_are_refused_with_their_place() {
         move |lines: &mut Vec<String>| member(lines, n, name, value.clone())
     };
     changed("version 2", &set(0, "version", 2.into()));
-    changed("no export", &set(0, "format", "strandline.backup".into()));
-    changed("header cannot be read", &set(0, "from", "x".into()));
+    changed("not an export", &set(0, "format", "strandline.backup".into()));
+    changed("invalid header", &set(0, "from", "x".into()));
     changed("line 1", &|lines| drop(lines.remove(0)));
-    changed("stands twice", &|lines| lines.insert(20, lines[19].clone()));
-    changed("stands behind", &|lines| lines.swap(20, 21));
+    changed("occurs twice", &|lines| lines.insert(20, lines[19].clone()));
+    changed("comes after", &|lines| lines.swap(20, 21));
     changed("line 31", &|lines| lines[30] = "garbage".into());
     changed("not a change", &|lines| lines[30] = String::new());
     changed("not a change", &|lines| lines[30] = "{}".into());
     changed("unknown", &set(30, "surprise", 1.into()));
     changed("not a change", &set(30, "type", "altered".into()));
-    changed("not among", &set(whole.len() - 2, "offset", 100_000.into()));
+    changed("is outside the range", &set(whole.len() - 2, "offset", 100_000.into()));
     changed("before the change above it", &set(30, "observed_at", "2001-01-01T00:00:00Z".into()));
-    changed("a cluster, a kind, a name and a uid", &set(30, "uid", "".into()));
+    changed("a cluster, a kind, a name and a UID", &set(30, "uid", "".into()));
     changed("not an object", &set(30, "body", 7.into()));
-    changed("understood", &|lines| {
+    changed("its body is invalid", &|lines| {
         let coverage = lines.iter().position(|line| line.contains("\"type\":\"coverage\"")).unwrap();
         member(lines, coverage, "body", serde_json::json!({"state": "asleep"}));
     });
@@ -75,7 +75,7 @@ fn lines_that_cannot_be_are_refused_with_their_place() {
         let fact = lines.iter().position(|line| line.contains("\"type\":\"declared\"")).unwrap();
         member(lines, fact, "name", "another".into());
     });
-    changed("do not lead to the hash", &set(30, "resource_version", "77".into()));
+    changed("do not match the hash", &set(30, "resource_version", "77".into()));
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn a_file_that_was_cut_off_or_altered_is_refused_wherever_it_was() {
     for (lines, word) in [
         (&text[..text.len() - 1], "cut off"),
         (&text[..1], "cut off"),
-        (&[text.clone(), vec!["{}".into()]].concat()[..], "behind the last line"),
-        (&[&text[..5], &text[6..]].concat()[..], "changes were written"),
+        (&[text.clone(), vec!["{}".into()]].concat()[..], "after the last line"),
+        (&[&text[..5], &text[6..]].concat()[..], "changes, found"),
     ] {
         fs::write(&path, lines.join("\n") + "\n").unwrap();
         refused(&path, word);
@@ -134,8 +134,8 @@ fn bombs_and_strangers_are_refused_in_little_memory() {
         (&b"\x1f\x8b\x08\x00"[..], "gzip"),
         (&b""[..], "empty"),
         (&b"\xff\xfe\n"[..], "UTF-8"),
-        (&b"{\"format\":\"strandline.log\"}\n"[..], "no header"),
-        (&b"\x28\xb5\x2f\xfd"[..], "cannot be read"),
+        (&b"{\"format\":\"strandline.log\"}\n"[..], "not the header"),
+        (&b"\x28\xb5\x2f\xfd"[..], "reading failed"),
     ] {
         fs::write(&path, bytes).unwrap();
         refused(&path, word);

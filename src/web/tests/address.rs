@@ -84,12 +84,15 @@ async fn a_wrong_value_is_told_at_its_field_with_the_page_around_it() {
     sound(&page);
     holds(
         &page,
-        &["role=\"alert\"><code>health</code>: <code>Sick</code>", "<code>soon</code> is not a moment"],
+        &[
+            "role=\"alert\"><code>health</code>: invalid health <code>Sick</code>",
+            "invalid time <code>soon</code>",
+        ],
     );
     assert_eq!(status, 400);
     let (status, _, page) = ask_of(&state, "/environments/nothing?at=soon", &[]).await;
     assert_eq!(status, 400, "there is no page to keep");
-    holds(&page, &["<code>soon</code> is not a moment"]);
+    holds(&page, &["invalid time <code>soon</code>"]);
 }
 
 #[tokio::test]

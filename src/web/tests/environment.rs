@@ -69,7 +69,7 @@ fn what_happened_stands_in_lanes_that_lead_to_the_moment() {
             "<rect class=\"whole\" x=\"9833\"",
             "8 changes (0 created, 0 deleted), 2 warnings</title>",
             "BackOff ×5: Back-off restarting failed container",
-            "1 newest thing that happened",
+            "1 newest event",
             "href=\"/api/v1/environments/shop.web.production/timeline\"",
         ],
     );

@@ -225,7 +225,7 @@ impl World {
         };
         let (catalog, declaring) = (self.servers.iter().map(fact).collect(), appender.clone());
         supervisors.push(tokio::spawn(async move {
-            // A log that is closed meanwhile holds it already, or the next process declares it.
+            // A log that is closed meanwhile already contains it, or the next process declares it.
             let _ = declaring.declare(Source::Config, catalog).await;
         }));
         self.process = Some(Process { cancel, supervisors, appender, writer });

@@ -23,7 +23,7 @@ async fn assert_ends_with_an_error(server: Server, folder: &Path) -> Result<()> 
     let ended = server.stop().await.err().ok_or("it ended as if all were well")?;
     assert!(ended.to_string().contains("exit status: 1"), "{ended}");
     let output = std::fs::read_to_string(folder.join("output"))?;
-    assert!(output.contains("put the data directory back"), "{output}");
+    assert!(output.contains("restore the data directory"), "{output}");
     Ok(())
 }
 

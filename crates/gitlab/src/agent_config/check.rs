@@ -63,9 +63,9 @@ impl Check<'_> {
         for name in unknown {
             let hint = match closest(&name.value, &file::READ) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "remove it, or move it to where it is read".to_owned(),
+                None => "remove it, or move it to the section it belongs to".to_owned(),
             };
-            self.warn(name.referenced, "unknown_section", "unknown section, which is not read", &hint);
+            self.warn(name.referenced, "unknown_section", "unknown section; it is ignored", &hint);
         }
     }
 
@@ -126,13 +126,13 @@ impl Check<'_> {
             let id_at = entry.value.id.as_ref().map_or(at, |id| id.referenced);
             if let Some(line) = lines.insert(id.to_ascii_lowercase(), id_at.line()).filter(|_| !id.is_empty())
             {
-                let message = format!("this {of} stands in line {line} already");
-                let hint = "its entries are tried in the order in which they stand; put their rules into one";
+                let message = format!("duplicate {of}, first in line {line}");
+                let hint = "entries are evaluated in order; merge their rules into one entry";
                 self.warn(id_at, "duplicate", message, hint);
             }
             if entries.len() == MAX_ENTRIES {
-                let message = format!("only the first {MAX_ENTRIES} {of}s are heeded, as in GitLab");
-                self.warn(id_at, "too_many", message, "share the agent with a group that holds them");
+                let message = format!("only the first {MAX_ENTRIES} {of}s are used, as in GitLab");
+                self.warn(id_at, "too_many", message, "share the agent with a common parent group");
             }
             let grant = self.grant(entry.value, long_namespace);
             entries.push(Entry { id, grant });
@@ -145,7 +145,7 @@ impl Check<'_> {
     fn path(&mut self, of: &str, written: &Spanned<String>) -> String {
         if !path::is_path(&written.value) {
             let message = format!("not the full path of a {of}");
-            let hint = "write it as in its address, such as group/name";
+            let hint = "use the path of its URL, such as group/name";
             self.say(written.referenced, "bad_path", message, hint);
         }
         written.value.clone()
@@ -156,8 +156,8 @@ impl Check<'_> {
         let mut environments = Vec::new();
         for pattern in written.environments.unwrap_or_default() {
             if pattern.value.trim().is_empty() {
-                let message = "the name of an environment is not empty";
-                self.say(pattern.referenced, "bad_name", message, "leave `environments` out for all of them");
+                let message = "the environment name is empty";
+                self.say(pattern.referenced, "bad_name", message, "omit `environments` to allow all of them");
             }
             environments.push(pattern.value);
         }
@@ -177,12 +177,17 @@ impl Check<'_> {
         for rule in written {
             if let Some(number) = all_taken {
                 let message = format!("this rule is never reached: rule {number} matches every job");
-                self.warn(rule.referenced, "unreachable", message, "put it before, or give that one an `if`");
+                self.warn(
+                    rule.referenced,
+                    "unreachable",
+                    message,
+                    "move it before that rule, or add an `if` to that rule",
+                );
             }
             self.rules += 1;
             if self.rules == MAX_RULES + 1 {
                 let message = format!("the file has more than {MAX_RULES} rules");
-                self.say(rule.referenced, "too_many", message, "say it with fewer, or with several agents");
+                self.say(rule.referenced, "too_many", message, "use fewer rules, or several agents");
             }
             if self.rules > MAX_RULES {
                 break;
@@ -217,8 +222,8 @@ impl Check<'_> {
         let written = written.filter(|written| !written.value.is_empty())?;
         let name = &written.value;
         if !name.contains('$') && !is_dns_label(name) && long == LongNamespace::Abort {
-            let message = "not a namespace, so that all its jobs are denied";
-            let hint = "a namespace has up to 63 lower-case letters, digits and `-` inside";
+            let message = "invalid namespace, so all its jobs are denied";
+            let hint = "use up to 63 lower-case letters, digits and `-`, not at either end";
             self.warn(written.referenced, "bad_namespace", message, hint);
         }
         Some(name.clone())
@@ -242,7 +247,7 @@ impl Check<'_> {
             Err(error) => {
                 let mut mistake = self.in_expression(written, error.column, error.code, &error.message);
                 if error.code == "too_large" {
-                    mistake.hint = Some("repeat less, or say it with several agents".to_owned());
+                    mistake.hint = Some("use fewer repetitions, or several agents".to_owned());
                 }
                 self.mistakes.push(mistake);
                 None
@@ -268,8 +273,8 @@ impl Check<'_> {
 
     fn user_access(&mut self, written: file::UserAccess) -> UserAccess {
         if let Some(instance) = &written.instance {
-            let message = "`instance` lets nobody in yet";
-            self.warn(instance.referenced, "not_heeded", message, "name the groups whose members are let in");
+            let message = "`instance` is not supported yet, so it grants no access";
+            self.warn(instance.referenced, "not_heeded", message, "list the groups whose members get access");
         }
         let mut paths = |of, members: Option<Vec<file::Member>>| {
             let members = members.unwrap_or_default();

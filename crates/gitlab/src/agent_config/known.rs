@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::{AgentConfigError, ReadAgentConfig, read_agent_config};
 
 /// The most files that are kept, and the most bytes that they take about.
-const ENTRIES: NonZeroUsize = NonZeroUsize::new(256).expect("it is not zero");
+const ENTRIES: NonZeroUsize = NonZeroUsize::new(256).expect("it must not be zero");
 const BYTES: usize = 64 * 1024 * 1024;
 
 /// A file that says anything takes some multiple of its text.

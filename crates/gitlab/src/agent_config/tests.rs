@@ -178,7 +178,7 @@ fn unknown_keys_have_a_line_and_what_may_be_meant() {
         (
             "ci_access: {projects: [{id: a/b, rules: [{when: manual}]}]}",
             "1:49 unknown_word: unknown word",
-            "the words here are always, never",
+            "valid words are always, never",
         ),
     ] {
         assert_eq!(mistakes(yaml), [expected], "{yaml}");
@@ -191,8 +191,8 @@ fn unknown_keys_have_a_line_and_what_may_be_meant() {
 fn an_unknown_section_is_a_warning_and_the_others_hold() {
     let of = |yaml: &str| read_agent_config(yaml).unwrap();
     for (yaml, expected, hint) in [
-        ("future: {a: [b], ci_access: 1}", "1:1", "remove it, or move it to where it is read"),
-        ("future:", "1:1", "remove it, or move it to where it is read"),
+        ("future: {a: [b], ci_access: 1}", "1:1", "remove it, or move it to the section it belongs to"),
+        ("future:", "1:1", "remove it, or move it to the section it belongs to"),
         ("flux: {}\nci_acces: {}", "2:1", "did you mean `ci_access`?"),
         ("user_acess:\n  projects: [{id: a/b}]", "1:1", "did you mean `user_access`?"),
     ] {
@@ -209,7 +209,7 @@ fn an_unknown_section_is_a_warning_and_the_others_hold() {
     {
         assert_eq!(mistakes(&format!("future: 1\n{wrong}")).len(), 1, "{wrong}");
     }
-    assert!(mistakes("future: 1\nfuture: 2")[0].contains("a key stands here that stands before already"));
+    assert!(mistakes("future: 1\nfuture: 2")[0].contains("duplicate key"));
 }
 
 #[test]
@@ -299,14 +299,14 @@ user_access:
 ",
     );
     let expected = [
-        "5:11 duplicate: this project stands in line 4 already",
-        "7:22 bad_namespace: not a namespace, so that all its jobs are denied",
+        "5:11 duplicate: duplicate project, first in line 4",
+        "7:22 bad_namespace: invalid namespace, so all its jobs are denied",
         "8:11 unreachable: this rule is never reached: rule 1 matches every job",
-        "8:21 odd_expression: in `if`, column 7: a word without quotes is read as a variable; \
-         put a text in quotes",
+        "8:21 odd_expression: in `if`, column 7: an unquoted word is a variable; quote \
+         strings",
         "9:11 unreachable: this rule is never reached: rule 1 matches every job",
-        "14:11 duplicate: this group stands in line 13 already",
-        "16:13 not_heeded: `instance` lets nobody in yet",
+        "14:11 duplicate: duplicate group, first in line 13",
+        "16:13 not_heeded: `instance` is not supported yet, so it grants no access",
     ];
     assert_eq!(told, expected);
 }
@@ -320,7 +320,7 @@ fn what_has_no_measure_is_refused_or_cut() {
     let entries: String = (0..502).map(|n| format!("    - id: a/p{n}\n")).collect();
     let yaml = format!("ci_access:\n  projects:\n{entries}");
     assert_eq!(read(&yaml).ci_access.projects.len(), 500);
-    assert_eq!(warnings(&yaml), ["503:11 too_many: only the first 500 projects are heeded, as in GitLab"]);
+    assert_eq!(warnings(&yaml), ["503:11 too_many: only the first 500 projects are used, as in GitLab"]);
     let rules = "        - if: $A\n".repeat(1001);
     let yaml = format!("ci_access:\n  projects:\n    - id: a/b\n      rules:\n{rules}");
     assert_eq!(mistakes(&yaml), ["1005:11 too_many: the file has more than 1000 rules"]);

@@ -49,8 +49,8 @@ impl Effort {
         let left = self.left.checked_sub(cost).filter(|_| subject.len() <= MAX_SUBJECT);
         let Some(left) = left else {
             let message = format!(
-                "too much is matched with regular expressions: {MAX_SUBJECT} bytes at once and {MAX_MATCHED_BYTES} \
-                 together are allowed, where each counts once for every {PROGRAM_STEP} bytes of the compiled expression"
+                "regular expressions match too much text: the limit is {MAX_SUBJECT} bytes per match and {MAX_MATCHED_BYTES} \
+                 in total, each byte counted once per {PROGRAM_STEP} bytes of the compiled expression"
             );
             return Err(EvaluationError { code: "value_too_long", message });
         };
@@ -177,7 +177,7 @@ impl<'v> Evaluation<'v, '_> {
 fn refused(right: &Node, error: PatternError) -> EvaluationError {
     let whose = match right {
         Node::Variable(name) => format!("the value of ${name}"),
-        _ => "what stands to the right of `=~` or `!~`".to_owned(),
+        _ => "the right side of `=~` or `!~`".to_owned(),
     };
     match error {
         PatternError::Bad(error) => {
@@ -186,8 +186,8 @@ fn refused(right: &Node, error: PatternError) -> EvaluationError {
         }
         PatternError::NoRoom => {
             let message = format!(
-                "{whose} is too large a regular expression: those in values may take {MAX_GIVEN_BYTES} bytes together \
-                 once they are compiled"
+                "{whose} is too large a regular expression: the limit for those in values is {MAX_GIVEN_BYTES} bytes \
+                 in total, compiled"
             );
             EvaluationError { code: "value_too_long", message }
         }

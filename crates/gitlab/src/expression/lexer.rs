@@ -111,14 +111,14 @@ fn token(text: &str, column: usize) -> Result<(Kind<'_>, usize), ExpressionError
         '$' => variable(text, column),
         quote @ ('"' | '\'') => quoted(text, quote, column),
         '/' => pattern(text, column),
-        '=' => Err(wrong(column, "`=` is no operator: write `==` to compare or `=~` to match")),
-        '&' => Err(wrong(column, "`&` is no operator: write `&&`")),
-        '|' => Err(wrong(column, "`|` is no operator: write `||`")),
+        '=' => Err(wrong(column, "invalid operator `=`: write `==` to compare or `=~` to match")),
+        '&' => Err(wrong(column, "invalid operator `&`: write `&&`")),
+        '|' => Err(wrong(column, "invalid operator `|`: write `||`")),
         first if first == '_' || first.is_ascii_alphabetic() => Ok(word(text)),
         first => Err(wrong(
             column,
             format!(
-                "`{}` does not belong here: expected a variable such as $NAME, a text in quotes, null or `(`",
+                "unexpected `{}`: expected a variable such as $NAME, a quoted string, null or `(`",
                 first.escape_debug()
             ),
         )),
@@ -134,9 +134,11 @@ fn variable(text: &str, column: usize) -> Result<(Kind<'_>, usize), ExpressionEr
     let name = &text[1..];
     match name_length(name) {
         0 if name.starts_with('{') => {
-            Err(wrong(column, "a variable stands here without braces: write $NAME in place of ${NAME}"))
+            Err(wrong(column, "braces are not supported here: write $NAME instead of ${NAME}"))
         }
-        0 if name.starts_with("[[") => Err(wrong(column, "inputs are not known here, only variables: $NAME")),
+        0 if name.starts_with("[[") => {
+            Err(wrong(column, "inputs are not supported here, only variables: $NAME"))
+        }
         0 => Err(wrong(column, "expected the name of a variable after `$`")),
         length => Ok((Kind::Variable(&name[..length]), 1 + length)),
     }
@@ -146,7 +148,7 @@ fn variable(text: &str, column: usize) -> Result<(Kind<'_>, usize), ExpressionEr
 fn quoted(text: &str, quote: char, column: usize) -> Result<(Kind<'_>, usize), ExpressionError> {
     let inside = &text[1..];
     let Some(length) = inside.find(quote) else {
-        return Err(wrong(column, format!("the text is not closed: expected another {quote}")));
+        return Err(wrong(column, format!("unterminated string: expected a closing {quote}")));
     };
     Ok((Kind::Text(&inside[..length]), length + 2))
 }
@@ -156,7 +158,7 @@ fn pattern(text: &str, column: usize) -> Result<(Kind<'_>, usize), ExpressionErr
     let bytes = text.as_bytes();
     let closes = |at: &usize| bytes.get(*at) == Some(&b'/') && bytes.get(at - 1) != Some(&b'\\');
     let Some(end) = (1..bytes.len()).find(closes) else {
-        return Err(wrong(column, "the regular expression is not closed: expected another `/`"));
+        return Err(wrong(column, "unterminated regular expression: expected a closing `/`"));
     };
     if end == 1 {
         return Err(wrong(column, "the regular expression is empty"));
@@ -165,7 +167,7 @@ fn pattern(text: &str, column: usize) -> Result<(Kind<'_>, usize), ExpressionErr
     let flags = &after[..name_length(after)];
     if let Some(flag) = flags.chars().find(|flag| !super::pattern::FLAGS.contains(*flag)) {
         let at = column + chars(&text[..=end]) + flags.find(flag).unwrap_or(0);
-        let message = format!("`{flag}` is no flag of a regular expression: the flags are i, s, m and U");
+        let message = format!("unknown regular expression flag `{flag}`: the flags are i, s, m and U");
         return Err(ExpressionError { column: at, code: "bad_regex", message });
     }
     Ok((Kind::Pattern { body: &text[1..end], flags }, end + 1 + flags.len()))

@@ -52,7 +52,7 @@ pub(super) fn parse(
     let root = parser.any()?;
     match parser.peek() {
         None => Ok((root, parser.remarks)),
-        Some(Kind::Close) => Err(parser.wrong("`)` closes nothing")),
+        Some(Kind::Close) => Err(parser.wrong("unmatched `)`")),
         Some(_) => Err(parser.wrong("expected an operator such as `&&` or `==`, or the end")),
     }
 }
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
             Some(Kind::Pattern { .. }) if !comparison.takes_pattern() => {
                 let sign = comparison.as_str();
                 Err(self.wrong(format!(
-                    "a regular expression stands only after `=~` or `!~`, not after `{sign}`"
+                    "a regular expression is allowed only after `=~` or `!~`, not after `{sign}`"
                 )))
             }
             Some(Kind::Pattern { body, flags }) => {
@@ -130,8 +130,7 @@ impl<'a> Parser<'a> {
             Some(Kind::Name(name)) => {
                 self.next += 1;
                 if name.contains(|c: char| c.is_ascii_lowercase()) {
-                    let message =
-                        "a word without quotes is read as a variable; put a text in quotes".to_owned();
+                    let message = "an unquoted word is a variable; quote strings".to_owned();
                     self.remarks.push(Remark { column, message });
                 }
                 Ok(Node::Variable(name.to_owned()))
@@ -149,8 +148,8 @@ impl<'a> Parser<'a> {
         match pattern::split(text) {
             Some((body, flags)) => self.pattern(body, flags, column),
             None => {
-                let message = "this text is no regular expression, so it is asked whether it contains the left side, as \
-                               GitLab does; a regular expression stands between slashes"
+                let message = "this string is not a regular expression, so GitLab tests whether it contains the left side; \
+                               write a regular expression between slashes"
                     .to_owned();
                 self.remarks.push(Remark { column, message });
                 Ok(Node::Text(text.to_owned()))
@@ -165,8 +164,7 @@ impl<'a> Parser<'a> {
                 PatternError::NoRoom => (
                     "too_large",
                     format!(
-                        "with this one the regular expressions of the file take more than {MAX_COMPILED_BYTES} bytes \
-                         once they are compiled"
+                        "the regular expressions of the file take more than {MAX_COMPILED_BYTES} bytes compiled"
                     ),
                 ),
             };
@@ -176,20 +174,20 @@ impl<'a> Parser<'a> {
 
     fn operand(&mut self) -> Result<Node, ExpressionError> {
         let Some(kind) = self.peek() else {
-            return Err(self.wrong("expected a variable, a text, null or `(`, found the end"));
+            return Err(self.wrong("expected a variable, a string, null or `(`, found the end"));
         };
         match kind {
             Kind::Open => return self.nested(Parser::group),
             Kind::Not => return self.nested(Parser::not),
-            Kind::Close => return Err(self.wrong("expected a variable, a text, null or `(`, found `)`")),
+            Kind::Close => return Err(self.wrong("expected a variable, a string, null or `(`, found `)`")),
             Kind::Pattern { .. } => {
-                return Err(self.wrong("a regular expression stands only after `=~` or `!~`"));
+                return Err(self.wrong("a regular expression is allowed only after `=~` or `!~`"));
             }
             Kind::Name(_) => {
-                return Err(self.wrong("neither a variable, such as $NAME, nor a text in quotes"));
+                return Err(self.wrong("expected a variable such as $NAME or a quoted string"));
             }
             Kind::Comparison(_) | Kind::And | Kind::Or => {
-                return Err(self.wrong("expected a variable, a text, null or `(`, found an operator"));
+                return Err(self.wrong("expected a variable, a string, null or `(`, found an operator"));
             }
             Kind::Variable(_) | Kind::Text(_) | Kind::Null | Kind::Bool(_) => {}
         }

@@ -77,7 +77,7 @@ impl Pattern {
                 if limit < MAX_PROGRAM {
                     return Err(PatternError::NoRoom);
                 }
-                Err(bad("it is too large once compiled; repeat less".to_owned()))
+                Err(bad("it is too large when compiled; use fewer repetitions".to_owned()))
             }
             Err(error) => {
                 let said = error.syntax_error().map_or_else(|| error.to_string(), ToString::to_string);

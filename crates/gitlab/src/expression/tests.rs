@@ -303,7 +303,7 @@ fn what_values_hold_is_compiled_once_and_within_bounds() {
     };
     assert_eq!(asks(40).is_true(&value(|_| 1), &mut Effort::default()), Ok(false));
     let error = asks(40).is_true(&value(|n| n), &mut Effort::default()).unwrap_err();
-    assert!(error.code == "value_too_long" && error.message.contains("together"), "{error:?}");
+    assert!(error.code == "value_too_long" && error.message.contains("in total"), "{error:?}");
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn a_decision_is_written_for_answers() {
     let decision = ask(yaml, &job("a/b", "x", "qa"));
     let expected = json!({
         "allowed": false, "rule": 2, "namespace": null, "reason": "rule_never",
-        "message": "rule 2 matched and says `when: never`",
+        "message": "rule 2 matched with `when: never`",
         "entry": {"kind": "project", "id": "a/b", "block": 1},
         "namespace_before": null, "roles": null, "access_as": null, "resource_management": false,
         "unset": ["MAIN"], "unverified": ["CI_COMMIT_BRANCH", "MAIN"],

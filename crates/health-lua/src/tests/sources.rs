@@ -170,7 +170,7 @@ fn every_mistake_is_told_with_its_place() {
         ),
         (
             "data: {resource.customizations: '{\"[a/B\": {health.lua: return}}'}",
-            "argocd-cm resource.customizations [a/B health.lua: the pattern `[a/B` makes no sense: a `[` is never closed",
+            "argocd-cm resource.customizations [a/B health.lua: the pattern `[a/B` makes no sense: unclosed `[`",
         ),
     ] {
         assert_eq!(told(Scripts::from_customizations(yaml)), error, "{yaml}");

@@ -77,7 +77,7 @@ pub(super) fn scan(
             let observed_at = Timestamp::from_micros(row.observed_at);
             let left = Entry { body: erased.text, ..reader.entry(row)? };
             if let Err(why) = left.check() {
-                scan.found.kept_in.push(format!("the change at offset {offset}, {name}: without it {why}"));
+                scan.found.kept_in.push(format!("the change at offset {offset}, {name}: without it, {why}"));
                 continue;
             }
             let holders = &mut scan.found.holders;

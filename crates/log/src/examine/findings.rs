@@ -60,7 +60,7 @@ impl fmt::Display for Finding {
         }
         write!(f, ": {}", self.what)?;
         for (n, key) in self.touched.iter().enumerate() {
-            write!(f, "{} {key}", if n == 0 { "; it touches" } else { "," })?;
+            write!(f, "{} {key}", if n == 0 { "; affected:" } else { "," })?;
         }
         match self.touched_more {
             0 => Ok(()),
@@ -139,7 +139,7 @@ impl Findings {
 
     /// Changes that were acknowledged and come after all there is.
     pub(super) fn lost_end(&mut self, first: Offset, last: Offset) {
-        let what = "these changes were acknowledged, and the log ends before them".to_owned();
+        let what = "these acknowledged changes are missing at the end of the log".to_owned();
         self.put("change", Harm::End, Some((first, last)), what);
     }
 

@@ -44,7 +44,7 @@ pub(super) fn statements(connection: &Connection, findings: &mut Findings) {
     };
     for (name, sql) in &wanted {
         if found.get(name) != Some(sql) {
-            findings.table("sqlite_schema", format!("`{name}` is not made as this program makes it"));
+            findings.table("sqlite_schema", format!("`{name}` differs from the schema of this program"));
         }
     }
 }

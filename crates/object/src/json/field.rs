@@ -55,12 +55,12 @@ fn json_path(text: &str) -> Result<String, &'static str> {
     let mut first = true;
     while !rest.is_empty() {
         if let Some(inner) = rest.strip_prefix('[') {
-            let end = bracket_end(inner).ok_or("has a bracket that nothing closes")?;
+            let end = bracket_end(inner).ok_or("has an unclosed bracket")?;
             path.push_str(&bracket(&inner[..end])?);
             rest = &inner[end + 1..];
         } else {
             let named =
-                if first { rest } else { rest.strip_prefix('.').ok_or("lacks a dot after a bracket")? };
+                if first { rest } else { rest.strip_prefix('.').ok_or("has no dot after a bracket")? };
             let (name, after) = name(named);
             if name.is_empty() {
                 return Err("has a part without a name");
@@ -70,7 +70,7 @@ fn json_path(text: &str) -> Result<String, &'static str> {
         }
         first = false;
     }
-    if first { Err("names no field") } else { Ok(path) }
+    if first { Err("contains no field") } else { Ok(path) }
 }
 
 /// A name up to the next dot or bracket; a backslash takes the meaning of the letter after it.
@@ -115,7 +115,7 @@ fn bracket(inner: &str) -> Result<String, &'static str> {
         return Ok(format!("[{}]", quoted(name)));
     }
     let (key, value) =
-        inner.split_once('=').ok_or("has brackets without a place, a name in quotes or key=value")?;
+        inner.split_once('=').ok_or("has brackets without an index, a quoted name or key=value")?;
     let (key, value) = (key.trim(), value.trim());
     let (key, text) = (unquoted(key).unwrap_or(key), unquoted(value));
     if key.is_empty() {
@@ -188,12 +188,12 @@ mod tests {
     #[test]
     fn what_is_no_field_is_refused_with_the_reason() {
         for (text, why) in [
-            ("", "names no field"),
+            ("", "contains no field"),
             ("spec..a", "without a name"),
             ("spec.", "without a name"),
-            ("spec[", "nothing closes"),
+            ("spec[", "unclosed bracket"),
             ("spec[a]", "has brackets without"),
-            ("spec[0]a", "lacks a dot"),
+            ("spec[0]a", "has no dot"),
             ("spec[=a]", "without a key"),
             ("$.spec[", "is not a JSON path"),
             ("$.a[?match(@.b, 'c')]", "calls a function"),

@@ -53,13 +53,13 @@ impl Path {
             || text.matches(['[', '(']).count() > MAX_BRACKETS
             || nesting(text) > MAX_NESTING
         {
-            return Err("is longer or deeper than any path needs to be");
+            return Err("is too long or too deep");
         }
         // The crate takes `$.a b` for the name of a field.
         let query =
             parse_json_path(text).ok().filter(|_| !has_loose_blanks(text)).ok_or("is not a JSON path")?;
         if query.segments.iter().any(segment_calls) {
-            return Err("calls a function, which paths here cannot");
+            return Err("calls a function, which is not supported");
         }
         Ok(Path(query))
     }

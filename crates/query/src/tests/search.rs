@@ -49,7 +49,7 @@ fn what_is_gone_is_told_as_it_was_last() {
     let error = block_on(world.queries.resource(&all, next, &uid, None)).unwrap_err();
     let QueryError::NotFound { gone: Some(told), .. } = &error else { panic!("{error:?}") };
     assert_eq!((told, told.at.is_some()), (&gone, true), "the same is told to who asks by uid");
-    assert!(error.to_string().contains(&format!("ask with at={}", gone.last_offset)), "{error}");
+    assert!(error.to_string().contains(&format!("use at={}", gone.last_offset)), "{error}");
     // Before it came there is nothing to be told.
     let early = block_on(world.queries.resource(&all, At::Offset(Offset::new(1)), &uid, None));
     assert!(matches!(early, Err(QueryError::NotFound { gone: None, .. })), "{early:?}");

@@ -130,7 +130,7 @@ fn what_is_not_to_be_seen_is_told_like_what_is_not_there() {
                 [&with, &without].map(|world| world.queries.environment(&scope, At::Now, &id));
             let text = found.await.unwrap_err().to_string();
             assert_eq!(text, alone.await.unwrap_err().to_string());
-            assert_eq!(text, format!("there is no environment `{id}`"));
+            assert_eq!(text, format!("no environment `{id}`"));
         }
     });
 }
@@ -167,16 +167,13 @@ fn what_is_not_there_says_what_may_have_been_meant_and_when_it_was_asked_for() {
         let id = EnvironmentId::new(id);
         block_on(world.queries.environment(&all, at, &id)).unwrap_err().to_string()
     };
-    let near = "there is no environment `shop.web.producton`; did you mean `shop.web.production`?";
+    let near = "no environment `shop.web.producton`; did you mean `shop.web.production`?";
     assert_eq!(text(At::Now, "shop.web.producton"), near);
     let head = world.heads[world.last()];
     let at = text(At::Offset(head), "nothing-of-the-kind");
-    assert!(
-        at.starts_with(&format!("there is no environment `nothing-of-the-kind` at offset {head}, 20")),
-        "{at}"
-    );
+    assert!(at.starts_with(&format!("no environment `nothing-of-the-kind` at offset {head}, 20")), "{at}");
     let project = block_on(world.queries.project(&all, At::Now, "shop/wbe")).unwrap_err().to_string();
-    assert_eq!(project, "there is no project `shop/wbe`; did you mean `shop/web`?");
+    assert_eq!(project, "no project `shop/wbe`; did you mean `shop/web`?");
 }
 
 #[test]
@@ -198,9 +195,9 @@ fn an_image_that_nobody_has_is_told_with_what_may_have_been_meant() {
         let page = world.queries.images(scope, at, &filter, &whole()).await.unwrap();
         page.metadata.warnings.into_iter().map(|word| (word.message, word.suggestion)).collect::<Vec<_>>()
     };
-    let none = |text: &str| vec![(format!("there is no image `{text}`"), None)];
+    let none = |text: &str| vec![(format!("no image `{text}`"), None)];
     let near = |text: &str, near: &str| {
-        let message = format!("there is no image `{text}`; did you mean `{near}`?");
+        let message = format!("no image `{text}`; did you mean `{near}`?");
         vec![(message, Some(near.to_owned()))]
     };
     block_on(async {

@@ -83,7 +83,7 @@ impl FromStr for Order {
 
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         let known = Order::ALL.into_iter().find(|order| order.as_str() == text);
-        known.ok_or_else(|| format!("`{text}` is not an order of a timeline; it is one of newest, oldest"))
+        known.ok_or_else(|| format!("invalid order `{text}`; use one of newest, oldest"))
     }
 }
 

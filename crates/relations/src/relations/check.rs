@@ -29,13 +29,13 @@ pub(super) fn check(entries: &[Entry]) -> Result<Vec<Relation>, Vec<Mistake>> {
     for (place, entry) in entries.iter().enumerate() {
         let at = entry.name.referenced;
         if place == MAX_RELATIONS {
-            check.say(at, "too_many", format!("there are more than {MAX_RELATIONS} relations"));
+            check.say(at, "too_many", format!("more than {MAX_RELATIONS} relations"));
             break;
         }
         if entry.name.value.trim().is_empty() {
-            check.say(at, "bad_name", "the `name` of a relation is not empty");
+            check.say(at, "bad_name", "the relation's `name` is empty");
         } else if let Some(line) = lines.insert(&entry.name.value, at.line()) {
-            let message = format!("the relation `{}` stands in line {line} already", entry.name.value);
+            let message = format!("duplicate relation `{}`, first in line {line}", entry.name.value);
             check.say(at, "duplicate", message);
         }
         relations.extend(check.relation(entry));
@@ -91,7 +91,7 @@ impl Check {
             "to_target" => Some(Direction::ToFar),
             "from_target" => Some(Direction::FromFar),
             other => {
-                let message = format!("`{other}` is not a direction; it is one of to_target, from_target");
+                let message = format!("invalid direction `{other}`; use one of to_target, from_target");
                 let hint = "an edge goes from cause to dependent: to_target where the object is the cause";
                 self.advise(written.referenced, "bad_direction", message, hint);
                 None
@@ -111,7 +111,7 @@ impl Check {
                 Some(rest) => {
                     let below = rest.strip_prefix('.').filter(|below| is_word(below));
                     if below.is_none() {
-                        let message = format!("`{}` is not a pattern for groups", group.value);
+                        let message = format!("invalid group pattern `{}`", group.value);
                         self.advise(group.referenced, "bad_group", message, "write apps, *.example.org or *");
                     }
                     below.map(|below| Group::Below(below.to_owned()))
@@ -127,7 +127,7 @@ impl Check {
         if named && written.value.bytes().all(|b| b.is_ascii_alphanumeric()) {
             return Some(written.value.clone());
         }
-        let message = format!("`{}` is not a kind", written.value);
+        let message = format!("invalid kind `{}`", written.value);
         self.advise(written.referenced, "bad_kind", message, "write it as in manifests, such as Secret");
         None
     }
@@ -136,7 +136,7 @@ impl Check {
         if written.value.is_empty() || is_word(&written.value) {
             return Some(written.value.clone());
         }
-        let message = format!("`{}` is not a group", written.value);
+        let message = format!("invalid group `{}`", written.value);
         self.advise(written.referenced, "bad_group", message, "write it without its version, such as apps");
         None
     }
@@ -152,7 +152,7 @@ impl Check {
     /// The name of a label or annotation.
     fn key(&mut self, written: &Spanned<String>) -> Option<String> {
         if written.value.is_empty() {
-            self.say(written.referenced, "bad_name", "the name of a label or annotation is not empty");
+            self.say(written.referenced, "bad_name", "the name of the label or annotation is empty");
         }
         Some(written.value.clone()).filter(|name| !name.is_empty())
     }
@@ -162,13 +162,13 @@ impl Check {
         match ways.iter().filter(|way| way.is_some()).count() {
             1 => {}
             0 => {
-                let message =
-                    format!("the relation `{}` does not say where the link stands", entry.name.value);
+                let message = format!("the relation `{}` has no source of the link", entry.name.value);
                 let hint = "add one of `path`, `label`, `annotation`, `selector` and `reference`";
                 self.advise(entry.name.referenced, "missing_key", message, hint);
             }
             _ => {
-                let message = format!("the relation `{}` has several ways to its target", entry.name.value);
+                let message =
+                    format!("the relation `{}` has more than one source of the link", entry.name.value);
                 self.advise(entry.name.referenced, "conflict", message, WAYS_HINT);
                 return None;
             }
@@ -193,7 +193,7 @@ impl Check {
         let Some(written) = &entry.pattern else { return Some(None) };
         let at = written.referenced;
         if matches!(way, Some(Way::Selector(_) | Way::Reference(_))) {
-            let message = "a `pattern` takes names out of text, and here is none";
+            let message = "`pattern` needs a source with text";
             self.advise(at, "conflict", message, "use it with `path`, `label` or `annotation`");
             return None;
         }
@@ -202,18 +202,18 @@ impl Check {
         let Ok(pattern) =
             compile(&written.value).and_then(|_| compile(&format!(r"\A(?:{})\z", written.value)))
         else {
-            let message = format!("`{}` is not a regular expression, or too large a one", written.value);
+            let message = format!("invalid or too large regular expression `{}`", written.value);
             self.advise(at, "bad_pattern", message, r"such as (?<name>[^.]+)\.(?<namespace>[^.]+)");
             return None;
         };
         let parts: Vec<&str> = pattern.capture_names().flatten().collect();
         for part in parts.iter().filter(|part| !PARTS.contains(part)) {
-            let message = format!("`{part}` is no part of a target");
+            let message = format!("unknown group name `{part}` for a target");
             self.advise(at, "bad_pattern", message, instead(part, &PARTS, "parts"));
         }
         if !parts.contains(&"name") {
-            let message = "the pattern takes no name out of the text";
-            self.advise(at, "bad_pattern", message, "put (?<name>…) around what is the name");
+            let message = "the pattern has no group `name`";
+            self.advise(at, "bad_pattern", message, "add a group (?<name>…) around the name");
         }
         (parts.contains(&"name") && parts.iter().all(|part| PARTS.contains(part))).then_some(Some(pattern))
     }
@@ -228,8 +228,7 @@ impl Check {
                 // Without a way, or with a mistaken pattern, the target is the smaller problem.
                 let unknown = way.is_none() || (entry.pattern.is_some() && pattern.is_none());
                 if !told && !unknown && !matches!(way, Some(Way::Reference(_))) {
-                    let message =
-                        format!("the relation `{}` does not say the kind of its target", entry.name.value);
+                    let message = format!("the relation `{}` has no target kind", entry.name.value);
                     self.advise(
                         entry.name.referenced,
                         "missing_key",
@@ -258,8 +257,8 @@ impl Check {
             Some(file::Namespace::None) => Namespace::None,
             Some(file::Namespace::Fixed(name)) => {
                 if !strandline_syntax::is_dns_label(&name.value) {
-                    let message = format!("`{}` is not a namespace", name.value);
-                    let hint = "a namespace has up to 63 lower-case letters, digits and `-` inside";
+                    let message = format!("invalid namespace `{}`", name.value);
+                    let hint = "use up to 63 lower-case letters, digits and `-`, not at either end";
                     self.advise(name.referenced, "bad_name", message, hint);
                     return None;
                 }

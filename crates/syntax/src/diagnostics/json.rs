@@ -40,17 +40,17 @@ fn of_syntax(message: &str) -> &'static str {
         "expected `,` or `}`" => "expected `,` or `}`",
         "expected ident" | "expected value" => "expected a value",
         "expected `\"`" | "key must be a string" => "expected the name of a field in double quotes",
-        "invalid escape" => "no such escape in a string",
+        "invalid escape" => "invalid escape in a string",
         "invalid number" => "not a number",
         "number out of range" => "the number is too large",
         "control character (\\u0000-\\u001F) found while parsing a string" => {
-            "a control character in a string is to be written as an escape"
+            "a control character in a string must be escaped"
         }
         "invalid unicode code point"
         | "lone leading surrogate in hex escape"
-        | "unexpected end of hex escape" => "an escape in a string stands for no character",
-        "trailing comma" => "a comma without a value behind it",
-        "trailing characters" => "something stands behind the end",
+        | "unexpected end of hex escape" => "an escape in a string is not a valid character",
+        "trailing comma" => "trailing comma",
+        "trailing characters" => "unexpected text after the end",
         "recursion limit exceeded" => "lists and objects are nested too deeply",
         _ => "not JSON",
     }
@@ -76,11 +76,11 @@ mod tests {
             ("nope", "expected a value, in line 1, column 2"),
             ("?", "expected a value, in line 1, column 1"),
             ("{a: 1}", "expected the name of a field in double quotes, in line 1, column 2"),
-            ("\"\\x\"", "no such escape in a string, in line 1, column 3"),
+            ("\"\\x\"", "invalid escape in a string, in line 1, column 3"),
             ("01", "not a number, in line 1, column 2"),
             ("1e999", "the number is too large, in line 1, column 5"),
-            ("\"\n\"", "a control character in a string is to be written as an escape, in line 2, column 0"),
-            ("\"\\ud800\"", "an escape in a string stands for no character, in line 1, column 8"),
+            ("\"\n\"", "a control character in a string must be escaped, in line 2, column 0"),
+            ("\"\\ud800\"", "an escape in a string is not a valid character, in line 1, column 8"),
             ("[1,]", "a comma without a value behind it, in line 1, column 4"),
             ("1 2", "something stands behind the end, in line 1, column 3"),
         ] {

@@ -17,7 +17,7 @@ pub(super) fn of_value(message: &str) -> String {
         return format!("the field {name} is missing");
     }
     if let Some(name) = message.strip_prefix("duplicate field ") {
-        return format!("the field {name} is given twice");
+        return format!("the field {name} is repeated");
     }
     for (prefix, of) in [("unknown field ", "field"), ("unknown variant ", "word")] {
         if let Some(rest) = message.strip_prefix(prefix) {
@@ -26,7 +26,7 @@ pub(super) fn of_value(message: &str) -> String {
     }
     let derived = ["data did not match any variant", "can only flatten", "no variant of enum"];
     match derived.iter().any(|text| message.starts_with(text)) {
-        true => "of none of the forms that are read here".to_owned(),
+        true => "does not match any accepted form".to_owned(),
         false => message.to_owned(),
     }
 }
@@ -134,15 +134,15 @@ mod tests {
                 "expected a whole number from 0, found the number 0",
             ),
             ("missing field `name`", "the field `name` is missing"),
-            ("duplicate field `name`", "the field `name` is given twice"),
+            ("duplicate field `name`", "the field `name` is repeated"),
             (
                 "unknown field `nam`, expected one of `name`, `count`",
                 "unknown field `nam`; did you mean `name`?",
             ),
             ("unknown field `x`, there are no fields", "unknown field `x`"),
-            ("unknown variant `two`, expected `one`", "unknown word `two`; the words here are one"),
-            ("unknown variant `seven`, expected `a` or `b`", "unknown word `seven`; the words here are a, b"),
-            ("data did not match any variant of untagged enum T", "of none of the forms that are read here"),
+            ("unknown variant `two`, expected `one`", "unknown word `two`; valid words are one"),
+            ("unknown variant `seven`, expected `a` or `b`", "unknown word `seven`; valid words are a, b"),
+            ("data did not match any variant of untagged enum T", "does not match any accepted form"),
             ("`x` is not a moment", "`x` is not a moment"),
         ] {
             assert_eq!(of_value(message), expected, "{message}");

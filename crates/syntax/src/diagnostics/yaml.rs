@@ -8,7 +8,7 @@ use serde_saphyr::{Error, Location};
 use super::{Mistake, instead, words};
 
 /// What to look at where YAML breaks: the place is where it was noticed, which may be behind where it is wrong.
-const LOOK: &str = "look at the quotes, brackets and indentation here and before";
+const LOOK: &str = "check quotes, brackets and indentation here and above";
 
 /// The mistake for which a file could not be read as YAML, or not as what it should be.
 pub fn of_syntax(error: &Error) -> Mistake {
@@ -26,7 +26,7 @@ pub fn of_syntax(error: &Error) -> Mistake {
         Error::SerdeMissingField { field, .. } => {
             Mistake::at(location, "missing_key", format!("the key `{field}` is missing"))
         }
-        Error::DuplicateMappingKey { .. } => syntax("a key stands here that stands before already"),
+        Error::DuplicateMappingKey { .. } => syntax("duplicate key"),
         Error::SerdeInvalidType { unexpected, expected: wanted, .. }
         | Error::SerdeInvalidValue { unexpected, expected: wanted, .. } => {
             expected(wanted, &words::kind_found(unexpected))
@@ -38,7 +38,7 @@ pub fn of_syntax(error: &Error) -> Mistake {
             "sequence start" => expected("sequence", "something else"),
             // For YAML each scalar is a text; only a list or an object is none.
             wanted if wanted.contains("str") => expected("string", "a list or an object"),
-            _ => syntax("not what is read here"),
+            _ => syntax("unexpected value"),
         },
         Error::NullIntoString { .. } => expected("string", "nothing"),
         Error::InvalidScalar { ty, .. } => expected(ty, "something else"),
@@ -57,7 +57,7 @@ pub fn of_syntax(error: &Error) -> Mistake {
         | Error::TaggedStructFieldName { .. }
         | Error::UnsupportedTag { .. }
         | Error::BytesNotSupportedMissingBinaryTag { .. }
-        | Error::InvalidBinaryBase64 { .. } => syntax("a tag (`!…`) cannot be read here"),
+        | Error::InvalidBinaryBase64 { .. } => syntax("tags (`!…`) are not supported here"),
         Error::MergeValueNotMapOrSeqOfMaps { .. } | Error::MergeKeyNotAllowed { .. } => {
             syntax("`<<` takes an object, or a list of objects")
         }
@@ -67,11 +67,11 @@ pub fn of_syntax(error: &Error) -> Mistake {
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. }
         | Error::RecursiveReferencesRequireWeakTypes { .. } => syntax("aliases (`*…`) repeat too much"),
-        Error::Budget { .. } => syntax("more, or nested more deeply, than is read of one file"),
-        Error::MultipleDocuments { .. } => syntax("a second document begins here, where one is read"),
+        Error::Budget { .. } => syntax("the file is too large or nested too deeply"),
+        Error::MultipleDocuments { .. } => syntax("expected a single document, found a second one"),
         Error::Eof { .. } => syntax("the text ends where a value is expected"),
         Error::InvalidUtf8Input => syntax("not UTF-8"),
-        Error::QuotingRequired { .. } => syntax("a text that looks like something else is to be quoted"),
+        Error::QuotingRequired { .. } => syntax("quote strings that look like another type"),
         Error::AliasError { error, .. } => of_syntax(error),
         _ => syntax("not YAML").hint(LOOK),
     }
@@ -157,7 +157,7 @@ mod tests {
             ("flag: canary", "1:7: expected true or false, found something else; "),
             ("way: {}", "1:7: expected one word, or an object with one key; "),
             ("way: {agent: }", "1:12: expected an object, found something else; "),
-            ("way: canary", "1:6: unknown word; the words here are agent, plain, one"),
+            ("way: canary", "1:6: unknown word; valid words are agent, plain, one"),
             ("part: {nam: a}", "1:8: unknown key; did you mean `name`?"),
             ("part: {}", "1:7: the key `name` is missing; "),
             ("canary: 1", "1:1: unknown key; "),

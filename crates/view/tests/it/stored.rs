@@ -278,17 +278,17 @@ fn a_number_or_word_that_nobody_knows_is_told_and_never_read_as_a_milder_one() {
         }),
     ];
     let expected = [
-        "`version.health` holds `9`, which is no health",
-        "`environment_health.state` holds `6`, which is no health",
-        "`edge.kind` holds `6`, which is no kind of edge",
-        "`selected.kind` holds `6`, which is no kind of edge",
-        "`coverage.state` holds `3`, which is no state of coverage",
-        "`happening.what` holds `9`, which is no kind of happening",
-        "`membership.health` holds `-2`, which is no health",
-        "`environment.tier` holds `moon`, which is no tier",
-        "`project.source` holds `moon`, which is no source of the catalog",
-        "`environment_health.missing` holds `-1`, which is no count",
-        "`stretch_health.no_health` holds `-9223372036854775808`, which is no count",
+        "column `version.health` contains `9`, an unknown health",
+        "column `environment_health.state` contains `6`, an unknown health",
+        "column `edge.kind` contains `6`, an unknown kind of edge",
+        "column `selected.kind` contains `6`, an unknown kind of edge",
+        "column `coverage.state` contains `3`, an unknown state of coverage",
+        "column `happening.what` contains `9`, an unknown kind of happening",
+        "column `membership.health` contains `-2`, an unknown health",
+        "column `environment.tier` contains `moon`, an unknown tier",
+        "column `project.source` contains `moon`, an unknown source of the catalog",
+        "column `environment_health.missing` contains `-1`, an unknown count",
+        "column `stretch_health.no_health` contains `-9223372036854775808`, an unknown count",
     ];
     for (told, expected) in told.iter().zip(expected) {
         assert!(told.contains(expected) && told.contains("`strandline rebuild`"), "{told}");
@@ -298,13 +298,13 @@ fn a_number_or_word_that_nobody_knows_is_told_and_never_read_as_a_milder_one() {
 #[test]
 fn a_projector_that_meets_what_nobody_knows_has_the_view_built_anew() {
     for (sql, named) in [
-        ("UPDATE membership SET why = 'moon'", "`membership.why` holds `moon`"),
-        ("UPDATE version SET health = 9", "`version.health` holds `9`"),
+        ("UPDATE membership SET why = 'moon'", "`membership.why` contains `moon`"),
+        ("UPDATE version SET health = 9", "`version.health` contains `9`"),
         (
             "INSERT OR REPLACE INTO member_count SELECT environment_id, kind_id, 9, total, counted FROM member_count",
-            "`member_count.health` holds `9`",
+            "`member_count.health` contains `9`",
         ),
-        ("UPDATE member_count SET total = -5", "`member_count.total` holds `-"),
+        ("UPDATE member_count SET total = -5", "`member_count.total` contains `-"),
     ] {
         let mut world = World::new(small_history());
         let changed = Connection::open(path(world.directory())).unwrap().execute(sql, []).unwrap();

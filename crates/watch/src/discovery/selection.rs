@@ -41,7 +41,7 @@ impl Exclude {
     }
 }
 
-/// Which kinds are followed.
+/// Which kinds are watched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Kinds to follow in spite of [`DEFAULT_EXCLUDES`].

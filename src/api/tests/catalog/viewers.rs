@@ -126,7 +126,7 @@ async fn a_section_that_nobody_knows_is_told_to_members_of_the_agents_project_an
     let town = Town::new().await;
     let configuration = "ci_access: {projects: [{id: shop/web}]}\nuser_access: {projects: [{id: shop/web}]}\nfuture: {a: 1}\n";
     let written = town.agent("ops/deploy:prod", "east", configuration).await;
-    let expected = "3:1: unknown section, which is not read; remove it, or move it to where it is read";
+    let expected = "3:1: unknown section; it is ignored; remove it, or move it to the section it belongs to";
     assert_eq!(written["metadata"]["warnings"][0], format!("configuration:{expected}"));
     let body = json!({ "project": "shop/web", "environment": "production", "status": "success",
         "kubernetes": { "agent": "ops/deploy:prod", "namespace": "shop" } });

@@ -30,7 +30,7 @@ fn keys_that_are_wrong_or_missing_are_named() {
     check_keys(
         "label: a\n  target: {kind: B, namespace: istio-system}",
         &["8:32: unknown word"],
-        Some("the words here are own, none, fixed, path, label, annotation"),
+        Some("valid words are own, none, fixed, path, label, annotation"),
     );
     check_keys(
         "label: a\n  target: {kind: B, namespace: {fixd: a}}",
@@ -43,22 +43,22 @@ fn keys_that_are_wrong_or_missing_are_named() {
 fn there_is_one_way_to_the_target() {
     check_keys(
         "target: {kind: B}",
-        &["2:9: the relation `it` does not say where the link stands"],
+        &["2:9: the relation `it` has no source of the link"],
         Some("add one of `path`, `label`, `annotation`, `selector` and `reference`"),
     );
     check_keys(
         "label: a\n  path: $.b\n  target: {kind: B}",
-        &["2:9: the relation `it` has several ways to its target"],
+        &["2:9: the relation `it` has more than one source of the link"],
         Some("keep one of `path`, `label`, `annotation`, `selector` and `reference`"),
     );
     check_keys(
         "label: a",
-        &["2:9: the relation `it` does not say the kind of its target"],
+        &["2:9: the relation `it` has no target kind"],
         Some("add `target: {group: …, kind: …}`"),
     );
     check_keys(
         "label: ''\n  target: {kind: B}",
-        &["7:10: the name of a label or annotation is not empty"],
+        &["7:10: the name of the label or annotation is empty"],
         None,
     );
 }
@@ -73,18 +73,18 @@ fn every_mistake_is_told_with_its_place() {
 - {name: b, edge: owns, direction: to_target, object: {kind: A}, label: x, target: {kind: B, namespace: {fixed: A b}}}
 - {name: c, edge: owns, direction: to_target, object: {kind: A}, label: x, target: {kind: B, namespace: {path: '$['}}}",
         &[
-            "2:19: `own` is not a kind of edge; it is one of owns, selects, routes, mounts, scales, references",
-            "2:35: `up` is not a direction; it is one of to_target, from_target",
-            "2:54: `a` is not a kind",
-            "3:10: the relation `a` stands in line 2 already",
-            "3:72: `*x` is not a pattern for groups",
-            "3:104: `b` is not a kind",
-            "3:114: `x/v1` is not a group",
-            "4:10: the `name` of a relation is not empty",
-            "4:74: `*.` is not a pattern for groups",
+            "2:19: invalid relation kind `own`; use one of owns, selects, routes, mounts, scales, references",
+            "2:35: invalid direction `up`; use one of to_target, from_target",
+            "2:54: invalid kind `a`",
+            "3:10: duplicate relation `a`, first in line 2",
+            "3:72: invalid group pattern `*x`",
+            "3:104: invalid kind `b`",
+            "3:114: invalid group `x/v1`",
+            "4:10: the relation's `name` is empty",
+            "4:74: invalid group pattern `*.`",
             "4:87: `spec.a` is not a JSON path",
-            "4:132: `b` is not a kind",
-            "5:113: `A b` is not a namespace",
+            "4:132: invalid kind `b`",
+            "5:113: invalid namespace `A b`",
             "6:112: `$[` is not a JSON path",
         ],
         Some("an edge goes from cause to dependent: to_target where the object is the cause"),
@@ -97,7 +97,7 @@ fn paths_and_patterns_are_checked() {
     let path_hint = Some("write it as in RFC 9535, such as $.spec.secretName or $.spec.routes[*].name");
     check_keys(
         &format!("path: $.a[?match(@.b, 'c')]{target}"),
-        &["7:9: `$.a[?match(@.b, 'c')]` calls a function, which paths here cannot"],
+        &["7:9: `$.a[?match(@.b, 'c')]` calls a function, which is not supported"],
         path_hint,
     );
     let pattern = |pattern: &str, message: &str, hint: &str| {
@@ -105,18 +105,22 @@ fn paths_and_patterns_are_checked() {
         check_keys(&keys, &[&format!("8:12: {message}")], Some(hint));
     };
     let such = r"such as (?<name>[^.]+)\.(?<namespace>[^.]+)";
-    pattern("(?<name>", "`(?<name>` is not a regular expression, or too large a one", such);
-    pattern("(?<name>a))|(b", "`(?<name>a))|(b` is not a regular expression, or too large a one", such);
+    pattern("(?<name>", "invalid or too large regular expression `(?<name>`", such);
+    pattern("(?<name>a))|(b", "invalid or too large regular expression `(?<name>a))|(b`", such);
     pattern(
         r"(?<name>\w{1000}{1000})",
-        r"`(?<name>\w{1000}{1000})` is not a regular expression, or too large a one",
+        r"invalid or too large regular expression `(?<name>\w{1000}{1000})`",
         such,
     );
-    pattern("(?<name>a)(?<namespcae>b)", "`namespcae` is no part of a target", "did you mean `namespace`?");
-    pattern("(a)", "the pattern takes no name out of the text", "put (?<name>…) around what is the name");
+    pattern(
+        "(?<name>a)(?<namespcae>b)",
+        "unknown group name `namespcae` for a target",
+        "did you mean `namespace`?",
+    );
+    pattern("(a)", "the pattern has no group `name`", "add a group (?<name>…) around the name");
     check_keys(
         &format!("selector: $.a\n  pattern: (?<name>a){target}"),
-        &["8:12: a `pattern` takes names out of text, and here is none"],
+        &["8:12: `pattern` needs a source with text"],
         Some("use it with `path`, `label` or `annotation`"),
     );
 }
@@ -129,7 +133,7 @@ fn a_file_is_bounded() {
     for n in 0..=MAX_RELATIONS {
         writeln!(yaml, "- {{name: r{n}, edge: owns, direction: to_target, object: {{kind: A}}, label: a, target: {{kind: B}}}}").unwrap();
     }
-    check(&yaml, &["1002:10: there are more than 1000 relations"], None);
+    check(&yaml, &["1002:10: more than 1000 relations"], None);
     let bomb = "a: &a [x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c, *c, *c, *c, *c]\n";
     assert_eq!(Relations::parse(bomb).unwrap_err().mistakes.len(), 1);
 }
