@@ -31,6 +31,8 @@ pub mod exchange;
 
 pub mod present;
 
+pub mod http;
+
 pub mod api;
 pub mod web;
 

@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
-use super::params::{ENVIRONMENT, GROUP, NAMESPACE, PROJECT_ONE, PROTECTED, REF, Reader, TAG, VAR};
-use super::problem::{Code, ParameterError, Problem};
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth, catalog};
+use super::{ApiState, catalog};
+use crate::http::auth;
+use crate::http::params::{ENVIRONMENT, GROUP, NAMESPACE, PROJECT_ONE, PROTECTED, REF, Reader, TAG, VAR};
+use crate::http::problem::{Code, ParameterError, Problem};
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_gitlab::{
     AgentConfigError, Decision, Job, JobEnvironment, Variables, decide, known_agent_config,
 };

@@ -3,15 +3,16 @@
 use http::StatusCode;
 use serde::Serialize;
 
-use super::params::PROJECT_ONE;
-use super::problem::{Code, Place, Problem};
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::ApiState;
 use crate::catalog::{
     AgentInput, CatalogCode, CatalogError, DeploymentInput, EnvironmentInput, Outcome, ProjectInput,
     StatusInput,
 };
+use crate::http::auth;
+use crate::http::params::PROJECT_ONE;
+use crate::http::problem::{Code, Place, Problem};
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::{AgentId, At, CatalogKind, DeploymentId, EnvironmentId, Offset};
 use strandline_query::QueryError;
 

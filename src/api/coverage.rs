@@ -1,10 +1,11 @@
 //! `/api/v1/coverage`.
 
-use super::params::{CLUSTERS, KIND, STATE};
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::ApiState;
+use crate::http::auth;
+use crate::http::params::{CLUSTERS, KIND, STATE};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_query::CoverageFilter;
 
 /// How every kind of every cluster is followed, filtered.

@@ -1,11 +1,12 @@
 //! `/api/v1/deployments`, and those to one environment.
 
-use super::params::{ENVIRONMENT, PROJECT, PROJECT_ONE, STATUS};
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
 use super::selection::globs;
-use super::{ApiState, auth, catalog};
+use super::{ApiState, catalog};
+use crate::http::auth;
+use crate::http::params::{ENVIRONMENT, PROJECT, PROJECT_ONE, STATUS};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::EnvironmentId;
 use strandline_query::DeploymentFilter;
 

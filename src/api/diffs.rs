@@ -1,10 +1,13 @@
 //! Differences: of a resource or an environment between two moments, and of two environments.
 
-use super::params::{AT, CHILDREN, CLUSTER, FORMAT, FROM, IGNORE, INCLUDE, MAP, Parameter, Reader, TO, WITH};
-use super::problem::Problem;
-use super::request::{Context, Request};
-use super::respond::{self, Response, tagged};
-use super::{ApiState, auth};
+use super::ApiState;
+use crate::http::auth;
+use crate::http::params::{
+    AT, CHILDREN, CLUSTER, FORMAT, FROM, IGNORE, INCLUDE, MAP, Parameter, Reader, TO, WITH,
+};
+use crate::http::problem::Problem;
+use crate::http::request::{Context, Request};
+use crate::http::respond::{self, Response, tagged};
 use crate::present;
 use strandline_model::{At, EnvironmentId, Uid};
 use strandline_object_diff::{Between, Class, Lens, Line, PathRule};

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_syntax::diagnostics::of_syntax;
 
 /// The contract that this module implements, as written by hand.

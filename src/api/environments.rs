@@ -1,10 +1,11 @@
 //! `/api/v1/environments` and what stands below each of them.
 
-use super::params::{CLUSTER, COLLAPSE, DEPTH, HEALTH, KIND, LIMIT, ORDER, OWNER, UNDER};
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth, selection};
+use super::{ApiState, selection};
+use crate::http::auth;
+use crate::http::params::{CLUSTER, COLLAPSE, DEPTH, HEALTH, KIND, LIMIT, ORDER, OWNER, UNDER};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::{Graph, Why};
 use strandline_query::{EnvironmentFilter, GraphFilter, ResourceFilter};

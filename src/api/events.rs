@@ -1,10 +1,11 @@
 //! `/events` below environments and resources: what Kubernetes' Events said, folded.
 
-use super::params::{CLUSTER, REASON, Reader, TYPE};
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::ApiState;
+use crate::http::auth;
+use crate::http::params::{CLUSTER, REASON, Reader, TYPE};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_query::EventFilter;
 

@@ -1,10 +1,11 @@
 //! `/api/v1/resources/{uid}/fields`: what fields of a resource were, from when to when, and who changed them.
 
-use super::params::{CLUSTER, FIELD};
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::ApiState;
+use crate::http::auth;
+use crate::http::params::{CLUSTER, FIELD};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::Uid;
 use strandline_object::json::Field;
 

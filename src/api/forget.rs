@@ -4,9 +4,9 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use super::ApiState;
-use super::problem::{Code, Problem};
-use super::request::Request;
-use super::respond::{self, Response};
+use crate::http::problem::{Code, Problem};
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_log::{Forget, ForgetRefusal, Forgotten};
 use strandline_model::{KindName, Offset, Timestamp, Uid};
 

@@ -1,10 +1,11 @@
 //! `/api/v1/images`: which environments have which images, at a moment or in a span of time.
 
-use super::params::{ENVIRONMENT, FROM, IMAGE, REGION, Reader, TIER, TO};
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::ApiState;
+use crate::http::auth;
+use crate::http::params::{ENVIRONMENT, FROM, IMAGE, REGION, Reader, TIER, TO};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::EnvironmentId;
 use strandline_query::ImageFilter;
 

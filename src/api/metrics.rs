@@ -6,9 +6,9 @@ use http::header::{ACCEPT, VARY};
 use http::{HeaderValue, StatusCode};
 
 use super::ApiState;
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 
 /// OpenMetrics, by its name and with its version.
 const OPENMETRICS: &str = "application/openmetrics-text";

@@ -1,20 +1,10 @@
-//! The REST API under `/api/v1`, and the server that also carries the pages.
-//!
-//! warp is used thinly: filters match a path and extract the request, one boxed router comes of it, and every
-//! handler returns a finished answer, so that no error ever falls through to another route. Who asks is settled by
-//! [`auth`] before anything of a request is read. Whatever holds for all answers (names we answer to, panics,
-//! security headers) stands in [`guard`], and whatever holds for connections (timeouts, their number, the end) in
-//! [`server`]; what one caller may take is counted in `load`, and that answers are taken is seen to in `taking`.
+//! The REST API under `/api/v1`: a file for each group of routes, over the toolkit of [`crate::http`].
 
 mod agents;
 mod announcement;
-mod audit;
-pub mod auth;
-pub mod body;
 mod catalog;
 mod clusters;
 mod coverage;
-mod credentials;
 mod deployments;
 pub mod diffs;
 pub mod document;
@@ -23,31 +13,18 @@ mod events;
 mod fields;
 mod forget;
 mod graphql;
-pub mod guard;
-mod host;
 pub mod images;
-mod load;
 mod metrics;
 mod onset;
-mod origin;
 mod overview;
-pub mod params;
-mod places;
 mod probes;
-pub mod problem;
 mod projects;
 mod rebuild;
 mod relist;
-pub mod request;
-mod requests;
 mod resources;
-pub mod respond;
-pub mod router;
 pub mod routes;
 mod search;
 pub mod selection;
-pub mod server;
-mod taking;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timeline;
@@ -56,9 +33,9 @@ mod tokens;
 use std::sync::Arc;
 
 use crate::catalog::CatalogWriter;
-use auth::Gate;
-use problem::Problem;
-use request::Context;
+use crate::http::auth::{Access, Caller, Gate};
+use crate::http::problem::Problem;
+use crate::http::request::Context;
 use strandline_clock::Clock;
 use strandline_model::SavedView;
 use strandline_object_diff::PathRule;
@@ -66,16 +43,11 @@ use strandline_query::Queries;
 use strandline_sqlite::Asker;
 
 pub use announcement::{Announcement, Notice};
-pub use auth::{Access, Caller};
-pub use host::Hosts;
-pub use load::{Load, LoadCounts, LoadLimits};
 pub use metrics::{Metrics, prometheus_text};
 pub use probes::{Check, ClusterLists, Readiness};
 pub use rebuild::{RebuildReport, RebuildState, Rebuilding};
 pub use relist::{RelistFilter, RelistReport, Relisting, Verified};
-pub use requests::{RequestStats, RouteStats};
 pub use routes::routes;
-pub use server::{ServerOptions, serve};
 
 /// What handlers work with; cheap to clone.
 #[derive(Clone)]

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::params::{CLUSTER, HEALTH_ONE, Reader, WINDOW};
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::ApiState;
+use crate::http::auth;
+use crate::http::params::{CLUSTER, HEALTH_ONE, Reader, WINDOW};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::Onset;
 use strandline_query::OnsetFilter;

@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
-use super::params::LIMIT;
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth, selection};
+use super::{ApiState, selection};
+use crate::http::auth;
+use crate::http::params::LIMIT;
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::SavedView;
 use strandline_protocol::Overview;
 use strandline_query::OverviewRequest;

@@ -6,11 +6,11 @@ use http::StatusCode;
 use serde::Serialize;
 
 use super::ApiState;
-use super::auth::Gate;
-use super::params::VERBOSE;
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
+use crate::http::auth::Gate;
+use crate::http::params::VERBOSE;
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 
 /// One thing that readiness depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

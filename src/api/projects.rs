@@ -1,9 +1,10 @@
 //! `/api/v1/projects` and `/api/v1/groups`.
 
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::ApiState;
+use crate::http::auth;
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 
 /// Projects.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {

@@ -4,9 +4,9 @@ use http::StatusCode;
 use serde::Serialize;
 
 use super::ApiState;
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::{Offset, Timestamp};
 
 /// How the building of a view stands.

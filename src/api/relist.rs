@@ -4,10 +4,10 @@ use http::StatusCode;
 use serde::Serialize;
 
 use super::ApiState;
-use super::params::{CLUSTERS, KIND};
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
+use crate::http::params::{CLUSTERS, KIND};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::{CoverageState, Timestamp, WatchKey};
 
 /// Which watches are meant.

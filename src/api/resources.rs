@@ -1,10 +1,11 @@
 //! `/api/v1/resources/{uid}` and what stands below it.
 
-use super::params::{BODIES, CLUSTER};
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::ApiState;
+use crate::http::auth;
+use crate::http::params::{BODIES, CLUSTER};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::Uid;
 
 /// One resource with its object.

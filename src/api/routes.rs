@@ -1,19 +1,19 @@
 //! The table of the API's routes; the router is built from it, and a test holds it against `api/openapi.yaml`.
 
 use super::ApiState;
-use super::params::{
-    AGENT, AT, BELOW, BODIES, BUCKETS, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT,
-    FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE, INCLUDE, KIND, LABELS,
-    LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON, REF, REGION,
-    SINCE, STATE, STATUS, TAG, TIER, TO, TYPE, UNDER, VAR, VERBOSE, VIEW, WINDOW, WITH,
-};
-use super::problem::Problem;
-use super::router::{Route, Router, mount, nothing_here};
 use super::{
     agents, catalog, clusters, coverage, deployments, diffs, document, environments, events, fields, forget,
     graphql, images, metrics, onset, overview, probes, projects, rebuild, relist, resources, search,
     timeline, tokens,
 };
+use crate::http::params::{
+    AGENT, AT, BELOW, BODIES, BUCKETS, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT,
+    FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE, INCLUDE, KIND, LABELS,
+    LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON, REF, REGION,
+    SINCE, STATE, STATUS, TAG, TIER, TO, TYPE, UNDER, VAR, VERBOSE, VIEW, WINDOW, WITH,
+};
+use crate::http::problem::Problem;
+use crate::http::router::{Route, Router, mount, nothing_here};
 use warp::Filter;
 
 /// Every address of the API.

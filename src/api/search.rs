@@ -1,10 +1,11 @@
 //! `/api/v1/resources`: resources by kind, name and place, those that are gone too.
 
-use super::params::{CLUSTERS, ENVIRONMENT, GONE, KIND, NAME, NAMESPACE};
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::ApiState;
+use crate::http::auth;
+use crate::http::params::{CLUSTERS, ENVIRONMENT, GONE, KIND, NAME, NAMESPACE};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentFilter, EnvironmentId};
 use strandline_query::ResourceSearch;
 

@@ -1,12 +1,12 @@
 //! Which environments a request asks for, and how they stand together: read alike by lists, overviews and pages.
 
 use super::ApiState;
-use super::params::{
+use crate::http::params::{
     AGENT, CLUSTERS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter, REGION, Reader, STATE, TIER,
     VIEW,
 };
-use super::problem::{Code, Problem};
-use super::request::Request;
+use crate::http::problem::{Code, Problem};
+use crate::http::request::Request;
 use strandline_model::{EnvironmentFilter, GroupBy, SavedView};
 use strandline_syntax::Glob;
 

@@ -1,10 +1,11 @@
 //! Timelines of environments and of resources.
 
-use super::params::{BELOW, BUCKETS, CLUSTER, LANE, ORDER, Reader};
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::ApiState;
+use crate::http::auth;
+use crate::http::params::{BELOW, BUCKETS, CLUSTER, LANE, ORDER, Reader};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::Timeline;
 use strandline_query::TimelineFilter;

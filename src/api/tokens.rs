@@ -3,9 +3,9 @@
 use http::StatusCode;
 
 use super::ApiState;
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 
 /// The tokens of the configuration.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {

@@ -5,11 +5,11 @@ use super::client::Client;
 use super::error::{CliError, Exit};
 use super::query::Add;
 use super::read::{below, parameters, print_list, typed};
-use crate::api::request::encode;
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::{FoundResource, Page};
 use strandline_query::Presence;
 use strandline_syntax::Glob;
+use strandline_syntax::percent_encode;
 
 /// A resource, as the server's routes name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub(super) async fn whose_route(
             Ok(Whose { subject: resource.to_string(), path, cluster })
         }
         (None, Some(id)) => {
-            let path = format!("/api/v1/environments/{}/{route}", encode(id.as_str()));
+            let path = format!("/api/v1/environments/{}/{route}", percent_encode(id.as_str()));
             Ok(Whose { subject: id.to_string(), path, cluster: None })
         }
         (None, None) => {

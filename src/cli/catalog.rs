@@ -9,10 +9,10 @@ use super::output::{document, write};
 use super::read::{listing, parameters, reference, typed};
 use super::table::Cell;
 use super::views::Listed;
-use crate::api::request::encode;
 use crate::present::{age, clock_time, visible};
 use strandline_model::{AgentId, DeploymentStatus, EnvironmentId, Health, Timestamp, label_pairs};
 use strandline_protocol::{Agent, Answer, Deployment, LeftBehind, LeftNamespace, Project, ProjectGroup};
+use strandline_syntax::percent_encode;
 
 impl Listed for ProjectGroup {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) =
@@ -166,7 +166,7 @@ impl Listed for LeftNamespace {
 /// Tells what a stopped environment left in its clusters.
 pub(super) async fn left_behind(args: &LeftBehindArgs) -> Result<(), CliError> {
     let what = format!("listing resources left behind by environment {}", args.environment);
-    let path = format!("/api/v1/environments/{}/left-behind", encode(args.environment.as_str()));
+    let path = format!("/api/v1/environments/{}/left-behind", percent_encode(args.environment.as_str()));
     let value: Value = Client::of(&args.server.address)?.get(&what, &path, &parameters(&args.server)).await?;
     if let Some(text) = document(args.output.output, &value) {
         return write(&text?);

@@ -300,15 +300,15 @@ pub(super) fn refused(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::auth::Gate;
-    use crate::api::params::{AT, CONTINUE, LIMIT};
-    use crate::api::problem::{Code, Problem};
-    use crate::api::request::Context;
-    use crate::api::respond::json;
-    use crate::api::router::{Route, Router, mount};
-    use crate::api::{Access, Caller, Hosts, ServerOptions, serve};
     use crate::cli::runtime;
     use crate::config::TokenHash;
+    use crate::http::auth::Gate;
+    use crate::http::params::{AT, CONTINUE, LIMIT};
+    use crate::http::problem::{Code, Problem};
+    use crate::http::request::Context;
+    use crate::http::respond::json;
+    use crate::http::router::{Route, Router, mount};
+    use crate::http::{Access, Caller, Hosts, ServerOptions, serve};
     use std::path::PathBuf;
     use std::sync::Arc;
     use strandline_clock::SystemClock;

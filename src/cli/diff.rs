@@ -9,12 +9,12 @@ use super::output::{Paint, document, write};
 use super::query::{Add, Parameters};
 use super::read::{below, parameters, typed};
 use super::{line, runtime};
-use crate::api::request::encode;
 use crate::present::{change_sign, environment_diff, printed, resource_diff, visible};
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::EnvironmentId;
 use strandline_object_diff::{Line, Mark};
 use strandline_protocol::{Answer, EnvironmentDiff, ResourceDiff, Snapshot};
+use strandline_syntax::percent_encode;
 
 /// Compares and prints; tells whether there are differences where that was asked for.
 pub(super) fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
@@ -90,7 +90,7 @@ async fn of_environment(args: &DiffArgs, environment: &EnvironmentId) -> Result<
         .add("with", args.with.as_slice())
         .add("map", &args.map)
         .add("children", children.as_slice());
-    let path = format!("/api/v1/environments/{}/diff", encode(environment.as_str()));
+    let path = format!("/api/v1/environments/{}/diff", percent_encode(environment.as_str()));
     let value = Client::of(&args.server.address)?.list(&what, &path, query, args.limit).await?;
     if let Some(format) = plain(args.output) {
         printed_document(format, &value)?;

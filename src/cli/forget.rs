@@ -7,8 +7,8 @@ use super::client::Client;
 use super::error::CliError;
 use super::output::write;
 use super::runtime;
-use crate::api::request::encode;
 use crate::present::visible;
+use strandline_syntax::percent_encode;
 
 const WHAT: &str = "forgetting";
 
@@ -19,7 +19,7 @@ pub(super) fn run(args: &ForgetArgs) -> Result<(), CliError> {
         "kind": args.kind, "namespace": args.namespace, "name": args.name, "uid": args.uid,
         "dry_run": args.dry_run, "force": args.force,
     });
-    let path = format!("/api/v1/clusters/{}/forget", encode(&args.cluster));
+    let path = format!("/api/v1/clusters/{}/forget", percent_encode(&args.cluster));
     let report = runtime()?.block_on(client.post_json(WHAT, &path, &body))?;
     write(&told(&report))
 }

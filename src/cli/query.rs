@@ -1,6 +1,6 @@
 //! What a question to a server is made of, each with the argument that gave it.
 
-use crate::api::request::encode;
+use strandline_syntax::percent_encode;
 
 /// Parameters of a query, in order.
 pub(super) type Parameters = Vec<Parameter>;
@@ -48,7 +48,7 @@ impl Add for Parameters {
 
 /// A path with its query.
 pub(super) fn with_query(path: &str, query: &[Parameter]) -> String {
-    let pair = |given: &Parameter| format!("{}={}", given.name, encode(&given.value));
+    let pair = |given: &Parameter| format!("{}={}", given.name, percent_encode(&given.value));
     let pairs: Vec<_> = query.iter().map(pair).collect();
     let mark = if pairs.is_empty() { "" } else { "?" };
     format!("{path}{mark}{}", pairs.join("&"))
@@ -59,9 +59,9 @@ mod tests {
     use http::StatusCode;
 
     use super::*;
-    use crate::api::problem::{Code, ParameterError, Problem};
     use crate::cli::client::refused;
     use crate::cli::error::Exit;
+    use crate::http::problem::{Code, ParameterError, Problem};
 
     /// What is typed wrong is told by the argument that was typed, whatever the parameter is called.
     #[test]

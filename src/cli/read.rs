@@ -15,7 +15,6 @@ use super::output::{Paint, document, write};
 use super::query::{Add, Parameters};
 use super::views::{Listed, table};
 use super::{catalog, coverage, images, line, onset, overview, runtime, timeline, tree, why};
-use crate::api::request::encode;
 use crate::present::{moment, visible};
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::Timestamp;
@@ -24,6 +23,7 @@ use strandline_protocol::{
     ProjectGroup, Resource, ResourceDetail, ResourceEdge, Snapshot, Version,
 };
 use strandline_syntax::diagnostics::of_json;
+use strandline_syntax::percent_encode;
 
 /// Runs a command that reads.
 pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
@@ -98,7 +98,7 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
             let environment = place.within.as_ref();
             let environment =
                 environment.ok_or_else(|| CliError::new(what, "no environment given").exit(Exit::Usage))?;
-            let path = format!("/api/v1/environments/{}/resources", encode(environment.as_str()));
+            let path = format!("/api/v1/environments/{}/resources", percent_encode(environment.as_str()));
             let query = parameters(&list.server)
                 .add("kind", kind)
                 .add("health", health)
@@ -121,7 +121,7 @@ async fn history(args: &HistoryArgs) -> Result<(), CliError> {
 async fn events(args: &EventsArgs) -> Result<(), CliError> {
     let (path, cluster) = match (&args.resource, &args.environment) {
         (Some(subject), _) => below(subject, &args.place, &args.list.server, "events").await?,
-        (None, Some(id)) => (format!("/api/v1/environments/{}/events", encode(id.as_str())), None),
+        (None, Some(id)) => (format!("/api/v1/environments/{}/events", percent_encode(id.as_str())), None),
         (None, None) => {
             return Err(CliError::new("reading events", "no environment or resource given").exit(Exit::Usage));
         }
@@ -155,7 +155,7 @@ pub(super) async fn below(
     let Address { uid, cluster } =
         address::find(&Client::of(&server.address)?, server, subject, place).await?;
     let slash = if what.is_empty() { "" } else { "/" };
-    Ok((format!("/api/v1/resources/{}{slash}{what}", encode(uid.as_str())), cluster))
+    Ok((format!("/api/v1/resources/{}{slash}{what}", percent_encode(uid.as_str())), cluster))
 }
 
 /// One resource with its object.
@@ -167,7 +167,7 @@ async fn one(subject: &Subject, place: &PlaceArgs, list: &ListArgs) -> Result<()
 
 async fn draw(args: &TreeArgs) -> Result<(), CliError> {
     let what = format!("reading environment {}", args.environment);
-    let path = format!("/api/v1/environments/{}/graph", encode(args.environment.as_str()));
+    let path = format!("/api/v1/environments/{}/graph", percent_encode(args.environment.as_str()));
     let client = Client::of(&args.server.address)?;
     let under = match &args.under {
         Some(subject) => {
@@ -223,7 +223,7 @@ async fn print_one<T: Listed + DeserializeOwned>(
     list: &ListArgs,
 ) -> Result<(), CliError> {
     let what = format!("reading {noun} {id}");
-    let path = format!("/api/v1/{nouns}/{}", encode(id));
+    let path = format!("/api/v1/{nouns}/{}", percent_encode(id));
     print_at::<T>(&what, &path, &parameters(&list.server), list).await
 }
 

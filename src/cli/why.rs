@@ -8,15 +8,15 @@ use super::output::{Paint, document, write};
 use super::query::Add;
 use super::read::{parameters, reference, typed};
 use super::views::Listed;
-use crate::api::request::encode;
 use crate::present::{Places, grouped, missing_end, preface, visible};
 use strandline_model::Health;
 use strandline_protocol::{Answer, Why, WhyPath};
+use strandline_syntax::percent_encode;
 
 /// Asks for the paths and draws them.
 pub(super) async fn why(args: &WhyArgs) -> Result<(), CliError> {
     let what = format!("explaining environment {}", args.environment);
-    let path = format!("/api/v1/environments/{}/why", encode(args.environment.as_str()));
+    let path = format!("/api/v1/environments/{}/why", percent_encode(args.environment.as_str()));
     let query = parameters(&args.server).add("limit", args.limit.as_slice());
     let value = Client::of(&args.server.address)?.get(&what, &path, &query).await?;
     if let Some(text) = document(args.output.output, &value) {

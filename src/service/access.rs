@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::api::Access;
 use crate::config::{self, EXPIRY_NOTICE};
+use crate::http::Access;
 use strandline_clock::Clock;
 use strandline_model::Timestamp;
 

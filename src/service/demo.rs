@@ -16,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::readiness::Checks;
 use super::{Options, Service, ServiceError, Watched, end};
-use crate::api::request::encode;
 use crate::api::{Announcement, Notice};
 use crate::config::{AccessConfig, RetentionConfig};
 use crate::present::{clock_time, lasted};
@@ -27,6 +26,7 @@ use strandline_model::{
 };
 use strandline_redact::Choices;
 use strandline_sim::fleet::{Fleet, FleetOptions};
+use strandline_syntax::percent_encode;
 use strandline_view::ViewStatus;
 use strandline_view::ruleset::RuleSet;
 use strandline_watch::{ClusterAccess, ConnectSettings, Selection, Watcher};
@@ -316,7 +316,14 @@ fn past(done: Duration) -> Notice {
 fn worth_a_look(incidents: &[(EnvironmentSpec, Timestamp)]) -> Notice {
     let link = |(environment, at): &(EnvironmentSpec, Timestamp)| {
         let label = format!("{} {} at {}", environment.project, environment.name, clock_time(*at));
-        (label, format!("/environments/{}?at={}", encode(environment.id.as_str()), encode(&at.to_string())))
+        (
+            label,
+            format!(
+                "/environments/{}?at={}",
+                percent_encode(environment.id.as_str()),
+                percent_encode(&at.to_string())
+            ),
+        )
     };
     let links = incidents.iter().map(link).collect();
     Notice { text: "Incidents of this demo, as they were:".to_owned(), progress: None, links }

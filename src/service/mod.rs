@@ -39,9 +39,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{self, Announcement, ApiState, Hosts, RequestStats, ServerOptions};
+use crate::api::{Announcement, ApiState};
 use crate::catalog::CatalogWriter;
 use crate::config::{AccessConfig, AgentFolderConfig, QuotaConfig, RetentionConfig};
+use crate::http::{self, Hosts, RequestStats, ServerOptions};
 use crate::web;
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{Appender, LogError, LogReader, WriterProblem};
@@ -232,7 +233,7 @@ impl Service {
         };
         let hosts = Hosts::for_listener(address, &options.hosts);
         let serving = ServerOptions { requests, load, ..ServerOptions::new(hosts) };
-        server.need("server", api::serve(listener, web::site(&state), serving, stopping.clone()));
+        server.need("server", http::serve(listener, web::site(&state), serving, stopping.clone()));
         let times: Vec<_> =
             settings.iter().map(|(s, _)| (s.name.clone(), s.limits.server_time.clone())).collect();
         let recorder = recording.then(|| appender.clone());

@@ -9,7 +9,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::rebuild::Rebuild;
-use crate::api::{Access, Check, ClusterLists, Readiness, RebuildState, Rebuilding};
+use crate::api::{Check, ClusterLists, Readiness, RebuildState, Rebuilding};
+use crate::http::Access;
 use strandline_clock::SteadyClock;
 use strandline_log::WriterHealth;
 use strandline_view::ViewStatus;

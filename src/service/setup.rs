@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 use super::{ServiceError, Watched};
-use crate::api::{Access, Load, LoadLimits};
 use crate::config::AccessConfig;
+use crate::http::{Access, Load, LoadLimits};
 use strandline_clock::Clock;
 use strandline_redact::Rules;
 use strandline_watch::{ClusterSettings, Watcher};

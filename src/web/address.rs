@@ -6,10 +6,10 @@ use http::header::{HeaderValue, LOCATION};
 
 use super::HTML;
 use crate::api::ApiState;
-use crate::api::params::{AT, FROM, Parameter, SINCE, TO};
-use crate::api::problem::{Code, ParameterError, Problem};
-use crate::api::request::Request;
-use crate::api::respond::{Response, uncached};
+use crate::http::params::{AT, FROM, Parameter, SINCE, TO};
+use crate::http::problem::{Code, ParameterError, Problem};
+use crate::http::request::Request;
+use crate::http::respond::{Response, uncached};
 use strandline_model::{At, Timestamp};
 
 /// Parameters that hold a moment.

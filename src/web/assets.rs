@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use http::header::{CACHE_CONTROL, HeaderValue};
 
 use super::VERSION;
-use crate::api::problem::Problem;
-use crate::api::request::Request;
-use crate::api::respond::{Response, tagged};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{Response, tagged};
 
 /// Something that pages load.
 pub(super) struct Asset {

@@ -7,18 +7,20 @@ use http::StatusCode;
 use super::html;
 use super::shell::{Badge, Field, Shell};
 use super::tree::resource_href;
+use crate::api::ApiState;
 use crate::api::diffs::{EnvironmentQuestion, of_one};
-use crate::api::params::{AT, CHILDREN, CLUSTER, CONTINUE, FROM, IGNORE, INCLUDE, MAP, Parameter, WITH};
-use crate::api::problem::Problem;
-use crate::api::request::{Request, encode};
-use crate::api::respond::Response;
-use crate::api::{ApiState, auth};
+use crate::http::auth;
+use crate::http::params::{AT, CHILDREN, CLUSTER, CONTINUE, FROM, IGNORE, INCLUDE, MAP, Parameter, WITH};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::Response;
 use crate::present::{children_below, clock_time, counted, names, number_of, printed, title, visible};
 use strandline_model::{EnvironmentId, Kind, Timestamp, Uid};
 use strandline_object_diff::{Comparison, Line, Mark, NameMap, lines};
 use strandline_protocol::{
     Answer, ChangeType, EnvironmentAt, EnvironmentDiff, ResourceChange, ResourceDiff, Snapshot, StateAt,
 };
+use strandline_syntax::percent_encode;
 
 /// A line of differences; its sign stands in it, so that the colour says nothing more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,14 +172,14 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
     };
     let side = |label: &str, side: &EnvironmentAt| Side {
         label: if beside { shown(side.id.as_str()) } else { label.to_owned() },
-        href: format!("/environments/{}?at={}", encode(side.id.as_str()), side.offset),
+        href: format!("/environments/{}?at={}", percent_encode(side.id.as_str()), side.offset),
         text: match side.exists {
             true => format!("{}, {}", moment(side.offset.get(), side.time), resources(side.resources)),
             false => format!("{}, does not exist", moment(side.offset.get(), side.time)),
         },
         badge: side.health.map(|health| Badge::new(Some(health))),
     };
-    let of = (id, format!("/environments/{}", encode(found.from.id.as_str())));
+    let of = (id, format!("/environments/{}", percent_encode(found.from.id.as_str())));
     let base = page(request, heading, of, found.snapshot(), now);
     let mut ways = ways(
         request,
@@ -226,10 +228,10 @@ fn block(found: &EnvironmentDiff, names: &NameMap, item: &ResourceChange) -> Blo
         match of_both {
             true => format!(
                 "/resources/{}/diff?from={}&at={}&cluster={}",
-                encode(side.id.as_str()),
+                percent_encode(side.id.as_str()),
                 found.from.offset,
                 found.to.offset,
-                encode(&side.cluster)
+                percent_encode(&side.cluster)
             ),
             false => resource_href(&shell, &side.id, &side.cluster),
         }
@@ -253,7 +255,11 @@ fn resource_view(request: &Request, found: &Answer<ResourceDiff>, now: Timestamp
     let (diff, shown) = (&found.value, |text: &str| visible(text).into_owned());
     let name = shown(&format!("{} {}", diff.key.kind.kind, diff.key.name));
     let at = |moment: u64| {
-        format!("/resources/{}?at={moment}&cluster={}", encode(diff.id.as_str()), encode(&diff.key.cluster))
+        format!(
+            "/resources/{}?at={moment}&cluster={}",
+            percent_encode(diff.id.as_str()),
+            percent_encode(&diff.key.cluster)
+        )
     };
     let side = |label: &str, state: &StateAt| {
         let said = match &state.version {

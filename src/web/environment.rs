@@ -10,17 +10,19 @@ use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
 use super::tree::{Piece, pieces};
 use super::{deployments, events, html, timeline, why};
-use crate::api::params::{CLUSTER, COLLAPSE, FROM, PROJECT, REGION, UNDER};
-use crate::api::problem::Problem;
-use crate::api::request::{Request, encode};
-use crate::api::respond::Response;
-use crate::api::{ApiState, auth};
+use crate::api::ApiState;
+use crate::http::auth;
+use crate::http::params::{CLUSTER, COLLAPSE, FROM, PROJECT, REGION, UNDER};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::Response;
 use crate::present::visible;
 use strandline_model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs};
 use strandline_protocol::{
     Answer, Collapse, Deployment, FoldedEvent, Graph, LeftBehind, Onset, Snapshot, Timeline, Why,
 };
 use strandline_query::{DeploymentFilter, EventFilter, GraphFilter, OnsetFilter, QueryError};
+use strandline_syntax::percent_encode;
 
 /// A way to show the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,7 +143,7 @@ fn known(found: Result<Answer<Onset>, QueryError>) -> Result<Option<Onset>, Prob
     }
 }
 
-fn filter(read: &mut crate::api::params::Reader<'_>) -> GraphFilter {
+fn filter(read: &mut crate::http::params::Reader<'_>) -> GraphFilter {
     GraphFilter {
         under: read.text(UNDER).map(Uid::new),
         cluster: read.text(CLUSTER),
@@ -164,7 +166,7 @@ fn view(request: &Request, filter: &GraphFilter, found: &Found, now: Timestamp) 
     let shell = Shell::new(&title, request, snapshot, now);
     let now = reference(request, snapshot, now);
     let shown = |text: &str| visible(text).into_owned();
-    let id = encode(environment.id.as_str());
+    let id = percent_encode(environment.id.as_str());
     let json = |of: &str| shell.href(&format!("/api/v1/environments/{id}/{of}"), &[]);
     let blind = !snapshot.coverage.complete;
     EnvironmentPage {

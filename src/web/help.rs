@@ -6,9 +6,9 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd, html::push_html};
 
 use super::html;
 use super::shell::Shell;
-use crate::api::problem::Problem;
-use crate::api::request::Request;
-use crate::api::respond::Response;
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::Response;
 
 const TROUBLESHOOTING: &str = include_str!("../../docs/troubleshooting.md");
 

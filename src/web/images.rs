@@ -6,18 +6,20 @@ use serde_json::Value;
 
 use super::html;
 use super::shell::{Field, Shell, Time, reference};
+use crate::api::ApiState;
 use crate::api::images::filter;
-use crate::api::params::{AT, CONTINUE, ENVIRONMENT, FROM, IMAGE};
-use crate::api::problem::Problem;
-use crate::api::request::{Request, encode};
-use crate::api::respond::Response;
-use crate::api::{ApiState, auth};
+use crate::http::auth;
+use crate::http::params::{AT, CONTINUE, ENVIRONMENT, FROM, IMAGE};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::Response;
 use crate::present::{grouped, several, visible, workload_names};
 use strandline_model::Timestamp;
 use strandline_object::Object;
 use strandline_protocol::{ImageInterval, ImageUse, Page, Workload};
 use strandline_query::PageRequest;
 use strandline_relations::container_images::{Running, images};
+use strandline_syntax::percent_encode;
 use strandline_syntax::{Image, familiar};
 
 /// What may be asked for as an image.
@@ -107,8 +109,8 @@ fn view(request: &Request, found: &Page<ImageUse>, now: Timestamp) -> ImagesPage
 fn row(one: &ImageUse, shell: &Shell, now: Timestamp) -> Row {
     let shown = |text: &str| visible(text).into_owned();
     let workload = |(of, name): (&Workload, String)| {
-        let cluster = [(crate::api::params::CLUSTER, of.key.cluster.as_str())];
-        (shown(&name), shell.href(&format!("/resources/{}", encode(of.id.as_str())), &cluster))
+        let cluster = [(crate::http::params::CLUSTER, of.key.cluster.as_str())];
+        (shown(&name), shell.href(&format!("/resources/{}", percent_encode(of.id.as_str())), &cluster))
     };
     let interval = |of: &ImageInterval| Interval {
         from: Time::new(of.from, now),
@@ -119,7 +121,8 @@ fn row(one: &ImageUse, shell: &Shell, now: Timestamp) -> Row {
         image_href: shell.href("/images", &[(IMAGE, one.image.as_str())]),
         digests: one.digests.iter().map(|digest| shown(digest)).collect(),
         environment: shown(one.environment.as_str()),
-        environment_href: shell.href(&format!("/environments/{}", encode(one.environment.as_str())), &[]),
+        environment_href: shell
+            .href(&format!("/environments/{}", percent_encode(one.environment.as_str())), &[]),
         tier: one.tier.as_str(),
         region: shown(&one.region),
         pods: grouped(one.pods),

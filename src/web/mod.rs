@@ -29,15 +29,15 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderV
 use warp::Filter;
 
 use crate::api::ApiState;
-use crate::api::params::{
+use crate::http::params::{
     AGENT, AT, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
     IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, PROJECT, Parameter, Query, REGION, STATE, TIER, TO, UNDER,
     VIEW, WITH,
 };
-use crate::api::problem::Problem;
-use crate::api::request::Context;
-use crate::api::respond::{Response, uncached};
-use crate::api::router::{Route, Router, mount, nothing_here};
+use crate::http::problem::Problem;
+use crate::http::request::Context;
+use crate::http::respond::{Response, uncached};
+use crate::http::router::{Route, Router, mount, nothing_here};
 use address::answer;
 use prose::Prose;
 use shell::Shell;
@@ -121,14 +121,13 @@ fn elsewhere(problem: &Problem, context: &Context) -> Vec<(&'static str, String)
 }
 
 fn failure(problem: Problem, context: &Context) -> Response {
-    use crate::api::request::encode;
     use crate::present::visible;
+    use strandline_syntax::percent_encode;
     let shown = |text: &str| visible(text).into_owned();
     let errors = problem.errors.iter().map(|error| (shown(&error.parameter), Prose::new(&error.detail)));
-    let choices = problem
-        .candidates
-        .iter()
-        .map(|key| (shown(&key.to_string()), format!("{}?cluster={}", context.path, encode(&key.cluster))));
+    let choices = problem.candidates.iter().map(|key| {
+        (shown(&key.to_string()), format!("{}?cluster={}", context.path, percent_encode(&key.cluster)))
+    });
     let page = ErrorPage {
         elsewhere: elsewhere(&problem, context),
         shell: Shell::bare(problem.code.title()),

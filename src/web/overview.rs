@@ -14,15 +14,17 @@ use super::environment::same_moment;
 use super::html;
 use super::places::{Place, places};
 use super::shell::{Badge, Shell, Time, reference};
-use crate::api::params::{Parameter, TIER};
-use crate::api::problem::Problem;
-use crate::api::request::{Request, encode};
-use crate::api::respond::Response;
-use crate::api::{ApiState, Notice, auth};
+use crate::api::{ApiState, Notice};
+use crate::http::auth;
+use crate::http::params::{Parameter, TIER};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::Response;
 use crate::present::visible;
 use strandline_model::{At, Health, HealthCounts, SavedView, Tier, Timestamp, attention};
 use strandline_protocol::{Environment, Overview, Snapshot};
 use strandline_query::{PageRequest, Scope};
+use strandline_syntax::percent_encode;
 
 /// The most environments that one page shows one by one; the groups speak of all.
 const ENVIRONMENTS_MAX: usize = 2000;
@@ -190,7 +192,7 @@ pub(super) fn within(shell: &Shell, parameter: Parameter, value: &str) -> String
     let at = if shell.past() { format!("{}&", shell.keep) } else { "?".into() };
     // A bare address shows production only, which the value need not be in.
     let tiers = if parameter == TIER { "" } else { "tier=all&" };
-    format!("/{at}{tiers}{}={}", parameter.name, encode(value))
+    format!("/{at}{tiers}{}={}", parameter.name, percent_encode(value))
 }
 
 /// The environments one by one, what needs attention first: by region where the groups are, else together.
@@ -224,7 +226,7 @@ fn row(shell: &Shell, environment: &Environment, now: Timestamp) -> Row {
         name: visible(&environment.name).into_owned(),
         project: visible(&environment.project).into_owned(),
         tier: environment.tier,
-        href: format!("/environments/{}{}", encode(environment.id.as_str()), shell.keep),
+        href: format!("/environments/{}{}", percent_encode(environment.id.as_str()), shell.keep),
         badge: Badge::new(environment.health.state),
         last_known: environment.health.last_known.map(|health| Badge::new(Some(health))),
         since: Time::new(environment.health.since, now),

@@ -10,16 +10,18 @@ use super::environment::same_moment;
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
 use super::{edges, events, html, images, timeline};
-use crate::api::params::{AT, CLUSTER};
-use crate::api::problem::Problem;
-use crate::api::request::{Request, encode};
-use crate::api::respond::Response;
-use crate::api::{ApiState, auth};
+use crate::api::ApiState;
+use crate::http::auth;
+use crate::http::params::{AT, CLUSTER};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::Response;
 use crate::present::{clock_time, visible};
 use strandline_model::{At, ChangedBy, Health, Kind, ResourceKey, Timestamp, Uid};
 use strandline_object_diff::Lens;
 use strandline_protocol::{FoldedEvent, Page, ResourceDetail, ResourceEdge, Snapshot, Timeline};
 use strandline_query::{EventFilter, PageRequest, QueryError, Scope};
+use strandline_syntax::percent_encode;
 
 /// What is known of the resource at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,7 +205,7 @@ fn facts(shell: &Shell, detail: ResourceDetail, now: Timestamp) -> Facts {
     let resource = &detail.resource;
     let shown = |text: &str| visible(text).into_owned();
     let environment = |id: &strandline_model::EnvironmentId| {
-        (shown(id.as_str()), format!("/environments/{}{}", encode(id.as_str()), shell.keep))
+        (shown(id.as_str()), format!("/environments/{}{}", percent_encode(id.as_str()), shell.keep))
     };
     // As JSON, which is YAML too, where it has no other YAML; a JSON value can always be written.
     let object = serde_saphyr::to_string(&detail.object)

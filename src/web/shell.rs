@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::prose::Prose;
-use crate::api::params::{
+use crate::http::params::{
     AT, CLUSTERS, ENVIRONMENT, FROM, GROUP, IMAGE, LABELS, NAME, PROJECT, Parameter, WITH,
 };
-use crate::api::request::{Request, encode};
+use crate::http::request::Request;
 use crate::present;
 use strandline_model::{Health, Timestamp};
 use strandline_protocol::{Gap, Snapshot};
+use strandline_syntax::percent_encode;
 
 /// A moment for people, with its exact form for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,7 +182,7 @@ impl Shell {
         // A time stays a time: its pages name the gaps that hold it.
         let keep = match snapshot.at {
             _ if at.is_empty() => String::new(),
-            Some(time) => format!("?at={}", encode(&time.to_string())),
+            Some(time) => format!("?at={}", percent_encode(&time.to_string())),
             None => format!("?at={}", snapshot.offset),
         };
         let lag = snapshot.lag_changes;
@@ -209,7 +210,7 @@ impl Shell {
         let mut out = format!("{path}{}", self.keep);
         for (parameter, value) in pairs {
             out.push(if out.contains('?') { '&' } else { '?' });
-            out.push_str(&format!("{}={}", parameter.name, encode(value)));
+            out.push_str(&format!("{}={}", parameter.name, percent_encode(value)));
         }
         out
     }

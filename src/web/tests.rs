@@ -12,10 +12,10 @@ use http::{HeaderMap, Method};
 
 use super::environment::Found;
 use super::{ROUTES, failure, images};
-use crate::api::params::Query;
-use crate::api::problem::{Code, ParameterError, Problem};
-use crate::api::request::{Context, Request};
 use crate::api::{ApiState, Notice};
+use crate::http::params::Query;
+use crate::http::problem::{Code, ParameterError, Problem};
+use crate::http::request::{Context, Request};
 use crate::present::fixtures::{entry, entry_resource, timeline_page};
 use crate::present::tests::{
     NOON, counted, environment, folded_event, graph, health_history, image_use, owns, resource, snapshot,

@@ -3,8 +3,8 @@
 use super::shell::{Badge, Shell, Time};
 use super::strip::Strip;
 use super::tree::resource_href;
-use crate::api::params::{AT, SINCE};
-use crate::api::request::Request;
+use crate::http::params::{AT, SINCE};
+use crate::http::request::Request;
 use crate::present::{
     Places, age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, level, no_cause,
     visible,

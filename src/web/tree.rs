@@ -2,12 +2,12 @@
 
 use super::overview::counts;
 use super::shell::{Badge, Shell, Time};
-use crate::api::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, UNDER};
-use crate::api::request::encode;
+use crate::http::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, UNDER};
 use crate::present::{Item, Places, Step, Tree, below, grouped, links, number_of, visible};
 use strandline_model::{Timestamp, Uid};
 use strandline_protocol::{Collapse, Graph, GraphNode, Group};
 use strandline_query::{GraphFilter, ResourceOrder};
+use strandline_syntax::percent_encode;
 
 /// Levels that are indented; what lies deeper stays at this level, so that no browser chokes on the nesting.
 const DEPTH_MAX: usize = 16;
@@ -68,7 +68,7 @@ pub(super) struct Counted {
 
 /// The address of a resource's page.
 pub(super) fn resource_href(shell: &Shell, uid: &Uid, cluster: &str) -> String {
-    shell.href(&format!("/resources/{}", encode(uid.as_str())), &[(CLUSTER, cluster)])
+    shell.href(&format!("/resources/{}", percent_encode(uid.as_str())), &[(CLUSTER, cluster)])
 }
 
 /// A graph on its way to the page.
@@ -90,7 +90,7 @@ pub(super) fn pieces(shell: &Shell, graph: &Graph, filter: &GraphFilter, now: Ti
         shell,
         graph,
         filter,
-        id: encode(graph.environment.id.as_str()),
+        id: percent_encode(graph.environment.id.as_str()),
         tree: Tree::new(graph, true),
         places: Places::of(graph),
         links: links(graph),

@@ -156,7 +156,7 @@ fn whatever_runs_is_watched() {
     let watched = [
         ("src/service/tasks.rs", "the service"),
         ("src/service/rebuild.rs", "a panic is the end of the build, which is reported"),
-        ("src/api/server.rs", "a connection ends by itself, and gives its place back however it ends"),
+        ("src/http/server.rs", "a connection ends by itself, and gives its place back however it ends"),
         ("crates/watch/src/supervise/tasks.rs", "the supervisor of the cluster"),
         ("crates/view/src/reading.rs", "the projector, which ends with it"),
         ("crates/log/src/guard.rs", "itself; each commit looks too"),

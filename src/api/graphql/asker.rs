@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::super::problem::{ParameterError, Problem};
+use crate::http::problem::{ParameterError, Problem};
 use strandline_model::At;
 use strandline_query::{Queries, Scope};
 

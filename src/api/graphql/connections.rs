@@ -2,10 +2,10 @@
 
 use juniper::graphql_object;
 
-use super::super::problem::Problem;
 use super::asker::Asker;
 use super::objects::{Deployment, Environment};
 use super::types::PageInfo;
+use crate::http::problem::Problem;
 use strandline_model::{At, EnvironmentId};
 use strandline_query::{DeploymentFilter, EnvironmentFilter, OverviewRequest, Queries};
 

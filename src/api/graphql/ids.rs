@@ -6,7 +6,7 @@
 
 use juniper::ID;
 
-use super::super::request::encode;
+use strandline_syntax::percent_encode;
 
 /// An id of GitLab's where the number is known, and else one by our own key. `class` is the name by which GitLab knows
 /// such objects, of which ours leaves out the module.
@@ -15,7 +15,7 @@ pub(super) fn global(class: &str, number: Option<u64>, key: &str) -> ID {
         Some(number) => ID::new(format!("gid://gitlab/{class}/{number}")),
         None => {
             let plain = class.rsplit("::").next().unwrap_or(class);
-            ID::new(format!("gid://strandline/{plain}/{}", encode(key)))
+            ID::new(format!("gid://strandline/{plain}/{}", percent_encode(key)))
         }
     }
 }

@@ -23,10 +23,11 @@ use http::StatusCode;
 use juniper::Variables;
 use serde::Deserialize;
 
-use super::problem::Problem;
-use super::request::Request;
-use super::respond::{self, Response};
-use super::{ApiState, auth};
+use super::ApiState;
+use crate::http::auth;
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::{self, Response};
 use asker::Asker;
 
 /// The most bytes that a request may have. What tools send to learn the schema has a twentieth of it.

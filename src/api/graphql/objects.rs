@@ -4,11 +4,11 @@
 
 use juniper::{FieldError, ID, IntoFieldError, ScalarValue, graphql_object, graphql_value};
 
-use super::super::problem::Problem;
 use super::asker::{Asker, invalid};
 use super::connections::{DeploymentConnection, EnvironmentConnection};
 use super::ids::global;
 use super::types::{DeploymentStatus, DeploymentTier, EnvironmentHealth, Time};
+use crate::http::problem::Problem;
 use strandline_model::EnvironmentState;
 use strandline_protocol::Access;
 use strandline_query::{DeploymentFilter, EnvironmentFilter, PageRequest, Queries, QueryError};

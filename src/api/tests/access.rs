@@ -10,12 +10,12 @@ use warp::Filter;
 
 use super::server::{Server, body, header, server, status};
 use super::state;
-use crate::api::auth::Access;
-use crate::api::problem::Problem;
-use crate::api::respond;
-use crate::api::router::{Route, Router, mount};
 use crate::api::{ApiState, routes};
 use crate::config::{AccessConfig, QuotaConfig, TokenConfig, TokenHash};
+use crate::http::auth::Access;
+use crate::http::problem::Problem;
+use crate::http::respond;
+use crate::http::router::{Route, Router, mount};
 use strandline_clock::SystemClock;
 
 /// What every token here holds, so that it is found wherever it should not be.
@@ -167,7 +167,7 @@ async fn each_path_tells_its_own_methods() {
 #[tokio::test]
 async fn bodies_that_are_too_large_or_no_json_are_refused() {
     let server = open().await;
-    let most = crate::api::body::BODY_BYTES_MAX;
+    let most = crate::http::body::BODY_BYTES_MAX;
     let fits = send(&server, "POST", "/only/post", JSON, &" ".repeat(most)).await;
     assert_eq!(body(&fits), format!("{{\"bytes\":{most}}}\n"));
     let announced = format!("{JSON}content-length: {}\r\n", most + 1);

@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 
 use super::server::{Server, body, server, status};
 use super::{Access, ApiState};
-use crate::api::request::encode;
-use crate::api::router::Router;
 use crate::api::routes;
 use crate::catalog::CatalogWriter;
 use crate::config::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
+use crate::http::router::Router;
 use strandline_log::{Appender, Batch, Begin, Observed, Phase};
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, Kind, Source, WatchKey};
 use strandline_query::testing::{World, judged_fields, observation};
+use strandline_syntax::percent_encode;
 
 /// A world that a server on this machine tells of and that callers change.
 struct Town {
@@ -168,7 +168,7 @@ impl Town {
     /// An agent with this configuration.
     async fn agent(&self, id: &str, cluster: &str, configuration: &str) -> Value {
         let content = json!({ "cluster": cluster, "configuration": configuration });
-        self.write("PUT", &format!("agents/{}", encode(id)), content).await
+        self.write("PUT", &format!("agents/{}", percent_encode(id)), content).await
     }
 
     /// What a source of this server's own says.

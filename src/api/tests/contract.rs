@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::schema::{resolve, violations};
 use crate::api::ApiState;
 use crate::api::document::JSON;
-use crate::api::problem::{Code, ParameterError, Place, Problem};
-use crate::api::request::Context;
-use crate::api::router::Route;
 use crate::api::routes::ROUTES;
+use crate::http::problem::{Code, ParameterError, Place, Problem};
+use crate::http::request::Context;
+use crate::http::router::Route;
 use crate::present::tests::{
     NOON, counted, environment, folded_event, graph, health_history, owns, resource, snapshot, watch, why,
     why_path,

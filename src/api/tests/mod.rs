@@ -11,15 +11,16 @@ mod server;
 
 use std::sync::{Arc, OnceLock};
 
-use super::auth::Gate;
-use super::problem::Problem;
-use super::request::Context;
 use super::{
-    Access, ApiState, Caller, Check, ClusterLists, Metrics, Readiness, RebuildReport, RebuildState,
-    Rebuilding, RelistFilter, RelistReport, Relisting,
+    ApiState, Check, ClusterLists, Metrics, Readiness, RebuildReport, RebuildState, Rebuilding, RelistFilter,
+    RelistReport, Relisting,
 };
 use crate::catalog::CatalogWriter;
 use crate::config::{AccessConfig, TokenConfig};
+use crate::http::auth::Gate;
+use crate::http::problem::Problem;
+use crate::http::request::Context;
+use crate::http::{Access, Caller};
 use strandline_clock::SystemClock;
 use strandline_log::LogWriter;
 use strandline_model::Timestamp;

@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 use warp::Filter;
 
 use super::state;
-use crate::api::router::{Route, Router, mount};
-use crate::api::{
-    ApiState, Hosts, Load, LoadLimits, RequestStats, RouteStats, ServerOptions, problem::Problem, routes,
-    serve,
+use crate::api::{ApiState, routes};
+use crate::http::router::{Route, Router, mount};
+use crate::http::{
+    Hosts, Load, LoadLimits, RequestStats, RouteStats, ServerOptions, problem::Problem, serve,
 };
 
 /// A server on a port of its own; ends when dropped.

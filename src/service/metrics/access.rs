@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Teller;
-use crate::api::Access;
+use crate::http::Access;
 
 pub(super) fn encode(tell: &mut Teller<'_, '_>, access: &Access) -> fmt::Result {
     let none: &[(&str, &str)] = &[];

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Teller, signed};
-use crate::api::{LoadCounts, RequestStats};
+use crate::http::{LoadCounts, RequestStats};
 use strandline_sqlite::Crowd;
 
 pub(super) fn encode(tell: &mut Teller<'_, '_>, requests: &RequestStats) -> fmt::Result {

@@ -1,13 +1,14 @@
 //! Groups of environments, each in one line: how they are, and what is not as it should be.
 
 use super::selection::{Selection, narrowing};
-use crate::api::params::HEALTH;
-use crate::api::params::Parameter;
-use crate::api::request::{Request, encode};
+use crate::http::params::HEALTH;
+use crate::http::params::Parameter;
+use crate::http::request::Request;
 use crate::present::visible;
 use crate::web::shell::{Badge, Shell, Time};
 use strandline_model::{Health, HealthCounts, attention};
 use strandline_protocol::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
+use strandline_syntax::percent_encode;
 
 /// A count of environments in a state of health, with the address that shows them alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +111,7 @@ fn urgent(shell: &Shell, one: &OverviewEnvironment, now: strandline_model::Times
         badge: Badge::new(Some(one.health)),
         project: visible(&one.project).into_owned(),
         name: visible(&one.name).into_owned(),
-        href: format!("/environments/{}{}", encode(one.id.as_str()), shell.keep),
+        href: format!("/environments/{}{}", percent_encode(one.id.as_str()), shell.keep),
         since: Time::new(one.since, now),
     }
 }

@@ -1,12 +1,12 @@
 //! What the address of the start page asks for.
 
 use crate::api::ApiState;
-use crate::api::params::{
+use crate::api::selection;
+use crate::http::params::{
     AGENT, CLUSTERS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter, REGION, STATE, TIER, VIEW,
 };
-use crate::api::problem::Problem;
-use crate::api::request::Request;
-use crate::api::selection;
+use crate::http::problem::Problem;
+use crate::http::request::Request;
 use crate::present::visible;
 use crate::web::sentence;
 use crate::web::shell::Field;
@@ -222,5 +222,5 @@ pub(super) fn regrouped(request: &Request, by: &str) -> String {
 /// Where a view is shown, at the moment that `keep` holds.
 pub(super) fn of_view(keep: &str, name: &str) -> String {
     let joint = if keep.is_empty() { "?" } else { "&" };
-    format!("/{keep}{joint}{}={}", VIEW.name, crate::api::request::encode(name))
+    format!("/{keep}{joint}{}={}", VIEW.name, strandline_syntax::percent_encode(name))
 }

@@ -3,15 +3,16 @@
 
 use super::if_there;
 use crate::api::ApiState;
-use crate::api::params::CLUSTER;
-use crate::api::problem::Problem;
-use crate::api::request::{Request, encode};
+use crate::http::params::CLUSTER;
+use crate::http::problem::Problem;
+use crate::http::request::Request;
 use crate::present::{age, clock_time, difference_line, grouped, several, visible};
 use crate::web::shell::{Badge, Time};
 use strandline_model::{At, DeletionCause, Kind, Offset, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare};
 use strandline_protocol::{Version, VersionChange};
 use strandline_query::{PageRequest, Scope};
+use strandline_syntax::percent_encode;
 
 /// Versions that a page lists, and as many later ones.
 const LISTED: usize = 40;
@@ -116,7 +117,7 @@ impl History {
         is_there: bool,
         now: Timestamp,
     ) -> Self {
-        let cluster = request.query.one(CLUSTER).map(|name| format!("&cluster={}", encode(name)));
+        let cluster = request.query.one(CLUSTER).map(|name| format!("&cluster={}", percent_encode(name)));
         let drawing = Drawing { path: &request.context.path, cluster, kind, lens, now };
         let listed = found.later.len().min(LISTED);
         let more_later = if found.later.len() > LISTED { "the newest " } else { "" };

@@ -58,7 +58,7 @@ fn examples(parameter: &Value) -> Vec<String> {
     let written = |name: &str, value: &Value| {
         let values = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let one = |value: &Value| format!("{name}={}", encode(&text(value)));
+        let one = |value: &Value| format!("{name}={}", strandline_syntax::percent_encode(&text(value)));
         values.iter().map(one).collect::<Vec<_>>().join("&")
     };
     let name = parameter["name"].as_str().unwrap_or_default();

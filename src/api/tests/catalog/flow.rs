@@ -205,7 +205,7 @@ async fn a_stopped_environment_holds_nothing_and_tells_what_it_left() {
     };
     for (name, namespace, shared) in [("review/a", "review-a", false), ("review/b", "shop", true)] {
         let (id, slug) = id(name);
-        let path = format!("environments/{}", crate::api::request::encode(&id));
+        let path = format!("environments/{}", strandline_syntax::percent_encode(&id));
         town.pod("east", namespace, &format!("of-{slug}"), &labelled("42", &slug)).await;
         let before = town.get(&path).await;
         let uid = format!("east-{namespace}-of-{slug}");

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{Town, ids, labelled};
-use crate::api::request::encode;
 use strandline_model::{CatalogFact, NamespaceGrant, ProjectSpec, Source};
 use strandline_syntax::Glob;
+use strandline_syntax::percent_encode;
 
 const WEB: &str = "environments/shop.web.production";
 
@@ -200,7 +200,7 @@ async fn ids_that_a_token_gives_begin_with_its_project() {
 #[tokio::test]
 async fn an_agent_tells_of_the_askers_own_jobs_only() {
     let town = town().await;
-    let path = format!("agents/{}/allowed", encode("ops/agents:prod"));
+    let path = format!("agents/{}/allowed", percent_encode("ops/agents:prod"));
     // Both projects see an environment that it serves, and so the agent.
     town.write_as("web", "PUT", WEB, target("web-production", &Value::Null)).await;
     let body = json!({ "project": "dev/backend", "environment": "production", "status": "success",

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Town, labelled};
-use crate::api::request::encode;
 use crate::web;
+use strandline_syntax::percent_encode;
 use strandline_testkit;
 
 /// Who asks, and whose project it is.
@@ -102,7 +102,7 @@ fn request(caller: usize) -> impl Strategy<Value = Request> {
             at("PUT", format!("environments/{id}"), body)
         }),
         2 => (project(), environment())
-            .prop_map(move |(project, body)| at("POST", format!("projects/{}/environments", encode(project)), body)),
+            .prop_map(move |(project, body)| at("POST", format!("projects/{}/environments", percent_encode(project)), body)),
         4 => (project(), 0..NAMES.len(), 0..NUMBERS.len(), status(), 0..AGENTS.len(), prop::option::of(0..NAMESPACES.len()), any::<bool>())
             .prop_map(move |(project, name, number, status, agent, namespace, protected)| {
                 let kubernetes = json!({ "agent": AGENTS[agent], "namespace": namespace.map(|n| NAMESPACES[n]) });
@@ -110,16 +110,16 @@ fn request(caller: usize) -> impl Strategy<Value = Request> {
                     "status": status, "ref_protected": protected, "kubernetes": kubernetes }))
             }),
         2 => (0..NUMBERS.len(), prop::option::of(project()), status()).prop_map(move |(number, project, status)| {
-            let of = project.map(|project| format!("?project={}", encode(project))).unwrap_or_default();
+            let of = project.map(|project| format!("?project={}", percent_encode(project))).unwrap_or_default();
             at("PUT", format!("deployments/{}{of}", NUMBERS[number]), json!({ "status": status }))
         }),
         1 => prop::sample::select(&IDS[..]).prop_map(move |id| at("POST", format!("environments/{id}/stop"), json!({}))),
         1 => prop::sample::select(&IDS[..]).prop_map(move |id| at("DELETE", format!("environments/{id}"), json!({}))),
         1 => (project(), 42_u64..46)
-            .prop_map(move |(project, id)| at("PUT", format!("projects/{}", encode(project)), json!({ "id": id }))),
+            .prop_map(move |(project, id)| at("PUT", format!("projects/{}", percent_encode(project)), json!({ "id": id }))),
         1 => (project(), any::<bool>()).prop_map(move |(project, cluster)| {
             let body = if cluster { json!({ "cluster": "east" }) } else { json!({ "configuration": "ci_access: {}" }) };
-            at("PUT", format!("agents/{}", encode(&format!("{project}:own"))), body)
+            at("PUT", format!("agents/{}", percent_encode(&format!("{project}:own"))), body)
         }),
     ]
 }
@@ -164,7 +164,8 @@ impl Side {
         let town = Town::serving(web::site).await;
         for (_, path, number) in CALLERS {
             if all || path == OWN.1 {
-                town.write("PUT", &format!("projects/{}", encode(path)), json!({ "id": number })).await;
+                town.write("PUT", &format!("projects/{}", percent_encode(path)), json!({ "id": number }))
+                    .await;
             } else {
                 town.pass();
             }
@@ -301,20 +302,22 @@ fn questions() -> Vec<String> {
     }
     for number in NUMBERS {
         paths.push(format!("/api/v1/deployments/{number}"));
-        paths.extend(
-            CALLERS
-                .map(|(_, project, _)| format!("/api/v1/deployments/{number}?project={}", encode(project))),
-        );
+        paths.extend(CALLERS.map(|(_, project, _)| {
+            format!("/api/v1/deployments/{number}?project={}", percent_encode(project))
+        }));
     }
     for agent in AGENTS.into_iter().chain(["ops/agents:none", "dev/backend:own", "shop/web:own"]) {
-        let agent = encode(agent);
+        let agent = percent_encode(agent);
         paths.push(format!("/api/v1/agents/{agent}"));
         paths.extend(CALLERS.map(|(_, project, _)| {
-            format!("/api/v1/agents/{agent}/allowed?project={}&environment=production", encode(project))
+            format!(
+                "/api/v1/agents/{agent}/allowed?project={}&environment=production",
+                percent_encode(project)
+            )
         }));
     }
     for (caller, project, _) in CALLERS {
-        paths.push(format!("/api/v1/projects/{}", encode(project)));
+        paths.push(format!("/api/v1/projects/{}", percent_encode(project)));
         for name in 0..NAMES.len() {
             let uid = format!("east-backend-{caller}-{name}");
             paths.extend(

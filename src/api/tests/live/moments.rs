@@ -11,11 +11,11 @@ use serde_json::Value;
 use super::super::server::{Server, body, server, status};
 use super::reads::there;
 use super::servers::seed;
-use crate::api::params::AT;
-use crate::api::request::encode;
 use crate::api::{ApiState, routes};
+use crate::http::params::AT;
 use strandline_model::{CoverageState, EnvironmentSpec, EnvironmentState, Kind};
 use strandline_query::testing::{Event, Thing, World, environments, mark, small_history};
+use strandline_syntax::percent_encode;
 
 /// Environments and resources of the small world, in place of the ones that other tests ask for.
 const ENVIRONMENTS: [&str; 4] =
@@ -24,7 +24,7 @@ const RESOURCES: [&str; 6] = ["shop-web", "shop-web-0", "shop-web-1", "shop-move
 
 /// Every address that takes a moment, with several things in the place of its parameter.
 fn targets() -> Vec<String> {
-    let takes_moment = |route: &&crate::api::router::Route<ApiState>| {
+    let takes_moment = |route: &&crate::http::router::Route<ApiState>| {
         let operation = route.operation(&http::Method::GET);
         operation.is_some_and(|operation| operation.parameters.contains(&AT))
     };
@@ -83,7 +83,7 @@ impl Recorded {
     /// Status and body; what tells one request from another is left out.
     async fn ask(&self, target: &str, at: &str) -> (String, Value) {
         let mark = if target.contains('?') { '&' } else { '?' };
-        let answer = self.server.ask("GET", &format!("{target}{mark}at={}", encode(at)), "").await;
+        let answer = self.server.ask("GET", &format!("{target}{mark}at={}", percent_encode(at)), "").await;
         let mut value: Value = serde_json::from_str(body(&answer)).unwrap_or_default();
         if let Some(problem) = value.as_object_mut() {
             problem.remove("trace_id");

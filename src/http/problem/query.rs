@@ -1,7 +1,7 @@
 //! Questions that were not answered, as problems.
 
 use super::{Code, Earliest, ParameterError, Problem};
-use crate::api::params::FROM;
+use crate::http::params::FROM;
 use strandline_query::QueryError;
 
 impl From<QueryError> for Problem {

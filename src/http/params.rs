@@ -4,10 +4,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::problem::{ParameterError, Problem};
-use super::request::{decode, encode};
+use super::request::decode;
 use strandline_model::{At, parse_duration};
 use strandline_protocol::HealthHistory;
 use strandline_query::{HealthFilter, PageRequest};
+use strandline_syntax::percent_encode;
 use strandline_syntax::{LabelSelector, SelectorError};
 
 /// A parameter of a route.
@@ -206,7 +207,7 @@ impl Query {
         let mut out = String::new();
         for (name, value) in kept.chain(new) {
             out.push(if out.is_empty() { '?' } else { '&' });
-            out.push_str(&format!("{}={}", encode(name), encode(value)));
+            out.push_str(&format!("{}={}", percent_encode(name), percent_encode(value)));
         }
         out
     }

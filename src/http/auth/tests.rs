@@ -234,7 +234,7 @@ fn a_caller_is_what_the_token_says() {
 
 #[test]
 fn scopes_hold_no_more_than_callers_see() {
-    let mut request = Request::new(context(None), vec![], crate::api::params::Query::default());
+    let mut request = Request::new(context(None), vec![], crate::http::params::Query::default());
     assert_eq!(scope(&request).ok(), Some(Scope::projects([])), "who was not asked sees nothing");
     request.caller = Arc::new(Caller::anyone());
     assert_eq!(scope(&request).ok(), Some(Scope::everything()));
