@@ -111,7 +111,7 @@ async fn a_log_whose_file_was_cut_is_refused_and_what_is_left_of_it_salvaged() -
     let cut = std::fs::read(&path)?;
 
     let (code, told) = refused(folder.path(), &config(&simulated), "127.0.0.1:0").await?;
-    let what = format!("log.db is damaged: its end is missing: it has {found} bytes, and had {written}");
+    let what = format!("log.db is damaged: it is truncated: it has {found} bytes, {written} were written");
     assert!(
         code == 1 && told.contains(&what) && told.contains("hint: ") && told.contains("--salvage"),
         "{told}"

@@ -97,7 +97,7 @@ async fn what_doctor_asks_for_is_what_is_missing() -> Result<()> {
     assert_eq!(code, 1, "{told}{yaml}");
     let problems: Vec<_> = told.lines().filter(|line| line.starts_with("problem")).collect();
     assert_eq!(problems.len(), 2, "{told}");
-    let account = "system:serviceaccount:tools:watcher may not see";
+    let account = "system:serviceaccount:tools:watcher lacks permission for";
     assert!(problems.iter().all(|problem| problem.contains(account)), "{told}");
     assert!(problems[0].contains("in namespace shop") && !problems[0].contains(" Pod,"), "{told}");
     assert!(problems[1].contains(" Pod,") && problems[1].contains(" Node,"), "{told}");

@@ -56,7 +56,7 @@ async fn an_export_of_a_running_server_is_served_by_another() -> Result<()> {
     server.until(RESOURCES, |list| items(list).count() == 20).await?;
     run(folder.path(), "export --data data -o log.ndjson.zst").await?;
     let again = run(folder.path(), "export --data data -o log.ndjson.zst").await.expect_err("it is there");
-    assert!(again.to_string().contains("there already"), "{again}");
+    assert!(again.to_string().contains("already exists"), "{again}");
     let refused = run(folder.path(), "import log.ndjson.zst --data data").await.expect_err("it is in use");
     assert!(refused.to_string().contains("in use"), "{refused}");
 

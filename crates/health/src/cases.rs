@@ -104,7 +104,7 @@ mod tests {
             |want: &str| format!(r#"{{"case": "a", "extra": 7, "want": "{want}", "object": {phase}}}"#);
         assert_eq!(agreement(&[&phase("Degraded"), &phase("Healthy")]), (2, 1, 1, 1));
         let refused = |text: &str| text.parse::<Case>().err().unwrap_or_default();
-        assert!(refused(&phase("Purple")).starts_with("`Purple` is not a health"));
+        assert!(refused(&phase("Purple")).starts_with("invalid health `Purple`"));
         for text in [r#"{"want": "Healthy"}"#, r#"{"object": {}}"#, r#"{"want": 7, "object": {}}"#, "7"] {
             assert_eq!(
                 refused(text),

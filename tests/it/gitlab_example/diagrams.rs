@@ -165,7 +165,7 @@ pub(super) async fn what_is_not_authorised_moves_nothing(world: &World) -> Resul
     let before = world.server.ask(&path).await?;
     let other = Deploy { project: "development/frontend", of: "development/deployment", ..PUSH };
     let refused = world.deploy(other).await.err().ok_or("another project may deploy")?.to_string();
-    assert!(refused.contains("shared neither with the project `development/frontend`"), "{refused}");
+    assert!(refused.contains("the agent is not shared with the project `development/frontend`"), "{refused}");
     let branch = Deploy { branch: "fix-login", namespace: "elsewhere", ..PUSH };
     let refused = world.deploy(branch).await.err().ok_or("any branch may deploy")?.to_string();
     assert!(refused.contains("no rule matched"), "{refused}");

@@ -134,7 +134,7 @@ async fn a_damaged_keyframe_is_told_with_what_is_stored_against_it() {
     let (after, before) = findings[1].time;
     assert!(after.unwrap() <= before.unwrap());
     let told = findings[0].to_string();
-    assert!(told.starts_with("change, offset ") && told.contains("; it touches "), "{told}");
+    assert!(told.starts_with("change, offset ") && told.contains("; affected: "), "{told}");
 }
 
 /// Bits by chance, the same at each run.

@@ -28,7 +28,10 @@ async fn a_source_that_nobody_knows_is_not_the_configuration() {
     };
     let told = log.appender.decide(Source::Api, source).await;
     let error = told.map(|(_, source)| source).unwrap_err().to_string();
-    assert!(error.contains("`live.source` holds `moon`") && error.contains("strandline doctor"), "{error}");
+    assert!(
+        error.contains("`live.source` contains `moon`") && error.contains("strandline doctor"),
+        "{error}"
+    );
     log.stop();
 }
 
@@ -44,7 +47,7 @@ async fn a_type_of_change_that_nobody_knows_is_named() {
     let row = super::super::row::at(&connection, Offset::new(1)).unwrap().unwrap();
     let error = row.change_type().unwrap_err();
     assert!(matches!(error, LogError::Damaged { offset, .. } if offset == Offset::new(1)), "{error}");
-    assert!(error.to_string().contains("`change.type` holds `99`, which is no type of change"), "{error}");
+    assert!(error.to_string().contains("`change.type` is `99`, an unknown type of change"), "{error}");
 }
 
 #[tokio::test]

@@ -81,8 +81,8 @@ mod tests {
             ("1e999", "the number is too large, in line 1, column 5"),
             ("\"\n\"", "a control character in a string must be escaped, in line 2, column 0"),
             ("\"\\ud800\"", "an escape in a string is not a valid character, in line 1, column 8"),
-            ("[1,]", "a comma without a value behind it, in line 1, column 4"),
-            ("1 2", "something stands behind the end, in line 1, column 3"),
+            ("[1,]", "trailing comma, in line 1, column 4"),
+            ("1 2", "unexpected text after the end, in line 1, column 3"),
         ] {
             let error = serde_json::from_str::<Value>(text).map(|_| ()).expect_err(text);
             assert_eq!(of_json(&error), expected, "{text}: {error}");
