@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::fake::{Recorder, Reply, Server, bookmark, event, object, page, settings};
 use super::list_watch::{follow, follow_by};
+use crate::ClusterSettings;
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::Timestamp;
 
@@ -53,12 +54,19 @@ fn resumed(sink: &Recorder) {
     });
 }
 
+/// With so much time for what the server sends that silence never decides.
+fn patient() -> ClusterSettings {
+    let mut settings = settings();
+    settings.limits.pace = Duration::from_secs(10_000);
+    settings
+}
+
 #[tokio::test]
 async fn a_cursor_that_catches_up_after_a_restart_leaves_no_gap() {
     let server = Server::start(|_, _| Reply::Open(vec![bookmark(9)])).await;
     let sink = Recorder::default();
     resumed(&sink);
-    let (_task, _guard) = follow(&server, settings(), &sink);
+    let (_task, _guard) = follow(&server, patient(), &sink);
     sink.until_told("watched, nothing missed").await;
     assert_eq!(sink.story(), ["begin", "gap restarted", "to 9", "watched, nothing missed"]);
     assert_eq!(server.lists(), 0);
@@ -77,7 +85,7 @@ async fn what_happened_during_a_restart_is_late_since_it_happened() {
         let sink = Recorder::default();
         resumed(&sink);
         sink.with(|recorded| recorded.last_seen = Some(after(-60)));
-        let (_task, _guard) = follow_by(&server, settings(), &sink, Arc::new(clock));
+        let (_task, _guard) = follow_by(&server, patient(), &sink, Arc::new(clock));
         sink.until_told("watched, nothing missed").await;
         let marks = sink.with(|recorded| recorded.marks.clone());
         let found = marks.iter().find(|mark| mark.reason == "late");
@@ -169,7 +177,7 @@ async fn an_event_confirms_what_happened_before_it() {
         false => page(11, "", &["a"]),
     })
     .await;
-    let (sink, settings) = (Recorder::default(), super::fake::settings());
+    let (sink, settings) = (Recorder::default(), patient());
     let stats = Arc::clone(&settings.stats);
     sink.with(|recorded| {
         recorded.stored = Some("11".to_owned());

@@ -87,7 +87,10 @@ async fn a_stored_cursor_is_resumed_without_a_list_and_the_absence_is_told() {
         recorded.stored = Some("7".to_owned());
         recorded.last_seen = Some(Timestamp::from_micros(5));
     });
-    let (_task, _guard) = follow(&server, settings(), &sink);
+    // Long enough that it is the silence after the event which decides, and none before it.
+    let mut settings = settings();
+    settings.limits.pace = Duration::from_millis(500);
+    let (_task, _guard) = follow(&server, settings, &sink);
     let caught_up = "watched, nothing missed";
     sink.until_told(caught_up).await;
     assert_eq!(sink.story(), ["begin", "gap restarted", "a@8", "to 8", "closed gap late", caught_up]);
