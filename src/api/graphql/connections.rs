@@ -7,6 +7,7 @@ use super::objects::{Deployment, Environment};
 use super::types::PageInfo;
 use crate::http::problem::Problem;
 use strandline_model::{At, EnvironmentId};
+use strandline_protocol as protocol;
 use strandline_query::{DeploymentFilter, EnvironmentFilter, OverviewRequest, Queries};
 
 /// GraphQL's integers end at 2^31 - 1.
@@ -30,7 +31,7 @@ pub(super) struct EnvironmentEdge {
 
 impl EnvironmentConnection {
     pub(super) fn new(
-        (page, cursors): (strandline_protocol::Page<strandline_protocol::Environment>, Vec<String>),
+        (page, cursors): (protocol::Page<protocol::Environment>, Vec<String>),
         filter: EnvironmentFilter,
         queries: &Queries,
     ) -> Self {
@@ -97,7 +98,7 @@ pub(super) struct DeploymentEdge {
 
 impl DeploymentConnection {
     pub(super) fn new(
-        (page, cursors): (strandline_protocol::Page<strandline_protocol::Deployment>, Vec<String>),
+        (page, cursors): (protocol::Page<protocol::Deployment>, Vec<String>),
         of: (EnvironmentId, DeploymentFilter),
         queries: &Queries,
     ) -> Self {

@@ -9,8 +9,8 @@ use super::connections::{DeploymentConnection, EnvironmentConnection};
 use super::ids::global;
 use super::types::{DeploymentStatus, DeploymentTier, EnvironmentHealth, Time};
 use crate::http::problem::Problem;
-use strandline_model::EnvironmentState;
-use strandline_protocol::Access;
+use strandline_model::{self as model, EnvironmentState};
+use strandline_protocol::{self as protocol, Access};
 use strandline_query::{DeploymentFilter, EnvironmentFilter, PageRequest, Queries, QueryError};
 use strandline_syntax::Glob;
 
@@ -49,7 +49,7 @@ impl Query {
 pub(super) struct Project {
     path: String,
     number: Option<u64>,
-    snapshot: strandline_protocol::Snapshot,
+    snapshot: protocol::Snapshot,
     queries: Queries,
 }
 
@@ -57,7 +57,7 @@ impl Project {
     /// What is declared of a project, or else that an environment of it is in sight: environments of projects that nobody
     /// declares are there, and an environment may be shared with those who do not see its project.
     async fn find(asker: &Asker, queries: Queries, path: String) -> Result<Option<Self>, Problem> {
-        let at = strandline_model::At::Now;
+        let at = model::At::Now;
         let _turn = asker.turn().await;
         match queries.project(&asker.scope, at, &path).await {
             Ok(found) => {
@@ -113,8 +113,7 @@ impl Project {
         let filter = EnvironmentFilter { names: vec![Glob::exactly(&name)], ..self.filter() };
         let first = PageRequest { limit: 1, after: None };
         let _turn = asker.turn().await;
-        let found =
-            self.queries.environments(&asker.scope, strandline_model::At::Now, &filter, &first).await?;
+        let found = self.queries.environments(&asker.scope, model::At::Now, &filter, &first).await?;
         Ok(found.items.into_iter().next().map(|value| Environment::new(value, &self.queries)))
     }
 
@@ -135,27 +134,26 @@ impl Project {
         let state =
             |text: &String| text.parse::<EnvironmentState>().map_err(|detail| invalid("states", detail));
         let filter = EnvironmentFilter {
-            tiers: tier.unwrap_or_default().into_iter().map(strandline_model::Tier::from).collect(),
+            tiers: tier.unwrap_or_default().into_iter().map(model::Tier::from).collect(),
             search: search.unwrap_or_default(),
             states: states.unwrap_or_default().iter().map(state).collect::<Result<_, _>>()?,
             ..self.filter()
         };
         let page = page(first, after)?;
         let _turn = asker.turn().await;
-        let found =
-            self.queries.environment_edges(&asker.scope, strandline_model::At::Now, &filter, &page).await?;
+        let found = self.queries.environment_edges(&asker.scope, model::At::Now, &filter, &page).await?;
         Ok(EnvironmentConnection::new(found, filter, &self.queries))
     }
 }
 
 /// An environment.
 pub(super) struct Environment {
-    value: strandline_protocol::Environment,
+    value: protocol::Environment,
     queries: Queries,
 }
 
 impl Environment {
-    pub(super) fn new(value: strandline_protocol::Environment, queries: &Queries) -> Self {
+    pub(super) fn new(value: protocol::Environment, queries: &Queries) -> Self {
         Environment { value, queries: queries.clone() }
     }
 
@@ -168,12 +166,11 @@ impl Environment {
     ) -> Result<DeploymentConnection, Problem> {
         let filter = DeploymentFilter {
             environment: Some(self.value.id.clone()),
-            statuses: statuses.into_iter().map(strandline_model::DeploymentStatus::from).collect(),
+            statuses: statuses.into_iter().map(model::DeploymentStatus::from).collect(),
             ..DeploymentFilter::default()
         };
         let _turn = asker.turn().await;
-        let found =
-            self.queries.deployment_edges(&asker.scope, strandline_model::At::Now, &filter, page).await?;
+        let found = self.queries.deployment_edges(&asker.scope, model::At::Now, &filter, page).await?;
         Ok(DeploymentConnection::new(found, (self.value.id.clone(), filter), &self.queries))
     }
 }
@@ -260,12 +257,12 @@ impl Environment {
 
 /// A deployment.
 pub(super) struct Deployment {
-    value: strandline_protocol::Deployment,
+    value: protocol::Deployment,
     queries: Queries,
 }
 
 impl Deployment {
-    pub(super) fn new(value: strandline_protocol::Deployment, queries: &Queries) -> Self {
+    pub(super) fn new(value: protocol::Deployment, queries: &Queries) -> Self {
         Deployment { value, queries: queries.clone() }
     }
 }
@@ -325,7 +322,7 @@ impl Deployment {
 
 /// The agent of a deployment.
 pub(super) struct Agent {
-    value: strandline_model::AgentDeployment,
+    value: model::AgentDeployment,
     queries: Queries,
 }
 
@@ -336,12 +333,11 @@ impl Agent {
     /// `gid://strandline/Agent/<path/to/project:agent-name, percent-encoded>`.
     async fn id(&self, #[graphql(context)] asker: &Asker) -> Result<ID, Problem> {
         let _turn = asker.turn().await;
-        let number =
-            match self.queries.agent(&asker.scope, strandline_model::At::Now, &self.value.agent).await {
-                Ok(found) => found.value.number,
-                Err(QueryError::NotFound { .. }) => None,
-                Err(error) => return Err(error.into()),
-            };
+        let number = match self.queries.agent(&asker.scope, model::At::Now, &self.value.agent).await {
+            Ok(found) => found.value.number,
+            Err(QueryError::NotFound { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
         Ok(global("Clusters::Agent", number, &self.value.agent.to_string()))
     }
 

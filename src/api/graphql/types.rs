@@ -2,7 +2,9 @@
 
 use juniper::{GraphQLEnum, GraphQLObject, GraphQLScalar};
 
+use strandline_model as model;
 use strandline_model::{HealthCounts, Timestamp};
+use strandline_protocol as protocol;
 
 /// A moment, as RFC 3339 in UTC.
 #[derive(Clone, Debug, GraphQLScalar)]
@@ -70,11 +72,11 @@ macro_rules! same_words {
     };
 }
 
-same_words!(DeploymentTier, strandline_model::Tier: Production, Staging, Testing, Development, Other);
+same_words!(DeploymentTier, model::Tier: Production, Staging, Testing, Development, Other);
 same_words!(
-    DeploymentStatus, strandline_model::DeploymentStatus: Created, Blocked, Running, Success, Failed, Canceled, Skipped
+    DeploymentStatus, model::DeploymentStatus: Created, Blocked, Running, Success, Failed, Canceled, Skipped
 );
-same_words!(Health, strandline_model::Health: Healthy, Suspended, Progressing, Missing, Degraded, Unknown);
+same_words!(Health, model::Health: Healthy, Suspended, Progressing, Missing, Degraded, Unknown);
 
 /// The health of an environment.
 #[derive(Clone, Debug, GraphQLObject)]
@@ -119,8 +121,8 @@ impl From<HealthCounts> for Counts {
     }
 }
 
-impl From<&strandline_protocol::EnvironmentHealth> for EnvironmentHealth {
-    fn from(health: &strandline_protocol::EnvironmentHealth) -> Self {
+impl From<&protocol::EnvironmentHealth> for EnvironmentHealth {
+    fn from(health: &protocol::EnvironmentHealth) -> Self {
         EnvironmentHealth {
             state: health.state.map(Health::from),
             since: health.since.into(),
