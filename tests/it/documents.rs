@@ -4,32 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::checkout::{files, read, root};
 use clap::{CommandFactory, Parser};
 use strandline::cli::Cli;
 use strandline::config::{ConfigError, parse};
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
-
-/// Every file below a folder, but for what is built, fetched or given as test data.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("the folder can be read").flatten() {
-        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        if !path.is_dir() {
-            found.push(path);
-        } else if !name.starts_with('.') && name != "target" && name != "data" {
-            found.extend(files(&path));
-        }
-    }
-    found.sort();
-    found
-}
 
 /// Every document of the checkout.
 fn documents() -> Vec<PathBuf> {

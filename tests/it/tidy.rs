@@ -4,27 +4,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
+use super::checkout::{files, read, root};
 
 /// Every Rust file below a folder, with its text.
 fn sources(folder: &str) -> Vec<(String, String)> {
-    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).expect("the folder can be read").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                walk(&path, found);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                found.push(path);
-            }
-        }
-    }
-    let mut found = Vec::new();
-    walk(&root().join(folder), &mut found);
-    found.sort();
+    let is_source = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
     let name = |path: &Path| path.strip_prefix(root()).expect("below the root").display().to_string();
-    found.iter().map(|path| (name(path), fs::read_to_string(path).expect("the file can be read"))).collect()
+    let found = files(&root().join(folder)).into_iter().filter(is_source).map(|path| name(&path));
+    found.map(|name| (name.clone(), read(&name))).collect()
 }
 
 /// What is shipped: the server, and the crates below it.
@@ -54,7 +41,7 @@ fn without_tests(text: &str) -> &str {
 
 /// The modules in the order in which `lib.rs` declares them.
 fn order() -> Vec<String> {
-    let lib = fs::read_to_string(root().join("src/lib.rs")).expect("lib.rs can be read");
+    let lib = read("src/lib.rs");
     lib.lines()
         .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
         .map(str::to_owned)
@@ -219,7 +206,7 @@ fn what_is_shipped_does_not_know_that_it_is_tested() {
 
 #[test]
 fn every_test_file_is_declared() {
-    let main = fs::read_to_string(root().join("tests/it/main.rs")).expect("main.rs can be read");
+    let main = read("tests/it/main.rs");
     let mut forgotten = Vec::new();
     for entry in fs::read_dir(root().join("tests/it")).expect("tests/it can be read").flatten() {
         let name = entry.file_name().to_string_lossy().trim_end_matches(".rs").to_owned();
@@ -232,7 +219,7 @@ fn every_test_file_is_declared() {
 
 #[test]
 fn the_tree_of_dependencies_stays_small() {
-    let lock = fs::read_to_string(root().join("Cargo.lock")).expect("Cargo.lock can be read");
+    let lock = read("Cargo.lock");
     let ours = lock.matches("\nname = \"strandline").count();
     let packages = lock.matches("[[package]]").count() - ours;
     // GraphQL takes fifteen of them, half for macros: the library is the one whose own limits hold against hostile queries.
@@ -241,7 +228,7 @@ fn the_tree_of_dependencies_stays_small() {
 
 #[test]
 fn what_the_documents_promise_is_held_by_a_test() {
-    let text = fs::read_to_string(root().join("docs/trust.md")).expect("docs/trust.md can be read");
+    let text = read("docs/trust.md");
     let code: String = shipped().into_iter().chain(sources("tests")).map(|(_, text)| text).collect();
     let rows: Vec<&str> =
         text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| what |")).collect();
@@ -258,7 +245,6 @@ fn what_the_documents_promise_is_held_by_a_test() {
 
 #[test]
 fn every_reason_is_documented() {
-    let read = |path: &str| fs::read_to_string(root().join(path)).expect("it can be read");
     let (reasons, text) = (read("crates/model/src/reason.rs"), read("docs/gaps.md"));
     let words: Vec<&str> =
         reasons.lines().filter_map(|line| line.strip_prefix("pub const ")?.split('"').nth(1)).collect();

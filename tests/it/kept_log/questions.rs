@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Kept;
 use super::parameters::{GRAPHQL, RARER, needed};
 use crate::server::{Result, items};
+use strandline_syntax::percent_encode;
 
 /// Where questions are added.
 pub(super) const FILE: &str = "tests/it/kept_log/parameters.rs";
@@ -99,11 +100,6 @@ pub(super) struct Moment {
     deployments: Vec<(String, String)>,
 }
 
-/// A name as part of a path.
-fn encode(name: &str) -> String {
-    name.replace('/', "%2F").replace(':', "%3A")
-}
-
 /// One of a list, another at each moment; a name of the log's where nothing is listed.
 fn turn<T>(list: &[T], number: usize) -> Option<&T> {
     list.get(number.checked_rem(list.len())?)
@@ -178,7 +174,7 @@ impl Moment {
     /// The paths of a route, with things that are there or were.
     fn paths(&self, route: &str) -> Vec<String> {
         let with = |parameter: &str, names: Vec<&str>| {
-            let path = |name: &str| route.replace(parameter, &encode(name));
+            let path = |name: &str| route.replace(parameter, &percent_encode(name));
             names.into_iter().map(path).collect()
         };
         if route.contains("environments/{id}") {
@@ -225,11 +221,11 @@ impl Moment {
         let names = [
             ("{at}", self.offset.to_string()),
             ("{earlier}", self.offset.saturating_sub(250).max(COMPACTED).to_string()),
-            ("{time}", encode(&self.time)),
+            ("{time}", percent_encode(&self.time)),
             ("{environment}", environment.to_owned()),
             ("{uid}", thing.map_or("blog-deployment", |thing| &thing.uid).to_owned()),
             ("{cluster}", thing.map_or("us-west", |thing| &thing.cluster).to_owned()),
-            ("{project}", encode(project)),
+            ("{project}", percent_encode(project)),
         ];
         let fill = |query: &&str| {
             names.iter().fold((*query).to_owned(), |query, (name, value)| query.replace(name, value))
