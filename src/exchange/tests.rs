@@ -14,11 +14,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::*;
+use strandline_clock::testing::ManualClock;
 use strandline_log::{ChangeType, Entry, LogReader};
 use strandline_model::{At, EnvironmentFilter, EnvironmentId, Offset, Timestamp};
-use strandline_query::testing::{
-    self, Event, ManualClock, Remark, Thing, World, block_on, environment, small_history,
-};
+use strandline_query::testing::{self, Event, Remark, Thing, World, block_on, environment, small_history};
 use strandline_query::{PageRequest, ResourceFilter, Scope};
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ProjectorOptions};

@@ -81,9 +81,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use strandline_clock::testing::ManualClock;
     use strandline_log::Catalog;
     use strandline_model::{CatalogKind, Source};
-    use strandline_query::testing::{ManualClock, record};
+    use strandline_query::testing::record;
 
     /// A filesystem that never answers for one of two projects.
     fn read_or_hang(reader: &FolderReader) -> Found {

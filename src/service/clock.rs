@@ -48,34 +48,16 @@ pub async fn follow(
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 mod tests {
-    use std::sync::atomic::{AtomicI64, Ordering};
 
     use super::*;
     use crate::api::Readiness;
     use crate::service::readiness::Checks;
     use crate::service::rebuild::Rebuild;
+    use strandline_clock::testing::Machine;
     use strandline_log::{LogReader, LogWriter, WriterHealth};
-    use strandline_model::{Change, ClockEvent, Offset, Timestamp};
+    use strandline_model::{Change, ClockEvent, Offset};
     use strandline_view::ViewStatus;
     use strandline_view::ruleset::RuleSet;
-
-    /// A machine whose clock and whose passed time are set by hand.
-    #[derive(Default)]
-    struct Machine {
-        passed: AtomicI64,
-        wrong_by: AtomicI64,
-    }
-
-    impl Clock for Machine {
-        fn now(&self) -> Timestamp {
-            let wrong_by = self.wrong_by.load(Ordering::Relaxed);
-            Timestamp::from_micros(1_767_225_600_000_000 + self.passed.load(Ordering::Relaxed) + wrong_by)
-        }
-
-        fn monotonic(&self) -> Duration {
-            Duration::from_micros(self.passed.load(Ordering::Relaxed).unsigned_abs())
-        }
-    }
 
     #[test]
     fn a_lasting_jump_is_told_at_once_and_makes_the_service_unready_after_a_minute() {
@@ -87,10 +69,10 @@ mod tests {
         let checks = checks.with_clock(Arc::clone(&clock));
         let told = || checks.checks().into_iter().find(|check| check.name == "clock").unwrap();
         assert_eq!((told().ok, told().detail), (true, String::new()));
-        machine.wrong_by.store(-7_200_000_000, Ordering::Relaxed);
+        machine.set(-7_200_000_000);
         let check = told();
         assert!(check.ok && check.detail.contains("jumped 7200 s back"), "{check:?}");
-        machine.passed.fetch_add(61_000_000, Ordering::Relaxed);
+        machine.pass(61_000_000);
         clock.witness("one", clock.now());
         let check = told();
         assert!(!check.ok && check.detail.contains("is 7200 s behind"), "{check:?}");
@@ -107,7 +89,7 @@ mod tests {
         let stop = CancellationToken::new();
         let task = tokio::spawn(follow(clock, Vec::new(), Some(appender), stop.clone()));
         for (wrong_by, events) in [(3_600_000_000, 1), (0, 2)] {
-            machine.wrong_by.store(wrong_by, Ordering::Relaxed);
+            machine.set(wrong_by);
             while head.get() < Offset::new(events) {
                 tokio::time::sleep(TICK).await;
             }

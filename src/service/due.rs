@@ -51,9 +51,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use strandline_clock::testing::ManualClock;
     use strandline_log::{Batch, Begin, LogReader, LogWriter, Observed, Phase};
     use strandline_model::{At, Change, ClockEvent, Health, Kind, Offset, Timestamp, Uid, WatchKey};
-    use strandline_query::testing::{self, ManualClock, World, observation};
+    use strandline_query::testing::{self, World, observation};
     use strandline_query::{HealthFilter, Queries, Scope};
     use strandline_view::Projector;
     use strandline_view::ruleset::RuleSet;

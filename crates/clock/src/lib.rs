@@ -6,6 +6,8 @@
 //! A server reads the machine's clock through a [`SteadyClock`], which does not follow its jumps at once.
 
 mod steady;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

@@ -9,13 +9,13 @@ pub use objects::{judged_fields, observation};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::{GraphFilter, PageRequest, Queries};
 use strandline_clock::Clock;
+use strandline_clock::testing::ManualClock;
 use strandline_log::{Appender, Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase};
 use strandline_model::{
     CatalogFact, ChangedBy, ClusterSpec, CoverageMark, CoverageState, EnvironmentSpec, Kind, Offset,
@@ -25,23 +25,6 @@ use strandline_protocol::{Collapse, Graph};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ProjectorOptions, ViewStatus};
-
-/// A clock that stands until it is set.
-#[derive(Debug, Default)]
-pub struct ManualClock(AtomicI64);
-
-impl ManualClock {
-    /// Sets the clock.
-    pub fn set(&self, now: Timestamp) {
-        self.0.store(now.as_micros(), Ordering::Release);
-    }
-}
-
-impl Clock for ManualClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::Acquire))
-    }
-}
 
 /// All of a list in one page.
 pub fn whole() -> PageRequest {

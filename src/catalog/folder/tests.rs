@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
-use strandline_query::testing::{ManualClock, record};
+use strandline_clock::testing::ManualClock;
+use strandline_query::testing::record;
 
 const GOOD: &str = "ci_access: {projects: [{id: shop/web}]}\n";
 

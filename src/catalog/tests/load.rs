@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 
 use super::super::{Authority, CatalogCode, CatalogError, CatalogWriter, Deployed, Outcome};
 use crate::config::QuotaConfig;
+use strandline_clock::testing::ManualClock;
 use strandline_log::{Appender, Batch, Begin, Observed, Phase};
 use strandline_model::{
     AgentId, AgentSpec, CatalogFact, EnvironmentSpec, Kind, Offset, ResourceVersion, Source, WatchKey,
 };
-use strandline_query::testing::{ManualClock, observation, record};
+use strandline_query::testing::{observation, record};
 
 fn played<F: Future<Output = ()> + Send>(test: impl FnOnce(Appender) -> F + Send) {
     let data = tempfile::tempdir().unwrap();

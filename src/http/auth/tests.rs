@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use http::header::AUTHORIZATION;
@@ -12,6 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::LocalAccess;
 use strandline_clock::SystemClock;
+use strandline_clock::testing::ManualClock;
 
 fn token(name: &str, write: bool, everything: bool) -> TokenConfig {
     TokenConfig {
@@ -108,25 +108,9 @@ fn tokens_and_the_listener_decide_who_may_read_and_write() {
     assert_eq!(decided(&closed, None, false), "unauthorized", "nobody said that everybody may read");
 }
 
-/// A clock that is set by hand.
-#[derive(Debug, Default)]
-struct ByHand(AtomicI64);
-
-impl ByHand {
-    fn pass(&self, time: Duration) {
-        self.0.fetch_add(i64::try_from(time.as_micros()).unwrap_or(0), Ordering::Relaxed);
-    }
-}
-
-impl Clock for ByHand {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::Relaxed))
-    }
-}
-
 #[test]
 fn a_token_is_refused_from_the_moment_at_which_it_expires() {
-    let clock = Arc::new(ByHand::default());
+    let clock = Arc::new(ManualClock::default());
     let expires = Some(Timestamp::from_micros(10_000_000));
     let tokens = vec![TokenConfig { expires, ..token("reader", false, false) }, token("writer", true, false)];
     let config = AccessConfig { tokens, ..AccessConfig::default() };
@@ -185,7 +169,7 @@ fn tokens_come_and_go_while_the_server_runs() {
 
 #[test]
 fn wrong_tokens_are_slowed_and_right_ones_are_not() {
-    let clock = Arc::new(ByHand::default());
+    let clock = Arc::new(ManualClock::default());
     let config = AccessConfig { tokens: tokens(), ..AccessConfig::default() };
     let access = Access::new(config, false, Arc::clone(&clock) as Arc<dyn Clock>);
     let (wrong, right) = (Some("Bearer sl_other"), Some("Bearer sl_writer"));

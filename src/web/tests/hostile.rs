@@ -12,12 +12,13 @@ use tempfile::TempDir;
 
 use crate::api::ApiState;
 use crate::present::{Step, Tree};
+use strandline_clock::testing::ManualClock;
 use strandline_log::{Appender, Batch, Observed, Phase};
 use strandline_model::{
     At, CatalogFact, EnvironmentId, Health, Kind, Offset, ResourceVersion, Source, Uid, WatchKey,
 };
 use strandline_protocol::{Answer, Graph, ResourceDetail, Version, VersionChange};
-use strandline_query::testing::{ManualClock, block_on, environment, queries, record, uncut};
+use strandline_query::testing::{block_on, environment, queries, record, uncut};
 use strandline_query::{PageRequest, Queries, QueryError, Scope};
 use strandline_redact::{Rules, TypeMeta, clean};
 use strandline_view::ruleset::RuleSet;

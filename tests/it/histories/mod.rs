@@ -18,12 +18,11 @@ use std::sync::Arc;
 use self::compare::Asked;
 use self::fold::Present;
 use self::happen::{Dice, Happening};
+use strandline_clock::testing::ManualClock;
 use strandline_log::LogReader;
 use strandline_model::*;
 use strandline_protocol::*;
-use strandline_query::testing::{
-    self, ManualClock, World, block_on, judged_fields, observation, uncut, whole,
-};
+use strandline_query::testing::{self, World, block_on, judged_fields, observation, uncut, whole};
 use strandline_query::*;
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;

@@ -1,44 +1,11 @@
 //! Jumps of the machine's clock against what clusters' clocks tell.
 
-use std::sync::atomic::{AtomicI64, Ordering};
-
 use super::*;
+use crate::testing::Machine;
 
-const START: i64 = 1_767_225_600_000_000;
 const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3600 * SECOND;
 const YEAR: i64 = 365 * 24 * HOUR;
-
-/// A machine whose clock differs from the true time by what it is set to.
-#[derive(Default)]
-struct Machine {
-    passed: AtomicI64,
-    wrong_by: AtomicI64,
-}
-
-impl Machine {
-    fn truth(&self) -> Timestamp {
-        Timestamp::from_micros(START + self.passed.load(Ordering::Relaxed))
-    }
-
-    fn pass(&self, micros: i64) {
-        self.passed.fetch_add(micros, Ordering::Relaxed);
-    }
-
-    fn set(&self, wrong_by: i64) {
-        self.wrong_by.store(wrong_by, Ordering::Relaxed);
-    }
-}
-
-impl Clock for Machine {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.truth().as_micros() + self.wrong_by.load(Ordering::Relaxed))
-    }
-
-    fn monotonic(&self) -> Duration {
-        Duration::from_micros(self.passed.load(Ordering::Relaxed).unsigned_abs())
-    }
-}
 
 fn machine(wrong_by: i64) -> (Arc<Machine>, SteadyClock) {
     let machine = Arc::new(Machine::default());

@@ -4,42 +4,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::*;
 use strandline_clock::SteadyClock;
+use strandline_clock::testing::{Machine, START};
 use strandline_model::{ChangedBy, ClockEvent, ClockMark, reason};
 
-const START: i64 = 1_767_225_600_000_000;
 const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3600 * SECOND;
-
-/// A machine whose clock differs from the true time by what it is set to.
-#[derive(Default)]
-struct Machine {
-    passed: AtomicI64,
-    wrong_by: AtomicI64,
-}
-
-impl Machine {
-    fn truth(&self) -> Timestamp {
-        Timestamp::from_micros(START + self.passed.load(Ordering::Relaxed))
-    }
-
-    fn pass(&self, micros: i64) {
-        self.passed.fetch_add(micros, Ordering::Relaxed);
-    }
-
-    fn set(&self, wrong_by: i64) {
-        self.wrong_by.store(wrong_by, Ordering::Relaxed);
-    }
-}
-
-impl Clock for Machine {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.truth().as_micros() + self.wrong_by.load(Ordering::Relaxed))
-    }
-
-    fn monotonic(&self) -> std::time::Duration {
-        std::time::Duration::from_micros(self.passed.load(Ordering::Relaxed).unsigned_abs())
-    }
-}
 
 /// A server that records one Pod, and what was true when.
 struct Server {
@@ -173,7 +142,7 @@ proptest! {
                     // A clock that was behind and is set right while nobody runs leaves no trace.
                     Step::Restart(right) => {
                         server.write().await;
-                        let wrong_by = server.machine.wrong_by.load(Ordering::Relaxed);
+                        let wrong_by = server.machine.wrong_by();
                         let right = *right && server.clock.now() >= server.machine.truth();
                         server = server.restart(if right { 0 } else { wrong_by }).await;
                         server.write().await;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::testing::{ManualClock, record};
+use crate::testing::record;
+use strandline_clock::testing::ManualClock;
 use strandline_model::{KindPattern, Offset, Uid, reason};
 use strandline_view::{LetGo, Projector, ProjectorOptions, Pruning};
 

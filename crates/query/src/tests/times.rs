@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::testing::ManualClock;
+use strandline_clock::testing::ManualClock;
 use strandline_log::WriterHealth;
 use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 use strandline_sqlite::Watermark;

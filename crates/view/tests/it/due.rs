@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use strandline_query::testing::{ManualClock, World, environment as looking, record as play_at};
+use strandline_clock::testing::ManualClock;
+use strandline_query::testing::{World, environment as looking, record as play_at};
 use strandline_query::{HealthFilter, OnsetFilter};
 
 /// What happens at a time, in seconds.

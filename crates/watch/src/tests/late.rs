@@ -1,7 +1,6 @@
 //! Changes that come late, and gaps in which nothing was missed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -9,29 +8,16 @@ use tokio_util::sync::CancellationToken;
 use super::fake::{Recorder, Reply, Server, bookmark, event, object, page, settings};
 use super::list_watch::{follow, follow_by};
 use crate::ClusterSettings;
-use strandline_clock::{Clock, SystemClock};
+use strandline_clock::SystemClock;
+use strandline_clock::testing::ManualClock;
 use strandline_model::Timestamp;
-
-/// A clock that is moved by hand.
-#[derive(Clone)]
-struct Manual(Arc<AtomicI64>);
 
 const START: i64 = 1_767_225_600_000_000;
 
-impl Manual {
-    fn new() -> Self {
-        Manual(Arc::new(AtomicI64::new(START)))
-    }
-
-    fn pass(&self, seconds: i64) {
-        self.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
-    }
-}
-
-impl Clock for Manual {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
-    }
+fn manual() -> Arc<ManualClock> {
+    let clock = Arc::new(ManualClock::default());
+    clock.set(after(0));
+    clock
 }
 
 fn after(seconds: i64) -> Timestamp {
@@ -76,7 +62,7 @@ async fn a_cursor_that_catches_up_after_a_restart_leaves_no_gap() {
 async fn what_happened_during_a_restart_is_late_since_it_happened() {
     // Before we were back, after it, and nobody knows when.
     for (dated, late) in [(Some(-20), Some(-20)), (Some(0), None), (None, Some(-60))] {
-        let clock = Manual::new();
+        let clock = manual();
         let server = Server::start(move |_, _| {
             let object = dated.map_or_else(|| object("a", 8), |seconds| changed("a", 8, after(seconds)));
             Reply::Open(vec![event("MODIFIED", &object), bookmark(9)])
@@ -85,7 +71,7 @@ async fn what_happened_during_a_restart_is_late_since_it_happened() {
         let sink = Recorder::default();
         resumed(&sink);
         sink.with(|recorded| recorded.last_seen = Some(after(-60)));
-        let (_task, _guard) = follow_by(&server, patient(), &sink, Arc::new(clock));
+        let (_task, _guard) = follow_by(&server, patient(), &sink, clock);
         sink.until_told("watched, nothing missed").await;
         let marks = sink.with(|recorded| recorded.marks.clone());
         let found = marks.iter().find(|mark| mark.reason == "late");
@@ -116,7 +102,7 @@ async fn a_restart_gap_stays_where_a_list_was_needed_or_the_cluster_was_away() {
 
 /// What is recorded when an event of this time, if any, arrives a minute after the list, and a bookmark after it.
 async fn story_of(dated: Option<i64>) -> (Recorder, String) {
-    let (clock, gate) = (Manual::new(), CancellationToken::new());
+    let (clock, gate) = (manual(), CancellationToken::new());
     let held = gate.clone();
     let server = Server::start(move |path, number| match (path.contains("watch=1"), number) {
         (false, _) => page(10, "", &["a"]),
@@ -128,9 +114,9 @@ async fn story_of(dated: Option<i64>) -> (Recorder, String) {
     })
     .await;
     let sink = Recorder::default();
-    let (_task, _guard) = follow_by(&server, settings(), &sink, Arc::new(clock.clone()));
+    let (_task, _guard) = follow_by(&server, settings(), &sink, clock.clone());
     sink.until_told("watched").await;
-    clock.pass(60);
+    clock.set(after(60));
     gate.cancel();
     sink.until_told("to 12").await;
     sink.until("the end of the gap", |recorded| recorded.marks.last().is_some_and(|m| m.reason.is_empty()))
@@ -157,7 +143,7 @@ async fn an_event_that_proves_no_lateness_is_no_gap() {
 
 #[tokio::test]
 async fn an_event_confirms_what_happened_before_it() {
-    let clock = Manual::new();
+    let clock = manual();
     let server = Server::start(|path, _| match path.contains("watch=1") {
         true => Reply::Open(vec![event("MODIFIED", &changed("a", 11, after(57)))]),
         false => page(10, "", &["a"]),
@@ -165,8 +151,8 @@ async fn an_event_confirms_what_happened_before_it() {
     .await;
     let (sink, settings) = (Recorder::default(), settings());
     let stats = Arc::clone(&settings.stats);
-    clock.pass(-1);
-    let list = Arc::new(clock.clone());
+    clock.set(after(-1));
+    let list = clock.clone();
     let (_task, _guard) = follow_by(&server, settings, &sink, list);
     sink.until_told("to 11").await;
     // It is still to come by our clock, so it proves nothing.
@@ -183,8 +169,8 @@ async fn an_event_confirms_what_happened_before_it() {
         recorded.stored = Some("11".to_owned());
         recorded.last_seen = Some(after(50));
     });
-    clock.pass(61);
-    let (_task, _guard) = follow_by(&server, settings, &sink, Arc::new(clock));
+    clock.set(after(60));
+    let (_task, _guard) = follow_by(&server, settings, &sink, clock);
     sink.until_told("watched, nothing missed").await;
     assert_eq!(stats.confirmed_until(), Some(after(57)));
 }
