@@ -9,32 +9,22 @@ use strandline_model::{ChangedBy, Timestamp, stored};
 #[serde(rename_all = "snake_case")]
 pub enum ChangeType {
     /// A resource was created or took a new state.
-    Applied,
+    Applied = 1,
     /// A resource is gone.
-    Deleted,
+    Deleted = 2,
     /// A kind of a cluster began or ceased to be watched.
-    Coverage,
+    Coverage = 3,
     /// The catalog holds something from now on.
-    Declared,
+    Declared = 4,
     /// The catalog no longer holds something.
-    Withdrawn,
+    Withdrawn = 5,
     /// The machine's clock jumped, or recorded time follows it anew.
-    Clock,
+    Clock = 6,
     /// Values were erased from earlier changes.
-    Erased,
+    Erased = 7,
 }
 
-stored!(
-    ChangeType,
-    "type of change",
-    Applied = 1,
-    Deleted = 2,
-    Coverage = 3,
-    Declared = 4,
-    Withdrawn = 5,
-    Clock = 6,
-    Erased = 7,
-);
+stored!(ChangeType, "type of change", Applied, Deleted, Coverage, Declared, Withdrawn, Clock, Erased,);
 
 /// Puts together who made a change from its columns.
 pub(super) fn changed_by(manager: Option<[String; 3]>, managed_at: Option<i64>) -> Option<ChangedBy> {

@@ -234,11 +234,11 @@ impl CoverageMark {
 #[serde(rename_all = "snake_case")]
 pub enum CoverageState {
     /// Every change reaches the log.
-    Watched,
+    Watched = 0,
     /// Nobody is watching; what happens meanwhile is only seen by its result.
-    Gap,
+    Gap = 1,
     /// Nobody is meant to watch this: by the configuration, by its nature, or as another watch sees it too.
-    Excluded,
+    Excluded = 2,
 }
 
 impl CoverageState {

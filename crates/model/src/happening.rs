@@ -11,23 +11,23 @@ use super::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Happening {
     /// A resource took another state.
-    Changed,
+    Changed = 0,
     /// A resource was seen for the first time.
-    Created,
+    Created = 1,
     /// A resource that had been there came to belong.
-    Joined,
+    Joined = 2,
     /// A resource ended.
-    Deleted,
+    Deleted = 3,
     /// A resource that goes on belongs no more.
-    Parted,
+    Parted = 4,
     /// A Kubernetes Event of the normal course of things.
-    Said,
+    Said = 5,
     /// Any other Kubernetes Event, such as a Warning.
-    Warned,
+    Warned = 6,
     /// A deployment was told of for the first time.
-    Deployed,
+    Deployed = 7,
     /// A deployment stands otherwise than before.
-    Progressed,
+    Progressed = 8,
 }
 
 impl Happening {

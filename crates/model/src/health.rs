@@ -14,17 +14,17 @@ use super::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Health {
     /// It does what it should.
-    Healthy,
+    Healthy = 0,
     /// Paused on purpose.
-    Suspended,
+    Suspended = 1,
     /// On its way to Healthy.
-    Progressing,
+    Progressing = 2,
     /// Declared but not there.
-    Missing,
+    Missing = 3,
     /// Failed, or will not get there by itself.
-    Degraded,
+    Degraded = 4,
     /// Cannot be told.
-    Unknown,
+    Unknown = 5,
 }
 
 impl Health {

@@ -1,12 +1,14 @@
 //! The nouns of Strandline, as plain data.
 //!
-//! Nothing here does IO, reads a clock, or knows Kubernetes clients, SQL or HTTP. Every other part
-//! speaks in these types, and the words are those of the product: change, offset, resource key,
-//! environment, health.
+//! Nothing here does IO, reads a clock, or knows Kubernetes clients, SQL or HTTP; `columns` tells SQLite how to keep these
+//! types, where a feature asks for it. Every other part speaks in these types, and the words are those of the product:
+//! change, offset, resource key, environment, health.
 
 mod catalog;
 mod change;
 mod clock_mark;
+#[cfg(feature = "rusqlite")]
+pub mod columns;
 mod deployment;
 mod environment;
 mod erasure;
@@ -21,6 +23,8 @@ mod overview;
 pub mod reason;
 mod stored;
 mod time;
+#[cfg(not(feature = "rusqlite"))]
+mod without_columns;
 
 pub use catalog::{
     AgentSpec, CatalogFact, CatalogKind, ClusterSpec, Labels, NamespaceGrant, ProjectSpec, Source,

@@ -1,7 +1,7 @@
 //! Values that the log and the view keep as numbers.
 //!
 //! A number that was written once keeps its meaning: it stands in files that are read for years, and in SQL. So each is
-//! written down here and nowhere follows from the order in which Rust declares things.
+//! an explicit discriminant and never follows from the order in which Rust declares things.
 
 use super::{CoverageState, Happening, Health};
 
@@ -9,7 +9,7 @@ use super::{CoverageState, Happening, Health};
 pub trait Stored: Copy + Sized + PartialEq + 'static {
     /// What such a value is, for whoever finds a number that is none: `health`.
     const WHAT: &'static str;
-    /// Every value with its word and its number.
+    /// Every value with its name and its number.
     const NUMBERS: &'static [(Self, &'static str, i64)];
 
     /// The number of this one.
@@ -21,47 +21,40 @@ pub trait Stored: Copy + Sized + PartialEq + 'static {
     }
 }
 
-/// Gives each value of an enum its number. One that is left out does not compile.
+/// Lets columns keep an enum by the explicit discriminants of its values. One that is left out does not compile.
 #[macro_export]
 macro_rules! stored {
-    ($type:ident, $what:literal, $($value:ident = $number:literal),+ $(,)?) => {
+    ($type:ident, $what:literal, $($value:ident),+ $(,)?) => {
         impl $crate::Stored for $type {
             const WHAT: &'static str = $what;
             const NUMBERS: &'static [(Self, &'static str, i64)] =
-                &[$(($type::$value, stringify!($value), $number)),+];
+                &[$(($type::$value, stringify!($value), $type::$value as i64)),+];
 
             fn number(self) -> i64 {
                 match self {
-                    $($type::$value => $number),+
+                    $($type::$value => $type::$value as i64),+
                 }
             }
         }
+
+        $crate::number_column!($type);
     };
 }
 
-stored!(
-    Health,
-    "health",
-    Healthy = 0,
-    Suspended = 1,
-    Progressing = 2,
-    Missing = 3,
-    Degraded = 4,
-    Unknown = 5,
-);
+stored!(Health, "health", Healthy, Suspended, Progressing, Missing, Degraded, Unknown);
 
-stored!(CoverageState, "state of coverage", Watched = 0, Gap = 1, Excluded = 2);
+stored!(CoverageState, "state of coverage", Watched, Gap, Excluded);
 
 stored!(
     Happening,
     "kind of happening",
-    Changed = 0,
-    Created = 1,
-    Joined = 2,
-    Deleted = 3,
-    Parted = 4,
-    Said = 5,
-    Warned = 6,
-    Deployed = 7,
-    Progressed = 8,
+    Changed,
+    Created,
+    Joined,
+    Deleted,
+    Parted,
+    Said,
+    Warned,
+    Deployed,
+    Progressed,
 );

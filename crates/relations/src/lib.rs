@@ -61,17 +61,17 @@ pub const UNREAD: [&str; 4] = ["metadata", "status", "data", "binaryData"];
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
     /// The dependent exists because of the cause and goes with it.
-    Owns,
+    Owns = 0,
     /// The cause picks the dependent by its labels.
-    Selects,
+    Selects = 1,
     /// The cause sends traffic to the dependent.
-    Routes,
+    Routes = 2,
     /// The dependent reads the cause as volume or environment.
-    Mounts,
+    Mounts = 3,
     /// The cause sets how many of the dependent there are.
-    Scales,
+    Scales = 4,
     /// The one names the other.
-    References,
+    References = 5,
 }
 
 impl EdgeKind {
@@ -98,7 +98,7 @@ impl EdgeKind {
     }
 }
 
-stored!(EdgeKind, "kind of edge", Owns = 0, Selects = 1, Routes = 2, Mounts = 3, Scales = 4, References = 5,);
+stored!(EdgeKind, "kind of edge", Owns, Selects, Routes, Mounts, Scales, References,);
 
 impl fmt::Display for EdgeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,16 +1,136 @@
-//! Columns that hold more than SQLite has types for: JSON, and words of our own. What cannot be read is an error that
-//! names the column, never taken for nothing.
+//! Columns read by name. What cannot be read is an error that names the column, never taken for nothing.
+//!
+//! Types of ours implement rusqlite's `ToSql` and `FromSql`: those of the model under its feature `rusqlite`, those of one
+//! table beside its statements, and here the ones that any table may have, [`Json`] and [`Count`]. So a statement takes
+//! them as they are, and a row gives them by the name of their column:
+//!
+//! ```
+//! # use strandline_model::{Health, Timestamp};
+//! # use strandline_sqlite::column::VIEW;
+//! # let connection = rusqlite::Connection::open_in_memory()?;
+//! # connection.execute_batch("CREATE TABLE version (health INTEGER, observed_at INTEGER)")?;
+//! let sql = "INSERT INTO version (health, observed_at) VALUES (?1, ?2)";
+//! connection.execute(sql, (Health::Degraded, Timestamp::from_micros(7)))?;
+//! let sql = "SELECT health, observed_at FROM version";
+//! let (health, observed_at) = connection.query_row(sql, [], |row| {
+//!     Ok((VIEW.get::<Option<Health>>(row, "version.health")?, row.get("observed_at")?))
+//! })?;
+//! assert_eq!((health, observed_at), (Some(Health::Degraded), Timestamp::from_micros(7)));
+//! # Ok::<_, rusqlite::Error>(())
+//! ```
+//!
+//! [`VIEW`] and [`LOG`] read what can be unknown: their errors name the table too, and tell what to do. For plain texts,
+//! numbers and times `row.get("name")` serves. A name is looked up for each row, which costs about what reading the column
+//! does: loops over many rows look it up once per statement, with `Statement::column_index` and [`Columns::get_at`].
 
 use std::error::Error;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use rusqlite::Row;
-use rusqlite::types::Type;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, Type, ValueRef};
+use rusqlite::{Row, ToSql};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error as ThisError;
 
 use strandline_model::Stored;
+use strandline_model::columns::UnknownStored;
+use strandline_syntax::diagnostics::of_json;
+
+/// The columns of one of our databases.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns {
+    remedy: &'static str,
+}
+
+/// The columns of the view.
+pub const VIEW: Columns = Columns { remedy: "rebuild the view from the log with `strandline rebuild`" };
+
+/// The columns of the log.
+pub const LOG: Columns = Columns {
+    remedy: "it was written by a newer version, or the log is damaged: check it with `strandline doctor`",
+};
+
+impl Columns {
+    /// Reads a column, given as `table.column`. The row has it under the name after the dot.
+    ///
+    /// # Errors
+    /// When the row has no such column, or its value is not of this type: [`UnknownValue`] where it has no meaning.
+    pub fn get<T: FromSql>(self, row: &Row<'_>, column: &'static str) -> rusqlite::Result<T> {
+        let name = column.rsplit_once('.').map_or(column, |(_, name)| name);
+        self.get_at(row, row.as_ref().column_index(name)?, column)
+    }
+
+    /// The same of a column whose index is known, as loops over many rows have it.
+    ///
+    /// # Errors
+    /// As for [`Columns::get`].
+    pub fn get_at<T: FromSql>(
+        self,
+        row: &Row<'_>,
+        index: usize,
+        column: &'static str,
+    ) -> rusqlite::Result<T> {
+        row.get(index).map_err(|error| self.with_column(error, column))
+    }
+
+    /// Adds to an error what only the reader knows: the column, and what to do.
+    fn with_column(self, error: rusqlite::Error, column: &'static str) -> rusqlite::Error {
+        let rusqlite::Error::FromSqlConversionFailure(index, r#type, error) = error else { return error };
+        let error = match error.downcast::<UnknownStored>() {
+            Ok(unknown) => {
+                let UnknownStored { value, what } = *unknown;
+                UnknownValue { column, value, what, remedy: self.remedy }.into()
+            }
+            Err(source) => UnreadableColumn { column, source }.into(),
+        };
+        rusqlite::Error::FromSqlConversionFailure(index, r#type, error)
+    }
+}
+
+/// A column that does not contain what it should.
+#[derive(Debug, ThisError)]
+#[error("column `{column}` cannot be read: {source}")]
+struct UnreadableColumn {
+    column: &'static str,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+/// A value that a column keeps as JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Json<T>(pub T);
+
+impl<T: DeserializeOwned> FromSql for Json<T> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let read = serde_json::from_str(value.as_str()?);
+        read.map(Json).map_err(|error| FromSqlError::Other(of_json(&error).into()))
+    }
+}
+
+impl<T: Serialize> ToSql for Json<T> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let json = serde_json::to_value(&self.0).map_err(|error| of_json(&error));
+        let json = json.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        Ok(json.to_string().into())
+    }
+}
+
+/// How many there are of something: never below 0. One that is too large for a column is kept as the largest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count(pub u64);
+
+impl FromSql for Count {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let number = value.as_i64()?;
+        u64::try_from(number).map(Count).map_err(|_| UnknownStored::error("count", number))
+    }
+}
+
+impl ToSql for Count {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(i64::try_from(self.0).unwrap_or(i64::MAX).into())
+    }
+}
 
 /// Where a word or a number of ours stands, and what to do when this program does not know it.
 #[derive(Clone, Copy, Debug)]
@@ -97,8 +217,6 @@ pub fn count(row: &Row<'_>, column: usize, place: Place) -> rusqlite::Result<u64
     })
 }
 
-use strandline_syntax::diagnostics::of_json;
-
 /// What a column holds as JSON.
 ///
 /// # Errors
@@ -134,7 +252,10 @@ pub fn unreadable(column: usize, error: impl Into<Box<dyn Error + Send + Sync>>)
 #[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use strandline_model::{Health, Labels, Tier};
+    use strandline_model::{
+        AgentId, DeploymentId, EnvironmentId, Health, Labels, Offset, ResourceId, Source, Tier, Timestamp,
+        Uid,
+    };
 
     fn read<T>(sql: &str, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         rusqlite::Connection::open_in_memory().unwrap().query_row(sql, [], |row| read(row))
@@ -142,31 +263,45 @@ mod tests {
 
     #[test]
     fn json_that_cannot_be_read_names_its_column() {
-        let labels = read(r#"SELECT 1, '{"a": "b"}'"#, |row| json::<Labels>(row, 1)).unwrap();
-        assert_eq!(labels.get("a").map(String::as_str), Some("b"));
-        for sql in ["SELECT 1, '{'", "SELECT 1, '[]'", "SELECT 1, NULL", "SELECT 1, 7"] {
-            let refused = read(sql, |row| json::<Labels>(row, 1)).unwrap_err();
+        let labels = |sql| read(sql, |row| VIEW.get::<Json<Labels>>(row, "environment.labels"));
+        let Json(read) = labels(r#"SELECT 1, '{"a": "b"}' AS labels"#).unwrap();
+        assert_eq!(read.get("a").map(String::as_str), Some("b"));
+        for sql in ["SELECT '{' AS labels", "SELECT '[]' AS labels"] {
+            let refused = labels(sql).unwrap_err();
+            assert!(
+                refused.to_string().contains("column `environment.labels` cannot be read: "),
+                "{refused}"
+            );
             assert!(unknown(&refused).is_none(), "{sql}: {refused}");
+        }
+        for sql in ["SELECT NULL AS labels", "SELECT 7 AS labels", "SELECT '{}' AS other"] {
+            let refused = labels(sql).unwrap_err();
+            assert!(
+                refused.to_string().contains("labels") && unknown(&refused).is_none(),
+                "{sql}: {refused}"
+            );
         }
     }
 
     #[test]
     fn an_unknown_word_or_number_names_column_and_value_and_what_to_do() {
-        let place = Place::view("environment.tier");
-        let tier = |sql| read(sql, |row| word::<Tier>(row, 0, "tier", place));
-        assert_eq!(tier("SELECT 'staging'").unwrap(), Tier::Staging);
+        let tier = |sql| read(sql, |row| VIEW.get::<Tier>(row, "environment.tier"));
+        assert_eq!(tier("SELECT 'staging' AS tier").unwrap(), Tier::Staging);
         assert_eq!(
-            unknown(&tier("SELECT 'nowhere'").unwrap_err()).unwrap().to_string(),
+            unknown(&tier("SELECT 'nowhere' AS tier").unwrap_err()).unwrap().to_string(),
             "column `environment.tier` contains `nowhere`, an unknown tier; \
              rebuild the view from the log with `strandline rebuild`"
         );
-        let place = Place::log("live.health");
-        let health = |sql| read(sql, |row| number_or_null::<Health>(row, 0, place));
-        assert_eq!(health("SELECT 4").unwrap(), Some(Health::Degraded));
-        assert_eq!(health("SELECT NULL").unwrap(), None);
-        for (sql, value) in
-            [("SELECT 6", "6"), ("SELECT -1", "-1"), ("SELECT 9223372036854775807", "9223372036854775807")]
-        {
+        assert_eq!(unknown(&tier("SELECT NULL AS tier").unwrap_err()).unwrap().value, "NULL");
+        let health = |sql| read(sql, |row| LOG.get::<Option<Health>>(row, "live.health"));
+        assert_eq!(health("SELECT 4 AS health").unwrap(), Some(Health::Degraded));
+        assert_eq!(health("SELECT NULL AS health").unwrap(), None);
+        let far = "9223372036854775807";
+        for (sql, value) in [
+            ("SELECT 6 AS health", "6"),
+            ("SELECT -1 AS health", "-1"),
+            ("SELECT 9223372036854775807 AS health", far),
+        ] {
             let refused = health(sql).unwrap_err();
             let refused = unknown(&refused).unwrap();
             assert_eq!(
@@ -175,5 +310,56 @@ mod tests {
             );
             assert!(refused.remedy.contains("strandline doctor"), "{refused}");
         }
+        let count = |sql| read(sql, |row| VIEW.get_at::<Count>(row, 0, "member_count.total"));
+        assert_eq!(count("SELECT 7").unwrap(), Count(7));
+        let refused = count("SELECT -7").unwrap_err();
+        assert_eq!(
+            unknown(&refused).map(|unknown| (unknown.column, unknown.what)),
+            Some(("member_count.total", "count"))
+        );
+        let offset = read("SELECT -1 AS at", |row| VIEW.get::<Offset>(row, "checkpoint.at")).unwrap_err();
+        assert_eq!(unknown(&offset).unwrap().what, "offset");
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let labels = Labels::from([("a".to_owned(), "b".to_owned())]);
+        let agent: AgentId = "shop/web:agent".parse().unwrap();
+        let row = (
+            (Health::Missing, None::<Health>, Source::Api, Tier::Production),
+            (Timestamp::from_micros(-7), Offset::new(7), ResourceId(3), DeploymentId(u64::MAX)),
+            (Uid::new("u"), EnvironmentId::new("e"), Count(u64::MAX), Json(labels)),
+        );
+        let ((health, none, source, tier), (time, offset, id, deployment), (uid, environment, count, labels)) =
+            &row;
+        let sql =
+            "SELECT ?1 AS health, ?2 AS none, ?3 AS source, ?4 AS tier, ?5 AS time, ?6 AS position, ?7 AS id,
+            ?8 AS deployment, ?9 AS uid, ?10 AS environment, ?11 AS count, ?12 AS labels, ?13 AS agent";
+        let values = rusqlite::params![
+            health,
+            none,
+            source,
+            tier,
+            time,
+            offset,
+            id,
+            deployment,
+            uid,
+            environment,
+            count,
+            labels,
+            agent
+        ];
+        let read = connection.query_row(sql, values, |row| {
+            let count: i64 = row.get("count")?;
+            assert_eq!((count, row.get::<_, AgentId>("agent")?), (i64::MAX, agent.clone()));
+            Ok((
+                (row.get("health")?, row.get("none")?, row.get("source")?, row.get("tier")?),
+                (row.get("time")?, row.get("position")?, row.get("id")?, row.get("deployment")?),
+                (row.get("uid")?, row.get("environment")?, Count(u64::MAX), row.get("labels")?),
+            ))
+        });
+        assert_eq!(read.unwrap(), row);
     }
 }
