@@ -65,7 +65,7 @@ pub async fn answer(
         path = context.path,
         status = response.status().as_u16(),
         trace_id = context.trace.as_str(),
-        "answered"
+        "request finished"
     );
     response
 }

@@ -16,7 +16,7 @@ use strandline_model::Timestamp;
 const LOOK: Duration = Duration::from_secs(2);
 
 /// What is told of a file that cannot be used: anyone may probe, so it names nothing.
-const PROBLEM: &str = "the configuration cannot be read again, so who could ask before can ask still";
+const PROBLEM: &str = "reloading the configuration failed; the previous access rules stay in effect";
 
 /// Follows the file, where there is one, until `stop`.
 pub(super) async fn follow(
@@ -59,12 +59,12 @@ fn take(text: &Result<String, String>, path: &Path, access: &Access) {
             // Also where it is as it was: what was wrong with the file is over.
             access.replace(config);
             if changed {
-                tracing::info!(tokens, "who may ask was read again");
+                tracing::info!(tokens, "access rules reloaded");
             }
         }
         Err(error) => {
             access.report_problem(Some(PROBLEM));
-            tracing::error!(error, "{PROBLEM}; a token that was taken out of it still serves");
+            tracing::error!(error, "{PROBLEM}, so removed tokens are still valid");
         }
     }
 }
@@ -81,7 +81,7 @@ fn speak_of_ends(access: &Access, now: Timestamp, spoken: &mut BTreeSet<(String,
         }
         let name = token.name;
         match expired {
-            true => tracing::warn!(token = name, %expires, "a token has expired and is refused"),
+            true => tracing::warn!(token = name, %expires, "a token has expired; its requests are rejected"),
             false => tracing::warn!(token = name, %expires, "a token expires soon"),
         }
     }

@@ -25,7 +25,7 @@ pub(super) async fn follow(folders: Vec<AgentFolderConfig>, appender: Appender, 
     let readers = FolderReader::of(folders);
     let following = async {
         if let Err(error) = withdraw_folders(&readers, &appender).await {
-            tracing::error!(%error, "the agents of former checkouts cannot be withdrawn");
+            tracing::error!(%error, "deleting the agents of removed checkouts failed; they stay declared");
         }
         // Each by itself: a filesystem that hangs keeps what others say from nobody.
         join_all(readers.iter().map(|reader| follow_one(reader.clone(), &appender, FolderReader::read)))
@@ -42,10 +42,13 @@ async fn follow_one(mut reader: FolderReader, appender: &Appender, read: fn(&Fol
         match on_own_thread(reader.clone(), read).await {
             Some(found) => {
                 if let Err(error) = reader.declare(found, appender).await {
-                    tracing::error!(project = reader.project(), %error, "agents' configuration cannot be declared");
+                    tracing::error!(project = reader.project(), %error, "declaring the agents of this project failed; retrying");
                 }
             }
-            None => tracing::error!(project = reader.project(), "reading agents' configuration broke off"),
+            None => tracing::error!(
+                project = reader.project(),
+                "reading the agents' configuration failed; retrying"
+            ),
         }
         tokio::time::sleep(LOOK).await;
     }
@@ -59,7 +62,7 @@ async fn on_own_thread(reader: FolderReader, read: fn(&FolderReader) -> Found) -
     // Whoever asked may be gone.
     let work = move || drop(tell.send(read(&reader)));
     if let Err(error) = std::thread::Builder::new().name("agents-files".to_owned()).spawn(work) {
-        tracing::error!(project, %error, "no thread to read agents' configuration");
+        tracing::error!(project, %error, "starting a thread to read the agents' configuration failed; retrying");
         return None;
     }
     let mut late = interval_at(Instant::now() + PATIENCE, PATIENCE);
@@ -68,7 +71,7 @@ async fn on_own_thread(reader: FolderReader, read: fn(&FolderReader) -> Found) -
             found = &mut told => return found.ok(),
             _ = late.tick() => tracing::error!(
                 project,
-                "reading agents' configuration does not end; what it said last holds on: look at the filesystem"
+                "reading the agents' configuration hangs; the last one read stays in effect: check the filesystem"
             ),
         }
     }

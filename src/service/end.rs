@@ -24,8 +24,8 @@ pub(super) fn run<F: Future<Output = Result<(), ServiceError>>>(
 ) -> Result<(), ServiceError> {
     run_within(GRACE, asked_to_end(), service, || {
         tracing::error!(
-            "something hangs, such as a disk: the process ends without it, {} s after that was asked for; \
-             all that was acknowledged is durable",
+            "shutdown did not finish within {} s, because something hangs, such as a disk; exiting without it. \
+             All acknowledged changes are durable",
             GRACE.as_secs()
         );
         std::process::exit(HUNG)
@@ -64,7 +64,7 @@ fn run_within<F: Future<Output = Result<(), ServiceError>>>(
 fn runtime() -> Result<Runtime, ServiceError> {
     // Every watch holds a connection, and many systems let a process have few of them unless it asks for more.
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
-        tracing::warn!(%error, "the limit of open files cannot be raised; many clusters may need more");
+        tracing::warn!(%error, "raising the limit of open files failed; many clusters may need a higher limit");
     }
     Builder::new_multi_thread().enable_all().build().map_err(ServiceError::Thread)
 }
@@ -85,7 +85,7 @@ async fn heard(name: &str, signal: io::Result<Signal>) {
             None => std::future::pending().await,
         },
         Err(error) => {
-            tracing::error!(%error, "{name} cannot be heard, so that it ends the process at once");
+            tracing::error!(%error, "installing a handler for {name} failed; the signal ends the process immediately");
             std::future::pending().await
         }
     }

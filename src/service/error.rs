@@ -156,5 +156,4 @@ fn give_to_us(path: &Path) -> String {
     format!("{whose}let the user that runs Strandline write it, or choose another directory with --data")
 }
 
-const MAKE_ROOM: &str =
-    "make room on the disk of the data directory, or choose another directory with --data";
+const MAKE_ROOM: &str = "free disk space for the data directory, or choose another directory with --data";

@@ -318,7 +318,7 @@ async fn declare(
             let watching = watchers.stop().clone();
             watchers.once("catalog", async move {
                 if let Some(Err(error)) = watching.run_until_cancelled(declaring).await {
-                    tracing::error!(%error, "the catalog of the configuration could not be declared");
+                    tracing::error!(%error, "declaring the catalog of the configuration failed");
                 }
             });
         }

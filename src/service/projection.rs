@@ -68,10 +68,10 @@ impl Projection {
                     }
                 };
                 if let Err(error) = told {
-                    tracing::warn!(%error, checkpoint = %projector.checkpoint(), "the view goes no further");
+                    tracing::warn!(%error, checkpoint = %projector.checkpoint(), "the view cannot follow the log; it stays at its checkpoint");
                 }
             }
-            Err(error) => tracing::warn!(%error, "the view stays as it is"),
+            Err(error) => tracing::warn!(%error, "updating the view failed; it stays unchanged"),
         }
         self.status.set_usable(true);
         self.wait_for_stop();
@@ -83,7 +83,7 @@ impl Projection {
         self.wait_for_log(log);
         let result = match self.keep_up() {
             Err(error) if self.status.is_log_displaced() => {
-                tracing::error!(%error, "the view is not kept up; what is open of it answers on");
+                tracing::error!(%error, "the view cannot follow the log; the open view stays in use");
                 self.status.set_usable(true);
                 self.wait_for_stop();
                 Ok(())
@@ -137,11 +137,11 @@ impl Projection {
                     if self.status.is_log_displaced() {
                         return Err(error);
                     }
-                    tracing::error!(%error, "the view is built anew from the log");
+                    tracing::error!(%error, "the view's files were removed or replaced; rebuilding the view from the log");
                     sound = false;
                 }
                 Err(error) if error.is_mended_by_rebuild() => {
-                    tracing::error!(%error, "the view cannot be used and is built anew from the log");
+                    tracing::error!(%error, "the view is unusable; rebuilding it from the log");
                     sound = false;
                 }
                 Err(error) => return Err(error),
@@ -204,7 +204,7 @@ impl Projection {
         match self.queries.replace(|| build.swap()) {
             Ok(offset) => {
                 self.rebuild.ended(Ok(()));
-                tracing::info!(%offset, "the view that was built anew has taken the old one's place");
+                tracing::info!(%offset, "the rebuilt view replaced the old one");
                 true
             }
             Err(error) => {
@@ -223,7 +223,7 @@ impl Projection {
         if projector.has_other_rules()? {
             tracing::warn!(
                 rules = self.rules.name(),
-                "earlier changes were judged by other rules; `strandline rebuild` judges them anew"
+                "earlier changes were evaluated by other health rules; run `strandline rebuild` to evaluate them again"
             );
         }
         self.status.checkpoint().set(projector.checkpoint());

@@ -140,7 +140,7 @@ impl Shared {
     }
 
     fn gave_up(&self, error: String) {
-        tracing::error!(error, "the view could not be built anew; the one that is there answers on");
+        tracing::error!(error, "rebuilding the view failed; the previous view stays in use");
         let mut last = self.lock();
         (last.state, last.ended_at, last.error) = (RebuildState::Failed, Some(self.clock.now()), error);
     }

@@ -105,7 +105,7 @@ impl Recording {
         let Ok((found, last)) = LogReader::open(data).and_then(newest) else { return Err(error.into()) };
         let error = ServiceError::from(error);
         let why = format!("{error}; {}", error.hint().unwrap_or_default());
-        tracing::error!(%error, hint = error.hint(), "nothing is recorded; what was recorded can be asked for");
+        tracing::error!(%error, hint = error.hint(), "recording is disabled: the log cannot be opened for writing; recorded history stays available");
         // The view may hold more than a log that lost its end.
         let head = Watermark::new(found.max(checkpoint));
         // What happened after the last change that is there is not recorded.

@@ -45,14 +45,14 @@ pub(super) fn access(
         if !config.allow_anonymous_read {
             return Err(ServiceError::OpenToOthers { address });
         }
-        tracing::warn!(%address, "everyone who can reach this address can read everything: no token is configured");
+        tracing::warn!(%address, "no token is configured: everyone who can reach this address can read everything");
     } else if !loopback {
-        tracing::info!(%address, "tokens arrive here unencrypted, unless something in front of this ends TLS");
+        tracing::info!(%address, "requests and their tokens are unencrypted, unless a proxy in front of this address terminates TLS");
     }
     if !loopback && config.local.is_some() {
-        tracing::warn!(%address, "`access.local` lets nobody in: others than this machine can reach this address");
+        tracing::warn!(%address, "`access.local` has no effect: other machines can reach this address");
     } else if guarded && config.local.is_some() {
-        tracing::warn!(%address, "whoever reaches this address, also by a proxy, needs no token: `access.local`");
+        tracing::warn!(%address, "`access.local` is set: everyone who can reach this address, also through a proxy, needs no token");
     }
     Ok(Access::new(config, loopback, clock))
 }

@@ -36,7 +36,7 @@ pub(super) struct Fallen {
 
 impl Fallen {
     fn tell(&self, name: &str, why: String) {
-        tracing::error!(task = name, why, "a task ended without which the service cannot go on");
+        tracing::error!(task = name, why, "a required task ended; the service stops");
         // The first is what all ends with.
         let _ = self.what.set((name.to_owned(), why));
         self.told.cancel();
@@ -87,8 +87,11 @@ impl Tasks {
                 if stop.is_cancelled() {
                     return;
                 }
-                let why = run.map_or_else(|panic| panic_text(&*panic).to_owned(), |()| "it ended".to_owned());
-                tracing::error!(task = name, why, "a task failed; it is begun anew");
+                let why = run.map_or_else(
+                    |panic| panic_text(&*panic).to_owned(),
+                    |()| "it ended unexpectedly".to_owned(),
+                );
+                tracing::error!(task = name, why, "a task failed; restarting it");
                 if begun.elapsed() >= PAUSES.1 {
                     pause = PAUSES.0;
                 }
@@ -106,7 +109,7 @@ impl Tasks {
         self.tracker.spawn(async move {
             match AssertUnwindSafe(task).catch_unwind().await {
                 Ok(()) if stop.is_cancelled() => {}
-                Ok(()) => fallen.tell(&name, "it ended".to_owned()),
+                Ok(()) => fallen.tell(&name, "it ended unexpectedly".to_owned()),
                 Err(panic) => fallen.tell(&name, panic_text(&*panic).to_owned()),
             }
         });
@@ -222,7 +225,7 @@ mod tests {
         let ends = tasks();
         ends.need("server", async {});
         ends.fallen.fell().await;
-        assert!(why(&ends).is_some_and(|why| why.contains("it ended")));
+        assert!(why(&ends).is_some_and(|why| why.contains("it ended unexpectedly")));
         let asked = tasks();
         let stop = asked.stop().clone();
         asked.need("server", async move { stop.cancelled().await });

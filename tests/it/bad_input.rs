@@ -239,7 +239,7 @@ async fn a_full_disk_makes_watchers_wait_and_loses_nothing() -> Result<()> {
     let mut told = None;
     for _ in 0..600 {
         let (status, body) = get(&format!("{url}/readyz")).await?;
-        if status == 503 && body.contains("no room") {
+        if status == 503 && body.contains("no space left") {
             told = Some(body);
             break;
         }

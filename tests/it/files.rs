@@ -39,7 +39,7 @@ async fn what_the_program_writes_only_its_owner_reads() -> Result<()> {
     let server = Server::start(folder.path(), &config(&simulated)).await?;
     wait_for_pod(&server).await?;
     assert_eq!(open_to_others(&data)?, Vec::<String>::new());
-    assert!(server.output().contains("what others could read is closed to them"), "{}", server.output());
+    assert!(server.output().contains("removed the access of other users"), "{}", server.output());
     let (backup, export) = (folder.path().join("backup"), folder.path().join("log.zst"));
     run(&["backup"], &[("--data", &data), ("--to", &backup)]).await?;
     run(&["export"], &[("--data", &data), ("-o", &export)]).await?;

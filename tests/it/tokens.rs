@@ -128,7 +128,7 @@ async fn a_token_that_is_taken_out_of_the_configuration_ends_without_a_restart()
     until_answered(&server, &two, true).await?;
     // A file that cannot be used changes nothing, and it is said.
     write("access: {tokens: [{name: two\n")?;
-    let said = "the configuration cannot be read again";
+    let said = "reloading the configuration failed";
     let begun = std::time::Instant::now();
     while !get(&format!("{}/readyz?verbose", server.url())).await?.1.contains(said) {
         assert!(begun.elapsed() < std::time::Duration::from_secs(60), "never said: {}", server.output());

@@ -110,7 +110,7 @@ impl ClockStatus {
         let direction = if self.deviation_micros < 0 { "back" } else { "ahead" };
         match self.deviates_for {
             Some(_) => format!(
-                "this machine's clock jumped {seconds} s {direction}; recorded time goes on as before"
+                "this machine's clock jumped {seconds} s {direction}; recorded time does not follow it"
             ),
             None => String::new(),
         }
@@ -216,7 +216,7 @@ impl State {
             }
             Some(jump) if ahead.abs() <= SLEW_MAX => {
                 self.jump = None;
-                tracing::info!("this machine's clock is back where it was before it jumped");
+                tracing::info!("this machine's clock is back to the time before its jump");
                 self.changed(ClockEvent::Returned, jump.deviation, Exact::Unknown);
             }
             Some(jump) if (ahead - jump.deviation).abs() > SLEW_MAX => {
@@ -232,7 +232,7 @@ impl State {
         let seconds = ahead as f64 / 1e6;
         tracing::warn!(
             seconds,
-            "this machine's clock jumped; recorded time goes on as before until clusters' clocks tell which is right"
+            "this machine's clock jumped; recorded time does not follow it until the clusters' clocks confirm it"
         );
         self.changed(ClockEvent::Jumped, ahead, Exact::Unknown);
     }
@@ -280,7 +280,7 @@ impl State {
         let deviation = machine.as_micros().saturating_sub(self.time.as_micros());
         tracing::warn!(
             seconds = deviation as f64 / 1e6,
-            "this machine's clock is followed after its jump; times recorded before may be wrong"
+            "recorded time follows this machine's clock after its jump; times recorded before may be wrong"
         );
         (self.time, self.anchored, self.jump, self.confirmed) = (machine, machine, None, false);
         self.changed(ClockEvent::Adopted, deviation, exact);

@@ -183,7 +183,7 @@ impl Write<'_> {
             let deviation_micros = now.as_micros().saturating_sub(recorded.as_micros());
             tracing::warn!(
                 seconds = deviation_micros as f64 / 1e6,
-                "this machine's clock is behind the newest recorded change; recorded time moves back to the clock"
+                "this machine's clock is behind the newest recorded change; recorded time follows the clock back"
             );
             let exact = Exact::Unknown;
             self.clock_changed(&ClockChange { event: ClockEvent::Adopted, deviation_micros, exact })?;

@@ -23,12 +23,12 @@ impl Guard {
                 match catch_unwind(AssertUnwindSafe(|| health.check_files().is_some())) {
                     Ok(true) => return,
                     Ok(false) => {}
-                    Err(_) => tracing::error!("looking after the log's files failed; it is tried again"),
+                    Err(_) => tracing::error!("checking the log's files failed; retrying"),
                 }
             }
         };
         if let Err(error) = Builder::new().name("log-guard".to_owned()).spawn(look) {
-            tracing::warn!(%error, "no thread can be started to look after the log's files; each commit still does");
+            tracing::warn!(%error, "starting the thread that checks the log's files failed; each commit still checks them");
         }
         Guard { _stop: stop }
     }

@@ -172,7 +172,7 @@ impl WriterHealth {
         // What one group leaves over is recorded by the next, as one problem.
         let before = state.over.as_ref().filter(|over| over.until >= problem.since);
         if before.is_none() {
-            tracing::warn!(reason = problem.reason, "{}; a gap says so", problem.message);
+            tracing::warn!(reason = problem.reason, "{}; recorded as a gap", problem.message);
         }
         let since = before.map_or(problem.since, |over| over.problem.since.min(problem.since));
         state.over = Some(Over { problem: WriterProblem { since, ..problem }, until, recorded });
@@ -194,7 +194,7 @@ impl WriterHealth {
                 Some(displaced) => {
                     let since = self.time_of(files.in_place.unwrap_or(looked));
                     let message = format!("{displaced}: nothing is recorded; {}", Displaced::ADVICE);
-                    tracing::error!(%displaced, "nothing is recorded from now on; {}", Displaced::ADVICE);
+                    tracing::error!(%displaced, "recording stopped; {}", Displaced::ADVICE);
                     self.lock().displaced = Some(WriterProblem { reason: reason::LOST, since, message });
                 }
             }
@@ -236,9 +236,9 @@ impl State {
 pub(super) fn late_message(reason: &str, waited: Duration) -> String {
     let seconds = waited.as_secs();
     match reason == reason::NO_ROOM {
-        true => format!("changes waited {seconds} s for being recorded: no room on the disk"),
+        true => format!("changes waited {seconds} s to be recorded: no space left on the disk"),
         false => {
-            format!("changes waited {seconds} s for being recorded: the disk or this machine was too slow")
+            format!("changes waited {seconds} s to be recorded: the disk or this machine was too slow")
         }
     }
 }

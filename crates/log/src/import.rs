@@ -155,7 +155,7 @@ impl LogImport {
     pub fn commit(self) -> Result<Offset> {
         self.connection.execute_batch("COMMIT")?;
         self.head_file.write(self.state.head, &self.state.hash).unwrap_or_else(|error| {
-            tracing::warn!(%error, "the head beside the log could not be written");
+            tracing::warn!(%error, "writing the head file beside the log failed");
         });
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(self.state.head)

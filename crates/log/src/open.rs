@@ -85,7 +85,7 @@ pub(super) fn of_file(path: &Path, error: LogError) -> LogError {
     if !strandline_sqlite::is_corrupt(sqlite) {
         return error;
     }
-    tracing::error!(error = %sqlite, path = %path.display(), "SQLite does not read the log");
+    tracing::error!(error = %sqlite, path = %path.display(), "SQLite cannot read the log");
     let what = match strandline_sqlite::is_database(path) {
         true => "a page of it cannot be read",
         false => "it has no SQLite header",
@@ -150,7 +150,7 @@ fn check_pages(connection: &Connection, path: &Path) -> Result<(), LogError> {
     if is_small(path) {
         let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if verdict != "ok" {
-            tracing::error!(verdict, path = %path.display(), "SQLite finds the log's pages damaged");
+            tracing::error!(verdict, path = %path.display(), "SQLite reports damaged pages in the log");
             let what = "its pages are inconsistent".to_owned();
             return Err(LogError::File { path: path.to_owned(), what });
         }
@@ -165,14 +165,12 @@ pub(super) fn make_shrinkable(connection: &Connection, directory: &Path) -> Resu
         return Ok(());
     }
     if std::fs::metadata(file::path(directory)).is_ok_and(|file| file.len() > REWRITE_BYTES_MAX) {
-        tracing::info!(
-            "the log was made by an earlier version and keeps its size whatever retention lets go"
-        );
+        tracing::info!("an earlier version created the log, so pruning does not make its file smaller");
         return Ok(());
     }
     match connection.execute_batch("VACUUM") {
         Err(error) if strandline_sqlite::is_disk_full(&error) => {
-            tracing::warn!(%error, "no room to rewrite the log so that it can become shorter");
+            tracing::warn!(%error, "not enough disk space to rewrite the log; until then, pruning does not make its file smaller");
             Ok(())
         }
         result => Ok(result?),

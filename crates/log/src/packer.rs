@@ -111,7 +111,7 @@ impl Packer {
                 // Which bodies are stored against the keyframe is not known, so all of them stay where they are.
                 None => tracing::error!(
                     offset = %group.keyframe,
-                    "the list of what is stored against this keyframe cannot be read; none of it is packed"
+                    "the list of bodies that depend on this keyframe is damaged; not packing them"
                 ),
             }
             taken.push(group.keyframe);
@@ -120,7 +120,9 @@ impl Packer {
         for filled in frames.iter().filter(|filled| !filled.moving.is_empty()) {
             match put(&transaction, filled, bodies) {
                 // What cannot be read back stays as it is.
-                Err(LogError::Damaged { offset, what }) => tracing::error!(%offset, what, "not packed"),
+                Err(LogError::Damaged { offset, what }) => {
+                    tracing::error!(%offset, what, "a body is damaged; not packing its group")
+                }
                 put => put?,
             }
         }
@@ -145,7 +147,7 @@ impl Packer {
                 Ok(text) => read.push((offset, chain::body_hash(&text), text)),
                 // It stays where it is, for whoever reads the log to tell.
                 Err(LogError::Damaged { offset, what }) => {
-                    tracing::error!(%offset, what, "a damaged body is not packed");
+                    tracing::error!(%offset, what, "a body is damaged; not packing its group");
                     return Ok(0);
                 }
                 Err(error) => return Err(error),

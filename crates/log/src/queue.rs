@@ -64,7 +64,8 @@ impl Queue {
 
     /// The log cannot be opened for want of room, for now.
     pub fn waits_for_room(&self) {
-        let message = "no room on the disk; make room, recording begins by itself".to_owned();
+        let message =
+            "no space left on the disk; free disk space, then recording starts automatically".to_owned();
         self.health.report(reason::NO_ROOM, self.clock.now(), message);
     }
 

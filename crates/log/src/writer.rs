@@ -175,7 +175,7 @@ impl LogWriter {
                 Ok(())
             }
             Err(error) if error.is_disk_full() => {
-                tracing::debug!(%error, "no room to pack; it is tried again after the next change");
+                tracing::debug!(%error, "not enough disk space to pack; retrying after the next change");
                 self.packer.rest();
                 Ok(())
             }
@@ -229,12 +229,14 @@ impl LogWriter {
                 Ok(None)
             }
             Err(error) if error.is_disk_full() => {
-                let message = "no room on the disk; make room, recording goes on by itself".to_owned();
+                let message =
+                    "no space left on the disk; free disk space, then recording resumes automatically"
+                        .to_owned();
                 self.health.report(reason::NO_ROOM, self.clock.now(), message);
                 Ok(Some(self.room.full(&error)))
             }
             Err(error) => {
-                tracing::error!(%error, "the log cannot be written");
+                tracing::error!(%error, "writing the log failed");
                 self.health.report(reason::LOST, self.clock.now(), error.told());
                 for queued in group.drain(..) {
                     // Whoever asked may have gone.
@@ -292,7 +294,7 @@ impl LogWriter {
             self.packer.wake();
             self.head_file.write(self.state.head, &self.state.hash).unwrap_or_else(|error| {
                 // The file may lag behind; it only has to stay true.
-                tracing::warn!(%error, "the head beside the log could not be written");
+                tracing::warn!(%error, "writing the head file beside the log failed");
             });
         }
         result

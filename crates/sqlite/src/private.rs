@@ -168,20 +168,20 @@ pub(super) fn tighten(directory: &Path) {
     let (found, is_foreign) = match exposed(directory) {
         Ok(found) => found,
         Err(error) => {
-            tracing::warn!(directory = %directory.display(), %error, "cannot look who may read the data directory");
+            tracing::warn!(directory = %directory.display(), %error, "checking the permissions of the data directory failed");
             return;
         }
     };
     for Exposed { path, mode, tight } in found {
         let (shown, from, to) = (path.display(), format!("{mode:04o}"), format!("{tight:04o}"));
         if path == directory && is_foreign {
-            tracing::warn!(path = %shown, mode = from, "others may enter the data directory; give it one of its own");
+            tracing::warn!(path = %shown, mode = from, "other users have access to the data directory, which has other files too; use a separate directory");
             continue;
         }
         match fs::set_permissions(&path, fs::Permissions::from_mode(tight)) {
-            Ok(()) => tracing::info!(path = %shown, from, to, "what others could read is closed to them"),
+            Ok(()) => tracing::info!(path = %shown, from, to, "removed the access of other users"),
             Err(error) => {
-                tracing::warn!(path = %shown, mode = from, %error, "others may read this, and it cannot be closed to them");
+                tracing::warn!(path = %shown, mode = from, %error, "other users have access, and removing it failed");
             }
         }
     }

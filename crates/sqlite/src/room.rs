@@ -39,7 +39,7 @@ impl RoomWait {
     pub fn full(&mut self, error: &dyn Display) -> Duration {
         let (what, now) = (self.what, Instant::now());
         let Some(waiting) = &mut self.waiting else {
-            tracing::error!(%error, "no room on the disk to write {what}; make room, it goes on by itself");
+            tracing::error!(%error, "no space left on the disk to write {what}; free disk space, then writing resumes automatically");
             self.waiting = Some(Waiting { since: now, logged: now, tries: 1, wait: WAIT_LEAST });
             return WAIT_LEAST;
         };
@@ -47,7 +47,7 @@ impl RoomWait {
         if now - waiting.logged >= REMINDER {
             waiting.logged = now;
             let (tries, seconds) = (waiting.tries, (now - waiting.since).as_secs());
-            tracing::error!(%error, tries, seconds, "still no room on the disk to write {what}");
+            tracing::error!(%error, tries, seconds, "still no space left on the disk to write {what}");
         }
         waiting.wait = (waiting.wait * 2).min(WAIT_MOST);
         waiting.wait
@@ -57,7 +57,7 @@ impl RoomWait {
     pub fn over(&mut self) {
         if let Some(Waiting { since, tries, .. }) = self.waiting.take() {
             let (what, seconds) = (self.what, since.elapsed().as_secs());
-            tracing::info!(tries, seconds, "there is room on the disk again; writing {what} goes on");
+            tracing::info!(tries, seconds, "disk space is available again; writing {what} resumes");
         }
     }
 }

@@ -85,5 +85,5 @@ pub fn closest<'a>(given: &str, candidates: &[&'a str]) -> Option<&'a str> {
 /// What a panic says of itself.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason was given")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no panic message")
 }

@@ -306,7 +306,7 @@ impl<S: Sink> ListWatch<S> {
             | AppendError::Busy
             | AppendError::TooLong
             | AppendError::Contended) => {
-                tracing::warn!(watch = %self.watch, %error, "the log takes nothing");
+                tracing::warn!(watch = %self.watch, %error, "writing to the log failed; retrying");
                 self.pause(None, State::Begin { fresh: false })
             }
         }
@@ -324,7 +324,7 @@ impl<S: Sink> ListWatch<S> {
             self.doubt().await?;
         }
         let verdict = decide(activity, failure);
-        tracing::debug!(watch = %self.watch, ?activity, %failure, ?verdict, "failed");
+        tracing::debug!(watch = %self.watch, ?activity, %failure, ?verdict, "the request failed");
         if let Some(reason) = verdict.gap {
             self.coverage.gap(reason, failure.to_string()).await?;
             self.distrusted |= reason == reason::UNREACHABLE;
@@ -332,7 +332,7 @@ impl<S: Sink> ListWatch<S> {
         if let Failure::Unauthorized(_) = failure
             && let Err(error) = self.connection.renew().await
         {
-            tracing::debug!(watch = %self.watch, %error, "the credentials cannot be read again");
+            tracing::debug!(watch = %self.watch, %error, "reloading the credentials failed");
         }
         let then = match verdict.next {
             Next::Relist => State::Begin { fresh: true },
@@ -428,7 +428,7 @@ impl<S: Sink> ListWatch<S> {
     fn garbage(&mut self, reason: &str) {
         self.settings.stats.undecodable();
         if !std::mem::replace(&mut self.garbage_told, true) {
-            tracing::warn!(watch = %self.watch, reason, "an object that cannot be read is left out");
+            tracing::warn!(watch = %self.watch, reason, "an object cannot be decoded; skipping it");
         }
     }
 }

@@ -53,12 +53,12 @@ pub async fn supervise<S: Sink>(
         // What panics is a mistake of ours, which must neither end the recording of the cluster nor go unnoticed.
         let Err(panic) = AssertUnwindSafe(run).catch_unwind().await else { return };
         let why = panic_text(&*panic);
-        tracing::error!("cluster {}: its supervision failed: {why}; it is started again", all.cluster);
+        tracing::error!("cluster {}: the supervisor failed: {why}; restarting it", all.cluster);
         let gap = CoverageMark::gap(
             all.clone(),
             clock.now(),
             reason::RESTARTED,
-            "the task that supervised the cluster failed; it is started again",
+            "the cluster's supervisor failed; restarting it",
         );
         tokio::select! {
             biased;
@@ -341,14 +341,14 @@ impl<S: Sink> Supervisor<S> {
     async fn renew(&self) {
         for watcher in &self.watchers {
             if let Err(error) = watcher.connection.renew().await {
-                tracing::warn!(cluster = self.settings.name, %error, "the credentials cannot be read again");
+                tracing::warn!(cluster = self.settings.name, %error, "reloading the credentials failed");
             }
         }
     }
 
     /// The log takes nothing for now: waits before trying again.
     async fn rest(&mut self, error: &AppendError) {
-        tracing::warn!(cluster = self.settings.name, %error, "the log takes nothing");
+        tracing::warn!(cluster = self.settings.name, %error, "writing to the log failed; retrying");
         sleep(self.backoff.next()).await;
     }
 

@@ -103,7 +103,7 @@ impl Retention {
         match result {
             Ok(()) => self.numbers.ran(self.clock.0.now(), started.elapsed()),
             Err(error) => {
-                tracing::error!(%error, "what is older than it has to be kept could not be let go");
+                tracing::error!(%error, "pruning failed; retrying at the next run");
                 self.numbers.failed();
             }
         }
@@ -135,7 +135,7 @@ impl Retention {
                     tracing::warn!(
                         limit,
                         youngest,
-                        "the data directory holds more than it may, and all of it is young"
+                        "the data directory exceeds its size limit, and all of its records are within the minimum retention period"
                     );
                 }
                 return Ok(());
@@ -233,7 +233,7 @@ impl Retention {
                 sizes.total
             }
             Ok(Err(error)) => {
-                tracing::warn!(%error, "the data directory cannot be measured");
+                tracing::warn!(%error, "measuring the data directory failed");
                 0
             }
             Err(_) => 0,

@@ -38,7 +38,7 @@ async fn a_start_on_a_full_disk_answers_waits_and_records_once_there_is_room() -
         let server = Server::start_unready(folder.path(), &config(&simulated)).await?;
         let list = server.ask(RESOURCES).await?;
         assert_eq!(items(&list).count(), 1, "{list}");
-        until_unready(&server, "make room").await?;
+        until_unready(&server, "free disk space").await?;
         simulated.apply(pod("web-0", 1));
         std::fs::remove_file(&filler)?;
         let uid = list["items"][0]["id"].as_str().unwrap_or_default();
@@ -48,8 +48,8 @@ async fn a_start_on_a_full_disk_answers_waits_and_records_once_there_is_room() -
         let output = server.output();
         assert!(!output.contains("salvage") && !output.contains("backup"), "{output}");
         // A little room may come and run out again; each time is said once.
-        let full = output.matches("no room on the disk to write the log").count();
-        let over = output.matches("again; writing the log goes on").count();
+        let full = output.matches("no space left on the disk to write the log").count();
+        let over = output.matches("again; writing the log resumes").count();
         assert!(full <= over + 1, "{output}");
         server.stop().await?;
         drop(disk);
@@ -68,7 +68,7 @@ async fn a_first_start_on_a_full_disk_waits_for_room() -> Result<()> {
     };
     let filler = fill(&data)?;
     let server = Server::start_blocked(folder.path(), &config(&simulated)).await?;
-    let body = until_unready(&server, "make room").await?;
+    let body = until_unready(&server, "free disk space").await?;
     assert!(body.contains("being built"), "{body}");
     std::fs::remove_file(&filler)?;
     wait_for_pod(&server).await?;

@@ -31,13 +31,11 @@ pub(crate) fn resume(directory: &Path) -> Result<()> {
     if !place(directory).exists() {
         return Ok(());
     }
-    tracing::info!(
-        "values were being erased from the log; what is left of them on the disk is taken off first"
-    );
+    tracing::info!("an erasure was interrupted; removing the erased values from the disk first");
     match scrub(directory, &mut |_| {}) {
         // The next who opens the log tries again.
         Err(error @ LogError::Busy { .. }) => {
-            tracing::warn!(%error, "what was erased from the log is not off the disk yet; start again later");
+            tracing::warn!(%error, "the log is in use, so erased values are still on the disk; restart later to remove them");
             Ok(())
         }
         done => done,

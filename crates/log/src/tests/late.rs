@@ -96,7 +96,7 @@ async fn what_waits_for_room_is_a_problem_while_it_waits_and_a_gap_afterwards() 
     sleep(Duration::from_secs(30)).await;
     let problem = disk.health.problem().unwrap();
     assert_eq!((problem.reason, problem.since), (reason::NO_ROOM, since), "{problem:?}");
-    assert!(problem.message.contains("make room"), "{problem:?}");
+    assert!(problem.message.contains("free disk space"), "{problem:?}");
     // Of the other cluster something changes just before there is room again.
     let head = disk.health.clone();
     let until_next_try = Duration::from_secs(30);

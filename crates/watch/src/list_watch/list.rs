@@ -46,7 +46,7 @@ impl<S: Sink> ListWatch<S> {
             }
             Some(other) => return other,
         };
-        tracing::debug!(watch = %self.watch, message, "no streaming list; listing in pages");
+        tracing::debug!(watch = %self.watch, message, "streaming list failed; using paged lists");
         self.opened = None;
         // Another run: what the broken stream showed may be gone by the time the pages are read.
         Ok(State::Begin { fresh: true })
@@ -150,7 +150,7 @@ impl<S: Sink> ListWatch<S> {
                 return Err(Failure::Invalid(message).into());
             }
             let was = reached.map_or("", ResourceVersion::as_str);
-            let message = format!("the cluster is at {shown} and was at {was}: its store was set back");
+            let message = format!("the cluster is at {shown} and was at {was}: its store was rolled back");
             return Err(Stop::Again(self.was_set_back(message).await?));
         }
         self.set_back = false;

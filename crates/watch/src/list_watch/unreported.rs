@@ -48,9 +48,9 @@ impl<S: Sink> ListWatch<S> {
         let (cluster, kind) = (&self.watch.cluster, &self.watch.kind);
         tracing::warn!(
             cluster, %kind, namespace = self.watch.namespace, found,
-            "a list found changes that no event had reported"
+            "a list found changes that no event reported"
         );
-        let message = format!("a list found {found} changes that no event had reported");
+        let message = format!("a list found {found} changes that no event reported");
         self.coverage.closed_gap(since, self.coverage.now(), reason::MISSED, &message).await?;
         self.spread_doubt(self.doubt.since().unwrap_or(since), reason::MISSED);
         Ok(())

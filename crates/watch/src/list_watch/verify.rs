@@ -78,7 +78,7 @@ impl<S: Sink> ListWatch<S> {
             }
             Due::Listed(Ok(listed)) if listed.is_behind() => {
                 let message = format!(
-                    "the cluster is at {} and was at {}: its store was set back",
+                    "the cluster is at {} and was at {}: its store was rolled back",
                     listed.version,
                     self.cursor.as_ref().map_or("", |cursor| cursor.as_str())
                 );
@@ -86,7 +86,7 @@ impl<S: Sink> ListWatch<S> {
             }
             Due::Listed(Ok(listed)) => self.check.listed(listed),
             Due::Listed(Err(failure)) => {
-                tracing::debug!(watch = %self.watch, %failure, "consistency list failed; it is tried again later");
+                tracing::debug!(watch = %self.watch, %failure, "consistency list failed; retrying later");
                 let apart = self.settings.limits.consistency_apart;
                 let wait = self.spread.between(apart / 2, apart);
                 self.check.postpone(wait);
@@ -121,7 +121,7 @@ impl<S: Sink> ListWatch<S> {
             return Ok(None);
         }
         if !std::mem::replace(&mut self.check.differed, true) {
-            tracing::debug!(watch = %self.watch, %differences, "the record differs from the cluster; looking again");
+            tracing::debug!(watch = %self.watch, %differences, "the record differs from the cluster; comparing again");
             self.check.postpone(std::time::Duration::ZERO);
             return Ok(None);
         }
@@ -131,16 +131,16 @@ impl<S: Sink> ListWatch<S> {
             cluster, %kind, namespace = self.watch.namespace,
             missing = differences.missing, extra = differences.extra,
             outdated = differences.outdated, older = differences.older,
-            "the record differs from the cluster in ways that no event told; listing the kind again"
+            "the record differs from the cluster, and no event reported it; listing the kind again"
         );
         if differences.older > 0 {
             return self
-                .was_set_back(format!("the cluster's store was set back: {differences}"))
+                .was_set_back(format!("the cluster's store was rolled back: {differences}"))
                 .await
                 .map(Some);
         }
         self.spread_doubt(self.set_back_since(), reason::MISSED);
-        let message = format!("no event told of some changes: {differences}");
+        let message = format!("no event reported some changes: {differences}");
         self.list_again(self.missed_since(), reason::MISSED, message).await.map(Some)
     }
 }

@@ -81,7 +81,7 @@ impl<S: Sink> ListWatch<S> {
                 Read::Ended(why) => break why,
             }
         };
-        tracing::debug!(watch = %self.watch, %why, heard, "the watch ended");
+        tracing::debug!(watch = %self.watch, %why, progressed = heard, "the watch ended");
         match why {
             // A watch that ends when it was to end has told everything; one that ends before may have been cut off.
             Ending::Closed if opened.elapsed() >= self.settings.limits.watch => {

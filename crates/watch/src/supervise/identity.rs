@@ -17,7 +17,11 @@ impl<S: Sink> Supervisor<S> {
     pub(super) async fn identify(&mut self) -> Result<(), AppendError> {
         let Some(uid) = self.uid().await else { return Ok(()) };
         if self.sink.identify(&self.settings.name, &uid).await? == Identified::Replaced {
-            tracing::warn!(cluster = self.settings.name, uid, "another cluster answers under this name");
+            tracing::warn!(
+                cluster = self.settings.name,
+                uid,
+                "another cluster answers under this name; listing all kinds again"
+            );
             self.discovery.replaced();
             self.end_all().await;
         }

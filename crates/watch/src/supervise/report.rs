@@ -80,7 +80,7 @@ impl Report {
                 }
             }
             outage => {
-                tracing::warn!("cluster {cluster}: {}: {}; trying again", words(reason), plain(why));
+                tracing::warn!("cluster {cluster}: {}: {}; retrying", words(reason), plain(why));
                 let attempts = outage.as_ref().map_or(0, |outage| outage.attempts);
                 let since = outage.as_ref().map_or(now, |outage| outage.since);
                 *outage = Some(Outage { reason, since, written: now, attempts });
@@ -107,8 +107,8 @@ impl Report {
     pub(super) fn unverified(&mut self, unverified: bool) {
         if unverified && !self.unverified {
             tracing::warn!(
-                "cluster {}: the certificate of its server is not verified, as its kubeconfig says \
-                 (insecure-skip-tls-verify); name its certificate authority instead",
+                "cluster {}: the server's certificate is not verified, because its kubeconfig has \
+                 insecure-skip-tls-verify; set the certificate authority instead",
                 self.cluster
             );
         }
@@ -197,10 +197,10 @@ fn words(reason: &str) -> String {
 
 fn advice(reason: &str) -> &'static str {
     match reason {
-        reason::FORBIDDEN => "grant list and watch on them, `strandline doctor` prints the role",
+        reason::FORBIDDEN => "grant list and watch on them; `strandline doctor` prints the role",
         reason::UNAUTHORIZED => "renew the credentials",
-        reason::CREDENTIALS => "correct the file that the configuration names",
-        _ => "`strandline coverage --state gap` tells why",
+        reason::CREDENTIALS => "correct the credentials file named in the configuration",
+        _ => "`strandline coverage --state gap` shows the cause",
     }
 }
 

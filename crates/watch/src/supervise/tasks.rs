@@ -113,13 +113,13 @@ impl<S: Sink> Supervisor<S> {
         let failed = self.running.iter().find(|(_, running)| running.task.id() == error.id());
         let Some((watch, _)) = failed else { return Ok(()) };
         tracing::error!(
-            "cluster {}: the watch of {} failed: {error}; it is started again",
+            "cluster {}: the watch task of {} failed: {error}; restarting it",
             watch.cluster,
             watch.kind
         );
         let seen = self.settings.stats.statuses().into_iter().find(|(known, _)| known == watch);
         let since = seen.and_then(|(_, status)| status.confirmed_until).unwrap_or_else(|| self.clock.now());
-        let message = "the task that watched it failed; it is started again";
+        let message = "the watch task failed; restarting it";
         self.sink.mark(CoverageMark::gap(watch.clone(), since, reason::RESTARTED, message)).await?;
         Ok(())
     }
