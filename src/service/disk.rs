@@ -73,11 +73,11 @@ impl Disk {
     pub(super) fn encode(&self, tell: &mut Teller<'_, '_>) -> fmt::Result {
         let state = self.lock();
         let none: &[(&str, &str)] = &[];
-        let help = "Bytes that are free on the disk of the data directory";
+        let help = "Free bytes on the disk of the data directory";
         tell.gauges("data_disk_free_bytes", help, state.free.map(|free| (none, signed(free))))?;
         let full = state.free.and_then(|free| state.growth.seconds_until(free));
-        let help = "Seconds until that disk is full if the data directory grows on as in the last hour; absent while it \
-                    does not grow or is too young to tell";
+        let help = "Seconds until that disk is full at the data directory's growth in the last hour; absent while it \
+                    does not grow, or if the growth is not known yet";
         tell.gauges("data_disk_full_in_seconds", help, full.map(|seconds| (none, signed(seconds))))
     }
 }

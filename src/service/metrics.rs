@@ -90,18 +90,30 @@ impl Collector for Sources {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut tell = Teller { encoder: &mut encoder };
         let version = [("version", env!("CARGO_PKG_VERSION"))];
-        tell.gauges("build_info", "The version that runs", [(&version[..], 1)])?;
+        tell.gauges(
+            "build_info",
+            "Version of the running server, as a label; always 1",
+            [(&version[..], 1)],
+        )?;
         let (head, checkpoint) = self.status.progress();
         let none: &[(&str, &str)] = &[];
         tell.gauges("log_head_offset", "Newest offset of the log", [(none, head.as_i64())])?;
-        tell.gauges("view_checkpoint_offset", "Last offset in the view", [(none, checkpoint.as_i64())])?;
+        tell.gauges(
+            "view_checkpoint_offset",
+            "Last offset that the view includes",
+            [(none, checkpoint.as_i64())],
+        )?;
         let rebuild = self.rebuild.report();
         let building = i64::from(rebuild.state == RebuildState::Building);
-        tell.gauges("view_building", "1 while a view is built from the log, else 0", [(none, building)])?;
-        let help = "Last offset in the view that was built last";
+        tell.gauges(
+            "view_building",
+            "1 while a view is being built from the log, else 0",
+            [(none, building)],
+        )?;
+        let help = "Last offset that the most recently built view includes";
         tell.gauges("view_built_offset", help, [(none, rebuild.checkpoint.as_i64())])?;
         let writable = i64::from(self.writer.problem().is_none());
-        tell.gauges("log_writable", "1 while the log takes changes, else 0", [(none, writable)])?;
+        tell.gauges("log_writable", "1 while the log is writable, else 0", [(none, writable)])?;
         self.log(&mut tell)?;
         self.retention.tell(&mut tell, self.status.pruning().rows())?;
         self.disk.encode(&mut tell)?;
@@ -133,16 +145,15 @@ impl Sources {
         let now = self.clock.now();
         let problem = self.writer.problem();
         let since = problem.map(|problem| ([("reason", problem.reason)], age_seconds(problem.since, now)));
-        let help = "How long the log has taken no changes, by reason; absent while it takes them";
+        let help = "Seconds since the log became unwritable, by reason; absent while it is writable";
         tell.gauges("log_not_writable_seconds", help, since)?;
         let load = self.queue.queue_load();
         let (waiting, capacity) = load.map(|load| (load.waiting, load.capacity)).unzip();
-        let help = "Requests in the queue of the log's writer";
+        let help = "Requests in the queue of the log writer";
         tell.gauges("log_queue_requests", help, waiting.map(|waiting| (none, signed(waiting as u64))))?;
-        let help = "Requests that the queue of the log's writer has room for; more wait outside";
+        let help = "Capacity of the queue of the log writer; further requests wait outside it";
         tell.gauges("log_queue_capacity", help, capacity.map(|capacity| (none, signed(capacity as u64))))?;
-        let help =
-            "How long each commit of the log took that wrote something; each waits for one fsync of the WAL";
+        let help = "Duration of the log's commits that wrote something; each waits for one fsync of the WAL";
         tell.histograms("log_commit_duration_seconds", help, [(none, self.writer.commits().histogram())])
     }
 
@@ -154,19 +165,23 @@ impl Sources {
         let outcomes = counts.iter().flat_map(|(name, counts)| {
             OUTCOMES.map(|(outcome, value)| ([("cluster", *name), ("outcome", outcome)], value(counts)))
         });
-        let help = "What clusters told, by what became of it";
+        let help = "Observations received from clusters, by outcome";
         tell.counters("cluster_observations", help, outcomes)?;
-        tell.counters("cluster_lists", "Lists that were begun", of(|counts| counts.relists))?;
-        let help = "Differences from clusters that no event told of and a consistency list found";
+        tell.counters("cluster_lists", "List requests started", of(|counts| counts.relists))?;
+        let help = "Differences from clusters that a consistency list found and no event reported";
         tell.counters("cluster_missed", help, of(|counts| counts.missed))?;
-        tell.counters("cluster_requests", "Lists and watches asked for", of(|counts| counts.requests))?;
+        tell.counters(
+            "cluster_requests",
+            "List and watch requests sent to clusters",
+            of(|counts| counts.requests),
+        )?;
         let watches = of(|counts| counts.watches).map(|(labels, value)| (labels, signed(value)));
-        tell.gauges("cluster_watches", "Watches that run now", watches)?;
+        tell.gauges("cluster_watches", "Watches currently running", watches)?;
         let heard = counts.iter().filter_map(|(name, counts)| {
             let heard = counts.last_heard?;
             Some(([("cluster", *name)], heard.as_micros() / 1_000_000))
         });
-        let help = "When all that a cluster had to tell was last known to be recorded, in seconds since 1970";
+        let help = "Time at which everything received from a cluster was last known to be recorded, in seconds since 1970";
         tell.gauges("cluster_last_heard_timestamp_seconds", help, heard)
     }
 }

@@ -29,24 +29,24 @@ pub(super) fn encode(
         ([("cluster", cluster.to_owned()), ("kind", kind), ("reason", reason.to_owned())], count)
     });
     let help =
-        "Watches that are in a gap now, by kind (* is the whole cluster, *.group a group of it) and reason";
+        "Watches currently in a gap, by kind (* is the whole cluster, *.group one API group) and reason";
     tell.gauges("coverage_gaps", help, gaps)?;
     let oldest = statuses.iter().map(|(cluster, statuses, _)| {
         let since = statuses.iter().filter_map(|(_, status)| status.gap_since).min();
         ([("cluster", *cluster)], since.map_or(0, |since| age_seconds(since, now)))
     });
-    let help = "How long the oldest gap of a cluster is open that is open now; 0 while none is";
+    let help = "Age of a cluster's oldest open gap; 0 if none is open";
     tell.gauges("coverage_oldest_gap_seconds", help, oldest)?;
     let bookmarks = statuses.iter().filter_map(|(cluster, statuses, _)| {
         let oldest = statuses.iter().filter(is_watched).filter_map(|(_, s)| s.bookmark_at).min()?;
         Some(([("cluster", *cluster)], age_seconds(oldest, now)))
     });
-    let help = "How long ago the kind that waits for one the longest sent its last bookmark";
+    let help = "Age of the last bookmark, of the kind whose last bookmark is the oldest";
     tell.gauges("cluster_bookmark_age_seconds", help, bookmarks)?;
     let confirmed = statuses.iter().filter_map(|(cluster, _, stats)| {
         Some(([("cluster", *cluster)], age_seconds(stats.confirmed_until()?, now)))
     });
-    let help = "Age of the time up to which all that happened is recorded, of the kinds that are in no gap";
+    let help = "Age of the time up to which everything is recorded, of the kinds that are in no gap";
     tell.gauges("cluster_confirmed_age_seconds", help, confirmed)
 }
 

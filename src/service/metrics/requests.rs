@@ -18,23 +18,23 @@ pub(super) fn encode(tell: &mut Teller<'_, '_>, requests: &RequestStats) -> fmt:
     tell.counters("http_requests", "Requests answered, by route, method and status code", counts)?;
     let took =
         routes.iter().map(|stats| ([("route", stats.route), ("method", stats.method)], stats.took.clone()));
-    tell.histograms("http_request_duration_seconds", "How long answers took, by route and method", took)
+    tell.histograms("http_request_duration_seconds", "Duration of requests, by route and method", took)
 }
 
 /// What is under way now.
 pub(super) fn under_way(tell: &mut Teller<'_, '_>, load: LoadCounts, crowd: Crowd) -> fmt::Result {
     let none: &[(&str, &str)] = &[];
     let number = |value: usize| signed(value as u64);
-    let help = "Connections, by whether they may ask for everything or have a place in reserve, for probes and metrics only";
+    let help = "Open connections, by place: ordinary for all requests, reserve for probes and metrics only";
     let places = [("ordinary", load.connections), ("reserve", load.reserve)];
     tell.gauges("http_connections", help, places.map(|(place, count)| ([("place", place)], number(count))))?;
-    let help = "Connections that came when no place was left but in reserve";
+    let help = "Connections over the limit, which got a place in the reserve or none";
     tell.counters("http_connections_refused", help, [(none, load.connections_refused)])?;
-    let help = "Requests under way, until their answers are taken";
+    let help = "Requests in progress, until the client has read the answer";
     tell.gauges("http_requests_in_flight", help, [(none, number(load.requests))])?;
-    let help = "Bytes of the requests under way and of their answers";
+    let help = "Bytes of the requests in progress and of their answers";
     tell.gauges("http_in_flight_bytes", help, [(none, number(load.bytes))])?;
-    let help = "Questions to the storage, by whether they are read or wait for a reader";
+    let help = "Storage queries, by state: reading, or waiting for a reader";
     let questions = [("reading", crowd.under_way), ("waiting", crowd.waiting)];
     tell.gauges("questions", help, questions.map(|(state, count)| ([("state", state)], number(count))))
 }

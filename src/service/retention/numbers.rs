@@ -77,42 +77,42 @@ impl Numbers {
         let counts = self.lock().clone();
         let none: &[(&str, &str)] = &[];
         let compacted = counts.compacted;
-        let help = "Oldest offset that can be asked for; zero while nothing was let go";
+        let help = "Oldest available offset; zero before anything was pruned";
         tell.gauges("log_compacted_offset", help, [(none, compacted.offset.as_i64())])?;
         let seconds = |time: Timestamp| time.as_micros() / 1_000_000;
         let help =
-            "When the change at the oldest offset that can be asked for was observed, in seconds since 1970";
+            "Time at which the change at the oldest available offset was observed, in seconds since 1970";
         tell.gauges(
             "log_compacted_timestamp_seconds",
             help,
             compacted.observed_at.map(|at| (none, seconds(at))),
         )?;
         let files = counts.sizes.files.map(|(file, bytes)| ([("file", file)], signed(bytes)));
-        tell.gauges(
-            "data_file_bytes",
-            "Bytes of the files of the data directory when last looked at",
-            files,
-        )?;
-        let help = "Bytes of all that lies in the data directory when last looked at";
+        tell.gauges("data_file_bytes", "Size of the files of the data directory when last measured", files)?;
+        let help = "Size of the whole data directory when last measured";
         tell.gauges("data_bytes", help, [(none, signed(counts.sizes.total))])?;
         let (at, took) = counts.last_run.unzip();
-        let help = "When retention ran to its end last, in seconds since 1970";
+        let help = "End of the last successful retention run, in seconds since 1970";
         tell.gauges("retention_last_run_timestamp_seconds", help, at.map(|at| (none, seconds(at))))?;
         let took = took.map(|took| (none, took.as_secs_f64()));
-        tell.durations("retention_last_run_duration_seconds", "How long that run took", took)?;
-        let help = "1 while the data directory holds more than it may and all of it is too young to go";
+        tell.durations(
+            "retention_last_run_duration_seconds",
+            "Duration of the last successful retention run",
+            took,
+        )?;
+        let help = "1 while the data directory exceeds its size limit and all records are within the minimum retention period";
         tell.gauges("retention_over_limit", help, [(none, i64::from(counts.over_limit))])?;
-        tell.counters("retention_changes", "Changes that the log has let go", [(none, counts.changes)])?;
-        let help = "Changes of kinds kept for less long that the log has let go but for their rows";
+        tell.counters("retention_changes", "Changes pruned from the log", [(none, counts.changes)])?;
+        let help = "Changes of kinds with a shorter retention, pruned from the log except for their rows";
         tell.counters("retention_thinned_changes", help, [(none, counts.thinned)])?;
-        let help = "Deployments that ended long ago and were withdrawn";
+        let help = "Finished deployments withdrawn after their retention period";
         tell.counters("retention_deployments", help, [(none, counts.retired)])?;
         tell.counters(
             "retention_bytes",
-            "Bytes of their bodies, as they were stored",
+            "Stored bytes of the bodies of pruned changes",
             [(none, counts.bytes)],
         )?;
-        tell.counters("retention_view_rows", "Rows that the view has let go", [(none, view_rows)])?;
-        tell.counters("retention_failures", "Runs that did not come to their end", [(none, counts.failures)])
+        tell.counters("retention_view_rows", "Rows pruned from the view", [(none, view_rows)])?;
+        tell.counters("retention_failures", "Failed retention runs", [(none, counts.failures)])
     }
 }
