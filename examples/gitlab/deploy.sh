@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a deployment job does: tells Strandline that it begins, applies a manifest, and tells how it ended.
+# What a deployment job does: reports the start to Strandline, applies a manifest, and reports the result.
 #
 # GitLab sets the variables that begin with CI_, GITLAB_ and KUBE_; by hand, set those of the first two lines.
 #   CI_PROJECT_PATH, CI_COMMIT_REF_NAME        whose job it is, and its branch or tag
