@@ -79,7 +79,7 @@ pub enum ServiceError {
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
     /// A task ended that the rest cannot do without.
-    #[error("the task `{task}` ended: {why}; the log holds everything that was acknowledged")]
+    #[error("the task `{task}` ended: {why}; the log has every acknowledged change")]
     Fell {
         /// Its name.
         task: String,
@@ -87,7 +87,7 @@ pub enum ServiceError {
         why: String,
     },
     /// A part of the program failed in a way that was not foreseen.
-    #[error("a part of the program panicked; the log holds everything that was acknowledged")]
+    #[error("a part of the program panicked; the log has every acknowledged change")]
     Panicked,
 }
 

@@ -101,7 +101,7 @@ impl Checks {
         let detail = match (usable, lag) {
             (false, _) => format!("being built: {checkpoint} of {head} changes"),
             (true, 0) if building => {
-                format!("being built anew beside: {} of {head} changes", beside.checkpoint)
+                format!("rebuilding beside the serving view: {} of {head} changes", beside.checkpoint)
             }
             (true, 0) => String::new(),
             (true, lag) => format!("{lag} changes behind"),

@@ -107,7 +107,7 @@ fn expanded(text: &[char]) -> Result<Vec<Vec<char>>, String> {
     let mut open = vec![text.to_vec()];
     while let Some(text) = open.pop() {
         if open.len() + done.len() >= ALTERNATIVES_MAX {
-            return Err(format!("it stands for more than {ALTERNATIVES_MAX} patterns"));
+            return Err(format!("it expands to more than {ALTERNATIVES_MAX} patterns"));
         }
         let Some(start) = unescaped(&text, 0, '{') else {
             done.push(text);

@@ -146,7 +146,7 @@ fn checked(scripts: &[Script]) -> Result<(), ScriptsError> {
             mistakes.push(at(
                 line,
                 message,
-                "scripts are Lua 5.1 with `goto`; mend this line or leave the script out",
+                "scripts are Lua 5.1 with `goto`; fix this line or remove the script",
             ));
         }
     }

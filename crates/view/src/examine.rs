@@ -43,9 +43,9 @@ fn origin(directory: &Path, view: &Connection) -> Option<String> {
     };
     match LogReader::inspect(directory).and_then(|log| log.hash_at(checkpoint)) {
         Ok(found) if found == hash => None,
-        Ok(_) => Some(format!("at offset {checkpoint}, where it ends, the log holds another change")),
+        Ok(_) => Some(format!("at offset {checkpoint}, where it ends, the log has a different change")),
         Err(error) => {
-            Some(format!("the log tells nothing of offset {checkpoint}, where it ends: {}", error.told()))
+            Some(format!("the log cannot be read at offset {checkpoint}, where it ends: {}", error.told()))
         }
     }
 }

@@ -49,13 +49,13 @@ pub enum ProjectorError {
     #[error("the view cannot be put into place: {0}")]
     Place(#[from] std::io::Error),
     /// The view was made from another log: its last change is not in this one.
-    #[error("the view holds changes up to offset {checkpoint} of another log")]
+    #[error("the view ends at offset {checkpoint} of another log")]
     Foreign {
         /// Where the view is.
         checkpoint: Offset,
     },
     /// Retention has let go of changes that the view does not hold yet.
-    #[error("the view holds changes up to offset {checkpoint}, and what came next was let go up to {swept}")]
+    #[error("the view ends at offset {checkpoint}, and retention pruned the changes after it up to {swept}")]
     Outrun {
         /// Where the view is.
         checkpoint: Offset,

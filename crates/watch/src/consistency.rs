@@ -291,7 +291,7 @@ impl Question {
             }
             let next = page.metadata.token.into_owned();
             if !next.is_empty() && next == token {
-                return Err(Failure::Invalid("a list whose pages do not go on".to_owned()));
+                return Err(Failure::Invalid("the pages of the list do not advance".to_owned()));
             }
             if objects.len() > limits.list_objects {
                 return Err(Failure::TooLarge("a consistency list of too many objects".to_owned()));

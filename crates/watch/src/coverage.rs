@@ -173,7 +173,7 @@ impl<S: Sink> Coverage<S> {
         self.stats.update(&self.watch, |status| {
             status.confirmed_until = status.confirmed_until.max(Some(last_seen));
         });
-        self.gap_since(last_seen, reason::RESTARTED, "nobody followed this kind".to_owned()).await
+        self.gap_since(last_seen, reason::RESTARTED, "no watch of this kind was running".to_owned()).await
     }
 
     /// The cluster did not show the kind then, so that nothing of it can have been missed before.

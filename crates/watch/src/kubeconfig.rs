@@ -53,7 +53,7 @@ fn said(error: KubeconfigError) -> String {
             let Mistake { line, column, message, .. } = of_syntax(&error);
             format!("line {line}, column {column}: {message}")
         }
-        KubeconfigError::FindPath => "there is no home directory to look for it in; name the file".to_owned(),
+        KubeconfigError::FindPath => "no home directory to look for it in; name the file".to_owned(),
         KubeconfigError::KindMismatch | KubeconfigError::ApiVersionMismatch => {
             "the files that KUBECONFIG names are of different kinds or versions".to_owned()
         }

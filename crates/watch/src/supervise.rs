@@ -377,7 +377,7 @@ async fn find_kinds(
     settings: &ClusterSettings,
     known: &Discovered,
 ) -> Result<Discovered, Failure> {
-    let mut last = Failure::Invalid("there is no way into the cluster".to_owned());
+    let mut last = Failure::Invalid("no connection to the cluster is configured".to_owned());
     for way in ways {
         let client = way.connection.client();
         let ask = || discover(&client, &settings.selection, &settings.limits, known);

@@ -80,8 +80,8 @@ fn spell(course: &Course, gaps: &[TimelineGap], health: Health) -> Result<Spell>
     };
     spell::find(&course.marks, health, blind).ok_or_else(|| {
         match course.marks.iter().any(|mark| mark.health == Some(health)) {
-            true => unknown(health, "it was so when it was first seen"),
-            false => unknown(health, "it was never so up to that moment, as far as is recorded"),
+            true => unknown(health, "it had this health already when it was first seen"),
+            false => unknown(health, "the record has no such health up to that time"),
         }
     })
 }
@@ -105,7 +105,7 @@ fn onset(
     let mark = &course.marks[spell.first];
     let offset = Offset::from_i64(mark.offset);
     if offset <= q.log.compacted()?.offset && offset.get() > 0 {
-        return Err(unknown(health, "it was so before the earliest moment that is kept"));
+        return Err(unknown(health, "it started before the retention period"));
     }
     let sick = match whose {
         Whose::Environment(number) => {
@@ -180,7 +180,7 @@ fn seen_before(
             return Ok(());
         }
     }
-    Err(unknown(health, "what became so was so when it was first seen"))
+    Err(unknown(health, "the affected resources had this health already when they were first seen"))
 }
 
 /// What happened to the environment, and to what the sick hang on wherever that is; the newest first.

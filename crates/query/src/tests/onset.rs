@@ -100,7 +100,7 @@ fn an_onset_that_is_not_known_is_not_invented() {
         other => panic!("{other:?}"),
     };
     let why = unknown(ask(&never, all, &OnsetFilter::default()));
-    assert!(why.contains("never so"), "{why}");
+    assert!(why.contains("no such health"), "{why}");
     let first = OnsetFilter { health: Some(Health::Healthy), ..OnsetFilter::default() };
     assert_eq!(ask(&never, all, &first).unwrap().before, None, "it came to be with its first resource");
 }

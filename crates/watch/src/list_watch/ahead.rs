@@ -46,7 +46,7 @@ impl Ahead {
             let text = self.page(&token).await?;
             let next = token_of(&text)?;
             if !next.is_empty() && next == token {
-                return Err(Failure::Invalid("a list whose pages do not go on".to_owned()));
+                return Err(Failure::Invalid("the pages of the list do not advance".to_owned()));
             }
             asked += self.objects;
             if asked > self.settings.limits.list_objects {

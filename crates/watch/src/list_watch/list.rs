@@ -81,7 +81,7 @@ impl<S: Sink> ListWatch<S> {
             let Some(reader) = &mut self.opened else { return Ok(State::Begin { fresh: true }) };
             let read = timeout(silence, reader.next()).await;
             let read = read.map_err(|_| {
-                let message = "the end of the list is not told".to_owned();
+                let message = "the server does not mark the end of the list".to_owned();
                 match self.streams {
                     // An older server takes no notice of what it does not know and never tells the end.
                     Streams::Untried | Streams::Unknown => Failure::Rejected(message),

@@ -60,7 +60,7 @@ impl<S: Sink> ListWatch<S> {
         let message = match self.coverage.reason() {
             None => "changes that a broken watch had kept back were recorded afterwards",
             Some(reason::RESTARTED) if resumed.is_some() => {
-                "changes that happened while nobody followed this kind were recorded afterwards"
+                "changes that happened while this kind was not watched were recorded afterwards"
             }
             Some(_) => return self.coverage.watched().await,
         };

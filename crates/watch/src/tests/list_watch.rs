@@ -354,7 +354,7 @@ async fn a_list_without_end_is_broken_off() {
         let (_task, _guard) = follow(&server, settings, &sink);
         sink.until_told("gap invalid").await;
         let message = sink.with(|recorded| recorded.marks[0].message.clone());
-        let expected = if repeating { "do not go on" } else { "more than 8 objects" };
+        let expected = if repeating { "do not advance" } else { "more than 8 objects" };
         assert!(message.contains(expected), "{message}");
         assert!(!sink.story().iter().any(|told| told.starts_with("end")), "no list has ended");
     }
