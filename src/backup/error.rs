@@ -9,6 +9,8 @@ use strandline_log::LogError;
 use strandline_model::Offset;
 use strandline_sqlite::LockError;
 
+pub(super) type Result<T> = std::result::Result<T, BackupError>;
+
 /// Why a backup was not made or not restored.
 #[derive(Debug, Error)]
 pub enum BackupError {

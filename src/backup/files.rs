@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{BackupError, Result};
+use super::error::{BackupError, Result};
 use strandline_sqlite::KEY_FILE;
 
 /// The log.

@@ -7,8 +7,8 @@ use std::path::Path;
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
+use super::error::{BackupError, Result};
 use super::files::{FILES, KEY, io};
-use super::{BackupError, Result};
 use strandline_log::{LogError, LogReader, Whole};
 use strandline_model::{Offset, Timestamp};
 use strandline_syntax::diagnostics::of_json;

@@ -21,11 +21,10 @@ pub use manifest::Manifest;
 pub use renew::{check, is_backup, renew};
 pub use restore::{Restored, restore};
 
+use self::error::Result;
 use self::files::{KEY, LOG, io, place};
 use strandline_model::Timestamp;
 use strandline_sqlite::DirectoryLock;
-
-type Result<T> = std::result::Result<T, BackupError>;
 
 /// Copies a data directory into `to`, which must not be there yet, and opens the copy to verify all of it; a server may
 /// write meanwhile.

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use super::error::{BackupError, Result};
 use super::files::{self, io};
 use super::manifest::{MANIFEST, Manifest};
-use super::{BackupError, Result};
 use strandline_log::LogReader;
 use strandline_model::Change;
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::error::{BackupError, Result};
 use super::files::{self, FILES, io};
 use super::manifest::Manifest;
-use super::{BackupError, Result};
 use strandline_model::Timestamp;
 use strandline_sqlite::DirectoryLock;
 

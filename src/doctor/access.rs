@@ -1,6 +1,6 @@
 //! Judges who may ask.
 
-use super::Check;
+use super::report::Check;
 use crate::config::{Config, EXPIRY_NOTICE};
 use strandline_model::Timestamp;
 
@@ -46,7 +46,7 @@ pub(super) fn check(config: &Config, now: Timestamp) -> Vec<Check> {
 mod tests {
     use std::path::Path;
 
-    use super::super::CheckResult;
+    use super::super::report::CheckResult;
     use super::*;
     use crate::config::{TokenHash, parse};
 

@@ -1,6 +1,6 @@
 //! Whether agents' files can be read, and lead to clusters.
 
-use super::Check;
+use super::report::Check;
 use crate::catalog::FolderReader;
 use crate::config::AgentFolderConfig;
 use strandline_gitlab::known_agent_config;

@@ -1,7 +1,7 @@
 //! What follows from what a cluster answered.
 
 use super::rbac::{self, Missing};
-use super::{Check, Report};
+use super::report::{Check, Report};
 use crate::config::{ClusterConfig, WatcherConfig};
 use strandline_watch::{ClusterAccess, Examination, KindList, Refusal, Server, Trouble};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Check, with_hint};
+use super::report::Check;
 use crate::service::ServiceError;
 use strandline_log::{Examination, Harm};
 use strandline_model::Erasure;
@@ -17,7 +17,7 @@ pub(super) fn check(directory: &Path, progress: &mut dyn FnMut(u64, u64)) -> Vec
         Ok(Some(examination)) => judge(&examination),
         Err(error) => {
             let error = ServiceError::from(error);
-            vec![with_hint(Check::problem(LOG, error.to_string()), error.hint())]
+            vec![Check::problem(LOG, error.to_string()).maybe_hint(error.hint())]
         }
     };
     checks.push(view(strandline_view::examine(directory)));

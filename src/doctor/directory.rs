@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{Check, modes};
+use super::modes;
+use super::report::Check;
 use strandline_sqlite::DirectoryLock;
 
 const SUBJECT: &str = "data directory";
@@ -110,7 +111,7 @@ fn available_mib(df: &str) -> Option<u64> {
 #[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 mod tests {
     use super::*;
-    use crate::doctor::CheckResult::{self, Ok as Fine, Problem, Warning};
+    use crate::doctor::report::CheckResult::{self, Ok as Fine, Problem, Warning};
 
     fn results(checks: &[Check]) -> Vec<CheckResult> {
         checks.iter().map(|check| check.result).collect()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Check, with_hint};
+use super::report::Check;
 use crate::service::ServiceError;
 use strandline_log::{Floor, LogState};
 use strandline_view::ViewState;
@@ -28,7 +28,7 @@ pub(super) fn check(directory: &Path) -> Vec<Check> {
         }
         Err(error) => {
             let error = ServiceError::from(error);
-            checks.push(with_hint(Check::problem("log", error.to_string()), error.hint()));
+            checks.push(Check::problem("log", error.to_string()).maybe_hint(error.hint()));
         }
     }
     checks

@@ -13,105 +13,20 @@ mod directory;
 mod files;
 mod modes;
 mod rbac;
+mod report;
 
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
 
+pub use report::{Check, CheckResult, Manifest, Report};
+
 use futures_util::future::join_all;
-use serde::Serialize;
 
 use crate::config::{ClusterConfig, Config, ConfigError};
 use strandline_clock::Clock;
 use strandline_watch::{ExamineSettings, examine};
-
-/// What was checked, and what clusters have to be told so that everything can be seen.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
-    /// In the order of what depends on what.
-    pub checks: Vec<Check>,
-    /// Permissions that are missing.
-    pub missing: Vec<Manifest>,
-}
-
-/// One thing that was checked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
-    /// How it turned out.
-    pub result: CheckResult,
-    /// What it is about, such as `data directory` or `cluster eu-1`.
-    pub subject: String,
-    /// What was found.
-    pub message: String,
-    /// What to do about it.
-    pub hint: Option<String>,
-}
-
-/// How a check turned out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckResult {
-    /// As it should be.
-    Ok,
-    /// It will work, though not as well as it could.
-    Warning,
-    /// It will not work, or not all of it.
-    Problem,
-}
-
-impl CheckResult {
-    /// The word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            CheckResult::Ok => "ok",
-            CheckResult::Warning => "warning",
-            CheckResult::Problem => "problem",
-        }
-    }
-}
-
-/// What has to be applied to a cluster by someone who may.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Manifest {
-    /// The cluster.
-    pub cluster: String,
-    /// Roles for the kinds that may not be seen now, by name, ready for `kubectl apply`.
-    pub yaml: String,
-    /// The same for every kind but Secrets, also for those that the API groups of now get later.
-    pub yaml_groups: String,
-    /// The same for everything, Secrets and API groups to come as well.
-    pub yaml_wildcard: String,
-}
-
-impl Report {
-    /// How many problems there are.
-    pub fn problems(&self) -> usize {
-        self.checks.iter().filter(|check| check.result == CheckResult::Problem).count()
-    }
-}
-
-impl Check {
-    fn ok(subject: &str, message: impl Into<String>) -> Self {
-        Check::new(CheckResult::Ok, subject, message)
-    }
-
-    fn warning(subject: &str, message: impl Into<String>) -> Self {
-        Check::new(CheckResult::Warning, subject, message)
-    }
-
-    fn problem(subject: &str, message: impl Into<String>) -> Self {
-        Check::new(CheckResult::Problem, subject, message)
-    }
-
-    fn new(result: CheckResult, subject: &str, message: impl Into<String>) -> Self {
-        Check { result, subject: subject.to_owned(), message: message.into(), hint: None }
-    }
-
-    fn hint(self, hint: impl Into<String>) -> Self {
-        Check { hint: Some(hint.into()), ..self }
-    }
-}
 
 const CONFIGURATION: &str = "configuration";
 
@@ -119,21 +34,17 @@ const CONFIGURATION: &str = "configuration";
 pub fn of_mistakes(error: &ConfigError) -> Report {
     let checks = match error {
         ConfigError::Unreadable { .. } => {
-            vec![with_hint(Check::problem(CONFIGURATION, error.to_string()), error.hint())]
+            vec![Check::problem(CONFIGURATION, error.to_string()).maybe_hint(error.hint())]
         }
         ConfigError::Mistakes { path, mistakes } => mistakes
             .iter()
             .map(|mistake| {
                 let check = Check::problem(CONFIGURATION, format!("{}:{mistake}", path.display()));
-                with_hint(check, mistake.hint.clone())
+                check.maybe_hint(mistake.hint.clone())
             })
             .collect(),
     };
     Report { checks, missing: Vec::new() }
-}
-
-fn with_hint(check: Check, hint: Option<String>) -> Check {
-    Check { hint, ..check }
 }
 
 /// Checks a sound configuration with the data directory and these of its clusters.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::Check;
+use super::report::Check;
 use strandline_sqlite::{Exposed, exposed};
 
 const SUBJECT: &str = "data directory";
@@ -83,7 +83,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::doctor::CheckResult::{Ok as Fine, Warning};
+    use crate::doctor::report::CheckResult::{Ok as Fine, Warning};
 
     #[test]
     fn who_may_read_or_replace_a_directory_is_told_with_what_to_do() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::Manifest;
+use super::report::Manifest;
 use strandline_watch::{KindList, Refusal};
 
 /// What may not be seen in one place.

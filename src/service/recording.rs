@@ -68,7 +68,7 @@ impl Recording {
                 let (queue, appender) = Queue::new(clock);
                 let (head, health, opened) = (queue.head(), queue.health(), LogOpened::default());
                 opened.set();
-                let writer = Some(Writer::Open(Box::new(queue.write_to(log))));
+                let writer = Some(Writer::Open(Box::new(LogWriter::new(queue, log))));
                 Ok(Recording { appender, head, health, writer, opened })
             }
             Err(error) if error.is_damage() => Self::read_only(data, error, &*clock),
@@ -135,7 +135,7 @@ impl Waiting {
                     Ok(log) => {
                         self.room.over();
                         self.opened.set();
-                        return self.queue.write_to(log).run();
+                        return LogWriter::new(self.queue, log).run();
                     }
                     Err(error) if error.is_disk_full() => error.to_string(),
                     Err(error) => return Err(error),

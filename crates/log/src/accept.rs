@@ -10,7 +10,7 @@ use super::error::LogError;
 use super::file;
 use super::ids::Ids;
 use super::reader::LogReader;
-use super::write::{Write, WriterState};
+use super::transaction::{Write, WriterState};
 use super::{cursors, open};
 use strandline_clock::Clock;
 use strandline_model::{CoverageMark, Offset, Timestamp, reason};

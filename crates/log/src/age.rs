@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use super::clock_marks::TimeMap;
 use super::error::LogError;
 use super::reader::LogReader;
+use super::time_map::TimeMap;
 use strandline_model::{Offset, Timestamp};
 
 /// The longest silence that counts as it is.

@@ -5,18 +5,18 @@ use std::sync::{Arc, Weak};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Session};
-use super::catalog::{CatalogChange, Decided};
 use super::compaction::Compacted;
 use super::decisions::{Catalog, Decisions, Made};
+use super::declared::{CatalogChange, Decided};
 use super::error::LogError;
+use super::floors::Floor;
 use super::forget::{Forget, ForgetRefusal, Forgotten};
 use super::health::WriterHealth;
 use super::lanes::{CALLERS, Lanes, Senders, WeakSenders};
-use super::request::{Queued, Reply, Request};
+use super::request::{Queued, Reply, Request, Shrunk};
 use super::sweep::Swept;
-use super::thinning::{Floor, Thinned};
+use super::thinning::Thinned;
 use super::verify::{Agreement, LivePage, LivePosition};
-use super::writer::Shrunk;
 use strandline_model::{CatalogFact, CoverageMark, KindPattern, Offset, Source, Timestamp, WatchKey};
 
 /// How often a decision is made anew because what it rests on changed meanwhile.

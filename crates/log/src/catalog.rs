@@ -4,29 +4,19 @@
 //! holds still.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::append::Appended;
 use super::bodies::Bodies;
-use super::chain;
-use super::decisions::{BY_ALIAS, Basis, Looked, alias_of};
+use super::declared::{BY_ALIAS, CatalogChange, Decided, Declared, Looked, alias_of, catalog_key, key_of};
 use super::draft::Draft;
 use super::error::LogError;
-use super::ids;
+use super::json::to_json;
+use super::transaction::Write;
 use super::types::ChangeType;
-use super::write::{Write, to_json};
 use strandline_model::{CatalogFact, CatalogKind, Offset, ResourceKey, Source};
 
 type Result<T> = std::result::Result<T, LogError>;
-
-/// A fact as a change holds it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Declared {
-    #[serde(default)]
-    pub(super) source: Source,
-    #[serde(flatten)]
-    pub(super) fact: CatalogFact,
-}
 
 /// The same on its way into the log.
 #[derive(Serialize)]
@@ -34,34 +24,6 @@ struct Declaring<'a> {
     source: Source,
     #[serde(flatten)]
     fact: &'a CatalogFact,
-}
-
-/// A fact that holds, and who declared it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
-    /// Who declared it.
-    pub source: Source,
-    /// What it says.
-    pub fact: CatalogFact,
-    /// Where it was declared last.
-    pub declared: Offset,
-}
-
-/// What is to be changed.
-#[derive(Clone, Debug, PartialEq)]
-pub enum CatalogChange {
-    /// This holds from now on.
-    Declare(CatalogFact),
-    /// What is declared under this name holds no longer.
-    Withdraw(CatalogKind, String),
-}
-
-/// What a decision says, and what it rests on.
-#[derive(Debug)]
-pub(super) struct Decided {
-    pub(super) source: Source,
-    pub(super) basis: Basis,
-    pub(super) changes: Vec<CatalogChange>,
 }
 
 /// A subject of the catalog.
@@ -185,46 +147,6 @@ impl Write<'_> {
         let rows = statement.query_map(params![number, argument], |row| Held::from_row(row, kind))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
-
-    /// Writes a fact unless what it says was said last; tells where it was written.
-    pub(super) fn fact(
-        &mut self,
-        r#type: ChangeType,
-        key: &ResourceKey,
-        body: &str,
-        said: &str,
-    ) -> Result<Option<Offset>> {
-        let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
-        let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, "")?;
-        let digest = chain::body_hash(said);
-        let known: Option<[u8; 16]> = self
-            .connection
-            .prepare_cached("SELECT digest FROM live WHERE subject_id = ?1")?
-            .query_row([subject], |row| row.get(0))
-            .optional()?;
-        if known == Some(digest) {
-            return Ok(None);
-        }
-        self.write_fact(r#type, key, body, said).map(Some)
-    }
-
-    /// Writes a fact, whatever was said last.
-    pub(super) fn write_fact(
-        &mut self,
-        r#type: ChangeType,
-        key: &ResourceKey,
-        body: &str,
-        said: &str,
-    ) -> Result<Offset> {
-        let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
-        let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, "")?;
-        let packed = self.state.bodies.fact(body)?;
-        let offset = self.write(Draft { body, packed: Some(packed), ..Draft::bare(r#type, subject, key) })?;
-        let sql = "INSERT OR REPLACE INTO live (subject_id, resource_version, digest, deltas, seen_epoch)
-            VALUES (?1, '', ?2, 0, 0)";
-        self.connection.prepare_cached(sql)?.execute(params![subject, chain::body_hash(said)])?;
-        Ok(offset)
-    }
 }
 
 /// By what else than its name a fact is found.
@@ -256,17 +178,4 @@ pub(super) fn fill_aliases(connection: &mut Connection, bodies: &mut Bodies) -> 
         transaction.prepare_cached(sql)?.execute(params![subject, alias(&declared.fact)])?;
     }
     Ok(transaction.commit()?)
-}
-
-pub(super) fn key_of(fact: &CatalogFact) -> ResourceKey {
-    catalog_key(fact.kind(), fact.place(), &fact.name())
-}
-
-fn catalog_key(kind: CatalogKind, place: &str, name: &str) -> ResourceKey {
-    ResourceKey {
-        cluster: String::new(),
-        kind: kind.kind(),
-        namespace: place.to_owned(),
-        name: name.to_owned(),
-    }
 }

@@ -8,13 +8,13 @@ use std::path::Path;
 use rusqlite::TransactionBehavior;
 
 use super::chain::HeadFile;
-use super::clock_marks::TimeMap;
 use super::compaction::Compaction;
 use super::error::LogError;
 use super::file;
 use super::open;
 use super::reader::LogReader;
-use super::write::{Write, WriterState};
+use super::time_map::TimeMap;
+use super::transaction::Write;
 use strandline_clock::Clock;
 use strandline_model::{ClockEvent, ClockMark, InexactTimes, Offset, Timestamp};
 
@@ -156,7 +156,7 @@ pub fn find_wrong_times(directory: &Path) -> Result<Vec<WrongTimes>> {
 /// When the log cannot be read or written.
 pub fn mend_clock(directory: &Path, clock: &dyn Clock) -> Result<Vec<WrongTimes>> {
     let mut connection = open::open_writer(directory)?;
-    let mut state = WriterState::load(&connection, directory)?;
+    let mut state = open::writer_state(&connection, directory)?;
     let found = find_wrong_times(directory)?;
     let now = clock.now().max(state.observed_at);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

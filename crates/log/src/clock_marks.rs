@@ -1,17 +1,16 @@
 //! Marks of the clock: where recorded time goes back, and which changes carry wrong times.
 
-use std::ops::Range;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use super::append::Appended;
-use super::compaction::prepare_if_there;
 use super::cursors;
 use super::error::LogError;
-use super::reader::LogReader;
+use super::json::to_json;
+use super::time_map::last_adoption;
+use super::transaction::Write;
 use super::types::ChangeType;
-use super::write::{Write, to_json};
 use strandline_clock::{ClockChange, Exact};
 use strandline_model::{
     ClockEvent, ClockMark, CoverageMark, InexactTimes, Kind, LATE_BOUND, Offset, ResourceKey, Timestamp,
@@ -29,143 +28,6 @@ const FRESH_MAX: Duration = LATE_BOUND;
 
 /// How many changes before the first that is known to be wrong are looked at for one that is known to be right.
 const LOOK_BACK: i64 = 100_000;
-
-/// How recorded times are to be read: see [`TimeMap::load`].
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct TimeMap {
-    /// Ranges of changes whose recorded times are exact, the newest first. Time never goes back within them, nor from
-    /// one to the next.
-    exact: Vec<Range<u64>>,
-    /// Where recorded time may go back, in order.
-    starts: Vec<u64>,
-}
-
-impl TimeMap {
-    /// The times of the changes after `from`, and at it where it is one. Marks are taken from the newest to the oldest: one
-    /// that was made under a wrong time itself counts no longer.
-    pub(super) fn load(connection: &Connection, from: Offset) -> Result<Self> {
-        let sql = r#"SELECT "offset", inexact_from, inexact_to FROM clock_mark WHERE "offset" > ?1 ORDER BY "offset" DESC"#;
-        let mut map = TimeMap::default();
-        let mut wrong: Vec<Range<u64>> = Vec::new();
-        if let Some(mut statement) = prepare_if_there(connection, sql)? {
-            let mut rows = statement.query([from.as_i64()])?;
-            let offset = |value: i64| Offset::from_i64(value).get();
-            while let Some(row) = rows.next()? {
-                let (mark, inexact) = (offset(row.get(0)?), offset(row.get(1)?)..offset(row.get(2)?));
-                if mark == inexact.end {
-                    map.starts.push(mark);
-                }
-                if !wrong.iter().any(|range| range.contains(&mark)) {
-                    wrong.push(inexact);
-                }
-            }
-        }
-        map.starts.reverse();
-        wrong.sort_unstable_by_key(|range| range.start);
-        let mut at = from.get();
-        for range in wrong {
-            if range.start > at {
-                map.exact.push(at..range.start);
-            }
-            at = at.max(range.end);
-        }
-        map.exact.push(at..u64::MAX);
-        map.exact.reverse();
-        Ok(map)
-    }
-
-    /// Whether the recorded time of a change is exact.
-    pub(super) fn is_exact(&self, offset: Offset) -> bool {
-        self.exact.iter().any(|range| range.contains(&offset.get()))
-    }
-
-    /// The last place at or before an offset where recorded time may go back; none where there is none.
-    pub(super) fn start_of(&self, offset: Offset) -> Option<Offset> {
-        self.starts.iter().rev().find(|start| **start <= offset.get()).map(|start| Offset::new(*start))
-    }
-}
-
-impl LogReader {
-    /// The last offset up to `limit` that was recorded at or before a time, among those whose recorded times are exact.
-    pub(super) fn exact_offset_at(&self, time: Timestamp, limit: Offset) -> Result<Offset> {
-        let compacted = self.compacted()?;
-        for range in &TimeMap::load(&self.connection, compacted.offset)?.exact {
-            if range.start > limit.get() {
-                continue;
-            }
-            let first = Offset::new(range.start);
-            // Before the first change of a whole log there is nothing, and it was so at any time.
-            let begins = if first == Offset::ZERO { None } else { self.observed_at(first)? };
-            if begins.is_none_or(|begins| begins <= time) {
-                return self.bisect(time, first, Offset::new((range.end - 1).min(limit.get())));
-            }
-        }
-        Ok(Offset::ZERO)
-    }
-
-    /// The last offset from `known` on, which is one, up to `last` recorded at or before a time.
-    pub(super) fn bisect(&self, time: Timestamp, known: Offset, last: Offset) -> Result<Offset> {
-        let (mut known, mut beyond) = (known.get(), last.get() + 1);
-        while beyond.saturating_sub(known) > 1 {
-            let middle = known + (beyond - known) / 2;
-            match self.observed_at(Offset::new(middle))? {
-                Some(observed_at) if observed_at <= time => known = middle,
-                _ => beyond = middle,
-            }
-        }
-        Ok(Offset::new(known))
-    }
-}
-
-/// Where changes of one log stand in another.
-#[derive(Debug, Default)]
-pub(super) struct MovedOffsets {
-    /// Pairs of offsets from which on both go up alike.
-    pairs: Vec<(u64, u64)>,
-}
-
-impl MovedOffsets {
-    /// A change of the one log stands at this offset of the other.
-    pub(super) fn note(&mut self, from: Offset, to: Offset) {
-        let goes_on = self.pairs.last().is_some_and(|(old, new)| from.get() - old == to.get() - new);
-        if !goes_on {
-            self.pairs.push((from.get(), to.get()));
-        }
-    }
-
-    /// Where a change stands, or else the first after it.
-    fn moved_offset(&self, offset: Offset) -> Offset {
-        let behind = self.pairs.partition_point(|(old, _)| *old <= offset.get());
-        let before = behind.checked_sub(1).and_then(|last| self.pairs.get(last));
-        let moved = before.map(|(old, new)| new + (offset.get() - old));
-        // Between two pairs some changes are missing in the other log.
-        let next = self.pairs.get(behind).map(|(_, new)| *new);
-        Offset::new(match (moved, next) {
-            (Some(moved), Some(next)) => moved.min(next),
-            (moved, next) => moved.or(next).unwrap_or(offset.get()),
-        })
-    }
-
-    /// A mark of the one log, at this offset, as it has to be written into the other at that one.
-    pub(super) fn moved(&self, mark: &ClockMark, from: Offset, to: Offset) -> ClockMark {
-        let moved = |offset: Offset| if offset == from { to } else { self.moved_offset(offset).min(to) };
-        let inexact = mark.inexact.map(|inexact| InexactTimes {
-            from: moved(inexact.from),
-            to: moved(inexact.to),
-            ..inexact
-        });
-        ClockMark { inexact, ..mark.clone() }
-    }
-}
-
-/// Where the time is read that the last mark made the recorded one.
-pub(super) fn last_adoption(connection: &Connection) -> Result<Option<(Offset, Timestamp)>> {
-    let sql = r#"SELECT m."offset", c.observed_at FROM clock_mark m JOIN change c ON c."offset" = m."offset"
-        WHERE m.inexact_to = m."offset" ORDER BY m."offset" DESC LIMIT 1"#;
-    let mut statement = connection.prepare_cached(sql)?;
-    let found = statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?)));
-    Ok(found.optional()?.map(|(offset, at)| (Offset::from_i64(offset), Timestamp::from_micros(at))))
-}
 
 impl Write<'_> {
     /// Records what the clock did, and that recorded time goes back where the clock is far behind it. Where it is behind
@@ -190,15 +52,6 @@ impl Write<'_> {
         }
         self.now = now.max(self.state.observed_at);
         Ok(())
-    }
-
-    /// The beginning of a gap; where it lies ahead it was told by a clock that was wrong, and what happened before recorded
-    /// time went back has a gap of its own.
-    pub(super) fn gap_since(&self, since: Timestamp) -> Result<Timestamp> {
-        if since <= self.now {
-            return Ok(since);
-        }
-        Ok(last_adoption(self.connection)?.map_or(since, |(_, adopted)| adopted.min(since)))
     }
 
     /// Records what the clock did. Where recorded time follows another clock from here on, the changes under wrong times

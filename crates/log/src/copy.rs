@@ -11,8 +11,9 @@ use super::chain::{Hash, HeadFile};
 use super::compaction::Compacted;
 use super::error::LogError;
 use super::file;
-use super::open::{check_schema, verify};
+use super::open::verify;
 use super::reader::LogReader;
+use super::schema::check_schema;
 use strandline_model::{Offset, Timestamp};
 use strandline_sqlite::Role;
 

@@ -6,7 +6,7 @@
 //!
 //! Why: docs/decisions/0016-the-catalog-is-decided-beside-the-writer.md.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use tokio::sync::Semaphore;
 
 use super::append::AppendError;
-use super::catalog::{CatalogChange, Declared, Standing};
+use super::declared::{BY_ALIAS, Basis, CatalogChange, Declared, Looked, Standing, alias_of};
 use super::error::LogError;
 use super::reader::{LogReader, LogSnapshot};
 use super::row;
@@ -31,19 +31,6 @@ const AT_ONCE: usize = 2;
 
 /// The longest that a decision may take, so that the few that are made at a time are not taken by one caller.
 const LONGEST: Duration = Duration::from_secs(10);
-
-/// What a decision read: under each name the offset at which the fact was declared, or that there is none.
-///
-/// What was found by looking through many, as by [`Catalog::under`], is no part of it.
-#[derive(Debug, Default)]
-pub(super) struct Basis(pub(super) BTreeMap<Looked, Option<Offset>>);
-
-/// By what a fact was looked for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Looked {
-    Named(CatalogKind, String),
-    Alias(String),
-}
 
 /// The catalog as a decision finds it.
 pub struct Catalog<'a, 'b> {
@@ -89,11 +76,6 @@ macro_rules! of_kind {
         )
     };
 }
-
-/// An environment is found by its project and its name.
-pub(super) const BY_ALIAS: &str =
-    "SELECT s.name, l.source, l.keyframe FROM live l JOIN subject s ON s.id = l.subject_id
-    WHERE l.alias = ?1 ORDER BY s.id";
 
 impl Catalog<'_, '_> {
     /// The fact of this name, if it holds.
@@ -268,11 +250,6 @@ impl Catalog<'_, '_> {
         })?;
         Ok(Standing { source: found.source, fact: declared.fact, declared: offset })
     }
-}
-
-/// By what an environment is found; no path of a project holds a colon.
-pub(super) fn alias_of(project: &str, name: &str) -> String {
-    format!("{project}:{name}")
 }
 
 /// What a decision came to.

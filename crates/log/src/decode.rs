@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use rusqlite::OptionalExtension;
 
-use super::catalog::Declared;
 use super::chain;
+use super::declared::Declared;
 use super::entry::Entry;
 use super::error::LogError;
+use super::floors;
 use super::reader::LogReader;
 use super::row::RawRow;
 use super::solid;
-use super::thinning;
 use super::types::{self, ChangeType};
 use crate::delta::Dictionary;
 use strandline_model::{
@@ -55,7 +55,7 @@ impl LogReader {
 
     /// What it means that a change has no body: its kind goes before the rest, or the body was taken away.
     pub(super) fn let_go(&self, row: &RawRow) -> Result<LogError, LogError> {
-        let floor = thinning::floor_of(&self.connection, row.subject)?;
+        let floor = floors::floor_of(&self.connection, row.subject)?;
         Ok(match floor.filter(|floor| row.offset <= *floor) {
             Some(floor) => LogError::Compacted { offset: row.offset, compacted: floor },
             None => row.damaged("its body is missing"),

@@ -5,8 +5,8 @@ use rusqlite::params;
 use super::bodies::Packed;
 use super::chain::{self, Hash, Link};
 use super::error::LogError;
+use super::transaction::Write;
 use super::types::ChangeType;
-use super::write::Write;
 use strandline_model::{ChangedBy, Offset, ResourceKey, Stored, Timestamp};
 
 /// A change about to be written.

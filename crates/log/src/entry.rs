@@ -1,7 +1,7 @@
 //! A change as it leaves one log for another: everything that its record says, as text.
 
-use super::catalog::{Declared, key_of};
 use super::chain::{self, Link};
+use super::declared::{Declared, key_of};
 use super::types::ChangeType;
 use strandline_model::{
     CatalogKind, ChangedBy, ClockMark, CoverageMark, DeletionCause, Erasure, Offset, ResourceId, ResourceKey,

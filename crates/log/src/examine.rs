@@ -3,13 +3,11 @@
 //! Nothing is mended here, and nothing is written: what is told is what whoever restores a backup or salvages what is
 //! left has to know.
 
+mod database;
 mod findings;
 mod references;
-mod schema;
 
 use std::path::Path;
-
-use rusqlite::Connection;
 
 use super::chain::{Hash, HeadFile, HeadOnFile};
 use super::compaction::Compaction;
@@ -18,13 +16,13 @@ use super::file;
 use super::open;
 use super::reader::LogReader;
 use super::row::{self, RawRow};
+use super::schema;
 use super::types::ChangeType;
 use strandline_model::{Erasure, Offset, Stored, Timestamp};
 use strandline_syntax::diagnostics::of_json;
 
 use findings::Findings;
 pub use findings::{Finding, Harm};
-pub(super) use schema::statements_of;
 
 /// Changes read at a time.
 const BATCH: usize = 500;
@@ -58,20 +56,20 @@ pub fn examine(
     }
     let open = || {
         let connection = file::open_inspector(directory)?;
-        if open::check_schema(&connection, &path)?.is_none() {
+        if schema::check_schema(&connection, &path)?.is_none() {
             open::nothing_acknowledged(&HeadFile::new(directory))?;
         }
-        open::check_present(&connection, &path)?;
+        schema::check_present(&connection, &path)?;
         Ok(connection)
     };
     let connection = open().map_err(|error| open::of_file(&path, error))?;
     let mut findings = Findings::default();
     match open::whole(&path) {
-        Ok(()) => schema::pages(&connection, &mut findings),
+        Ok(()) => database::check_pages(&connection, &mut findings),
         // Whatever else SQLite finds follows from that.
         Err(error) => findings.table("log.db", error),
     }
-    schema::statements(&connection, &mut findings);
+    database::check_schema(&connection, &mut findings);
     let mut walk = Walk::new(LogReader::over(connection), findings);
     walk.all(acknowledged, progress);
     walk.head(acknowledged);
@@ -275,10 +273,4 @@ impl Walk {
             },
         }
     }
-}
-
-/// The tables of a log and which of them has its root on a page.
-fn table_of_root(connection: &Connection, page: i64) -> Option<String> {
-    let sql = "SELECT tbl_name FROM sqlite_master WHERE rootpage = ?1";
-    connection.query_row(sql, [page], |row| row.get(0)).ok()
 }

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::append::Epoch;
 use super::chain;
 use super::error::LogError;
-use super::write::Write;
+use super::transaction::Write;
 use strandline_model::{
     CoverageMark, DeletionCause, Kind, KindName, Offset, ResourceKey, Timestamp, Uid, WatchKey, reason,
 };

@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::bodies::Packed;
 use super::error::LogError;
-use super::write::Write;
+use super::transaction::Write;
 use strandline_model::Offset;
 
 /// The newest keyframe of a subject, and the deltas against it so far.

@@ -10,17 +10,18 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::append::{Appended, Batch, Begin, Epoch, Session};
-use super::catalog::Declared;
 use super::chain::HeadFile;
-use super::clock_marks::MovedOffsets;
+use super::declared::Declared;
 use super::draft::Draft;
 use super::entry::Entry;
 use super::error::LogError;
 use super::ids;
+use super::json::to_json;
+use super::moved_offsets::MovedOffsets;
 use super::open;
 use super::runs::Run;
+use super::transaction::{Write, WriterState};
 use super::types::ChangeType;
-use super::write::{Write, WriterState, to_json};
 use strandline_model::{
     CoverageMark, DeletionCause, Offset, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey,
 };
@@ -52,7 +53,7 @@ impl LogImport {
     /// As [`super::LogWriter::open`].
     pub fn open(directory: &Path) -> Result<Self> {
         let connection = open::open_writer(directory)?;
-        let state = WriterState::load(&connection, directory)?;
+        let state = open::writer_state(&connection, directory)?;
         // One transaction for everything: SQLite moves to the disk what does not fit into its cache.
         connection.execute_batch("BEGIN IMMEDIATE")?;
         let (head_file, offsets) = (HeadFile::new(directory), MovedOffsets::default());

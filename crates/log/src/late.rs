@@ -7,7 +7,7 @@ use super::append::AppendError;
 use super::error::LogError;
 use super::health::{WriterHealth, WriterProblem, late_message};
 use super::request::{Queued, Reply};
-use super::write::Write;
+use super::transaction::Write;
 use strandline_clock::Mark;
 use strandline_model::{CoverageMark, LATE_BOUND, WatchKey};
 

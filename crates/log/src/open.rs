@@ -1,18 +1,21 @@
 //! Opens the log for writing: schema, and a check that nothing acknowledged is missing.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, ffi};
+use rusqlite::Connection;
 
+use super::bodies::Bodies;
 use super::chain::{Hash, HeadFile};
 use super::compaction::Compacted;
 use super::error::LogError;
-use super::examine::statements_of;
 use super::file;
+use super::floors::Floor;
+use super::ids::Ids;
+use super::packer;
 use super::reader::LogReader;
-use super::thinning::Floor;
-use strandline_model::Offset;
+use super::schema;
+use super::transaction::WriterState;
+use strandline_model::{Offset, Timestamp};
 use strandline_sqlite::{Cut, OpenError, Role};
 
 /// A log up to this size is checked page by page when it is opened; of a larger one only the newest changes are.
@@ -24,17 +27,13 @@ const REWRITE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// How many of the newest changes are verified at every opening.
 const TAIL: u64 = 1000;
 
-mod migrations {
-    refinery::embed_migrations!("../../schema/log");
-}
-
 /// Opens the log for its writer and brings it to the present schema.
 ///
 /// The caller holds the directory's lock: two programs migrating at once is not survivable in SQLite alone.
 pub(super) fn open_writer(directory: &Path) -> Result<Connection, LogError> {
     let path = file::path(directory);
     let mut connection = strandline_sqlite::open(&path, Role::LogWriter, file::APPLICATION_ID)?;
-    migrate(&mut connection, &path)?;
+    schema::migrate(&mut connection, &path)?;
     Ok(connection)
 }
 
@@ -52,12 +51,12 @@ pub(super) fn look(directory: &Path, head_file: &HeadFile) -> Result<(), LogErro
     let look = || {
         whole(&path)?;
         let inspector = file::open_inspector(directory)?;
-        let schema = check_schema(&inspector, &path)?;
+        let schema = schema::check_schema(&inspector, &path)?;
         check_pages(&inspector, &path)?;
         match schema {
             // Its making may have been broken off.
             None => nothing_acknowledged(head_file),
-            Some(schema) if schema == newest_schema() => {
+            Some(schema) if schema == schema::newest_schema() => {
                 verify(directory, &mut LogReader::over(inspector), head_file).map(|_| ())
             }
             Some(_) => Ok(()),
@@ -102,48 +101,6 @@ pub(super) fn whole(path: &Path) -> Result<(), LogError> {
             Err(LogError::File { path: path.to_owned(), what })
         }
     }
-}
-
-fn migrate(connection: &mut Connection, path: &Path) -> Result<(), LogError> {
-    let failed = |error: refinery::Error| match is_disk_full(&error) {
-        true => {
-            rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), Some(error.to_string())).into()
-        }
-        false => LogError::Schema { path: path.to_owned(), what: format!("migration failed: {error}") },
-    };
-    // In one transaction with their own record: one by one, the end of the process could come between the two, and what
-    // was made would be made again.
-    migrations::migrations::runner().set_grouped(true).run(connection).map(|_| ()).map_err(failed)
-}
-
-/// Whether what an error comes from is a disk without room.
-fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
-    let sqlite = error.downcast_ref::<rusqlite::Error>();
-    sqlite.is_some_and(strandline_sqlite::is_disk_full) || error.source().is_some_and(is_disk_full)
-}
-
-/// Every table and index of the present schema with the statement that makes it.
-pub(super) fn schema() -> Result<BTreeMap<String, String>, LogError> {
-    let mut connection = Connection::open_in_memory()?;
-    migrate(&mut connection, Path::new(":memory:"))?;
-    Ok(statements_of(&connection)?)
-}
-
-/// Refuses a log whose schema is not the present one.
-pub(super) fn check_present(connection: &Connection, path: &Path) -> Result<(), LogError> {
-    let (found, known) = (check_schema(connection, path)?.unwrap_or(0), newest_schema());
-    if found == known {
-        return Ok(());
-    }
-    let what = format!(
-        "has schema {found}, which the next start migrates to {known}; run the full check after that"
-    );
-    Err(LogError::Schema { path: path.to_owned(), what })
-}
-
-fn newest_schema() -> i64 {
-    let runner = migrations::migrations::runner();
-    i64::from(runner.get_migrations().iter().map(|migration| migration.version()).max().unwrap_or(0))
 }
 
 fn check_pages(connection: &Connection, path: &Path) -> Result<(), LogError> {
@@ -207,7 +164,7 @@ pub fn inspect(directory: &Path) -> Result<Option<LogState>, LogError> {
     let look = || {
         whole(&path)?;
         let connection = file::open_inspector(directory)?;
-        let Some(schema) = check_schema(&connection, &path)? else {
+        let Some(schema) = schema::check_schema(&connection, &path)? else {
             return nothing_acknowledged(&head_file).map(|()| None);
         };
         check_pages(&connection, &path)?;
@@ -217,37 +174,6 @@ pub fn inspect(directory: &Path) -> Result<Option<LogState>, LogError> {
         Ok(Some(LogState { schema, head, compacted, floors }))
     };
     look().map_err(|error| of_file(&path, error))
-}
-
-/// Refuses a schema that is newer or that cannot be trusted, before the migration library, which would panic
-/// on a damaged row, looks at it; returns its version, if it has one yet.
-pub(super) fn check_schema(connection: &Connection, path: &Path) -> Result<Option<i64>, LogError> {
-    let exists = connection
-        .query_row("SELECT 1 FROM sqlite_master WHERE name = 'refinery_schema_history'", [], |_| Ok(()))
-        .optional()?
-        .is_some();
-    if !exists {
-        return Ok(None);
-    }
-    let mut newest = None;
-    let known = newest_schema();
-    let mut statement =
-        connection.prepare("SELECT version, applied_on, checksum FROM refinery_schema_history")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let damaged = |what: &str| LogError::Schema { path: path.to_owned(), what: what.to_owned() };
-        let version: i64 = row.get(0).map_err(|_| damaged("its schema history has no version"))?;
-        let applied_on: String = row.get(1).map_err(|_| damaged("its schema history has no date"))?;
-        let checksum: String = row.get(2).map_err(|_| damaged("its schema history has no checksum"))?;
-        if version > known {
-            return Err(LogError::Newer { path: path.to_owned(), found: version, known });
-        }
-        if chrono::DateTime::parse_from_rfc3339(&applied_on).is_err() || checksum.parse::<u64>().is_err() {
-            return Err(damaged("its schema history is damaged"));
-        }
-        newest = newest.max(Some(version));
-    }
-    Ok(newest)
 }
 
 /// Verifies the newest changes against the chain and against the head that was acknowledged, and in a small log that
@@ -288,4 +214,21 @@ pub(super) fn verify_end(directory: &Path, reader: &mut LogReader) -> Result<(Of
     let start = Offset::new(head.get().saturating_sub(TAIL));
     reader.verify(start, head)?;
     Ok((head, reader.hash_at(head)?))
+}
+
+/// What the writer knows of a log whose end is the one that was acknowledged.
+pub(super) fn writer_state(connection: &Connection, directory: &Path) -> Result<WriterState, LogError> {
+    let mut reader = LogReader::open(directory)?;
+    let (head, hash) = verify(directory, &mut reader, &HeadFile::new(directory))?;
+    let observed_at = reader.observed_at(head)?.unwrap_or(Timestamp::from_micros(i64::MIN));
+    let bodies = Bodies::load(connection)?;
+    Ok(WriterState {
+        head,
+        hash,
+        observed_at,
+        ids: Ids::default(),
+        bodies,
+        epoch: None,
+        closed: packer::closed(connection)?,
+    })
 }

@@ -11,13 +11,11 @@ use super::chain::HeadFile;
 use super::decisions::Decisions;
 use super::erase;
 use super::error::LogError;
-use super::file;
 use super::health::WriterHealth;
 use super::lanes::Lanes;
 use super::open;
 use super::packer::Packer;
-use super::write::WriterState;
-use super::writer::LogWriter;
+use super::transaction::WriterState;
 use strandline_clock::Clock;
 use strandline_model::{Offset, reason};
 use strandline_sqlite::Watermark;
@@ -25,7 +23,7 @@ use strandline_sqlite::Watermark;
 /// What is asked of a log that is not open yet: it waits.
 pub struct Queue {
     pub(super) lanes: Lanes,
-    decisions: Weak<Decisions>,
+    pub(super) decisions: Weak<Decisions>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) health: WriterHealth,
     pub(super) head: Watermark,
@@ -68,17 +66,6 @@ impl Queue {
             "no space left on the disk; free disk space, then recording starts automatically".to_owned();
         self.health.report(reason::NO_ROOM, self.clock.now(), message);
     }
-
-    /// A writer that takes what waits.
-    pub fn write_to(self, log: OpenLog) -> LogWriter {
-        self.health.watch_files(file::identities(&log.directory));
-        self.health.recovered();
-        self.head.set(log.state.head);
-        if let Some(decisions) = self.decisions.upgrade() {
-            decisions.read_from(&log.directory);
-        }
-        LogWriter::new(self, log)
-    }
 }
 
 /// A log that is open to be written.
@@ -89,7 +76,7 @@ pub struct OpenLog {
     pub(super) connection: Connection,
     pub(super) head_file: HeadFile,
     pub(super) state: WriterState,
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
 }
 
 impl std::fmt::Debug for OpenLog {
@@ -108,7 +95,7 @@ impl OpenLog {
         erase::resume(directory)?;
         open::look(directory, &head_file)?;
         let mut connection = open::open_writer(directory)?;
-        let mut state = WriterState::load(&connection, directory)?;
+        let mut state = open::writer_state(&connection, directory)?;
         catalog::fill_aliases(&mut connection, &mut state.bodies)?;
         open::make_shrinkable(&connection, directory)?;
         let packer = Packer::open(directory)?;

@@ -8,19 +8,15 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::compaction::{Compacted, Compaction};
-use super::entry::Entry;
 use super::erasures::Erasures;
 use super::error::LogError;
 use super::file;
+use super::floors::{self, Floor};
 use super::keyframes::Keyframes;
 use super::row::{self, RawRow};
 use super::solid::Unpacked;
-use super::thinning::{self, Floor};
 use crate::delta::{Codec, Dictionary};
-use strandline_model::{Offset, Record, Timestamp};
-
-/// Bytes of bodies after which a page of records ends, however few they are: objects may have a megabyte and more.
-const PAGE_BYTES: usize = 4 * 1024 * 1024;
+use strandline_model::{Offset, Timestamp};
 
 /// Keyframes kept unpacked by one reader, in bytes.
 const KEYFRAME_BYTES: usize = 16 * 1024 * 1024;
@@ -130,7 +126,10 @@ impl LogReader {
     }
 
     /// Reads in one unchanging state: that of the snapshot, or else one of its own.
-    fn steady<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, LogError>) -> Result<T, LogError> {
+    pub(super) fn steady<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, LogError>,
+    ) -> Result<T, LogError> {
         if !self.connection.is_autocommit() {
             return read(self);
         }
@@ -161,7 +160,7 @@ impl LogReader {
     /// # Errors
     /// When the log cannot be read.
     pub fn swept(&self) -> Result<Offset, LogError> {
-        Ok(Compaction::load(&self.connection)?.swept.max(thinning::reached(&self.connection)?))
+        Ok(Compaction::load(&self.connection)?.swept.max(floors::reached(&self.connection)?))
     }
 
     /// From where on each kind is known that retention lets go before the rest, by cluster, group and kind.
@@ -169,7 +168,7 @@ impl LogReader {
     /// # Errors
     /// When the log cannot be read.
     pub fn floors(&self) -> Result<Vec<Floor>, LogError> {
-        thinning::floors(&self.connection)
+        floors::floors(&self.connection)
     }
 
     /// When the change at `offset` was observed; none where there is no such change, or none any more.
@@ -185,131 +184,6 @@ impl LogReader {
             return Ok(compacted.observed_at.filter(|_| compacted.offset == offset));
         }
         Ok(micros.map(Timestamp::from_micros))
-    }
-
-    /// The last offset observed at or before a time, none above `limit`; zero when there is none that can be asked for.
-    /// What was recorded under a wrong clock is passed over.
-    ///
-    /// Observation times never go backwards, save across a mark of the clock, so this is a bisection over the offsets
-    /// between such marks: some twenty point reads in a log of a million changes, and no index to write.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn offset_at(&mut self, time: Timestamp, limit: Offset) -> Result<Offset, LogError> {
-        self.steady(|log| log.exact_offset_at(time, limit))
-    }
-
-    /// Up to `limit` records after `offset`, in order, each verified, fewer where they are large; none at the end of the log. Where retention has let
-    /// changes go these are the ones that are left, and from there on there is no gap.
-    ///
-    /// # Errors
-    /// When the log cannot be read, or a change is missing or damaged.
-    pub fn after(&mut self, offset: Offset, limit: usize) -> Result<Vec<Record>, LogError> {
-        self.read_after(offset, limit, |log, row, let_go| match let_go {
-            true => log.forgotten(row).map(|record| Some((0, record))),
-            false => log.record(row).map(|record| Some((record.change.body().len(), record))),
-        })
-    }
-
-    /// The same with their bodies as they were recorded, to go into another log; without those that have none any more.
-    ///
-    /// # Errors
-    /// As [`LogReader::after`].
-    pub fn entries_after(&mut self, offset: Offset, limit: usize) -> Result<Vec<Entry>, LogError> {
-        self.read_after(offset, limit, |log, row, let_go| match let_go {
-            true => Ok(None),
-            false => log.entry(row).map(|entry| Some((entry.body.len(), entry))),
-        })
-    }
-
-    fn read_after<T>(
-        &mut self,
-        offset: Offset,
-        limit: usize,
-        read: impl Fn(&mut Self, RawRow, bool) -> Result<Option<(usize, T)>, LogError>,
-    ) -> Result<Vec<T>, LogError> {
-        self.steady(|log| {
-            let (mut at, thinned) = (offset, thinning::reached(&log.connection)?);
-            loop {
-                let rows = log.rows_after(at, limit)?;
-                let Some(last) = rows.last() else { return Ok(Vec::new()) };
-                at = last.offset;
-                let (mut found, mut bytes) = (Vec::new(), 0);
-                for row in rows {
-                    let let_go = row.is_hollow()
-                        || (row.offset <= thinned && thinning::is_let_go(&log.connection, &row)?);
-                    if let Some((size, one)) = read(log, row, let_go)? {
-                        bytes += size;
-                        found.push(one);
-                    }
-                    if bytes >= PAGE_BYTES {
-                        break;
-                    }
-                }
-                if !found.is_empty() {
-                    return Ok(found);
-                }
-            }
-        })
-    }
-
-    fn rows_after(&self, offset: Offset, limit: usize) -> Result<Vec<RawRow>, LogError> {
-        let compaction = Compaction::load(&self.connection)?;
-        let mut rows = compaction.kept_after(&self.connection, offset, limit)?;
-        if rows.is_empty() {
-            let from = offset.max(compaction.swept);
-            rows = row::after(&self.connection, from, limit)?;
-            self.check_chain(from, &rows)?;
-        }
-        Ok(rows)
-    }
-
-    /// The record at `offset`.
-    ///
-    /// # Errors
-    /// When there is no such change, or none any more, or it cannot be read.
-    pub fn at(&mut self, offset: Offset) -> Result<Record, LogError> {
-        self.steady(|log| {
-            let row = log.row(offset)?;
-            if thinning::is_let_go(&log.connection, &row)? {
-                return Err(log.let_go(&row)?);
-            }
-            log.record(row)
-        })
-    }
-
-    /// Checks the chain and the bodies of the changes after `from` up to and including `to`, as far as they are left.
-    pub(super) fn verify(&mut self, from: Offset, to: Offset) -> Result<(), LogError> {
-        self.steady(|log| {
-            let mut at = from.max(Compaction::load(&log.connection)?.swept);
-            while at < to {
-                let rows = row::after(&log.connection, at, 500)?;
-                log.check_chain(at, &rows)?;
-                at = rows.last().ok_or_else(|| row::missing(at.next()))?.offset;
-                for row in &rows {
-                    log.check_body(row)?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Checks that all is there that retention left of the changes it let go, each with its body.
-    pub(super) fn verify_kept(&mut self) -> Result<(), LogError> {
-        self.steady(|log| {
-            let compaction = Compaction::load(&log.connection)?;
-            compaction.check_kept(&log.connection)?;
-            thinning::check_held(&log.connection)?;
-            let mut at = Offset::ZERO;
-            loop {
-                let rows = compaction.kept_after(&log.connection, at, 500)?;
-                let Some(last) = rows.last() else { return Ok(()) };
-                at = last.offset;
-                for row in &rows {
-                    log.check_body(row)?;
-                }
-            }
-        })
     }
 
     /// The hash of the change at `offset`, which covers all changes up to it; zeros before the first.
@@ -330,9 +204,5 @@ impl LogReader {
             Some(row) => Ok(row),
             None => Err(Compaction::load(&self.connection)?.absent(offset)),
         }
-    }
-
-    fn check_chain(&self, after: Offset, rows: &[RawRow]) -> Result<(), LogError> {
-        if rows.is_empty() { Ok(()) } else { row::check_chain(after, self.hash_at(after)?, rows) }
     }
 }

@@ -3,16 +3,16 @@
 use tokio::sync::oneshot;
 
 use super::append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Session};
-use super::catalog::{CatalogChange, Decided};
 use super::compaction::Compacted;
+use super::declared::{CatalogChange, Decided};
 use super::error::LogError;
+use super::floors::Floor;
 use super::forget::{Forget, ForgetRefusal, Forgotten};
+use super::json::read_back;
 use super::pending::HandedOver;
 use super::sweep::Swept;
-use super::thinning::{Floor, Thinned};
+use super::thinning::Thinned;
 use super::verify::{Agreement, LivePage, LivePosition};
-use super::write::read_back;
-use super::writer::Shrunk;
 use strandline_model::{CatalogFact, CoverageMark, KindPattern, Offset, Source, Timestamp, WatchKey};
 
 /// What the writer is asked for.
@@ -107,6 +107,13 @@ impl Request {
             _ => 1,
         }
     }
+}
+
+/// How much of the log's file is free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shrunk {
+    /// Pages that hold nothing and could be given back.
+    pub free_pages: u64,
 }
 
 /// What the writer answers, after the commit.

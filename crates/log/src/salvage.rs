@@ -8,22 +8,22 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::bodies::Bodies;
-use super::catalog::Declared;
 use super::chain::{Hash, HeadFile};
-use super::clock_marks::MovedOffsets;
 use super::compaction::{Compacted, Compaction};
+use super::declared::Declared;
 use super::draft::Draft;
 use super::error::LogError;
 use super::examine::{Finding, examine};
 use super::file;
+use super::floors::{self, Floor};
 use super::group::OpenGroup;
 use super::ids::{self, Ids};
+use super::moved_offsets::MovedOffsets;
 use super::open;
 use super::reader::LogReader;
 use super::row::{self, RawRow};
-use super::thinning::{self, Floor};
+use super::transaction::{Write, WriterState};
 use super::types::{self, ChangeType};
-use super::write::{Write, WriterState};
 use strandline_model::{CoverageMark, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
 use strandline_syntax::diagnostics::of_json;
 
@@ -155,7 +155,7 @@ impl Copy {
                 for floor in floors.drain(..reached) {
                     write.floor_again(&floor)?;
                 }
-                if thinning::is_let_go(reader.connection(), row)? {
+                if floors::is_let_go(reader.connection(), row)? {
                     continue;
                 }
                 let text = reader.text(row)?;

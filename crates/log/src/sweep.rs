@@ -13,8 +13,8 @@ use super::chain::Hash;
 use super::compaction::{Base, Compacted, Compaction, Kept};
 use super::error::LogError;
 use super::row::{self, RawRow};
+use super::transaction::Write;
 use super::types::ChangeType;
-use super::write::Write;
 use strandline_model::{Offset, Timestamp};
 use strandline_sqlite::column::{self, Place};
 

@@ -4,7 +4,7 @@ use rusqlite::{Row, params};
 
 use super::append::{AppendError, Epoch};
 use super::error::LogError;
-use super::write::Write;
+use super::transaction::Write;
 use strandline_model::{ResourceVersion, Timestamp, Uid, WatchKey};
 
 type Result<T> = std::result::Result<T, LogError>;

@@ -12,15 +12,16 @@ use super::append::AppendError;
 use super::appender::Appender;
 use super::chain::HeadFile;
 use super::error::LogError;
+use super::file;
 use super::guard::Guard;
 use super::health::WriterHealth;
 use super::lanes::{GROUP, Lanes};
 use super::late;
 use super::packer::{self, Packer};
 use super::queue::{OpenLog, Queue};
-use super::request::{Queued, Reply, Request};
+use super::request::{Queued, Reply, Request, Shrunk};
 use super::thinning::Thinned;
-use super::write::{Write, WriterState};
+use super::transaction::{Write, WriterState};
 use strandline_clock::{Clock, ClockChange};
 use strandline_model::reason;
 use strandline_sqlite::{Displaced, RoomWait, Watermark};
@@ -50,13 +51,6 @@ pub struct LogWriter {
     stale: bool,
 }
 
-/// How much of the log's file is free.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shrunk {
-    /// Pages that hold nothing and could be given back.
-    pub free_pages: u64,
-}
-
 impl std::fmt::Debug for LogWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("LogWriter")
@@ -64,9 +58,16 @@ impl std::fmt::Debug for LogWriter {
 }
 
 impl LogWriter {
-    pub(super) fn new(queue: Queue, log: OpenLog) -> Self {
-        let Queue { lanes, clock, health, head, .. } = queue;
-        let OpenLog { packer, connection, head_file, state, .. } = log;
+    /// Takes what is queued from here on, into a log that is open.
+    pub fn new(queue: Queue, log: OpenLog) -> Self {
+        let Queue { lanes, decisions, clock, health, head } = queue;
+        let OpenLog { packer, connection, head_file, state, directory } = log;
+        health.watch_files(file::identities(&directory));
+        health.recovered();
+        head.set(state.head);
+        if let Some(decisions) = decisions.upgrade() {
+            decisions.read_from(&directory);
+        }
         LogWriter {
             packer,
             connection,
@@ -91,7 +92,7 @@ impl LogWriter {
     pub fn open(directory: &Path, clock: Arc<dyn Clock>) -> Result<(Self, Appender), LogError> {
         let opened = OpenLog::open(directory)?;
         let (queue, appender) = Queue::new(clock);
-        Ok((queue.write_to(opened), appender))
+        Ok((LogWriter::new(queue, opened), appender))
     }
 
     /// Asks before each commit whether there is room on the disk, and takes a no for a full disk: for tests and

@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    CatalogFact, CatalogKind, ClockMark, Erasure, Offset, ResourceId, ResourceKey, ResourceVersion, Source,
-    Timestamp, Uid, WatchKey,
-};
+use crate::catalog::{CatalogFact, CatalogKind};
+use crate::clock_mark::ClockMark;
+use crate::erasure::Erasure;
+use crate::ids::{Offset, ResourceId, ResourceVersion, Uid};
+use crate::key::{ResourceKey, WatchKey};
+use crate::source::Source;
+use crate::time::Timestamp;
 
 /// One change as it stands in the log.
 #[derive(Clone, Debug, PartialEq)]

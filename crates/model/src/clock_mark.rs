@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Offset, Timestamp};
+use crate::ids::Offset;
+use crate::time::Timestamp;
 
 /// A jump of the machine's clock, its end, the time that is recorded from here on, or that time has passed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

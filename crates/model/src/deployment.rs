@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, EnvironmentId, Timestamp};
+use crate::ids::{AgentId, EnvironmentId};
+use crate::time::Timestamp;
 
 /// Identifies a deployment among those of its project: GitLab's number of it, or one of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -6,7 +6,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, EnvironmentId, Inventory, ResourceKey, Source, Timestamp};
+use crate::ids::{AgentId, EnvironmentId};
+use crate::inventory::Inventory;
+use crate::key::ResourceKey;
+use crate::source::Source;
+use crate::time::Timestamp;
 use strandline_syntax::slug;
 
 /// GitLab's five deployment tiers.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::Timestamp;
+use crate::time::Timestamp;
 
 /// The health of a resource or environment, each value worse than the one before.
 ///

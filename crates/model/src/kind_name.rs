@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::Kind;
+use crate::key::Kind;
 
 /// The short names under which Kubernetes' API serves its own kinds; no rule leads from one to the other.
 const SHORT: [(&str, &str, &str); 27] = [

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Kind;
+use crate::key::Kind;
 use strandline_syntax::is_subdomain;
 
 /// A pattern for kinds: `Secret`, `Lease.coordination.k8s.io`, or `*.metrics.k8s.io` for a whole group.

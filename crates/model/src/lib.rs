@@ -21,14 +21,14 @@ mod kind_name;
 mod kind_pattern;
 mod overview;
 pub mod reason;
+mod source;
 mod stored;
 mod time;
 #[cfg(not(feature = "rusqlite"))]
 mod without_columns;
 
 pub use catalog::{
-    AgentSpec, CatalogFact, CatalogKind, ClusterSpec, Labels, NamespaceGrant, ProjectSpec, Source,
-    label_pairs,
+    AgentSpec, CatalogFact, CatalogKind, ClusterSpec, Labels, NamespaceGrant, ProjectSpec, label_pairs,
 };
 pub use change::{Change, ChangedBy, CoverageMark, CoverageState, DeletionCause, LATE_BOUND, Record};
 pub use clock_mark::{ClockEvent, ClockMark, InexactTimes};
@@ -47,5 +47,6 @@ pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
 pub use kind_name::KindName;
 pub use kind_pattern::KindPattern;
 pub use overview::{EnvironmentFilter, GroupBy, GroupPath, SavedView};
+pub use source::Source;
 pub use stored::Stored;
 pub use time::{At, Timestamp, parse_duration};

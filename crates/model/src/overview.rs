@@ -8,7 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use strandline_syntax::{Glob, LabelSelector, is_label_name};
 
-use super::{AgentId, EnvironmentState, Health, Tier};
+use crate::environment::{EnvironmentState, Tier};
+use crate::health::Health;
+use crate::ids::AgentId;
 
 /// Which environments a list or an overview holds. Of each part one value has to fit, and all parts have to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -3,7 +3,9 @@
 //! A number that was written once keeps its meaning: it stands in files that are read for years, and in SQL. So each is
 //! an explicit discriminant and never follows from the order in which Rust declares things.
 
-use super::{CoverageState, Happening, Health};
+use crate::change::CoverageState;
+use crate::happening::Happening;
+use crate::health::Health;
 
 /// A value that a column keeps as a number.
 pub trait Stored: Copy + Sized + PartialEq + 'static {

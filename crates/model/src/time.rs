@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::Offset;
+use crate::ids::Offset;
 
 /// A moment in microseconds since 1970-01-01T00:00:00Z; as text it is RFC 3339 in UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,22 +6,24 @@
 //! erased, and the copy takes its place. That this is due shows in a directory beside the log, so that whoever opens the
 //! log next brings to its end what was broken off.
 
+mod mark;
 mod names;
 mod rewrite;
 mod scan;
 mod scrub;
+mod step;
 
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use rusqlite::TransactionBehavior;
 
-use super::chain::{self, HeadFile};
+use super::chain::HeadFile;
 use super::error::LogError;
+use super::json::to_json;
 use super::open;
 use super::reader::LogReader;
-use super::row;
-use super::write::{Write, WriterState, to_json};
+use super::transaction::Write;
 use strandline_clock::Clock;
 use strandline_model::{Erasure, Uid};
 use strandline_redact::Values;
@@ -29,6 +31,7 @@ use strandline_redact::Values;
 use rewrite::Rewrite;
 pub use scan::{Found, Holder};
 pub(super) use scrub::resume;
+pub use step::EraseStep;
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -46,21 +49,6 @@ pub struct Erasing<'a> {
     pub by: &'a str,
     /// Why.
     pub reason: &'a str,
-}
-
-/// How far it has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EraseStep {
-    /// So many of so many changes were looked at.
-    Looked(u64, u64),
-    /// All is written and not yet durable.
-    Written,
-    /// No change holds the values any more; free pages may.
-    Erased,
-    /// The log is copied.
-    Copied,
-    /// The copy stands in its place.
-    Replaced,
 }
 
 /// Tells where values stand in the log of a directory, and leaves no trace; none where there is no log.
@@ -96,7 +84,7 @@ pub fn erase(
     open::look(directory, &head_file)?;
     scrub::announce(directory)?;
     let mut connection = open::open_writer(directory)?;
-    let mut state = WriterState::load(&connection, directory)?;
+    let mut state = open::writer_state(&connection, directory)?;
     let mut reader = LogReader::open(directory)?;
     let scanned = scan::scan(&mut reader, erasing.values, erasing.uid, watch)?;
     let now = clock.now().max(state.observed_at);

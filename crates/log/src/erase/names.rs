@@ -2,8 +2,10 @@
 
 use rusqlite::Connection;
 
-use super::Result;
+use crate::error::LogError;
 use strandline_redact::Values;
+
+type Result<T> = std::result::Result<T, LogError>;
 
 /// A text that is no body.
 struct Name {

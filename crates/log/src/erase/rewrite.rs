@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
-use super::{Result, chain};
+use crate::chain;
 use crate::chain::Hash;
 use crate::delta::{Codec, Dictionary};
+use crate::error::LogError;
 use crate::reader::LogReader;
 use crate::row::RawRow;
 use crate::solid::Solid;
 use strandline_model::Offset;
 use strandline_redact::Values;
+
+type Result<T> = std::result::Result<T, LogError>;
 
 /// A body that was written anew: where, the digest of what was recorded, and of what is left.
 pub(super) type Digests = (Offset, Hash, Hash);

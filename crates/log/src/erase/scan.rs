@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names;
-use super::{EraseStep, Result, row};
+use super::step::EraseStep;
 use crate::entry::Entry;
 use crate::error::LogError;
 use crate::reader::LogReader;
+use crate::row;
 use strandline_model::{Offset, Timestamp, Uid};
 use strandline_redact::Values;
+
+type Result<T> = std::result::Result<T, LogError>;
 
 /// Changes read at a time.
 const BATCH: usize = 500;

@@ -4,10 +4,12 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{EraseStep, Result};
+use super::step::EraseStep;
 use crate::copy::copy;
 use crate::error::LogError;
 use crate::{file, open};
+
+type Result<T> = std::result::Result<T, LogError>;
 
 /// Where the copy is made. As long as this is there, the log may hold what was erased in pages that are free.
 fn place(directory: &Path) -> PathBuf {

@@ -6,8 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::super::catalog::Decided;
-use super::super::decisions::{BY_ALIAS, Basis};
+use super::super::declared::{BY_ALIAS, Basis, Decided};
 use super::super::lanes::{CALLERS, GROUP, Lanes};
 use super::super::request::{Queued, Request};
 use super::*;

@@ -1,18 +1,15 @@
 //! The file below the tables: its pages, as SQLite checks them, and the statements that made them.
 
-use std::collections::BTreeMap;
-
 use rusqlite::Connection;
 
 use super::findings::Findings;
-use super::table_of_root;
-use crate::open;
+use crate::schema;
 
 /// Lines that SQLite's own check tells at most.
 const LINES: u32 = 100;
 
 /// Has SQLite check every page and every index.
-pub(super) fn pages(connection: &Connection, findings: &mut Findings) {
+pub(super) fn check_pages(connection: &Connection, findings: &mut Findings) {
     let check = || -> rusqlite::Result<Vec<String>> {
         let mut statement = connection.prepare(&format!("PRAGMA integrity_check({LINES})"))?;
         let lines = statement.query_map([], |row| row.get(0))?;
@@ -36,8 +33,8 @@ fn root_of(line: &str) -> Option<i64> {
 }
 
 /// Compares the statements that made the tables with those of this program.
-pub(super) fn statements(connection: &Connection, findings: &mut Findings) {
-    let (found, wanted) = match (statements_of(connection), open::schema()) {
+pub(super) fn check_schema(connection: &Connection, findings: &mut Findings) {
+    let (found, wanted) = match (schema::statements_of(connection), schema::schema()) {
         (Ok(found), Ok(wanted)) => (found, wanted),
         (Err(error), _) => return findings.table("sqlite_schema", error),
         (_, Err(error)) => return findings.table("sqlite_schema", error),
@@ -49,12 +46,10 @@ pub(super) fn statements(connection: &Connection, findings: &mut Findings) {
     }
 }
 
-/// Every table and index with the statement that made it.
-pub(crate) fn statements_of(connection: &Connection) -> rusqlite::Result<BTreeMap<String, String>> {
-    let sql = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL";
-    let mut statement = connection.prepare(sql)?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    rows.collect()
+/// The tables of a log and which of them has its root on a page.
+fn table_of_root(connection: &Connection, page: i64) -> Option<String> {
+    let sql = "SELECT tbl_name FROM sqlite_master WHERE rootpage = ?1";
+    connection.query_row(sql, [page], |row| row.get(0)).ok()
 }
 
 #[cfg(test)]

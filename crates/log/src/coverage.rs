@@ -1,0 +1,55 @@
+//! Marks of coverage: which kinds are watched, and the gaps.
+
+use super::append::Appended;
+use super::draft::Draft;
+use super::error::LogError;
+use super::ids;
+use super::json::to_json;
+use super::live::key_of;
+use super::time_map::last_adoption;
+use super::transaction::Write;
+use super::types::ChangeType;
+use strandline_model::{CoverageMark, ResourceKey, Timestamp};
+
+type Result<T> = std::result::Result<T, LogError>;
+
+/// The uid under which gaps of a watch that were over when they were recorded are kept.
+const ENDED_GAPS: &str = "ended-gaps";
+
+impl Write<'_> {
+    /// Records a mark unless it repeats the state and reason of the last one. A gap that is over already says nothing
+    /// of how the watch stands, so it is always written and the last mark goes on.
+    pub(super) fn mark(&mut self, mark: &CoverageMark) -> Result<Appended> {
+        let key = key_of(&mark.watch, &mark.watch.namespace, "");
+        if mark.until.is_some() {
+            self.write_ended_gap(&key, &to_json(mark)?)?;
+            return Ok(self.appended(1, 0));
+        }
+        let since = self.gap_since(mark.since)?;
+        let mark = &CoverageMark { since, ..mark.clone() };
+        let written = self.fact(ChangeType::Coverage, &key, &to_json(mark)?, &mark.said())?.is_some();
+        Ok(self.appended(usize::from(written), usize::from(!written)))
+    }
+
+    /// Writes a gap that is over. It is a subject of its own, so that retention does not take it for how the watch stands.
+    fn write_ended_gap(&mut self, key: &ResourceKey, body: &str) -> Result<()> {
+        let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
+        let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, ENDED_GAPS)?;
+        let packed = self.state.bodies.fact(body)?;
+        let bare = Draft::bare(ChangeType::Coverage, subject, key);
+        self.write(Draft { uid: ENDED_GAPS, body, packed: Some(packed), ..bare })?;
+        let sql = "INSERT OR IGNORE INTO live (subject_id, resource_version, digest, deltas, seen_epoch)
+            VALUES (?1, '', zeroblob(16), 0, 0)";
+        self.connection.prepare_cached(sql)?.execute([subject])?;
+        Ok(())
+    }
+
+    /// The beginning of a gap; where it lies ahead it was told by a clock that was wrong, and what happened before recorded
+    /// time went back has a gap of its own.
+    pub(super) fn gap_since(&self, since: Timestamp) -> Result<Timestamp> {
+        if since <= self.now {
+            return Ok(since);
+        }
+        Ok(last_adoption(self.connection)?.map_or(since, |(_, adopted)| adopted.min(since)))
+    }
+}

@@ -1,0 +1,97 @@
+//! What is alive as far as the log knows: the table `live`.
+
+use rusqlite::{Row, params};
+
+use super::append::Epoch;
+use super::error::LogError;
+use super::group::OpenGroup;
+use super::transaction::Write;
+use strandline_model::{Offset, ResourceKey, ResourceVersion, Uid, WatchKey};
+
+type Result<T> = std::result::Result<T, LogError>;
+
+/// An incarnation that is alive as far as the log knows.
+pub(super) struct Live {
+    pub(super) subject: i64,
+    pub(super) uid: String,
+    pub(super) resource_version: ResourceVersion,
+    pub(super) digest: [u8; 16],
+    pub(super) group: OpenGroup,
+}
+
+impl Live {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Live {
+            subject: row.get(0)?,
+            uid: row.get(1)?,
+            resource_version: ResourceVersion::new(row.get::<_, String>(2)?),
+            digest: row.get(3)?,
+            group: OpenGroup {
+                keyframe: row.get::<_, Option<i64>>(4)?.map(Offset::from_i64),
+                deltas: row.get(5)?,
+                deltas_at: row.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default(),
+            },
+        })
+    }
+}
+
+impl Write<'_> {
+    /// The incarnations under a key that are alive as far as the log knows.
+    pub(super) fn live(&self, kind: i64, key: &ResourceKey) -> Result<Vec<Live>> {
+        let sql = "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas, l.deltas_at
+            FROM subject s JOIN live l ON l.subject_id = s.id
+            WHERE s.kind_id = ?1 AND s.namespace = ?2 AND s.name = ?3 AND l.kind_id IS NOT NULL";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![kind, key.namespace, key.name], Live::from_row)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The incarnation with a uid, if it is alive.
+    pub(super) fn incarnation(&self, kind: i64, key: &ResourceKey, uid: &Uid) -> Result<Option<Live>> {
+        Ok(self.live(kind, key)?.into_iter().find(|live| live.uid == uid.as_str()))
+    }
+
+    /// What is alive of a kind, everywhere or in a namespace, and was not seen since an epoch began.
+    pub(super) fn live_before(
+        &self,
+        kind: i64,
+        namespace: &str,
+        epoch: Epoch,
+    ) -> Result<Vec<(Live, String, String)>> {
+        let sql =
+            "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas, l.deltas_at, s.namespace, s.name
+            FROM live l JOIN subject s ON s.id = l.subject_id
+            WHERE l.kind_id = ?1 AND l.seen_epoch < ?2 AND (?3 = '' OR s.namespace = ?3) ORDER BY s.id";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![kind, epoch.0, namespace], |row| {
+            let (namespace, name): (String, String) = (row.get(7)?, row.get(8)?);
+            Ok((Live::from_row(row)?, namespace, name))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    pub(super) fn touch(&self, live: &Live, seen: &ResourceVersion, epoch: Epoch) -> Result<()> {
+        let sql =
+            "UPDATE live SET resource_version = ?2, seen_epoch = max(seen_epoch, ?3) WHERE subject_id = ?1";
+        self.connection.prepare_cached(sql)?.execute(params![live.subject, seen.as_str(), epoch.0])?;
+        Ok(())
+    }
+
+    /// What is said of a subject ends with the newest change.
+    pub(super) fn bury(&self, subject: i64) -> Result<()> {
+        self.connection.prepare_cached("DELETE FROM live WHERE subject_id = ?1")?.execute([subject])?;
+        let sql = r#"INSERT OR REPLACE INTO ended (subject_id, "offset") VALUES (?1, ?2)"#;
+        self.connection.prepare_cached(sql)?.execute([subject, self.state.head.as_i64()])?;
+        Ok(())
+    }
+}
+
+/// The key of an object that a watch saw.
+pub(super) fn key_of(watch: &WatchKey, namespace: &str, name: &str) -> ResourceKey {
+    ResourceKey {
+        cluster: watch.cluster.clone(),
+        kind: watch.kind.clone(),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }
+}

@@ -1,0 +1,36 @@
+//! A transaction of the writer, and what the writer knows between two of them.
+
+use rusqlite::Connection;
+
+use super::append::{Appended, Epoch};
+use super::bodies::Bodies;
+use super::chain::Hash;
+use super::ids::Ids;
+use strandline_model::{Offset, Timestamp};
+
+/// What the writer knows between transactions.
+pub(super) struct WriterState {
+    pub(super) head: Offset,
+    pub(super) hash: Hash,
+    pub(super) observed_at: Timestamp,
+    pub(super) ids: Ids,
+    pub(super) bodies: Bodies,
+    /// The newest epoch of any watch, once it was looked up.
+    pub(super) epoch: Option<Epoch>,
+    /// Groups that are closed and wait to be packed.
+    pub(super) closed: usize,
+}
+
+/// One transaction of the writer.
+pub(super) struct Write<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) state: &'a mut WriterState,
+    /// Our clock, not before the last change save across a mark of the clock.
+    pub(super) now: Timestamp,
+}
+
+impl Write<'_> {
+    pub(super) fn appended(&self, written: usize, unchanged: usize) -> Appended {
+        Appended { head: self.state.head, written, unchanged, ..Appended::default() }
+    }
+}
