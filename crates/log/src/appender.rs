@@ -71,6 +71,7 @@ impl WeakAppender {
     pub fn queue_load(&self) -> Option<QueueLoad> {
         let queue = self.queue.upgrade()?.recording;
         let capacity = queue.max_capacity();
+        debug_assert!(queue.capacity() <= capacity, "the queue has more room than there is");
         Some(QueueLoad { waiting: capacity.saturating_sub(queue.capacity()), capacity })
     }
 }

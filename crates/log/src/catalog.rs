@@ -132,7 +132,8 @@ impl Write<'_> {
             WHERE kind_id = ?1 AND namespace = ?2 AND name = ?3 AND uid = '')";
         let kind = self.state.ids.kind(self.connection, "", &key.kind)?;
         let row = params![kind, key.namespace, key.name, source.as_str(), offset.as_i64(), alias(fact)];
-        self.connection.prepare_cached(sql)?.execute(row)?;
+        let noted = self.connection.prepare_cached(sql)?.execute(row)?;
+        debug_assert_eq!(noted, 1, "what was declared holds");
         Ok(())
     }
 

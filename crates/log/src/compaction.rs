@@ -112,6 +112,8 @@ impl Compaction {
     }
 
     pub(super) fn save(&self, connection: &Connection) -> Result<()> {
+        assert!(self.swept <= self.compacted.offset, "what can be asked for would be gone");
+        assert!(self.kept >= 0, "fewer changes than none are kept");
         let sql = "UPDATE compaction SET compacted = ?1, compacted_at = ?2, swept = ?3, hash = ?4, kept = ?5, digest = ?6";
         connection.prepare_cached(sql)?.execute(params![
             self.compacted.offset.as_i64(),

@@ -60,11 +60,20 @@ impl Write<'_> {
         let manager = draft.changed_by.map(|by| self.state.ids.manager(self.connection, by)).transpose()?;
         let managed_at = draft.changed_by.and_then(|by| by.time).map(Timestamp::as_micros);
         let body_hash = chain::body_hash(draft.body);
+        // Offsets are found by bisection over these times.
+        assert!(
+            self.now >= self.state.observed_at || draft.r#type == ChangeType::Clock,
+            "recorded time goes back at offset {offset}, which is no mark of the clock"
+        );
         let hash = draft.link(offset, self.now, managed_at, body_hash).hash(&self.state.hash);
         let (frame, base, dictionary) = match draft.packed {
             Some(packed) => (Some(packed.frame), packed.base, packed.dictionary),
             None => (None, None, None),
         };
+        assert!(
+            base.is_none_or(|base| base < offset),
+            "the delta at offset {offset} refers to a later keyframe"
+        );
         let sql = r#"INSERT INTO change ("offset", observed_at, type, subject_id, resource_version, manager_id,
             managed_at, base, dictionary_id, body, body_hash, hash)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"#;

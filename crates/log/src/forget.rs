@@ -89,7 +89,7 @@ impl Write<'_> {
                 return Ok(Err(ForgetRefusal::Watched(watch.to_string())));
             }
         }
-        let namespace = forget.namespace.as_deref().unwrap_or_default();
+        let (namespace, before) = (forget.namespace.as_deref().unwrap_or_default(), self.state.head);
         let mut ended = Vec::new();
         for (live, namespace, name) in self.live_before(number, namespace, Epoch::LAST)? {
             let uid = Uid::new(live.uid.as_str());
@@ -110,6 +110,7 @@ impl Write<'_> {
                 gaps += self.forget_gap(number, watch, forget)?;
             }
         }
+        assert!(!forget.dry_run || self.state.head == before, "a dry run writes nothing");
         if ended.is_empty() && gaps == 0 {
             return Ok(Err(ForgetRefusal::Nothing));
         }

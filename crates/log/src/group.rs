@@ -24,6 +24,7 @@ impl OpenGroup {
     }
 
     fn with(mut self, keyframe: Offset, delta: Offset) -> Self {
+        assert!(keyframe < delta, "a delta stands behind its keyframe");
         put(&mut self.deltas_at, delta.get() - keyframe.get());
         self.deltas += 1;
         self
@@ -72,13 +73,23 @@ impl Write<'_> {
         let next = self.state.head.next();
         let packed = self.state.bodies.state(self.connection, next, body, open.keyframe, open.deltas)?;
         let group = match packed.base {
-            Some(keyframe) => open.with(keyframe, next),
+            Some(keyframe) => {
+                debug_assert!(self.is_keyframe(keyframe)?, "there is no keyframe at offset {keyframe}");
+                open.with(keyframe, next)
+            }
             None => {
                 self.close(&open)?;
                 OpenGroup::begun(next)
             }
         };
         Ok((packed, group))
+    }
+
+    /// Whether a delta can be stored against the change at an offset.
+    fn is_keyframe(&self, offset: Offset) -> Result<bool, LogError> {
+        let sql = r#"SELECT EXISTS
+            (SELECT 1 FROM change WHERE "offset" = ?1 AND base IS NULL AND body IS NOT NULL)"#;
+        Ok(self.connection.prepare_cached(sql)?.query_row([offset], |row| row.get(0))?)
     }
 
     /// Nothing more will be stored against a keyframe: what there is waits to be packed.

@@ -153,7 +153,9 @@ impl LogImport {
     ///
     /// # Errors
     /// When there is no room; the log is then as it was.
-    pub fn commit(self) -> Result<Offset> {
+    pub fn commit(mut self) -> Result<Offset> {
+        let now = self.state.observed_at;
+        Write { connection: &self.connection, state: &mut self.state, now }.assert_end()?;
         self.connection.execute_batch("COMMIT")?;
         self.head_file.write(self.state.head, &self.state.hash).unwrap_or_else(|error| {
             tracing::warn!(%error, "writing the head file beside the log failed");

@@ -103,5 +103,6 @@ impl Lanes {
             callers.push(next);
         }
         group.append(&mut callers);
+        debug_assert!(group.len() <= GROUP + CALLERS_IN_GROUP, "a commit takes no more than its share");
     }
 }

@@ -43,7 +43,9 @@ impl Write<'_> {
             WHERE s.kind_id = ?1 AND s.namespace = ?2 AND s.name = ?3 AND l.kind_id IS NOT NULL";
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params![kind, key.namespace, key.name], Live::from_row)?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        let live = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+        debug_assert!(live.len() <= 1, "one incarnation at a time is alive under a name");
+        Ok(live)
     }
 
     /// The incarnation with a uid, if it is alive.
@@ -73,13 +75,17 @@ impl Write<'_> {
     pub(super) fn touch(&self, live: &Live, seen: &ResourceVersion, epoch: Epoch) -> Result<()> {
         let sql =
             "UPDATE live SET resource_version = ?2, seen_epoch = max(seen_epoch, ?3) WHERE subject_id = ?1";
-        self.connection.prepare_cached(sql)?.execute(params![live.subject, seen.as_str(), epoch.0])?;
+        let touched =
+            self.connection.prepare_cached(sql)?.execute(params![live.subject, seen.as_str(), epoch.0])?;
+        debug_assert_eq!(touched, 1, "what is seen again is alive");
         Ok(())
     }
 
     /// What is said of a subject ends with the newest change.
     pub(super) fn bury(&self, subject: i64) -> Result<()> {
-        self.connection.prepare_cached("DELETE FROM live WHERE subject_id = ?1")?.execute([subject])?;
+        let sql = "DELETE FROM live WHERE subject_id = ?1";
+        let ended = self.connection.prepare_cached(sql)?.execute([subject])?;
+        debug_assert_eq!(ended, 1, "what ends was alive");
         let sql = r#"INSERT OR REPLACE INTO ended (subject_id, "offset") VALUES (?1, ?2)"#;
         self.connection.prepare_cached(sql)?.execute([subject, self.state.head.as_i64()])?;
         Ok(())

@@ -12,6 +12,10 @@ pub(super) struct MovedOffsets {
 impl MovedOffsets {
     /// A change of the one log stands at this offset of the other.
     pub(super) fn note(&mut self, from: Offset, to: Offset) {
+        debug_assert!(
+            self.pairs.last().is_none_or(|(old, new)| *old < from.get() && *new < to.get()),
+            "offsets of both logs go up"
+        );
         let goes_on = self.pairs.last().is_some_and(|(old, new)| from.get() - old == to.get() - new);
         if !goes_on {
             self.pairs.push((from.get(), to.get()));

@@ -202,7 +202,8 @@ fn put(connection: &Connection, filled: &Filled, bodies: &mut Bodies) -> Result<
     let sql = r#"UPDATE change SET body = NULL, frame_id = ?2, frame_at = ?3 WHERE "offset" = ?1"#;
     let mut moved = connection.prepare_cached(sql)?;
     for Moving { offset, at, .. } in &filled.moving {
-        moved.execute(params![offset.as_i64(), frame, at])?;
+        let changed = moved.execute(params![offset.as_i64(), frame, at])?;
+        assert_eq!(changed, 1, "the change at offset {offset} is there while its body moves");
     }
     Ok(())
 }

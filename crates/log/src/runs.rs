@@ -112,13 +112,18 @@ impl Write<'_> {
     pub(super) fn next_epoch(&mut self) -> Result<Epoch> {
         let last = match self.state.epoch {
             Some(epoch) => epoch.0,
-            None => self
-                .connection
-                .query_row("SELECT coalesce(max(epoch), 0) FROM cursor", [], |row| row.get(0))?,
+            None => self.newest_epoch()?,
         };
+        debug_assert!(self.newest_epoch()? <= last, "a watch began in an epoch later than {last}");
         let next = Epoch(last + 1);
+        assert!(next < Epoch::LAST, "no epoch is left");
         self.state.epoch = Some(next);
         Ok(next)
+    }
+
+    fn newest_epoch(&self) -> Result<i64> {
+        let sql = "SELECT coalesce(max(epoch), 0) FROM cursor";
+        Ok(self.connection.query_row(sql, [], |row| row.get(0))?)
     }
 
     pub(super) fn run(&self, watch: &WatchKey) -> Result<Option<Run>> {
@@ -139,6 +144,7 @@ impl Write<'_> {
     /// A list shows everything as it was when it began, and a watch that caught up as it is now. A watch that is still
     /// catching up tells what happened without telling when, so it moves nothing but the cursor, unless its objects do.
     pub(super) fn advance(&self, batch: &Batch, run: &Run) -> Result<()> {
+        assert_eq!(batch.epoch, run.epoch, "a batch of an earlier run must not move the cursor");
         let confirmed = match batch.phase {
             Phase::Confirmed(confirmed) => Some(confirmed.as_micros()),
             _ => None,
@@ -150,7 +156,7 @@ impl Write<'_> {
                 unverified_since = CASE WHEN :listed THEN NULL ELSE unverified_since END,
                 reselected = reselected AND NOT :listed, reshaped = reshaped AND NOT :listed
             WHERE kind_id = :kind AND namespace = :namespace";
-        self.connection.prepare_cached(sql)?.execute(named_params! {
+        let moved = self.connection.prepare_cached(sql)?.execute(named_params! {
             ":cursor": batch.cursor.as_ref().map(ResourceVersion::as_str),
             ":now": self.now.as_micros(),
             ":listed": batch.phase == Phase::ListEnd,
@@ -159,6 +165,7 @@ impl Write<'_> {
             ":kind": run.kind,
             ":namespace": batch.watch.namespace,
         })?;
+        assert_eq!(moved, 1, "a run has one cursor, which moves with what it covers");
         Ok(())
     }
 

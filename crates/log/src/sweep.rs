@@ -155,6 +155,12 @@ impl Write<'_> {
 
     /// Does what was planned.
     pub(super) fn sweep(&mut self, plan: &Plan) -> Result<Swept> {
+        let last = plan.gone.last().copied().unwrap_or_default();
+        assert!(last <= plan.compaction.swept, "retention goes past what it looked at");
+        assert!(last == Offset::ZERO || last < self.state.head, "the newest change never goes");
+        for offset in plan.kept.values().flatten().flat_map(Kept::offsets) {
+            assert!(!plan.gone.contains(&offset), "the change at offset {offset} is kept, and would go");
+        }
         for offset in &plan.gone {
             let mut statement =
                 self.connection.prepare_cached(r#"DELETE FROM change WHERE "offset" = ?1"#)?;

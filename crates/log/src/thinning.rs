@@ -174,6 +174,11 @@ impl Write<'_> {
 
     /// Does what was planned.
     pub(super) fn thin(&mut self, plan: &ThinningPlan) -> Result<Thinned> {
+        let last = plan.gone.last().copied().unwrap_or_default();
+        assert!(last <= plan.reached, "retention goes past what it looked at");
+        for offset in plan.held.values().flatten().flat_map(|held| held.offsets()) {
+            assert!(!plan.gone.contains(&offset), "the body at offset {offset} is kept, and would go");
+        }
         let mut thinned = Thinned::default();
         for offset in &plan.gone {
             self.empty(*offset, &mut thinned)?;
@@ -234,6 +239,7 @@ impl Write<'_> {
         let length = |row: &Row<'_>| column::count(row, 0, Place::log("change.body"));
         let found = statement.query_row([offset.as_i64()], length).optional()?;
         let Some(bytes) = found else { return Ok(()) };
+        assert!(offset < self.state.head, "the newest change keeps its body");
         // What it was stored against stays, so that the rest of retention sees which keyframes later changes need.
         let sql = r#"UPDATE change SET body = NULL, dictionary_id = NULL, frame_id = NULL, frame_at = NULL
             WHERE "offset" = ?1"#;

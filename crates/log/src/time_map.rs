@@ -51,6 +51,10 @@ impl TimeMap {
         }
         map.exact.push(at..u64::MAX);
         map.exact.reverse();
+        debug_assert!(
+            map.exact.is_sorted_by(|later, earlier| earlier.end <= later.start),
+            "ranges of exact times do not overlap, and the newest comes first"
+        );
         Ok(map)
     }
 

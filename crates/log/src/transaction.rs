@@ -30,6 +30,15 @@ pub(super) struct Write<'a> {
 }
 
 impl Write<'_> {
+    /// Continuity: the next change leaves no hole and takes no offset that is taken, since the log ends where the writer
+    /// wrote last.
+    pub(super) fn assert_end(&self) -> rusqlite::Result<()> {
+        let sql = r#"SELECT coalesce(max("offset"), 0) FROM change"#;
+        let end = self.connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, Offset>(0))?;
+        assert_eq!(end, self.state.head, "the log does not end where its writer wrote last");
+        Ok(())
+    }
+
     pub(super) fn appended(&self, written: usize, unchanged: usize) -> Appended {
         Appended { head: self.state.head, written, unchanged, ..Appended::default() }
     }

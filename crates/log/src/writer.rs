@@ -317,6 +317,7 @@ impl LogWriter {
         let changes_before = transaction.total_changes();
         let now = self.clock.now();
         let mut write = Write { connection: &transaction, state: &mut self.state, now };
+        write.assert_end()?;
         write.follow_clock(&self.clock_changes)?;
         let now = write.now;
         let mut replies = Vec::with_capacity(group.len());

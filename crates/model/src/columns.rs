@@ -11,10 +11,13 @@ use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use thiserror::Error;
 
-use super::{
-    AgentId, DeploymentId, DeploymentStatus, EnvironmentId, EnvironmentState, Hour, Offset, ResourceId,
-    ResourceVersion, Source, Stored, Tier, Timestamp, Uid,
-};
+use crate::deployment::{DeploymentId, DeploymentStatus};
+use crate::environment::{EnvironmentState, Tier};
+use crate::happening::Hour;
+use crate::ids::{AgentId, EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
+use crate::source::Source;
+use crate::stored::Stored;
+use crate::time::Timestamp;
 
 /// A stored value that this program does not know.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -19,6 +19,7 @@ mod inventory;
 mod key;
 mod kind_name;
 mod kind_pattern;
+mod numbers;
 mod overview;
 pub mod reason;
 mod source;

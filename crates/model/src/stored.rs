@@ -3,10 +3,6 @@
 //! A number that was written once keeps its meaning: it stands in files that are read for years, and in SQL. So each is
 //! an explicit discriminant and never follows from the order in which Rust declares things.
 
-use crate::change::CoverageState;
-use crate::happening::Happening;
-use crate::health::Health;
-
 /// A value that a column keeps as a number.
 pub trait Stored: Copy + Sized + PartialEq + 'static {
     /// What such a value is, for whoever finds a number that is none: `health`.
@@ -42,21 +38,3 @@ macro_rules! stored {
         $crate::number_column!($type);
     };
 }
-
-stored!(Health, "health", Healthy, Suspended, Progressing, Missing, Degraded, Unknown);
-
-stored!(CoverageState, "state of coverage", Watched, Gap, Excluded);
-
-stored!(
-    Happening,
-    "kind of happening",
-    Changed,
-    Created,
-    Joined,
-    Deleted,
-    Parted,
-    Said,
-    Warned,
-    Deployed,
-    Progressed,
-);
