@@ -27,7 +27,7 @@ pub mod catalog;
 
 pub mod erasure;
 
-pub mod exchange;
+pub mod transfer;
 
 pub mod present;
 

@@ -5,13 +5,13 @@ mod address;
 mod backup;
 mod diff;
 mod doctor;
-mod exchange;
 mod filter;
 mod objects;
 mod read;
 mod redact;
 mod subject;
 mod timeline;
+mod transfer;
 mod values;
 
 pub use access::{AccessCheckArgs, AccessCommand};
@@ -20,7 +20,6 @@ pub use backup::{BackupArgs, RestoreArgs};
 pub use diff::{DiffArgs, DiffFormat};
 pub(super) use doctor::RoleWidth;
 pub use doctor::{DoctorArgs, ReportFormat};
-pub use exchange::{ExportArgs, ImportArgs, ImportForm};
 pub use filter::{EnvironmentsArgs, FilterArgs, OverviewArgs};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use read::{
@@ -29,6 +28,7 @@ pub use read::{
 };
 pub use redact::RedactArgs;
 pub use timeline::{OnsetArgs, TimelineArgs};
+pub use transfer::{ExportArgs, ImportArgs, ImportForm};
 
 pub use subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
 

@@ -14,7 +14,6 @@ mod diff;
 mod doctor;
 mod edges;
 mod error;
-mod exchange;
 mod forget;
 mod health;
 mod health_cases;
@@ -39,6 +38,7 @@ mod table;
 mod timeline;
 mod tls;
 mod token;
+mod transfer;
 mod tree;
 mod views;
 mod why;
@@ -78,8 +78,8 @@ pub fn run(cli: &Cli) -> Result<Outcome, CliError> {
         Command::Backup(args) => backup::backup(args),
         Command::Restore(args) => backup::restore(args),
         Command::Redact(args) => redact::run(args),
-        Command::Export(args) => exchange::export(args),
-        Command::Import(args) => exchange::import(args),
+        Command::Export(args) => transfer::export(args),
+        Command::Import(args) => transfer::import(args),
         Command::Kinds(args) => kinds::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Edges(args) => edges::run(args),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::*;
-use crate::exchange::{self, Selection};
+use crate::transfer::{self, Selection};
 use strandline_clock::SystemClock;
 use strandline_clock::testing::ManualClock;
 use strandline_log::LogReader;
@@ -107,12 +107,12 @@ fn what_is_erased_is_in_no_file_no_answer_and_no_export() {
     let told = answers(&data);
     assert!(!told.contains(SECRET) && told.contains("redacted:"));
     let export = folder.path().join("export");
-    exchange::export_file(&data, &Selection::default(), NOW, &export).unwrap();
+    transfer::export_file(&data, &Selection::default(), NOW, &export).unwrap();
     let lines = zstd::decode_all(fs::File::open(&export).unwrap()).unwrap();
     let lines = String::from_utf8(lines).unwrap();
     assert!(!lines.contains(SECRET) && lines.contains("recorded_digest"));
     let imported = folder.path().join("imported");
-    exchange::import_log(std::slice::from_ref(&export), &imported).unwrap();
+    transfer::import_log(std::slice::from_ref(&export), &imported).unwrap();
     let bodies = |data: &Path| -> Vec<String> {
         let records = LogReader::open(data).unwrap().after(Offset::ZERO, 1000).unwrap();
         records.iter().map(|record| record.change.body().to_owned()).collect()
@@ -122,7 +122,7 @@ fn what_is_erased_is_in_no_file_no_answer_and_no_export() {
     // A body that is not what the export says is noticed.
     let altered = lines.replacen("\"web-1\"", "\"web-9\"", 1);
     fs::write(&export, zstd::encode_all(altered.as_bytes(), 1).unwrap()).unwrap();
-    exchange::import_log(&[export], &folder.path().join("other")).unwrap_err();
+    transfer::import_log(&[export], &folder.path().join("other")).unwrap_err();
 }
 
 #[test]

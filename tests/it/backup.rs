@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use strandline_sim::api_server::{ApiServer, builtin_kinds};
 
-use crate::exchange::config;
 use crate::server::{Result, Server, items, run};
+use crate::transfer::config;
 
 /// Objects that change all the time.
 const OBJECTS: usize = 200;

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
 
+use super::error::{Result, TransferError};
 use super::format::{END, End, FORMAT, Header, Line, Trailer, VERSION, unhex};
 use super::lines::Lines;
-use super::{ExchangeError, Imported, Result};
+use super::summary::Imported;
 use strandline_log::{ChangeType, Entry, LogImport};
 use strandline_model::{Kind, Offset, Timestamp, WatchKey};
 use strandline_sqlite::DirectoryLock;
@@ -36,7 +37,7 @@ pub fn import_log(files: &[PathBuf], data: &Path) -> Result<Imported> {
     if let (Some(newest), Some((path, first))) = (log.newest(), earliest(&surveys))
         && newest > first
     {
-        return Err(ExchangeError::NotOlder { path: path.to_owned(), first, newest, head: log.head() });
+        return Err(TransferError::NotOlder { path: path.to_owned(), first, newest, head: log.head() });
     }
     for survey in &surveys {
         write(&mut log, survey, &mut imported)?;
@@ -66,7 +67,7 @@ fn check_order(surveys: &[Survey]) -> Result<()> {
         if let (Some((_, last)), Some(first)) = (earlier.last, &later.first)
             && first.observed_at < last
         {
-            return Err(ExchangeError::Overlap {
+            return Err(TransferError::Overlap {
                 earlier: earlier.path.clone(),
                 last,
                 later: later.path.clone(),
@@ -88,7 +89,7 @@ fn write(log: &mut LogImport, survey: &Survey, imported: &mut Imported) -> Resul
         Ok(())
     })?;
     if trailer != survey.trailer {
-        return Err(ExchangeError::Changed { path: survey.path.clone() });
+        return Err(TransferError::Changed { path: survey.path.clone() });
     }
     for seen in &trailer.watches {
         let kind = Kind::new(seen.group.as_str(), seen.kind.as_str());

@@ -8,8 +8,8 @@ use serde_json::to_value;
 use super::args::{ExportArgs, ImportArgs, ImportForm, OutputFormat, ReportFormat};
 use super::error::{CliError, Exit};
 use super::output::{document, write};
-use crate::exchange::{self, Content, Dump, ExchangeError, Exported, Imported, Selection};
 use crate::present::{clock_time, grouped, in_bytes, visible};
+use crate::transfer::{self, Content, Dump, Exported, Imported, Selection, TransferError};
 use strandline_clock::{Clock, SystemClock};
 use strandline_redact::Rules;
 use strandline_sqlite::{create_directories, redaction_key};
@@ -29,13 +29,13 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), CliError> {
     };
     let now = SystemClock.now();
     let exported = match &args.output {
-        Some(path) if path != Path::new("-") => exchange::export_file(&args.data, &selection, now, path),
+        Some(path) if path != Path::new("-") => transfer::export_file(&args.data, &selection, now, path),
         _ if io::stdout().is_terminal() => {
             return Err(CliError::new(EXPORTING, "refusing to write compressed data to a terminal")
                 .hint("use --output FILE, or pipe the output to a program")
                 .exit(Exit::Usage));
         }
-        _ => exchange::export(&args.data, &selection, now, io::stdout().lock(), Path::new("standard output")),
+        _ => transfer::export(&args.data, &selection, now, io::stdout().lock(), Path::new("standard output")),
     };
     let Exported { from, to, complete_from, changes, bytes } = exported.map_err(failure(EXPORTING))?;
     eprintln!("{} changes, offsets {from} to {to}, {} uncompressed", grouped(changes), in_bytes(bytes));
@@ -50,16 +50,16 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), CliError> {
 /// `strandline import`.
 pub(super) fn import(args: &ImportArgs) -> Result<(), CliError> {
     let imported = match form(args)? {
-        Content::Log => exchange::import_log(&args.files, &args.data).map_err(failure(IMPORTING))?,
+        Content::Log => transfer::import_log(&args.files, &args.data).map_err(failure(IMPORTING))?,
         Content::Objects => {
             let (cluster, dumps) = (cluster(args)?, dumps(args)?);
             let complete = args.complete;
-            exchange::import_objects(&dumps, cluster, complete, &args.data, &rules(args)?)
+            transfer::import_objects(&dumps, cluster, complete, &args.data, &rules(args)?)
                 .map_err(failure(IMPORTING))?
         }
         Content::Audit => {
             let cluster = cluster(args)?;
-            exchange::import_audit(&args.files, cluster, &args.data, &rules(args)?)
+            transfer::import_audit(&args.files, cluster, &args.data, &rules(args)?)
                 .map_err(failure(IMPORTING))?
         }
     };
@@ -83,7 +83,7 @@ fn form(args: &ImportArgs) -> Result<Content, CliError> {
     }
     let mut form = None;
     for path in &args.files {
-        let content = exchange::content_of(path).map_err(failure(IMPORTING))?;
+        let content = transfer::content_of(path).map_err(failure(IMPORTING))?;
         if *form.get_or_insert(content) != content {
             let why = format!("{} has a different format than the files before it", path.display());
             return Err(CliError::new(IMPORTING, why)
@@ -110,7 +110,7 @@ fn dumps(args: &ImportArgs) -> Result<Vec<Dump>, CliError> {
             .exit(Exit::Usage)
     };
     let dump = |path: &std::path::PathBuf| {
-        let at = args.at.or_else(|| exchange::time_in_name(path)).ok_or_else(|| unknown(path))?;
+        let at = args.at.or_else(|| transfer::time_in_name(path)).ok_or_else(|| unknown(path))?;
         Ok(Dump { path: path.clone(), at })
     };
     args.files.iter().map(dump).collect()
@@ -142,11 +142,11 @@ fn summary(imported: &Imported) -> String {
     text
 }
 
-fn failure(what: &'static str) -> impl Fn(ExchangeError) -> CliError {
+fn failure(what: &'static str) -> impl Fn(TransferError) -> CliError {
     move |error| {
         let hint = error.hint();
         let internal =
-            matches!(error, ExchangeError::Log(_) | ExchangeError::Lock(_) | ExchangeError::Io { .. });
+            matches!(error, TransferError::Log(_) | TransferError::Lock(_) | TransferError::Io { .. });
         let error = CliError::new(what, error).exit(if internal { Exit::Failure } else { Exit::Usage });
         match hint {
             Some(hint) => error.hint(hint),

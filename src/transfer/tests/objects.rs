@@ -113,7 +113,7 @@ fn dumps_go_behind_what_is_recorded_and_never_before_it() {
     import_objects(&[first.clone(), second], "one", true, &data, &rules()).unwrap();
     let before = entries(&data);
     let refused = import_objects(&[third.clone(), first], "one", true, &data, &rules()).unwrap_err();
-    assert!(matches!(refused, ExchangeError::NotOlder { .. }), "{refused}");
+    assert!(matches!(refused, TransferError::NotOlder { .. }), "{refused}");
     fs::write(folder.path().join("bad"), list(&[pod("z", "shop", 1, "x")]) + "\n---\nkind: [\n").unwrap();
     let bad = Dump { path: folder.path().join("bad"), at: third.at };
     let refused = import_objects(&[third, bad], "one", true, &data, &rules()).unwrap_err();

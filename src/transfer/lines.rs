@@ -4,9 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use super::error::io;
+use super::error::{Result, TransferError, io};
 use super::format::FORMAT;
-use super::{ExchangeError, Result};
 
 /// The longest line that is read: more than the largest object that a watcher takes, and the most memory that a file can
 /// make an import take for a line.
@@ -38,7 +37,7 @@ impl Lines {
         let known = file.read(&mut first).map_err(io(path))?;
         file.rewind().map_err(io(path))?;
         let wrong =
-            |why: &str| ExchangeError::Wrong { path: path.to_owned(), line: 1, byte: 0, why: why.into() };
+            |why: &str| TransferError::Wrong { path: path.to_owned(), line: 1, byte: 0, why: why.into() };
         let reader: Box<dyn BufRead> = if first == ZSTD {
             let mut decoder = zstd::stream::read::Decoder::new(file).map_err(io(path))?;
             decoder.window_log_max(WINDOW_LOG_MAX).map_err(io(path))?;
@@ -114,8 +113,8 @@ impl Lines {
     }
 
     /// Says what is wrong with the present line.
-    pub(super) fn wrong(&self, why: impl Into<String>) -> ExchangeError {
-        ExchangeError::Wrong { path: self.path.clone(), line: self.number, byte: self.start, why: why.into() }
+    pub(super) fn wrong(&self, why: impl Into<String>) -> TransferError {
+        TransferError::Wrong { path: self.path.clone(), line: self.number, byte: self.start, why: why.into() }
     }
 }
 

@@ -146,6 +146,6 @@ fn bombs_and_strangers_are_refused_in_little_memory() {
     let one = exported(world.directory(), &folder, "one", &Selection::default());
     let two = exported(world.directory(), &folder, "two", &overlapping);
     let error = import_log(&[one, two], &folder.path().join("both")).unwrap_err();
-    assert!(matches!(error, ExchangeError::Overlap { .. }), "{error}");
+    assert!(matches!(error, TransferError::Overlap { .. }), "{error}");
     assert!(!folder.path().join("both").exists());
 }

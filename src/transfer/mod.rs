@@ -20,12 +20,10 @@ mod summary;
 mod tests;
 
 pub use audit::import_audit;
-pub use error::ExchangeError;
+pub use error::TransferError;
 pub use export::{Exported, Selection, export, export_file};
 pub use import::import_log;
 pub use lines::{Content, content_of};
 pub use named_time::time_in_name;
 pub use objects::{Dump, import_objects};
 pub use summary::{Imported, Skipped};
-
-type Result<T> = std::result::Result<T, ExchangeError>;

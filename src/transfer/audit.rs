@@ -13,10 +13,10 @@ use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use self::event::{Event, Outcome};
-use super::error::io;
+use super::error::{Result, TransferError, io};
 use super::lines::Lines;
 use super::objects::imported_mark;
-use super::{ExchangeError, Imported, Result};
+use super::summary::Imported;
 use strandline_log::{Batch, Epoch, LogImport, Observation, Observed, Phase};
 use strandline_model::{Kind, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey};
 use strandline_object::manifests::{self, Found};
@@ -72,7 +72,7 @@ pub fn import_audit(files: &[PathBuf], cluster: &str, data: &Path, rules: &Rules
         && newest > first.time
     {
         let path = files.get(first.file as usize).cloned().unwrap_or_default();
-        return Err(ExchangeError::NotOlder { path, first: first.time, newest, head: log.head() });
+        return Err(TransferError::NotOlder { path, first: first.time, newest, head: log.head() });
     }
     let opened =
         files.iter().map(|path| Ok((path.as_path(), BufReader::new(File::open(path).map_err(io(path))?))));
@@ -88,7 +88,7 @@ pub fn import_audit(files: &[PathBuf], cluster: &str, data: &Path, rules: &Rules
     let mut line = String::new();
     for place in &index.places {
         let Some((path, file)) = opened.get_mut(place.file as usize) else { continue };
-        let changed = || ExchangeError::Changed { path: path.to_path_buf() };
+        let changed = || TransferError::Changed { path: path.to_path_buf() };
         line.clear();
         match place.at {
             At::Byte(byte) => {
@@ -144,7 +144,7 @@ impl Index {
 
     /// A file in which events do not stand on lines of their own.
     fn read_whole(&mut self, file: u32, path: &Path, imported: &mut Imported) -> Result<()> {
-        let wrong = |line: usize, why: String| ExchangeError::Wrong {
+        let wrong = |line: usize, why: String| TransferError::Wrong {
             path: path.to_owned(),
             line: line as u64,
             byte: 0,

@@ -6,17 +6,17 @@ use std::io::Read;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::ExchangeError;
+use super::error::TransferError;
 
 /// Takes an item with the `apiVersion` and the `kind` that the list gives its items; both may be empty.
-type Take<'a> = &'a mut dyn FnMut(&str, &str, &str) -> Result<(), ExchangeError>;
+type Take<'a> = &'a mut dyn FnMut(&str, &str, &str) -> Result<(), TransferError>;
 
 /// Why a list was not read to its end.
 pub(super) enum ListError {
     /// It is not a list, or not JSON.
     Unreadable(serde_json::Error),
     /// Whoever takes the items wants no more.
-    Refused(ExchangeError),
+    Refused(TransferError),
 }
 
 /// Hands over each item of a list.
@@ -34,7 +34,7 @@ pub(super) fn each(reader: impl Read, take: Take<'_>) -> Result<(), ListError> {
 
 struct List<'a> {
     take: Take<'a>,
-    refused: &'a mut Option<ExchangeError>,
+    refused: &'a mut Option<TransferError>,
 }
 
 impl<'de> DeserializeSeed<'de> for List<'_> {
@@ -74,7 +74,7 @@ impl<'de> Visitor<'de> for List<'_> {
 
 struct Items<'a> {
     take: Take<'a>,
-    refused: &'a mut Option<ExchangeError>,
+    refused: &'a mut Option<TransferError>,
     api_version: &'a str,
     kind: &'a str,
 }
@@ -153,9 +153,9 @@ mod tests {
         let read = each(text.as_bytes(), &mut |_, _, _| {
             count += 1;
             let path = std::path::PathBuf::from("x");
-            if count == 2 { Err(ExchangeError::Changed { path }) } else { Ok(()) }
+            if count == 2 { Err(TransferError::Changed { path }) } else { Ok(()) }
         });
-        assert!(matches!(read.err().unwrap(), ListError::Refused(ExchangeError::Changed { .. })));
+        assert!(matches!(read.err().unwrap(), ListError::Refused(TransferError::Changed { .. })));
         assert_eq!(count, 2);
     }
 }

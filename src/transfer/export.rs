@@ -8,9 +8,8 @@ use std::path::Path;
 use data_encoding::HEXLOWER;
 use serde::Serialize;
 
-use super::error::io;
+use super::error::{Result, TransferError, io};
 use super::format::{End, FORMAT, Header, Line, Seen, Trailer, VERSION};
-use super::{ExchangeError, Result};
 use strandline_log::{ChangeType, Entry, LogReader};
 use strandline_model::{At, CatalogFact, CatalogKind, EnvironmentId, Offset, Timestamp};
 use strandline_view::Members;
@@ -56,7 +55,7 @@ pub struct Exported {
 /// When the log cannot be read, or the file is there already or cannot be written.
 pub fn export_file(data: &Path, selection: &Selection, now: Timestamp, to: &Path) -> Result<Exported> {
     if to.symlink_metadata().is_ok() {
-        return Err(ExchangeError::Exists { to: to.to_owned() });
+        return Err(TransferError::Exists { to: to.to_owned() });
     }
     let mut name = to.as_os_str().to_owned();
     name.push(".partial");
@@ -89,7 +88,7 @@ pub fn export(
     name: &Path,
 ) -> Result<Exported> {
     if !data.join("log.db").exists() {
-        return Err(ExchangeError::NoLog { data: data.to_owned() });
+        return Err(TransferError::NoLog { data: data.to_owned() });
     }
     let mut log = LogReader::open(data)?;
     let range = Range::of(&mut log, selection, now)?;
@@ -207,13 +206,13 @@ impl<'a> Filter<'a> {
         let mut members: Option<Members> = None;
         for id in &selection.environments {
             let environment = || id.as_str().to_owned();
-            let found = strandline_view::members_ever(data, id).map_err(|why| ExchangeError::NoMembers {
+            let found = strandline_view::members_ever(data, id).map_err(|why| TransferError::NoMembers {
                 environment: environment(),
                 why: why.to_string(),
             })?;
             let Some(found) = found.filter(|found| found.checkpoint >= to) else {
                 let why = "the view is missing, incomplete, or behind the log".to_owned();
-                return Err(ExchangeError::NoMembers { environment: environment(), why });
+                return Err(TransferError::NoMembers { environment: environment(), why });
             };
             match &mut members {
                 Some(members) => members.resources.extend(found.resources),

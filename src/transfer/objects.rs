@@ -5,9 +5,9 @@ use std::fs::{self, File};
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use super::error::io;
+use super::error::{Result, TransferError, io};
 use super::list::{self, ListError};
-use super::{ExchangeError, Imported, Result};
+use super::summary::Imported;
 use strandline_log::{Batch, Epoch, LogImport, Observed, Phase};
 use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 use strandline_object::Object;
@@ -49,7 +49,7 @@ pub fn import_objects(
         && newest > first.at
     {
         let (path, first, head) = (first.path.clone(), first.at, log.head());
-        return Err(ExchangeError::NotOlder { path, first, newest, head });
+        return Err(TransferError::NotOlder { path, first, newest, head });
     }
     let mut imported = Imported::default();
     for dump in &dumps {
@@ -93,7 +93,7 @@ impl DumpRun<'_> {
         }
         let text = fs::read_to_string(path).map_err(io(path))?;
         for document in manifests::read(&text) {
-            let found = document.map_err(|unreadable| ExchangeError::Wrong {
+            let found = document.map_err(|unreadable| TransferError::Wrong {
                 path: path.clone(),
                 line: unreadable.line as u64,
                 byte: byte_of(&text, unreadable.line),
@@ -118,7 +118,7 @@ impl DumpRun<'_> {
             ListError::Refused(error) => error,
             ListError::Unreadable(error) => {
                 let (path, line, why) = (path.clone(), error.line() as u64, reason_of_json(&error));
-                ExchangeError::Wrong { path, line, byte: error.column() as u64, why }
+                TransferError::Wrong { path, line, byte: error.column() as u64, why }
             }
         })
     }

@@ -287,7 +287,7 @@ fn a_file_that_breaks_off_says_where_and_what_could_be_read() {
         fs::write(&path, text).unwrap();
         let refused = import_audit(&[path], "one", &folder.path().join("data"), &rules()).unwrap_err();
         match &refused {
-            ExchangeError::Wrong { line, .. } => assert!(lines.contains(line), "{refused}"),
+            TransferError::Wrong { line, .. } => assert!(lines.contains(line), "{refused}"),
             _ => panic!("{refused}"),
         }
         assert!(refused.to_string().contains("CloudWatch"), "{refused}");

@@ -161,7 +161,7 @@ fn parts_that_follow_each_other_make_the_whole() {
     project(&lone);
     let refused = import_log(&[older], &lone).unwrap_err();
     assert!(
-        matches!(refused, ExchangeError::NotOlder { .. }) && refused.hint().unwrap().contains("export"),
+        matches!(refused, TransferError::NotOlder { .. }) && refused.hint().unwrap().contains("export"),
         "{refused}"
     );
 }
@@ -209,7 +209,7 @@ fn a_selection_holds_what_was_asked_for_and_nothing_else() {
     assert!(names.iter().all(|name| name.starts_with("db") || name == "mover"), "{names:?}");
     let nobody = Selection { environments: vec![EnvironmentId::new("nobody")], ..Selection::default() };
     let refused = export_file(world.directory(), &nobody, NOW, &folder.path().join("nobody")).unwrap_err();
-    assert!(matches!(refused, ExchangeError::NoMembers { .. }), "{refused}");
+    assert!(matches!(refused, TransferError::NoMembers { .. }), "{refused}");
     assert!(!folder.path().join("nobody").exists());
 }
 

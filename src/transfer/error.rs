@@ -9,9 +9,11 @@ use strandline_log::LogError;
 use strandline_model::{Offset, Timestamp};
 use strandline_sqlite::LockError;
 
+pub(super) type Result<T> = std::result::Result<T, TransferError>;
+
 /// Why nothing was exported or imported.
 #[derive(Debug, Error)]
-pub enum ExchangeError {
+pub enum TransferError {
     /// There is nothing to export.
     #[error("no log in {}", data.display())]
     NoLog {
@@ -93,33 +95,33 @@ pub enum ExchangeError {
     },
 }
 
-impl ExchangeError {
+impl TransferError {
     /// What to do about it, in a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            ExchangeError::NoLog { .. } => Some("use the data directory of `serve`"),
-            ExchangeError::Exists { .. } => Some("use a file name that does not exist"),
-            ExchangeError::NoMembers { .. } => {
+            TransferError::NoLog { .. } => Some("use the data directory of `serve`"),
+            TransferError::Exists { .. } => Some("use a file name that does not exist"),
+            TransferError::NoMembers { .. } => {
                 Some("let the server catch up, or run `strandline rebuild` first")
             }
-            ExchangeError::Wrong { .. } => Some("nothing was imported"),
-            ExchangeError::NotOlder { .. } => Some(
+            TransferError::Wrong { .. } => Some("nothing was imported"),
+            TransferError::NotOlder { .. } => Some(
                 "changes can only be appended; to combine both, export the log, import the older history into an empty \
                  directory, then import that export",
             ),
-            ExchangeError::Overlap { .. } => {
+            TransferError::Overlap { .. } => {
                 Some("files that are imported together must not overlap in time; nothing was imported")
             }
-            ExchangeError::Changed { .. } => {
+            TransferError::Changed { .. } => {
                 Some("nothing was imported; try again when the file no longer changes")
             }
-            ExchangeError::Lock(LockError::Held { .. }) => {
+            TransferError::Lock(LockError::Held { .. }) => {
                 Some("stop the server that uses the directory first")
             }
-            ExchangeError::Log(error) if error.is_disk_full() => {
+            TransferError::Log(error) if error.is_disk_full() => {
                 Some("nothing was imported; an import needs twice the size of its changes in free disk space")
             }
-            ExchangeError::Log(_) | ExchangeError::Lock(LockError::Io { .. }) | ExchangeError::Io { .. } => {
+            TransferError::Log(_) | TransferError::Lock(LockError::Io { .. }) | TransferError::Io { .. } => {
                 None
             }
         }
@@ -127,7 +129,7 @@ impl ExchangeError {
 }
 
 /// An error of the system with the file that it speaks of.
-pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> ExchangeError {
+pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> TransferError {
     let path = path.to_owned();
-    move |source| ExchangeError::Io { path, source }
+    move |source| TransferError::Io { path, source }
 }
