@@ -2,62 +2,66 @@
 
 use rusqlite::Connection;
 
-use super::context::{Apply, Rules, Touched};
-use super::happenings::{self, Happened, Own};
-use super::ids::Ids;
+use super::activity_draft::{ActivityDraft, OwnChange};
+use super::context::{Apply, Cache, Rules, Touched};
 use super::links::Known;
-use super::options::Sizes;
-use super::resources::{Applied, Standing, State};
-use super::{catalog, coverage, due, environment_health, kube_events, membership, resource_count, resources};
+use super::presence::Presence;
+use super::resources::{Applied, State};
+use super::{
+    activity, catalog, coverage, due, environment_health, kube_events, membership, resource_count, resources,
+};
 use strandline_health_lua::Judge;
 use strandline_model::{Change, Offset, Record, Timestamp};
 use strandline_object::kube_event::{self, KubeEvent};
 
 /// What follows from a record alone, without a look at the view.
-pub(super) enum Gist {
+pub(super) enum Prepared {
     /// The state of a resource.
-    State(State),
-    /// What a Kubernetes Event says.
-    Said(KubeEvent),
-    /// Nothing that it does not say itself.
-    Plain,
+    Resource(State),
+    /// A Kubernetes Event.
+    Event(KubeEvent),
+    /// Nothing beyond the record itself.
+    Other,
 }
 
-impl Gist {
+impl Prepared {
     pub(super) fn of(record: &Record, judge: &Judge, rules: Rules<'_>, known: &mut Known) -> Self {
         match &record.change {
-            Change::Applied { key, body, .. } if key.kind.is_event() => Gist::Said(kube_event::read(body)),
-            Change::Applied { id, body, .. } => {
-                Gist::State(State::of((*id, record.observed_at), body, judge, rules, known))
+            Change::Applied { key, body, .. } if key.kind.is_event() => {
+                Prepared::Event(kube_event::read(body))
             }
-            _ => Gist::Plain,
+            Change::Applied { id, body, .. } => {
+                Prepared::Resource(State::of((*id, record.observed_at), body, judge, rules, known))
+            }
+            _ => Prepared::Other,
         }
     }
 }
 
-/// Applies a record within the caller's transaction and tells what it touched.
+/// Applies a record within the caller's transaction and returns what it touched.
 pub(super) fn apply(
     connection: &Connection,
-    ids: &mut Ids,
+    cache: &mut Cache,
     rules: Rules<'_>,
-    sizes: Sizes,
-    (record, gist): &(Record, Gist),
+    (record, prepared): &(Record, Prepared),
 ) -> rusqlite::Result<Touched> {
-    let mut at = begin(connection, ids, rules, sizes, (record.offset, record.observed_at));
+    let mut at = begin(connection, cache, rules, (record.offset, record.observed_at));
     let own = match &record.change {
         Change::Applied { id, .. } | Change::Deleted { id, .. } => Some(*id),
         _ => None,
     };
     due::settle(&mut at, own)?;
-    match (&record.change, gist) {
-        (Change::Applied { key, uid, .. }, Gist::Said(event)) => kube_events::said(&mut at, key, uid, event)?,
-        (Change::Applied { id, key, uid, body, .. }, Gist::State(state)) => {
+    match (&record.change, prepared) {
+        (Change::Applied { key, uid, .. }, Prepared::Event(event)) => {
+            kube_events::apply(&mut at, key, uid, event)?
+        }
+        (Change::Applied { id, key, uid, body, .. }, Prepared::Resource(state)) => {
             let health = state.verdict.health;
             let applied = resources::applied(&mut at, *id, key, uid, (state, body))?;
-            let after = Standing::Alive(health);
-            let absent = applied.before == Standing::Absent;
-            at.happened.own(*id, if absent { Own::Created } else { Own::Changed });
-            resource_count::changed(&mut at, key, applied.before, after)?;
+            let after = Presence::Present(health);
+            let absent = applied.before == Presence::Absent;
+            at.activity.set_own(*id, if absent { OwnChange::Created } else { OwnChange::Changed });
+            resource_count::update(&mut at, key, applied.before, after)?;
             match applied.relinked {
                 Some(relinked) => {
                     membership::settle(&mut at, *id, (applied.before, after), relinked.owned)?;
@@ -65,17 +69,17 @@ pub(super) fn apply(
                 None => membership::rejudge(&mut at, *id, health)?,
             }
         }
-        // No state goes without its gist; and of Events, what was said stays said.
-        (Change::Applied { .. }, Gist::Plain) => {}
+        // Every state is prepared; and of Events, what was counted stays counted.
+        (Change::Applied { .. }, Prepared::Other) => {}
         (Change::Deleted { key, .. }, _) if key.kind.is_event() => {}
         (Change::Deleted { id, key, cause, .. }, _) => {
             let Applied { before, relinked } = resources::deleted(&mut at, *id, cause)?;
-            resource_count::changed(&mut at, key, before, Standing::Absent)?;
-            at.happened.own(*id, Own::Deleted);
+            resource_count::update(&mut at, key, before, Presence::Absent)?;
+            at.activity.set_own(*id, OwnChange::Deleted);
             let owned = relinked.unwrap_or_default().owned;
-            membership::settle(&mut at, *id, (before, Standing::Absent), owned)?;
+            membership::settle(&mut at, *id, (before, Presence::Absent), owned)?;
         }
-        // What held later was told of by a later change.
+        // What held later came with a later change.
         (Change::Forgotten { .. }, _) => {}
         // The view is built from what is left of what was recorded.
         (Change::Erased(_), _) => {}
@@ -90,30 +94,29 @@ pub(super) fn apply(
 /// Applies that it was this late at an offset of which retention has left no change.
 pub(super) fn pass_time(
     connection: &Connection,
-    ids: &mut Ids,
+    cache: &mut Cache,
     rules: Rules<'_>,
-    sizes: Sizes,
     moment: (Offset, Timestamp),
 ) -> rusqlite::Result<Touched> {
-    let mut at = begin(connection, ids, rules, sizes, moment);
+    let mut at = begin(connection, cache, rules, moment);
     due::settle(&mut at, None)?;
     end(at)
 }
 
 fn begin<'a>(
     connection: &'a Connection,
-    ids: &'a mut Ids,
+    cache: &'a mut Cache,
     rules: Rules<'a>,
-    sizes: Sizes,
     (offset, observed_at): (Offset, Timestamp),
 ) -> Apply<'a> {
-    let (touched, happened) = (Touched::default(), Happened::default());
-    Apply { connection, ids, rules, sizes, offset, observed_at, touched, happened }
+    let Cache { ids, segments } = cache;
+    let (touched, activity) = (Touched::default(), ActivityDraft::default());
+    Apply { connection, ids, segments, rules, offset, observed_at, touched, activity }
 }
 
 /// What follows from all that a change has moved.
 fn end(mut at: Apply<'_>) -> rusqlite::Result<Touched> {
     environment_health::settle(&mut at)?;
-    happenings::settle(&at)?;
+    activity::write(&at)?;
     Ok(at.touched)
 }

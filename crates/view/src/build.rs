@@ -5,9 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use super::error::ProjectorError;
 use super::file;
 use super::options::ProjectorOptions;
-use super::projector::{Projector, ProjectorError};
+use super::projector::Projector;
 use strandline_model::Offset;
 use strandline_sqlite::{Role, Watermark};
 

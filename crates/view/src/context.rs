@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
-use super::happenings::Happened;
+use super::activity_draft::ActivityDraft;
 use super::ids::Ids;
-use super::options::Sizes;
-use crate::ruleset::RuleSet;
+use super::ruleset::RuleSet;
+use super::segment::{Now, Segments};
 use strandline_model::{Offset, ResourceId, Timestamp};
 
 /// What a record touched, for whoever follows the view live.
@@ -34,14 +34,36 @@ pub(super) struct Rules<'a> {
     pub(super) id: i64,
 }
 
+/// What the view's writer remembers of it, as long as all that was written is committed.
+#[derive(Debug)]
+pub(super) struct Cache {
+    pub(super) ids: Ids,
+    pub(super) segments: Segments,
+}
+
+impl Cache {
+    /// Forgets all of it.
+    pub(super) fn clear(&mut self) {
+        self.ids = Ids::default();
+        self.segments.clear();
+    }
+}
+
 /// The view at the moment a record is applied.
 pub(super) struct Apply<'a> {
     pub(super) connection: &'a Connection,
     pub(super) ids: &'a mut Ids,
+    pub(super) segments: &'a mut Segments,
     pub(super) rules: Rules<'a>,
-    pub(super) sizes: Sizes,
     pub(super) offset: Offset,
     pub(super) observed_at: Timestamp,
     pub(super) touched: Touched,
-    pub(super) happened: Happened,
+    pub(super) activity: ActivityDraft,
+}
+
+impl<'a> Apply<'a> {
+    /// Where rows are written, and from which offset on they hold.
+    pub(super) fn now(&self) -> Now<'a> {
+        Now { connection: self.connection, offset: self.offset }
+    }
 }

@@ -2,35 +2,37 @@
 
 use rusqlite::params;
 
-use super::OPEN;
+use super::columns::OPEN;
 use super::context::Apply;
-use strandline_model::{ClockMark, CoverageMark, CoverageState, InexactTimes, Stored, Timestamp};
+use strandline_model::{ClockMark, CoverageMark, CoverageState, InexactTimes, Timestamp};
 
 /// Takes over a mark; the environments that it concerns are settled by the caller.
 pub(super) fn mark(at: &mut Apply<'_>, mark: &CoverageMark) -> rusqlite::Result<()> {
     let cluster = at.ids.cluster(at.connection, &mark.watch.cluster)?;
     let kind = at.ids.kind(at.connection, cluster, &mark.watch.kind)?;
     if let Some(until) = mark.until {
-        return row(at, mark, (cluster, kind), at.offset.as_i64(), Some(until));
+        return insert(at, mark, (cluster, kind), at.offset.as_i64(), Some(until));
     }
     let close = "UPDATE coverage SET to_offset = ?3, until = ?4, missed_to = ?4,
             missed_from = CASE WHEN ?6 THEN NULL ELSE missed_from END
         WHERE kind_id = ?1 AND namespace = ?2 AND to_offset = ?5";
-    at.connection.prepare_cached(close)?.execute(params![
+    let closed = at.connection.prepare_cached(close)?.execute(params![
         kind,
         mark.watch.namespace,
-        at.offset.as_i64(),
-        at.observed_at.as_micros(),
+        at.offset,
+        at.observed_at,
         OPEN,
         mark.nothing_missed
     ])?;
-    row(at, mark, (cluster, kind), OPEN, None)?;
+    debug_assert!(closed <= 1, "one row of coverage is open for a watch");
+    insert(at, mark, (cluster, kind), OPEN, None)?;
     // Discovery concerns all that a cluster holds; a group's own discovery concerns nothing by itself, for the
     // watches of its known kinds speak for themselves.
     let concerned = "SELECT DISTINCT t.environment_id FROM target t WHERE t.cluster_id = ?1 AND (?3 OR EXISTS (
         SELECT 1 FROM member_count c WHERE c.environment_id = t.environment_id AND c.kind_id = ?2 AND c.total > 0))";
     let mut statement = at.connection.prepare_cached(concerned)?;
-    let rows = statement.query_map(params![cluster, kind, mark.watch.is_discovery()], |row| row.get(0))?;
+    let rows = statement
+        .query_map(params![cluster, kind, mark.watch.is_discovery()], |row| row.get("environment_id"))?;
     for environment in rows {
         at.touched.environments.insert(environment?);
     }
@@ -42,12 +44,12 @@ pub(super) fn clock(at: &Apply<'_>, mark: &ClockMark) -> rusqlite::Result<()> {
     let Some(InexactTimes { since, .. }) = mark.inexact else { return Ok(()) };
     let sql =
         "UPDATE coverage SET missed_from = min(missed_from, ?1) WHERE to_offset = ?2 AND missed_from > ?1";
-    at.connection.prepare_cached(sql)?.execute(params![since.as_micros(), OPEN])?;
+    at.connection.prepare_cached(sql)?.execute(params![since, OPEN])?;
     Ok(())
 }
 
 /// Adds a row that holds up to an offset: of a gap that was over when it was recorded it holds at none.
-fn row(
+fn insert(
     at: &Apply<'_>,
     mark: &CoverageMark,
     (cluster, kind): (i64, i64),
@@ -58,17 +60,16 @@ fn row(
         "INSERT INTO coverage (kind_id, namespace, from_offset, to_offset, cluster_id, state, since, until,
             reason, message, missed_from, missed_to)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-    let since = mark.since.as_micros();
-    let missed_from = (mark.state == CoverageState::Gap).then_some(since);
+    let missed_from = (mark.state == CoverageState::Gap).then_some(mark.since);
     at.connection.prepare_cached(sql)?.execute(params![
         kind,
         mark.watch.namespace,
-        at.offset.as_i64(),
+        at.offset,
         to_offset,
         cluster,
-        mark.state.number(),
-        since,
-        until.map(Timestamp::as_micros),
+        mark.state,
+        mark.since,
+        until,
         mark.reason,
         mark.message,
         missed_from,

@@ -12,39 +12,34 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use rusqlite::{Connection, params};
 
 use super::context::Apply;
-use super::{health_at, membership};
-use strandline_model::{ResourceId, Timestamp};
+use super::membership;
+use strandline_model::{Health, ResourceId, Timestamp};
+use strandline_sqlite::column::VIEW;
 
 /// What is to be judged anew; the index `version_due` serves these words and no others.
-macro_rules! due {
-    ($select:literal, $tail:literal) => {
-        concat!(
-            $select,
-            " FROM version WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 9223372036854775807
-                AND later_at <= ?1",
-            $tail
-        )
-    };
-}
+const DUE: &str = "SELECT resource_id, from_offset, later_health FROM version
+    WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 9223372036854775807 AND later_at <= ?1
+    ORDER BY later_at, resource_id";
 
-const ALL: &str = due!("SELECT resource_id, from_offset, later_health", " ORDER BY later_at, resource_id");
-const NEXT: &str = due!("SELECT min(later_at)", "");
+/// When the next is.
+const NEXT: &str = "SELECT min(later_at) FROM version
+    WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 9223372036854775807 AND later_at <= ?1";
 
 /// Judges anew what has lasted for too long by now, but for the resource of which the change itself tells: what holds of
 /// that from here on is its next state.
 pub(super) fn settle(at: &mut Apply<'_>, own: Option<ResourceId>) -> rusqlite::Result<()> {
     let due = {
-        let mut statement = at.connection.prepare_cached(ALL)?;
-        let rows = statement.query_map([at.observed_at.as_micros()], |row| {
-            let health = health_at(row, 2, "version.later_health")?;
-            Ok((ResourceId(row.get(0)?), row.get::<_, i64>(1)?, health))
+        let mut statement = at.connection.prepare_cached(DUE)?;
+        let rows = statement.query_map([at.observed_at], |row| {
+            let health: Option<Health> = VIEW.get(row, "version.later_health")?;
+            Ok((row.get("resource_id")?, row.get::<_, i64>("from_offset")?, health))
         })?;
-        rows.collect::<rusqlite::Result<Vec<_>>>()?
+        rows.collect::<rusqlite::Result<Vec<(ResourceId, _, _)>>>()?
     };
     for (id, from, health) in due.into_iter().filter(|(id, ..)| Some(*id) != own) {
         let sql = "UPDATE version SET later_offset = ?3, moved = moved OR health IS NOT later_health
             WHERE resource_id = ?1 AND from_offset = ?2";
-        at.connection.prepare_cached(sql)?.execute(params![id.0, from, at.offset.as_i64()])?;
+        at.connection.prepare_cached(sql)?.execute(params![id, from, at.offset])?;
         membership::rejudge(at, id, health)?;
         at.touched.resources.insert(id);
     }
@@ -89,7 +84,7 @@ mod tests {
     fn what_is_due_is_found_in_its_index() {
         let dir = tempfile::tempdir().unwrap();
         let view = file::open_writer(&dir.path().join("view.db"), Role::ViewWriter).unwrap();
-        for sql in [NEXT, ALL] {
+        for sql in [NEXT, DUE] {
             let mut plan = view.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             let steps = plan.query_map([1], |row| row.get(3)).unwrap();
             let steps: Vec<String> = steps.collect::<rusqlite::Result<_>>().unwrap();

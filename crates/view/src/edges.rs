@@ -4,18 +4,45 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::OPEN;
+use super::columns::OPEN;
 use super::context::Apply;
 use super::ids::FarEnd;
-use super::intervals::EDGE;
-use strandline_model::{ResourceId, Stored};
+use super::segment::{Carried, SegmentTable};
+use strandline_model::ResourceId;
 use strandline_relations::{Direction, EdgeKind, EdgeRef, Far};
+use strandline_sqlite::column::VIEW;
+
+/// Links as one end declares them, by that end.
+const EDGE: SegmentTable = SegmentTable {
+    name: "edge",
+    last:
+        "SELECT stretch AS start, count(*) AS row_count, sum(from_offset = stretch) AS first_count FROM edge
+        WHERE declared_by = ?1 AND stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
+        GROUP BY stretch",
+    open: "INSERT INTO edge
+            (declared_by, stretch, from_offset, to_offset, far_id, kind, outward)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    close: "UPDATE edge SET to_offset = ?3
+        WHERE declared_by = ?1 AND stretch = ?2 AND from_offset < ?3 AND to_offset = ?4
+            AND far_id = ?5 AND kind = ?6 AND outward = ?7",
+    carry: "INSERT INTO edge
+            (declared_by, stretch, from_offset, to_offset, far_id, kind, outward)
+        SELECT declared_by, ?3, ?3, to_offset, far_id, kind, outward FROM edge
+        WHERE declared_by = ?1 AND stretch = ?2 AND to_offset = ?4",
+    carried: Carried::Anew {
+        end: "UPDATE edge SET to_offset = ?3 WHERE declared_by = ?1 AND stretch = ?2 AND to_offset = ?4",
+        forget: "DELETE FROM edge WHERE declared_by = ?1 AND stretch = ?2 AND from_offset = ?3",
+        erase: "DELETE FROM edge
+            WHERE declared_by = ?1 AND stretch = ?2 AND from_offset = ?3 AND to_offset = ?4
+                AND far_id = ?5 AND kind = ?6 AND outward = ?7",
+    },
+};
 
 /// An edge's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
     far: i64,
-    kind: i64,
+    kind: EdgeKind,
     outward: bool,
 }
 
@@ -33,13 +60,13 @@ impl Row {
             FarEnd { kind, uid: uid.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() };
         Ok(Some(Row {
             far: at.ids.far(at.connection, far)?,
-            kind: edge.kind.number(),
+            kind: edge.kind,
             outward: edge.direction == Direction::ToFar,
         }))
     }
 
     fn owns_far(self) -> bool {
-        self.outward && self.kind == EdgeKind::Owns.number()
+        self.outward && self.kind == EdgeKind::Owns
     }
 }
 
@@ -54,16 +81,16 @@ pub(super) fn declare(
     for edge in edges {
         wanted.extend(Row::of(at, cluster, edge)?);
     }
-    let held = held(at, id)?;
+    let held = current(at, id)?;
     for row in held.difference(&wanted) {
-        EDGE.close(at, id.0, &[&row.far, &row.kind, &row.outward])?;
+        at.segments.close(at.now(), &EDGE, id.0, &[&row.far, &row.kind, &row.outward])?;
     }
     for row in wanted.difference(&held) {
-        EDGE.open(at, id.0, &[&row.far, &row.kind, &row.outward])?;
+        at.segments.open(at.now(), &EDGE, id.0, &[&row.far, &row.kind, &row.outward])?;
     }
     let mut owned = Vec::new();
     for row in held.symmetric_difference(&wanted).filter(|row| row.owns_far()) {
-        owned.extend(standing_at(at, cluster, row.far)?);
+        owned.extend(resources_at(at, cluster, row.far)?);
     }
     Ok(owned)
 }
@@ -71,27 +98,29 @@ pub(super) fn declare(
 /// The cluster of a resource.
 pub(super) fn cluster_of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<i64> {
     let sql = "SELECT cluster_id FROM resource WHERE id = ?1";
-    at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))
+    at.connection.prepare_cached(sql)?.query_row([id], |row| row.get("cluster_id"))
 }
 
-fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<Row>> {
+/// The edges that a resource declares at present.
+fn current(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<Row>> {
     let sql = "SELECT far_id, kind, outward FROM edge WHERE declared_by = ?1 AND to_offset = ?2
         AND stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)";
     let mut statement = at.connection.prepare_cached(sql)?;
-    let rows = statement.query_map(params![id.0, OPEN], |row| {
-        Ok(Row { far: row.get(0)?, kind: row.get(1)?, outward: row.get(2)? })
+    let rows = statement.query_map(params![id, OPEN], |row| {
+        let kind = VIEW.get(row, "edge.kind")?;
+        Ok(Row { far: row.get("far_id")?, kind, outward: row.get("outward")? })
     })?;
     rows.collect()
 }
 
-/// What stands where a far end points to, as far as it has arrived.
-fn standing_at(at: &Apply<'_>, cluster: i64, far: i64) -> rusqlite::Result<Vec<ResourceId>> {
+/// The resources to which a far end points, as far as they have arrived.
+fn resources_at(at: &Apply<'_>, cluster: i64, far: i64) -> rusqlite::Result<Vec<ResourceId>> {
     let sql = "SELECT r.id FROM far f JOIN resource r ON r.uid = f.uid AND r.cluster_id = ?2
             WHERE f.id = ?1 AND f.uid <> ''
         UNION ALL SELECT r.id FROM far f JOIN resource r
             ON r.kind_id = f.kind_id AND r.namespace = f.namespace AND r.name = f.name
             WHERE f.id = ?1 AND f.uid = ''";
     let mut statement = at.connection.prepare_cached(sql)?;
-    let rows = statement.query_map([far, cluster], |row| row.get(0).map(ResourceId))?;
+    let rows = statement.query_map([far, cluster], |row| row.get("id"))?;
     rows.collect()
 }

@@ -12,31 +12,54 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use super::columns::{ENVIRONMENT_COUNTS, MemberHealth, OPEN, read_counts, write_counts};
 use super::context::Apply;
-use super::stretch;
-use super::{ENVIRONMENT_COUNTS, OPEN, count_at, counts_at, counts_to_i64, health_at, member_health_at};
-use strandline_model::{Health, HealthCounts, Stored, Timestamp};
+use super::segment::{Carried, SegmentTable};
+use strandline_model::{Health, HealthCounts, Timestamp};
+use strandline_sqlite::column::{Count, VIEW};
+
+/// The same once more by time: a question about all environments at one time finds a row of each in few pages. Its only
+/// owner is the log, and a segment is noted with what it took over.
+const HEALTH_BY_TIME: SegmentTable = SegmentTable {
+    name: "stretch_health",
+    last: "SELECT s.from_offset AS start, s.taken AS first_count,
+            (SELECT count(*) FROM stretch_health h WHERE h.stretch = s.from_offset) AS row_count
+        FROM stretch s WHERE ?1 = 0 ORDER BY s.from_offset DESC LIMIT 1",
+    open: "INSERT OR REPLACE INTO stretch_health (stretch, from_offset, to_offset, environment_id, state, since,
+            grace_state, grace_since, grace_until,
+            healthy, suspended, progressing, missing, degraded, unknown, no_health)
+        VALUES (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+    close: "UPDATE stretch_health SET to_offset = ?3 WHERE stretch = ?2 AND environment_id = ?5 AND to_offset = ?4",
+    carry: "INSERT INTO stretch_health
+        SELECT ?3, environment_id, from_offset, to_offset, state, since, grace_state, grace_since, grace_until,
+            healthy, suspended, progressing, missing, degraded, unknown, no_health
+        FROM stretch_health WHERE stretch = ?2 AND to_offset = ?4",
+    carried: Carried::Unchanged { begin: "INSERT INTO stretch (from_offset, taken) VALUES (?3, ?5)", rows: 32 },
+};
+
+/// Who owns that.
+const LOG: i64 = 0;
 
 /// One row of health.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Row {
-    pub(super) state: Option<Health>,
-    pub(super) since: Timestamp,
+struct HealthRow {
+    state: Option<Health>,
+    since: Timestamp,
     known: Option<Health>,
     known_since: Timestamp,
-    pub(super) grace: Option<Grace>,
-    pub(super) counts: HealthCounts,
+    grace: Option<Grace>,
+    counts: HealthCounts,
 }
 
 /// How an environment shows that has not been Progressing for long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Grace {
-    pub(super) state: Option<Health>,
-    pub(super) since: Timestamp,
-    pub(super) until: Timestamp,
+struct Grace {
+    state: Option<Health>,
+    since: Timestamp,
+    until: Timestamp,
 }
 
-impl Row {
+impl HealthRow {
     /// Since when a health has been known that is known now: it goes on through a time of grace that did not show.
     fn lasts(&self, known: Option<Health>, now: Timestamp) -> Option<Timestamp> {
         let patient = self.grace.filter(|grace| grace.until > now && grace.state == known);
@@ -61,7 +84,7 @@ struct Members {
 /// Brings the health of every touched environment up to date.
 pub(super) fn settle(at: &mut Apply<'_>) -> rusqlite::Result<()> {
     for environment in at.touched.environments.clone() {
-        let held = held(at, environment)?;
+        let held = current(at, environment)?;
         let wanted =
             if exists(at, environment)? { Some(judge(at, environment, held.as_ref())?) } else { None };
         if held == wanted {
@@ -71,12 +94,12 @@ pub(super) fn settle(at: &mut Apply<'_>) -> rusqlite::Result<()> {
         let close =
             "UPDATE environment_health SET to_offset = ?2 WHERE environment_id = ?1 AND to_offset = ?3
             AND from_offset = (SELECT max(from_offset) FROM environment_health WHERE environment_id = ?1)";
-        at.connection.prepare_cached(close)?.execute(params![environment, at.offset.as_i64(), OPEN])?;
-        stretch::close(at, environment)?;
+        let closed = at.connection.prepare_cached(close)?.execute(params![environment, at.offset, OPEN])?;
+        debug_assert!(closed <= 1, "one row of health is open for an environment");
+        at.segments.close(at.now(), &HEALTH_BY_TIME, LOG, &[&environment])?;
         if let Some(row) = wanted {
             let moved = held.is_none_or(|held| held.shown() != row.shown());
             open(at, environment, &row, moved)?;
-            stretch::open(at, environment, &row)?;
         }
     }
     Ok(())
@@ -87,31 +110,31 @@ fn exists(at: &Apply<'_>, environment: i64) -> rusqlite::Result<bool> {
     at.connection.prepare_cached(sql)?.query_row(params![environment, OPEN], |row| row.get(0))
 }
 
-fn held(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Row>> {
-    let sql = "SELECT state, since, known, known_since, grace_state, grace_since, grace_until, healthy, suspended,
-        progressing, missing, degraded, unknown, no_health FROM environment_health WHERE environment_id = ?1 AND to_offset = ?2 ORDER BY from_offset DESC LIMIT 1";
+/// The health of an environment that holds at present.
+fn current(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<HealthRow>> {
+    let sql = "SELECT state, since, known, known_since, grace_state, grace_since, grace_until,
+            healthy, suspended, progressing, missing, degraded, unknown, no_health
+        FROM environment_health WHERE environment_id = ?1 AND to_offset = ?2 ORDER BY from_offset DESC LIMIT 1";
     let row = at.connection.prepare_cached(sql)?.query_row(params![environment, OPEN], |row| {
-        let time =
-            |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros));
-        let grace = match (time(5)?, time(6)?) {
+        let grace = match (row.get("grace_since")?, row.get("grace_until")?) {
             (Some(since), Some(until)) => {
-                Some(Grace { state: health_at(row, 4, "environment_health.grace_state")?, since, until })
+                Some(Grace { state: VIEW.get(row, "environment_health.grace_state")?, since, until })
             }
             _ => None,
         };
-        Ok(Row {
-            state: health_at(row, 0, "environment_health.state")?,
-            since: Timestamp::from_micros(row.get(1)?),
-            known: health_at(row, 2, "environment_health.known")?,
-            known_since: Timestamp::from_micros(row.get(3)?),
+        Ok(HealthRow {
+            state: VIEW.get(row, "environment_health.state")?,
+            since: row.get("since")?,
+            known: VIEW.get(row, "environment_health.known")?,
+            known_since: row.get("known_since")?,
             grace,
-            counts: counts_at(row, 7, &ENVIRONMENT_COUNTS)?,
+            counts: read_counts(row, &ENVIRONMENT_COUNTS)?,
         })
     });
     row.optional()
 }
 
-fn judge(at: &Apply<'_>, environment: i64, held: Option<&Row>) -> rusqlite::Result<Row> {
+fn judge(at: &Apply<'_>, environment: i64, held: Option<&HealthRow>) -> rusqlite::Result<HealthRow> {
     let members = members(at, environment)?;
     let known = members.worst;
     // What is known goes on through a gap, so that a short one does not make an old trouble look new.
@@ -121,12 +144,12 @@ fn judge(at: &Apply<'_>, environment: i64, held: Option<&Row>) -> rusqlite::Resu
         Some(since) => (Some(Health::Unknown), since, None),
         None => (known, known_since, grace),
     };
-    Ok(Row { state, since, known, known_since, grace, counts: members.counts })
+    Ok(HealthRow { state, since, known, known_since, grace, counts: members.counts })
 }
 
 /// How the environment shows until it has been Progressing for long enough; where nothing else is known of it, it is
 /// Progressing from the start.
-fn grace(at: &Apply<'_>, held: Option<&Row>, members: &Members, since: Timestamp) -> Option<Grace> {
+fn grace(at: &Apply<'_>, held: Option<&HealthRow>, members: &Members, since: Timestamp) -> Option<Grace> {
     let until = since.plus(at.rules.set.progressing_grace);
     let patient =
         members.worst == Some(Health::Progressing) && members.settled.is_some() && until > at.observed_at;
@@ -142,15 +165,15 @@ fn grace(at: &Apply<'_>, held: Option<&Row>, members: &Members, since: Timestamp
 
 /// The members by health, and the worst health among those that count.
 fn members(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Members> {
-    let sql =
-        "SELECT health, sum(total), sum(counted) FROM member_count WHERE environment_id = ?1 GROUP BY health";
+    let sql = "SELECT health, sum(total) AS total, sum(counted) AS counted FROM member_count
+        WHERE environment_id = ?1 GROUP BY health";
     let mut statement = at.connection.prepare_cached(sql)?;
     let mut rows = statement.query([environment])?;
     let mut members = Members { counts: HealthCounts::default(), worst: None, settled: None };
     while let Some(row) = rows.next()? {
-        let total = count_at(row, 1, "member_count.total")?;
-        let counted = count_at(row, 2, "member_count.counted")?;
-        let health = member_health_at(row, 0, "member_count.health")?;
+        let Count(total) = VIEW.get(row, "member_count.total")?;
+        let Count(counted) = VIEW.get(row, "member_count.counted")?;
+        let MemberHealth(health) = VIEW.get(row, "member_count.health")?;
         *members.counts.slot(health) += total;
         if counted > 0 {
             members.worst = members.worst.max(health);
@@ -171,30 +194,31 @@ fn gap(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Timestamp>> 
             WHERE c.environment_id = t.environment_id AND c.kind_id = g.kind_id AND c.total > 0))
           AND (g.namespace <> '' OR NOT EXISTS (SELECT 1 FROM coverage w WHERE w.kind_id = g.kind_id
               AND w.namespace = t.namespace AND w.state = 0 AND w.to_offset = ?2))"#;
-    let since: Option<i64> =
-        at.connection.prepare_cached(sql)?.query_row(params![environment, OPEN], |row| row.get(0))?;
-    Ok(since.map(Timestamp::from_micros))
+    at.connection.prepare_cached(sql)?.query_row(params![environment, OPEN], |row| row.get(0))
 }
 
-fn open(at: &Apply<'_>, environment: i64, row: &Row, moved: bool) -> rusqlite::Result<()> {
+fn open(at: &mut Apply<'_>, environment: i64, row: &HealthRow, moved: bool) -> rusqlite::Result<()> {
     let sql =
         "INSERT OR REPLACE INTO environment_health (environment_id, from_offset, to_offset, observed_at,
-        state, since, known, known_since, grace_state, grace_since, grace_until, moved, rule_set_id, healthy, suspended,
-        progressing, missing, degraded, unknown, no_health)
+            state, since, known, known_since, grace_state, grace_since, grace_until, moved, rule_set_id,
+            healthy, suspended, progressing, missing, degraded, unknown, no_health)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
-    let [healthy, suspended, progressing, missing, degraded, unknown, no_health] = counts_to_i64(row.counts);
+    let HealthRow { state, since, known, known_since, grace, counts } = row;
+    let grace_state = grace.and_then(|grace| grace.state);
+    let (grace_since, grace_until) = grace.map(|grace| (grace.since, grace.until)).unzip();
+    let [healthy, suspended, progressing, missing, degraded, unknown, no_health] = write_counts(*counts);
     at.connection.prepare_cached(sql)?.execute(params![
         environment,
-        at.offset.as_i64(),
+        at.offset,
         OPEN,
-        at.observed_at.as_micros(),
-        row.state.map(Stored::number),
-        row.since.as_micros(),
-        row.known.map(Stored::number),
-        row.known_since.as_micros(),
-        row.grace.and_then(|grace| grace.state).map(Stored::number),
-        row.grace.map(|grace| grace.since.as_micros()),
-        row.grace.map(|grace| grace.until.as_micros()),
+        at.observed_at,
+        state,
+        since,
+        known,
+        known_since,
+        grace_state,
+        grace_since,
+        grace_until,
         moved,
         at.rules.id,
         healthy,
@@ -205,5 +229,20 @@ fn open(at: &Apply<'_>, environment: i64, row: &Row, moved: bool) -> rusqlite::R
         unknown,
         no_health,
     ])?;
-    Ok(())
+    let by_time = params![
+        environment,
+        state,
+        since,
+        grace_state,
+        grace_since,
+        grace_until,
+        healthy,
+        suspended,
+        progressing,
+        missing,
+        degraded,
+        unknown,
+        no_health,
+    ];
+    at.segments.open(at.now(), &HEALTH_BY_TIME, LOG, by_time)
 }

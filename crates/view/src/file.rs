@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::member_health;
-use crate::ruleset::RULES_VERSION;
+use super::columns::MemberHealth;
+use super::ruleset::RULES_VERSION;
 use strandline_model::{CoverageState, Happening, Health, Offset, Stored};
 use strandline_relations::EdgeKind;
+use strandline_sqlite::column::VIEW;
 use strandline_sqlite::{Identities, OpenError, Role};
 
 /// Marks the file as a view of Strandline.
@@ -73,7 +74,7 @@ pub fn numbers() -> String {
         lines::<EdgeKind>(),
         lines::<Happening>(),
         lines::<Health>(),
-        format!("health of a member: none = {}\n", member_health(None)),
+        format!("health of a member: none = {}\n", MemberHealth::NONE),
     ]
     .concat()
 }
@@ -159,7 +160,9 @@ pub(super) fn open_writer(path: &Path, role: Role) -> Result<Connection, OpenErr
 /// The last offset a view holds and the hash of the change there; none while it holds nothing.
 pub(super) fn checkpoint(connection: &Connection) -> rusqlite::Result<Option<(Offset, [u8; 16])>> {
     let sql = r#"SELECT "offset", hash FROM checkpoint"#;
-    connection.query_row(sql, [], |row| Ok((Offset::from_i64(row.get(0)?), row.get(1)?))).optional()
+    connection
+        .query_row(sql, [], |row| Ok((VIEW.get(row, "checkpoint.offset")?, row.get("hash")?)))
+        .optional()
 }
 
 /// The view's number for a set of rules.

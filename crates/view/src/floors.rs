@@ -4,14 +4,13 @@ use rusqlite::{Connection, params};
 
 use strandline_log::Floor;
 
-/// Takes over how the log stands.
-pub(super) fn take_over(view: &Connection, floors: &[Floor]) -> rusqlite::Result<()> {
+/// Writes the floors of the log.
+pub(super) fn write(view: &Connection, floors: &[Floor]) -> rusqlite::Result<()> {
     let sql = r#"INSERT OR REPLACE INTO kind_floor (cluster, "group", kind, floor, floor_at, since)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)"#;
     let mut statement = view.prepare_cached(sql)?;
     for Floor { cluster, kind, offset, observed_at, since } in floors {
-        let [observed_at, since] = [observed_at, since].map(|time| time.as_micros());
-        statement.execute(params![cluster, kind.group, kind.kind, offset.as_i64(), observed_at, since])?;
+        statement.execute(params![cluster, kind.group, kind.kind, offset, observed_at, since])?;
     }
     Ok(())
 }

@@ -4,8 +4,6 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::intervals::Stretches;
-use super::stretch;
 use strandline_model::{DeploymentId, EnvironmentId, Kind};
 
 /// The most kinds kept in memory. Objects can claim owners of any kind, so their number is not ours to trust.
@@ -20,10 +18,6 @@ pub(super) struct Ids {
     clusters: HashMap<String, i64>,
     kinds: HashMap<(i64, Kind), i64>,
     far: HashMap<FarEnd, i64>,
-    /// The stretch of the log that goes on.
-    pub(super) stretch: Option<stretch::Current>,
-    /// The stretches of environments' and resources' own rows that go on.
-    pub(super) stretches: Stretches,
 }
 
 /// A far end of edges, as its columns have it.
@@ -60,7 +54,6 @@ impl Ids {
             "SELECT id FROM environment_name WHERE name_id = ?1",
             "INSERT INTO environment_name (name_id) VALUES (?1)",
         );
-        let name = name.as_str();
         let found = connection.prepare_cached(select)?.query_row([name], |row| row.get(0)).optional()?;
         found.map_or_else(|| connection.prepare_cached(insert)?.insert([name]), Ok)
     }
@@ -76,7 +69,7 @@ impl Ids {
             "SELECT id FROM deployment_name WHERE number = ?1 AND project = ?2",
             "INSERT INTO deployment_name (number, project) VALUES (?1, ?2)",
         );
-        let key = params![number.0.cast_signed(), project];
+        let key = params![number, project];
         let found = connection.prepare_cached(select)?.query_row(key, |row| row.get(0)).optional()?;
         found.map_or_else(|| connection.prepare_cached(insert)?.insert(key), Ok)
     }

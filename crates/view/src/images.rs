@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 
 use rusqlite::{OptionalExtension, params};
 
-use super::OPEN;
+use super::columns::OPEN;
 use super::context::Apply;
 use strandline_model::ResourceId;
 use strandline_object::Object;
@@ -69,7 +69,7 @@ pub(super) fn declare(at: &Apply<'_>, id: ResourceId, found: &Imaged, told: i64)
     }
     exchange(at, id, &wanted)?;
     let sql = "UPDATE resource SET images = ?2 WHERE id = ?1 AND images IS NOT ?2";
-    at.connection.prepare_cached(sql)?.execute(params![id.0, found.has_any.then_some(told)])?;
+    at.connection.prepare_cached(sql)?.execute(params![id, found.has_any.then_some(told)])?;
     Ok(())
 }
 
@@ -95,20 +95,20 @@ fn exchange(at: &Apply<'_>, id: ResourceId, wanted: &BTreeSet<i64>) -> rusqlite:
     let held: BTreeSet<i64> = {
         let sql = "SELECT image_id FROM image_use WHERE resource_id = ?1 AND to_offset = ?2";
         let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([id.0, OPEN], |row| row.get(0))?;
+        let rows = statement.query_map(params![id, OPEN], |row| row.get("image_id"))?;
         rows.collect::<rusqlite::Result<_>>()?
     };
     let close =
         "UPDATE image_use SET to_offset = ?3 WHERE image_id = ?2 AND resource_id = ?1 AND to_offset = ?4";
     let mut statement = at.connection.prepare_cached(close)?;
     for image in held.difference(wanted) {
-        statement.execute(params![id.0, image, at.offset.as_i64(), OPEN])?;
+        statement.execute(params![id, image, at.offset, OPEN])?;
     }
     let open =
         "INSERT INTO image_use (image_id, resource_id, from_offset, to_offset) VALUES (?2, ?1, ?3, ?4)";
     let mut statement = at.connection.prepare_cached(open)?;
     for image in wanted.difference(&held) {
-        statement.execute(params![id.0, image, at.offset.as_i64(), OPEN])?;
+        statement.execute(params![id, image, at.offset, OPEN])?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ pub(super) fn declare(at: &Apply<'_>, id: ResourceId, marks: &BTreeSet<String>) 
     let held: BTreeSet<String> = {
         let sql = "SELECT mark FROM inventory_mark WHERE resource_id = ?1";
         let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([id.0], |row| row.get(0))?;
+        let rows = statement.query_map([id], |row| row.get("mark"))?;
         rows.collect::<rusqlite::Result<_>>()?
     };
     let delete = "DELETE FROM inventory_mark WHERE resource_id = ?1 AND mark = ?2";
@@ -24,7 +24,7 @@ pub(super) fn declare(at: &Apply<'_>, id: ResourceId, marks: &BTreeSet<String>) 
     for (sql, marks) in [(delete, held.difference(marks)), (insert, marks.difference(&held))] {
         let mut statement = at.connection.prepare_cached(sql)?;
         for mark in marks {
-            statement.execute(params![id.0, mark])?;
+            statement.execute(params![id, mark])?;
         }
     }
     Ok(())

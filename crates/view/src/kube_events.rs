@@ -8,9 +8,9 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::OPEN;
+use super::activity;
+use super::columns::OPEN;
 use super::context::Apply;
-use super::happenings;
 use strandline_model::{ResourceKey, Timestamp, Uid};
 use strandline_object::kube_event::KubeEvent;
 
@@ -22,8 +22,8 @@ struct Tally {
     last_at: i64,
 }
 
-/// Records a state of an Event object; `uid` is the Event's own, the same by both of its doors.
-pub(super) fn said(
+/// Applies a state of an Event object; `uid` is the Event's own, the same in both API groups that serve it.
+pub(super) fn apply(
     at: &mut Apply<'_>,
     key: &ResourceKey,
     uid: &Uid,
@@ -34,24 +34,24 @@ pub(super) fn said(
     }
     let cluster = at.ids.cluster(at.connection, &key.cluster)?;
     let growth = grow(at, cluster, uid, i64::from(event.count))?;
-    let id = entry(at, cluster, &key.cluster, event)?;
+    let id = event_id(at, cluster, &key.cluster, event)?;
     let held = last(at, id)?;
     let wanted = add(held.map(|(_, tally)| tally), growth, event, at.observed_at);
     match held {
         Some((_, tally)) if tally == wanted => return Ok(()),
         Some((from, _)) => {
             let sql = "UPDATE kube_event_count SET to_offset = ?3 WHERE event_id = ?1 AND from_offset = ?2";
-            at.connection.prepare_cached(sql)?.execute(params![id, from, at.offset.as_i64()])?;
+            at.connection.prepare_cached(sql)?.execute(params![id, from, at.offset])?;
         }
         None => {}
     }
     open(at, id, wanted)?;
-    happenings::said(at, id)
+    activity::write_event(at, id)
 }
 
 /// By how much an Event object counts further than ever before.
 fn grow(at: &Apply<'_>, cluster: i64, uid: &Uid, count: i64) -> rusqlite::Result<i64> {
-    let key = params![cluster, uid.as_str()];
+    let key = params![cluster, uid];
     let sql = "SELECT count FROM kube_event_object WHERE cluster_id = ?1 AND uid = ?2";
     let before = at.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
     let growth = count - before.unwrap_or(0);
@@ -59,7 +59,7 @@ fn grow(at: &Apply<'_>, cluster: i64, uid: &Uid, count: i64) -> rusqlite::Result
         return Ok(0);
     }
     let sql = "INSERT OR REPLACE INTO kube_event_object (cluster_id, uid, count, last_offset) VALUES (?1, ?2, ?3, ?4)";
-    at.connection.prepare_cached(sql)?.execute(params![cluster, uid.as_str(), count, at.offset.as_i64()])?;
+    at.connection.prepare_cached(sql)?.execute(params![cluster, uid, count, at.offset])?;
     Ok(growth)
 }
 
@@ -78,8 +78,8 @@ fn add(held: Option<Tally>, growth: i64, event: &KubeEvent, observed_at: Timesta
     }
 }
 
-/// The number of what is said.
-fn entry(at: &Apply<'_>, cluster: i64, cluster_name: &str, event: &KubeEvent) -> rusqlite::Result<i64> {
+/// The view's number of what an Event says.
+fn event_id(at: &Apply<'_>, cluster: i64, cluster_name: &str, event: &KubeEvent) -> rusqlite::Result<i64> {
     let identity = identity(cluster_name, event);
     let select = "SELECT id FROM kube_event WHERE identity = ?1";
     let found = at.connection.prepare_cached(select)?.query_row([identity], |row| row.get(0)).optional()?;
@@ -135,7 +135,8 @@ fn last(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<(i64, Tally)>> {
     let sql = "SELECT from_offset, count, first_at, last_at FROM kube_event_count WHERE event_id = ?1
         ORDER BY from_offset DESC LIMIT 1";
     let row = at.connection.prepare_cached(sql)?.query_row([id], |row| {
-        Ok((row.get(0)?, Tally { count: row.get(1)?, first_at: row.get(2)?, last_at: row.get(3)? }))
+        let (count, first_at, last_at) = (row.get("count")?, row.get("first_at")?, row.get("last_at")?);
+        Ok((row.get("from_offset")?, Tally { count, first_at, last_at }))
     });
     row.optional()
 }
@@ -144,7 +145,7 @@ fn open(at: &Apply<'_>, id: i64, tally: Tally) -> rusqlite::Result<()> {
     let sql = "INSERT INTO kube_event_count (event_id, from_offset, to_offset, count, first_at, last_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let Tally { count, first_at, last_at } = tally;
-    let from = at.offset.as_i64();
-    at.connection.prepare_cached(sql)?.execute(params![id, from, OPEN, count, first_at, last_at])?;
+    let row = params![id, at.offset, OPEN, count, first_at, last_at];
+    at.connection.prepare_cached(sql)?.execute(row)?;
     Ok(())
 }

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::types::ValueRef;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::context::Apply;
 use strandline_model::{Kind, ResourceId};
 use strandline_relations::numbered;
-use strandline_sqlite::column;
+use strandline_sqlite::column::{Json, VIEW};
 
 /// The label that everything carries, so that what asks for no value finds all of a place.
 pub(super) const ANY: (&str, &str) = ("", "");
@@ -87,7 +86,7 @@ fn move_places(
     for (sql, places) in [(delete, before.difference(after)), (insert, after.difference(before))] {
         let mut statement = at.connection.prepare_cached(sql)?;
         for place in places {
-            statement.execute(params![place, id.0])?;
+            statement.execute(params![place, id])?;
         }
     }
     Ok(())
@@ -96,10 +95,8 @@ fn move_places(
 /// The labels of a resource; none where it is not there.
 pub(super) fn of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<BTreeMap<String, String>>> {
     let sql = "SELECT labels FROM resource WHERE id = ?1";
-    at.connection.prepare_cached(sql)?.query_row([id.0], |row| match row.get_ref(0)? {
-        ValueRef::Null => Ok(None),
-        _ => column::json(row, 0).map(Some),
-    })
+    let labels = |row: &Row<'_>| VIEW.get::<Option<Json<_>>>(row, "resource.labels");
+    Ok(at.connection.prepare_cached(sql)?.query_row([id], labels)?.map(|Json(labels)| labels))
 }
 
 /// The same with the stem of its name, where it is one of a series, under [`SERIES`].
@@ -114,9 +111,9 @@ fn with_series(
 ) -> rusqlite::Result<BTreeMap<String, String>> {
     let sql =
         r#"SELECT k."group", k.kind, r.name FROM resource r JOIN kind k ON k.id = r.kind_id WHERE r.id = ?1"#;
-    let stem = at.connection.prepare_cached(sql)?.query_row([id.0], |row| {
-        let kind = Kind::new(row.get::<_, String>(0)?, row.get::<_, String>(1)?);
-        Ok(numbered(&kind, row.get_ref(2)?.as_str()?).map(str::to_owned))
+    let stem = at.connection.prepare_cached(sql)?.query_row([id], |row| {
+        let kind = Kind::new(row.get::<_, String>("group")?, row.get::<_, String>("kind")?);
+        Ok(numbered(&kind, row.get_ref("name")?.as_str()?).map(str::to_owned))
     })?;
     labels.remove(SERIES);
     labels.extend(stem.map(|stem| (SERIES.to_owned(), stem)));
@@ -126,14 +123,14 @@ fn with_series(
 /// The kind and namespace of a resource.
 pub(super) fn ground(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<(i64, String)> {
     let sql = "SELECT kind_id, namespace FROM resource WHERE id = ?1";
-    at.connection.prepare_cached(sql)?.query_row([id.0], |row| Ok((row.get(0)?, row.get(1)?)))
+    at.connection.prepare_cached(sql)?.query_row([id], |row| Ok((row.get("kind_id")?, row.get("namespace")?)))
 }
 
 /// What stands under a place and may carry its label.
 pub(super) fn at_place(at: &Apply<'_>, place: i64) -> rusqlite::Result<Vec<ResourceId>> {
     let mut statement =
         at.connection.prepare_cached("SELECT resource_id FROM label_place WHERE place = ?1")?;
-    let rows = statement.query_map([place], |row| row.get(0).map(ResourceId))?;
+    let rows = statement.query_map([place], |row| row.get("resource_id"))?;
     rows.collect()
 }
 
@@ -141,7 +138,7 @@ pub(super) fn at_place(at: &Apply<'_>, place: i64) -> rusqlite::Result<Vec<Resou
 pub(super) fn namespaces(at: &Apply<'_>, kind: i64) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT DISTINCT namespace FROM resource_count WHERE kind_id = ?1";
     let mut statement = at.connection.prepare_cached(sql)?;
-    let rows = statement.query_map([kind], |row| row.get(0))?;
+    let rows = statement.query_map([kind], |row| row.get("namespace"))?;
     rows.collect()
 }
 
@@ -153,6 +150,6 @@ pub(super) fn stands_on(
     namespace: &str,
 ) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM resource WHERE id = ?1 AND kind_id = ?2 AND ?3 IN ('', namespace)";
-    let found = at.connection.prepare_cached(sql)?.query_row(params![id.0, kind, namespace], |_| Ok(()));
+    let found = at.connection.prepare_cached(sql)?.query_row(params![id, kind, namespace], |_| Ok(()));
     Ok(found.optional()?.is_some())
 }

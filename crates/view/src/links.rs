@@ -6,11 +6,12 @@ use rusqlite::{Connection, params};
 
 use super::context::{Apply, Rules};
 use super::images::Imaged;
-use super::{catalog, edges, images, inventories, labels, regions, selectors};
+use super::{catalog, edges, images, inventories, labels, selectors};
 use strandline_model::{Inventory, ResourceId};
 use strandline_object::Object;
 use strandline_object::gitops_marks::{managed_marks, marks};
 use strandline_relations::{EdgeRef, UNREAD, annotations_read};
+use strandline_sqlite::column::Json;
 
 /// What changed with a resource's links, besides the resource itself.
 #[derive(Debug, Default)]
@@ -43,7 +44,7 @@ pub(super) struct Carried {
     /// A digest of what its status tells of its images.
     images: i64,
     /// None where it carried the same before, so that nobody will ask.
-    found: Option<Found>,
+    found: Option<FoundLinks>,
 }
 
 impl Carried {
@@ -58,28 +59,28 @@ impl Carried {
         let managed = object.map(managed_marks).unwrap_or_default();
         let marks = inventories.iter().map(Inventory::to_string).chain(managed).collect();
         let (links, images) = (source(rules, object, &marks), images::told(object));
-        let found = (!known.has(id, (links, images))).then(|| Found::of(object, rules));
+        let found = (!known.has(id, (links, images))).then(|| FoundLinks::of(object, rules));
         Carried { marks, links, images, found }
     }
 }
 
 /// What an object carries.
-struct Found {
+struct FoundLinks {
     labels: BTreeMap<String, String>,
     edges: Vec<EdgeRef>,
     images: Imaged,
-    /// Whether it may say something of its cluster, or declare an environment.
-    speaks: bool,
+    /// Whether it may change what is known of its cluster, or declare an environment.
+    is_declaring: bool,
 }
 
-impl Found {
+impl FoundLinks {
     fn of(object: Option<&Object<'_>>, rules: Rules<'_>) -> Self {
         let relations = &rules.set.relations;
-        Found {
+        FoundLinks {
             labels: object.map(labels_of).unwrap_or_default(),
             edges: object.map(|object| strandline_relations::edges(object, relations)).unwrap_or_default(),
             images: Imaged::of(object),
-            speaks: object.is_none_or(|object| regions::is_told(object) || catalog::is_declared(object)),
+            is_declaring: object.is_none_or(catalog::is_declaring),
         }
     }
 }
@@ -93,8 +94,10 @@ pub(super) fn declare(
     body: &str,
 ) -> rusqlite::Result<Option<Relinked>> {
     let sql = "SELECT links, images FROM resource WHERE id = ?1";
-    let (links, images): (Option<i64>, Option<i64>) =
-        at.connection.prepare_cached(sql)?.query_row([id.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (links, images): (Option<i64>, Option<i64>) = at
+        .connection
+        .prepare_cached(sql)?
+        .query_row([id], |row| Ok((row.get("links")?, row.get("images")?)))?;
     let respecified = links != Some(carried.links);
     if !respecified && images.is_none_or(|images| images == carried.images) {
         return Ok(None);
@@ -104,7 +107,7 @@ pub(super) fn declare(
     let found = match &carried.found {
         Some(found) => found,
         None => {
-            read = Found::of(Object::parse(body).ok().as_ref(), at.rules);
+            read = FoundLinks::of(Object::parse(body).ok().as_ref(), at.rules);
             &read
         }
     };
@@ -115,9 +118,8 @@ pub(super) fn declare(
     let relabelled = labels::declare(at, id, &found.labels)?;
     keep(at.connection, id, Some((&found.labels, carried.links)))?;
     inventories::declare(at, id, &carried.marks)?;
-    if found.speaks {
+    if found.is_declaring {
         let object = Object::parse(body).ok();
-        regions::declare(at, id, object.as_ref())?;
         catalog::declare(at, id, object.as_ref())?;
     }
     let mut relinked = Relinked { owned: edges::declare(at, id, &found.edges)? };
@@ -173,7 +175,6 @@ pub(super) fn withdraw(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<R
     keep(at.connection, id, None)?;
     images::declare(at, id, &Imaged::default(), images::told(None))?;
     inventories::declare(at, id, &BTreeSet::new())?;
-    regions::declare(at, id, None)?;
     catalog::declare(at, id, None)?;
     let mut relinked = Relinked { owned: edges::declare(at, id, &[])? };
     relinked.owned.extend(selectors::declare(at, id, &[])?);
@@ -188,8 +189,7 @@ fn keep(
     links: Option<(&BTreeMap<String, String>, i64)>,
 ) -> rusqlite::Result<()> {
     let (labels, source) = links.unzip();
-    let labels = labels.map(|labels| serde_json::json!(labels).to_string());
     let sql = "UPDATE resource SET labels = ?2, links = ?3 WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute(params![id.0, labels, source])?;
+    connection.prepare_cached(sql)?.execute(params![id, labels.map(Json), source])?;
     Ok(())
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use rusqlite::OptionalExtension;
 
+use super::error::ProjectorError;
 use super::file;
-use super::projector::ProjectorError;
 use strandline_model::{EnvironmentId, Offset, ResourceId};
 
 /// What ever belonged to an environment.
@@ -34,18 +34,17 @@ pub fn members_ever(
     let mut view = file::open_reader(directory)?;
     let view = view.transaction()?;
     let sql = "SELECT id FROM environment_name WHERE name_id = ?1";
-    let number: Option<i64> = view.query_row(sql, [environment.as_str()], |row| row.get(0)).optional()?;
+    let number: Option<i64> = view.query_row(sql, [environment], |row| row.get(0)).optional()?;
     let Some(number) = number else { return Ok(None) };
     let checkpoint = file::checkpoint(&view)?.map_or(Offset::ZERO, |(offset, _)| offset);
     let mut members = Members { checkpoint, resources: BTreeSet::new(), clusters: BTreeSet::new() };
-    let sql = "SELECT DISTINCT m.resource_id, c.name FROM membership m
+    let sql = "SELECT DISTINCT m.resource_id, c.name AS cluster FROM membership m
         JOIN resource r ON r.id = m.resource_id JOIN cluster c ON c.id = r.cluster_id WHERE m.environment_id = ?1";
     let mut statement = view.prepare(sql)?;
     let mut rows = statement.query([number])?;
     while let Some(row) = rows.next()? {
-        members.resources.insert(ResourceId(row.get(0)?));
-        let cluster: String = row.get(1)?;
-        members.clusters.insert(cluster);
+        members.resources.insert(row.get("resource_id")?);
+        members.clusters.insert(row.get("cluster")?);
     }
     drop(rows);
     drop(statement);

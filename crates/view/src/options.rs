@@ -1,6 +1,6 @@
 //! How a view is made: by which rules, and in which steps.
 
-use crate::ruleset::RuleSet;
+use super::ruleset::RuleSet;
 
 /// How much is done at once. What a view answers is the same for all sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,13 +10,13 @@ pub struct Sizes {
     pub batches: usize,
     /// Rows that are looked at in one transaction of pruning, which questions never wait for and changes only that long.
     pub pruned_rows: usize,
-    /// Rows that a stretch of an owner takes at least, so that most owners need but one.
-    pub stretch_rows: i64,
+    /// Rows that a segment of an owner takes at least, so that most owners need but one.
+    pub segment_rows: i64,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        Sizes { batches: 8, pruned_rows: 2000, stretch_rows: 32 }
+        Sizes { batches: 8, pruned_rows: 2000, segment_rows: 32 }
     }
 }
 
@@ -32,7 +32,7 @@ pub struct ProjectorOptions {
 impl ProjectorOptions {
     /// In small steps, so that the short histories of tests meet the ends of many.
     pub fn small(rules: RuleSet) -> Self {
-        ProjectorOptions { rules, sizes: Sizes { batches: 1, pruned_rows: 7, stretch_rows: 3 } }
+        ProjectorOptions { rules, sizes: Sizes { batches: 1, pruned_rows: 7, segment_rows: 3 } }
     }
 }
 

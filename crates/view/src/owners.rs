@@ -7,71 +7,53 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::OPEN;
+use super::columns::OPEN;
 use super::context::Apply;
 use strandline_model::ResourceId;
 
-/// The far ends of edges of kind 0, which own, that the resource itself declares in a direction.
-macro_rules! declared {
-    (by_uid, $outward:literal) => {
-        concat!(
-            "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> ''
-                JOIN resource me ON me.id = e.declared_by
-                JOIN resource far ON far.uid = f.uid AND far.cluster_id = me.cluster_id
-            WHERE e.declared_by = ?1 AND e.stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
-                AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = ",
-            $outward
-        )
-    };
-    (by_address, $outward:literal) => {
-        concat!(
-            "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
-                JOIN resource far ON far.kind_id = f.kind_id AND far.namespace = f.namespace AND far.name = f.name
-            WHERE e.declared_by = ?1 AND e.stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
-                AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = ",
-            $outward
-        )
-    };
-}
-
-/// Who declares such edges to the resource in a direction.
-macro_rules! declarers {
-    (by_uid, $outward:literal) => {
-        concat!(
-            "SELECT it.id FROM resource me JOIN far f ON f.uid = me.uid AND f.uid <> ''
-                JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = ",
-            $outward,
-            " JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
-            WHERE me.id = ?1 AND e.to_offset = ?2"
-        )
-    };
-    (by_address, $outward:literal) => {
-        concat!(
-            "SELECT e.declared_by FROM resource me JOIN far f
-                    ON f.kind_id = me.kind_id AND f.name = me.name AND f.namespace = me.namespace AND f.uid = ''
-                JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = ",
-            $outward,
-            " WHERE me.id = ?1 AND e.to_offset = ?2"
-        )
-    };
-}
-
-/// What owns a resource, as far as it has arrived.
+/// What owns a resource, as far as it has arrived: by edges of kind 0, which own, that it declares to its owner and that
+/// its owner declares to it, each by uid and by address; and by what its owner selects.
 const OWNERS: [&str; 5] = [
-    declared!(by_uid, 0),
-    declared!(by_address, 0),
-    declarers!(by_uid, 1),
-    declarers!(by_address, 1),
+    "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> ''
+            JOIN resource me ON me.id = e.declared_by
+            JOIN resource far ON far.uid = f.uid AND far.cluster_id = me.cluster_id
+        WHERE e.declared_by = ?1 AND e.stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
+            AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 0",
+    "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
+            JOIN resource far ON far.kind_id = f.kind_id AND far.namespace = f.namespace AND far.name = f.name
+        WHERE e.declared_by = ?1 AND e.stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
+            AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 0",
+    "SELECT it.id FROM resource me JOIN far f ON f.uid = me.uid AND f.uid <> ''
+            JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 1
+            JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
+        WHERE me.id = ?1 AND e.to_offset = ?2",
+    "SELECT e.declared_by FROM resource me JOIN far f
+                ON f.kind_id = me.kind_id AND f.name = me.name AND f.namespace = me.namespace AND f.uid = ''
+            JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 1
+        WHERE me.id = ?1 AND e.to_offset = ?2",
     "SELECT s.declared_by FROM selected s
         WHERE s.resource_id = ?1 AND s.to_offset = ?2 AND s.kind = 0 AND s.outward = 1",
 ];
 
-/// What a resource owns.
+/// What a resource owns, by the same from the other end.
 const OWNED: [&str; 5] = [
-    declarers!(by_uid, 0),
-    declarers!(by_address, 0),
-    declared!(by_uid, 1),
-    declared!(by_address, 1),
+    "SELECT it.id FROM resource me JOIN far f ON f.uid = me.uid AND f.uid <> ''
+            JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 0
+            JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
+        WHERE me.id = ?1 AND e.to_offset = ?2",
+    "SELECT e.declared_by FROM resource me JOIN far f
+                ON f.kind_id = me.kind_id AND f.name = me.name AND f.namespace = me.namespace AND f.uid = ''
+            JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 0
+        WHERE me.id = ?1 AND e.to_offset = ?2",
+    "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> ''
+            JOIN resource me ON me.id = e.declared_by
+            JOIN resource far ON far.uid = f.uid AND far.cluster_id = me.cluster_id
+        WHERE e.declared_by = ?1 AND e.stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
+            AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 1",
+    "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
+            JOIN resource far ON far.kind_id = f.kind_id AND far.namespace = f.namespace AND far.name = f.name
+        WHERE e.declared_by = ?1 AND e.stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
+            AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 1",
     "SELECT s.resource_id FROM selected s
         WHERE s.declared_by = ?1 AND s.stretch = (SELECT max(stretch) FROM selected WHERE declared_by = ?1)
             AND s.to_offset = ?2 AND s.kind = 0 AND s.outward = 1",
@@ -91,7 +73,7 @@ fn all(at: &Apply<'_>, of: ResourceId, statements: &[&str]) -> rusqlite::Result<
     let mut found = BTreeSet::new();
     for sql in statements {
         let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![of.0, OPEN], |row| row.get(0).map(ResourceId))?;
+        let rows = statement.query_map(params![of, OPEN], |row| row.get(0))?;
         for id in rows {
             found.insert(id?);
         }

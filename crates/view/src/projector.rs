@@ -4,22 +4,23 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior, params};
-use thiserror::Error;
 
 use super::apply;
-use super::context::{Rules, Touched};
+use super::context::{Cache, Rules, Touched};
 use super::due::NextDue;
+use super::error::ProjectorError;
 use super::file;
 use super::floors;
 use super::ids::Ids;
 use super::options::{ProjectorOptions, Sizes};
 use super::prune::{self, Pass, Pruning};
 use super::reading::{Batch, Position, Reading};
-use crate::ruleset::RuleSet;
+use super::ruleset::RuleSet;
+use super::segment::Segments;
 use strandline_clock::mark;
-use strandline_log::{LogError, LogReader};
+use strandline_log::LogReader;
 use strandline_model::Offset;
-use strandline_sqlite::{Displaced, Identities, OpenError, Role, RoomWait, Watermark, column, is_corrupt};
+use strandline_sqlite::{Identities, Role, RoomWait, Watermark};
 
 /// How often to look whether the view is in place.
 const LOOK: Duration = Duration::from_secs(1);
@@ -27,77 +28,13 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long to sleep at most: whoever should wake the projector may fail to.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Why the projection stopped.
-#[derive(Debug, Error)]
-pub enum ProjectorError {
-    /// The log cannot be read.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// The view cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The view cannot be written.
-    #[error("the view cannot be written: {0}")]
-    View(#[from] rusqlite::Error),
-    /// The thread that reads the log cannot be started.
-    #[error("no thread can be started to read the log: {0}")]
-    Thread(std::io::Error),
-    /// The view was removed or replaced while it was written.
-    #[error(transparent)]
-    Displaced(#[from] Displaced),
-    /// A newly built view cannot be put into place.
-    #[error("the view cannot be put into place: {0}")]
-    Place(#[from] std::io::Error),
-    /// The view was made from another log: its last change is not in this one.
-    #[error("the view ends at offset {checkpoint} of another log")]
-    Foreign {
-        /// Where the view is.
-        checkpoint: Offset,
-    },
-    /// Retention has let go of changes that the view does not hold yet.
-    #[error("the view ends at offset {checkpoint}, and retention pruned the changes after it up to {swept}")]
-    Outrun {
-        /// Where the view is.
-        checkpoint: Offset,
-        /// Up to where the log holds only what is kept.
-        swept: Offset,
-    },
-}
-
-impl ProjectorError {
-    /// Whether building the view anew can help.
-    pub fn is_mended_by_rebuild(&self) -> bool {
-        match self {
-            ProjectorError::View(error) | ProjectorError::Open(OpenError::Sqlite { source: error, .. }) => {
-                is_corrupt(error) || column::unknown(error).is_some()
-            }
-            ProjectorError::Open(OpenError::Foreign { .. })
-            | ProjectorError::Foreign { .. }
-            | ProjectorError::Displaced(_)
-            | ProjectorError::Outrun { .. } => true,
-            ProjectorError::Log(_) | ProjectorError::Thread(_) | ProjectorError::Place(_) => false,
-        }
-    }
-
-    /// Whether there is no room left, which can pass.
-    pub fn is_disk_full(&self) -> bool {
-        match self {
-            ProjectorError::View(error) => strandline_sqlite::is_disk_full(error),
-            ProjectorError::Open(error) => error.is_disk_full(),
-            ProjectorError::Log(error) => error.is_disk_full(),
-            ProjectorError::Place(error) => strandline_sqlite::is_storage_full(error),
-            _ => false,
-        }
-    }
-}
-
 /// Takes what was read of the log and writes the view.
 pub struct Projector {
     reading: Reading,
     view: Connection,
     rules: RuleSet,
     rule_set_id: i64,
-    ids: Ids,
+    cache: Cache,
     position: Position,
     /// Batches applied in one transaction.
     batches: usize,
@@ -135,7 +72,7 @@ impl Projector {
         let path = view;
         let view = file::open_writer(path, role)?;
         let files = file::identities(path);
-        floors::take_over(&view, &log.floors()?)?;
+        floors::write(&view, &log.floors()?)?;
         let checkpoint = match file::checkpoint(&view)? {
             None => Offset::ZERO,
             Some((checkpoint, _)) if checkpoint < swept => {
@@ -153,7 +90,7 @@ impl Projector {
             view,
             rules,
             rule_set_id,
-            ids: Ids::default(),
+            cache: Cache { ids: Ids::default(), segments: Segments::new(sizes.segment_rows) },
             position: Position { checkpoint, swept },
             batches: if role == Role::ViewBuilder { sizes.batches } else { 1 },
             sizes,
@@ -188,7 +125,7 @@ impl Projector {
             }
             Err(error) => {
                 // Numbers assigned in a transaction that did not happen must not be used.
-                self.ids = Ids::default();
+                self.cache.clear();
                 Err(error)
             }
         }
@@ -199,12 +136,15 @@ impl Projector {
         let transaction = self.view.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let rules = Rules { set: &self.rules, id: self.rule_set_id };
         let (mut touched, mut batch) = (Touched::default(), first);
+        let mut applied = self.position.checkpoint;
         for left in (0..self.batches).rev() {
             for record in &batch.records {
+                debug_assert!(record.0.offset > applied, "changes are applied once, in their order");
+                applied = record.0.offset;
                 if let Some(floor) = batch.floor.take_if(|(floor, _)| record.0.offset > *floor) {
-                    touched.extend(apply::pass_time(&transaction, &mut self.ids, rules, self.sizes, floor)?);
+                    touched.extend(apply::pass_time(&transaction, &mut self.cache, rules, floor)?);
                 }
-                touched.extend(apply::apply(&transaction, &mut self.ids, rules, self.sizes, record)?);
+                touched.extend(apply::apply(&transaction, &mut self.cache, rules, record)?);
             }
             if left == 0 || !batch.has_more {
                 break;
@@ -214,8 +154,10 @@ impl Projector {
                 None => break,
             }
         }
+        // A checkpoint behind what is in the view would have it applied twice.
+        assert_eq!(batch.end.checkpoint, applied, "the checkpoint is the last change applied");
         let sql = r#"INSERT OR REPLACE INTO checkpoint (id, "offset", hash) VALUES (1, ?1, ?2)"#;
-        transaction.prepare_cached(sql)?.execute(params![batch.end.checkpoint.as_i64(), batch.hash])?;
+        transaction.prepare_cached(sql)?.execute(params![applied, batch.hash])?;
         transaction.commit()?;
         Ok((touched, batch.end))
     }
@@ -228,7 +170,7 @@ impl Projector {
         let pruned = prune::step(&mut self.view, &mut self.pass, pruning, self.sizes)?;
         if pruned {
             // Numbers that nothing referred to are gone with their rows.
-            self.ids = Ids::default();
+            self.cache.clear();
         }
         Ok(pruned)
     }
@@ -295,5 +237,26 @@ impl Projector {
         self.view.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         self.view.close().map_err(|(_, error)| error)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use strandline_clock::SystemClock;
+    use strandline_log::LogWriter;
+
+    #[test]
+    #[should_panic(expected = "the checkpoint is the last change applied")]
+    fn a_checkpoint_that_is_not_the_last_change_applied_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(LogWriter::open(dir.path(), Arc::new(SystemClock)).unwrap());
+        let mut projector = Projector::open(dir.path(), RuleSet::default()).unwrap();
+        let end = Position { checkpoint: Offset::new(7), swept: Offset::ZERO };
+        let batch = Batch { records: Vec::new(), end, hash: [0; 16], has_more: false, floor: None };
+        let _ = projector.apply(batch);
     }
 }

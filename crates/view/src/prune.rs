@@ -12,8 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params_from_iter};
 
+use super::columns::OPEN;
+use super::floors;
 use super::options::Sizes;
-use super::{OPEN, floors};
 use strandline_log::Floor;
 use strandline_model::Offset;
 
@@ -87,7 +88,7 @@ pub(super) struct Pass {
 
 impl Pass {
     fn begin(view: &Connection, floors: LetGo) -> rusqlite::Result<Self> {
-        floors::take_over(view, &floors.kinds)?;
+        floors::write(view, &floors.kinds)?;
         let mut walks = walks(view, !floors.kinds.is_empty())?.into_iter();
         let current = walks.next();
         Ok(Pass { floors, walks, current, position: Vec::new() })
@@ -183,7 +184,8 @@ fn marks(first: usize, columns: &[String]) -> String {
 /// All walks: first through the intervals, then through what only they need.
 fn walks(view: &Connection, any_kinds: bool) -> rusqlite::Result<Vec<Walk>> {
     let mut statement = view.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")?;
-    let tables: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let tables: Vec<String> =
+        statement.query_map([], |row| row.get("name"))?.collect::<rusqlite::Result<_>>()?;
     let mut walks = Vec::new();
     for table in tables {
         let columns = columns(view, &table)?;
@@ -296,6 +298,6 @@ impl Walk {
 /// The columns of a table, each with its place in the primary key, or zero.
 fn columns(view: &Connection, table: &str) -> rusqlite::Result<Vec<(String, i64)>> {
     let mut statement = view.prepare_cached("SELECT name, pk FROM pragma_table_info(?1)")?;
-    let columns = statement.query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let columns = statement.query_map([table], |row| Ok((row.get("name")?, row.get("pk")?)))?;
     columns.collect()
 }

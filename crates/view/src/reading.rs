@@ -9,11 +9,11 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-use super::apply::Gist;
+use super::apply::Prepared;
 use super::context::Rules;
+use super::error::ProjectorError;
 use super::links::Known;
-use super::projector::ProjectorError;
-use crate::ruleset::RuleSet;
+use super::ruleset::RuleSet;
 use strandline_health_lua::Judge;
 use strandline_log::{Compacted, LogReader};
 use strandline_model::{Offset, Record, Timestamp};
@@ -32,7 +32,7 @@ pub(super) struct Position {
 
 /// Records that follow on a position, each with what follows from it alone.
 pub(super) struct Batch {
-    pub(super) records: Vec<(Record, Gist)>,
+    pub(super) records: Vec<(Record, Prepared)>,
     /// Where the view is when it holds them.
     pub(super) end: Position,
     /// The hash of the last of them.
@@ -151,11 +151,11 @@ impl Reader {
         let floor = observed_at.map(|time| (offset, time)).filter(|_| offset > checkpoint);
         drop(log);
         let rules = Rules { set: &self.rules, id: self.id };
-        let told = |record: Record| {
-            let gist = Gist::of(&record, &self.judge, rules, &mut self.known);
-            (record, gist)
+        let prepare = |record: Record| {
+            let prepared = Prepared::of(&record, &self.judge, rules, &mut self.known);
+            (record, prepared)
         };
-        let records = records.into_iter().map(told).collect();
+        let records = records.into_iter().map(prepare).collect();
         Ok(Some(Batch { records, end: Position { checkpoint: last, swept }, hash, has_more, floor }))
     }
 }

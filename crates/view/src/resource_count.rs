@@ -6,26 +6,26 @@
 use rusqlite::params;
 
 use super::context::Apply;
-use super::resources::Standing;
+use super::presence::Presence;
 use strandline_model::ResourceKey;
 
-/// Moves the count of a resource's kind after the resource went from one standing to another, or changed as it is.
-pub(super) fn changed(
+/// Updates the count of a resource's kind after the resource came, went, or changed.
+pub(super) fn update(
     at: &mut Apply<'_>,
     key: &ResourceKey,
-    before: Standing,
-    after: Standing,
+    before: Presence,
+    after: Presence,
 ) -> rusqlite::Result<()> {
     let cluster = at.ids.cluster(at.connection, &key.cluster)?;
     let kind = at.ids.kind(at.connection, cluster, &key.kind)?;
     let by = match (before, after) {
-        (Standing::Absent, Standing::Alive(_)) => 1,
-        (Standing::Alive(_), Standing::Absent) => -1,
+        (Presence::Absent, Presence::Present(_)) => 1,
+        (Presence::Present(_), Presence::Absent) => -1,
         _ => 0,
     };
     let sql = "INSERT INTO resource_count (kind_id, namespace, total, last_offset) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT DO UPDATE SET total = total + excluded.total, last_offset = excluded.last_offset";
-    let row = params![kind, key.namespace, by, at.offset.as_i64()];
+    let row = params![kind, key.namespace, by, at.offset];
     at.connection.prepare_cached(sql)?.execute(row)?;
     Ok(())
 }

@@ -1,27 +1,25 @@
 //! Resources and their versions.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
+use super::columns::OPEN;
 use super::context::{Apply, Rules};
 use super::links::{self, Carried, Known, Relinked};
-use super::{OPEN, health_at};
+use super::presence::{Presence, last_version};
 use strandline_health_lua::Judge;
-use strandline_model::{DeletionCause, Health, ResourceId, ResourceKey, Stored, Timestamp, Uid, Verdict};
+use strandline_model::{DeletionCause, Health, ResourceId, ResourceKey, Timestamp, Uid, Verdict};
 use strandline_object::{Object, ObjectError};
 
-/// Whether a resource exists and, if so, its health.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// Not there.
-    Absent,
-    /// There, with a health unless its kind has none.
-    Alive(Option<Health>),
+/// What was known of a resource before.
+struct Former {
+    presence: Presence,
+    health_since: Timestamp,
 }
 
 /// What a new state changed besides itself.
 pub(super) struct Applied {
-    /// How the resource stood before.
-    pub(super) before: Standing,
+    /// Whether the resource was there before.
+    pub(super) before: Presence,
     /// What its labels and edges changed, where they did or it came or went.
     pub(super) relinked: Option<Relinked>,
 }
@@ -79,16 +77,16 @@ pub(super) fn applied(
     (state, body): (&State, &str),
 ) -> rusqlite::Result<Applied> {
     let before = close(at, id)?;
-    if before.standing == Standing::Absent {
+    if before.presence == Presence::Absent {
         introduce(at, id, key, uid, state.created_at)?;
     }
     open(at, id, &before, Some(state.verdict.health), &state.verdict, state.terminating)?;
     let relinked = links::declare(at, id, &state.carried, body)?;
     at.touched.resources.insert(id);
-    Ok(Applied { before: before.standing, relinked })
+    Ok(Applied { before: before.presence, relinked })
 }
 
-/// Records the end of a resource; tells how it stood before and what its links were to.
+/// Records the end of a resource; returns whether it was there before and what its links were to.
 pub(super) fn deleted(
     at: &mut Apply<'_>,
     id: ResourceId,
@@ -108,7 +106,7 @@ pub(super) fn deleted(
     open(at, id, &before, None, &verdict, None)?;
     let relinked = links::withdraw(at, id)?;
     at.touched.resources.insert(id);
-    Ok(Applied { before: before.standing, relinked: Some(relinked) })
+    Ok(Applied { before: before.presence, relinked: Some(relinked) })
 }
 
 /// Adds a resource unless it was there in an earlier life.
@@ -123,50 +121,31 @@ fn introduce(
     let kind = at.ids.kind(at.connection, cluster, &key.kind)?;
     let sql = "INSERT OR IGNORE INTO resource (id, cluster_id, kind_id, namespace, name, uid, created_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    let created_at = created_at.map(Timestamp::as_micros);
-    let row = params![id.0, cluster, kind, key.namespace, key.name, uid.as_str(), created_at];
+    let row = params![id, cluster, kind, key.namespace, key.name, uid, created_at];
     at.connection.prepare_cached(sql)?.execute(row)?;
     Ok(())
 }
 
-/// The last version of a resource, as it is judged by now.
-struct Last {
-    standing: Standing,
-    health_since: Timestamp,
-}
-
-fn close(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Last> {
-    let Some((from, last)) = last(at, id)? else {
-        return Ok(Last { standing: Standing::Absent, health_since: at.observed_at });
+/// Ends the last version of a resource, and returns what it was.
+fn close(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Former> {
+    let Some(last) = last_version(at, id)? else {
+        return Ok(Former { presence: Presence::Absent, health_since: at.observed_at });
     };
     let sql = "UPDATE version SET to_offset = ?3 WHERE resource_id = ?1 AND from_offset = ?2";
-    at.connection.prepare_cached(sql)?.execute(params![id.0, from, at.offset.as_i64()])?;
-    Ok(last)
-}
-
-/// Where the last version of a resource begins, and how the resource stands since.
-fn last(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<(i64, Last)>> {
-    let sql = "SELECT from_offset, deleted, iif(later_offset IS NULL, health, later_health),
-            iif(later_offset IS NULL OR later_health IS health, health_since, later_at)
-        FROM version WHERE resource_id = ?1 ORDER BY from_offset DESC LIMIT 1";
-    let row = at.connection.prepare_cached(sql)?.query_row([id.0], |row| {
-        let health = health_at(row, 2, "version.health")?;
-        let standing = if row.get(1)? { Standing::Absent } else { Standing::Alive(health) };
-        Ok((row.get(0)?, Last { standing, health_since: Timestamp::from_micros(row.get(3)?) }))
-    });
-    row.optional()
+    at.connection.prepare_cached(sql)?.execute(params![id, last.from, at.offset])?;
+    Ok(Former { presence: last.presence, health_since: last.health_since })
 }
 
 /// Adds a version; `alive` is none where it is the end.
 fn open(
     at: &Apply<'_>,
     id: ResourceId,
-    before: &Last,
+    before: &Former,
     alive: Option<Option<Health>>,
     verdict: &Verdict,
     terminating: Option<Timestamp>,
 ) -> rusqlite::Result<()> {
-    let moved = before.standing != alive.map_or(Standing::Absent, Standing::Alive);
+    let moved = before.presence != alive.map_or(Presence::Absent, Presence::Present);
     let health_since = if moved { at.observed_at } else { before.health_since };
     let sql =
         "INSERT INTO version (resource_id, from_offset, to_offset, observed_at, deleted, health, reason,
@@ -174,28 +153,23 @@ fn open(
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
     let later = verdict.later.as_ref();
     at.connection.prepare_cached(sql)?.execute(params![
-        id.0,
-        at.offset.as_i64(),
+        id,
+        at.offset,
         OPEN,
-        at.observed_at.as_micros(),
+        at.observed_at,
         alive.is_none(),
-        verdict.health.map(Stored::number),
+        verdict.health,
         verdict.reason,
         verdict.message,
         verdict.rule,
         at.rules.id,
-        health_since.as_micros(),
+        health_since,
         moved,
-        terminating.map(Timestamp::as_micros),
-        later.map(|later| later.due(at.observed_at).as_micros()),
-        later.and_then(|later| later.health).map(Stored::number),
+        terminating,
+        later.map(|later| later.due(at.observed_at)),
+        later.and_then(|later| later.health),
         later.map(|later| &later.reason),
         later.map(|later| &later.message),
     ])?;
     Ok(())
-}
-
-/// How a resource stands in the view at this moment.
-pub(super) fn standing(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Standing> {
-    Ok(last(at, id)?.map_or(Standing::Absent, |(_, last)| last.standing))
 }

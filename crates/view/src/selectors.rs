@@ -9,20 +9,45 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::params;
 
-use super::OPEN;
+use super::columns::OPEN;
 use super::context::Apply;
 use super::edges::cluster_of;
-use super::intervals::SELECTED;
 use super::labels::{self, ANY, Ground, SERIES};
-use strandline_model::{ResourceId, Stored};
+use super::segment::{Carried, SegmentTable};
+use strandline_model::ResourceId;
 use strandline_relations::{Direction, EdgeKind, EdgeRef, Far};
-use strandline_sqlite::column;
+use strandline_sqlite::column::{Json, VIEW};
 use strandline_syntax::{Condition, LabelSelector, Requirement};
+
+/// What selectors selected, by who declares them.
+const SELECTED: SegmentTable = SegmentTable {
+    name: "selected",
+    last: "SELECT stretch AS start, count(*) AS row_count, sum(from_offset = stretch) AS first_count FROM selected
+        WHERE declared_by = ?1 AND stretch = (SELECT max(stretch) FROM selected WHERE declared_by = ?1)
+        GROUP BY stretch",
+    open: "INSERT INTO selected
+            (declared_by, stretch, from_offset, to_offset, resource_id, kind, outward)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    close: "UPDATE selected SET to_offset = ?3
+        WHERE declared_by = ?1 AND stretch = ?2 AND from_offset < ?3 AND to_offset = ?4
+            AND resource_id = ?5 AND kind = ?6 AND outward = ?7",
+    carry: "INSERT INTO selected
+            (declared_by, stretch, from_offset, to_offset, resource_id, kind, outward)
+        SELECT declared_by, ?3, ?3, to_offset, resource_id, kind, outward FROM selected
+        WHERE declared_by = ?1 AND stretch = ?2 AND to_offset = ?4",
+    carried: Carried::Anew {
+        end: "UPDATE selected SET to_offset = ?3 WHERE declared_by = ?1 AND stretch = ?2 AND to_offset = ?4",
+        forget: "DELETE FROM selected WHERE declared_by = ?1 AND stretch = ?2 AND from_offset = ?3",
+        erase: "DELETE FROM selected
+            WHERE declared_by = ?1 AND stretch = ?2 AND from_offset = ?3 AND to_offset = ?4
+                AND resource_id = ?5 AND kind = ?6 AND outward = ?7",
+    },
+};
 
 /// A selector's columns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
-    kind: i64,
+    kind: EdgeKind,
     outward: bool,
     far_kind: i64,
     far_namespace: String,
@@ -30,7 +55,7 @@ struct Row {
 }
 
 /// One selected resource, as one of its two ends sees it: the other end, the kind of edge, and its direction.
-type Selected = (ResourceId, i64, bool);
+type Selected = (ResourceId, EdgeKind, bool);
 
 /// Makes a resource declare exactly these selectors; tells what it came to own, or owns no longer, by them.
 pub(super) fn declare(
@@ -72,7 +97,7 @@ fn row(at: &mut Apply<'_>, cluster: i64, edge: &EdgeRef) -> rusqlite::Result<Opt
         _ => return Ok(None),
     };
     Ok(Some(Row {
-        kind: edge.kind.number(),
+        kind: edge.kind,
         outward: edge.direction == Direction::ToFar,
         far_kind: at.ids.kind(at.connection, cluster, kind)?,
         far_namespace: namespace.clone(),
@@ -90,19 +115,20 @@ fn of_series(stem: &str) -> LabelSelector {
 fn declared_by(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<(i64, Row)>> {
     let sql = "SELECT id, kind, outward, far_kind_id, far_namespace, requirements FROM selector WHERE declared_by = ?1";
     let mut statement = at.connection.prepare_cached(sql)?;
-    let rows = statement.query_map([id.0], |row| Ok((row.get(0)?, from_columns(row, 1)?)))?;
+    let rows = statement.query_map([id], |row| Ok((row.get("id")?, read(row)?)))?;
     let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     rows.sort_by(|(_, a), (_, b)| a.cmp(b));
     Ok(rows)
 }
 
-fn from_columns(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Row> {
+fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+    let Json(selector) = VIEW.get(row, "selector.requirements")?;
     Ok(Row {
-        kind: row.get(first)?,
-        outward: row.get(first + 1)?,
-        far_kind: row.get(first + 2)?,
-        far_namespace: row.get(first + 3)?,
-        selector: column::json(row, first + 4)?,
+        kind: VIEW.get(row, "selector.kind")?,
+        outward: row.get("outward")?,
+        far_kind: row.get("far_kind_id")?,
+        far_namespace: row.get("far_namespace")?,
+        selector,
     })
 }
 
@@ -110,8 +136,7 @@ fn insert(at: &Apply<'_>, id: ResourceId, row: &Row) -> rusqlite::Result<()> {
     let sql = "INSERT INTO selector (declared_by, kind, outward, far_kind_id, far_namespace, requirements)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let Row { kind, outward, far_kind, far_namespace, selector } = row;
-    let requirements = serde_json::json!(selector).to_string();
-    let columns = params![id.0, kind, outward, far_kind, far_namespace, requirements];
+    let columns = params![id, kind, outward, far_kind, far_namespace, Json(selector)];
     let number = at.connection.prepare_cached(sql)?.insert(columns)?;
     let sql = "INSERT OR IGNORE INTO selector_anchor (place, selector_id) VALUES (?1, ?2)";
     let mut insert = at.connection.prepare_cached(sql)?;
@@ -191,8 +216,7 @@ fn candidates(
     let sql = "SELECT s.declared_by, s.kind, s.outward, s.far_kind_id, s.far_namespace, s.requirements
         FROM json_each(?1) p JOIN selector_anchor a ON a.place = p.value JOIN selector s ON s.id = a.selector_id";
     let mut statement = at.connection.prepare_cached(sql)?;
-    let places = serde_json::json!(places).to_string();
-    let rows = statement.query_map([places], |row| Ok((ResourceId(row.get(0)?), from_columns(row, 1)?)))?;
+    let rows = statement.query_map([Json(places)], |row| Ok((row.get("declared_by")?, read(row)?)))?;
     rows.collect()
 }
 
@@ -205,21 +229,22 @@ enum Side {
 
 impl Side {
     /// The open rows of this end: the other end first.
-    fn held(self, at: &Apply<'_>) -> rusqlite::Result<BTreeSet<Selected>> {
+    fn current(self, at: &Apply<'_>) -> rusqlite::Result<BTreeSet<Selected>> {
         let (id, sql) = match self {
             Side::Declarer(id) => (
                 id,
-                "SELECT resource_id, kind, outward FROM selected WHERE declared_by = ?1 AND to_offset = ?2
+                "SELECT resource_id AS other, kind, outward FROM selected WHERE declared_by = ?1 AND to_offset = ?2
                     AND stretch = (SELECT max(stretch) FROM selected WHERE declared_by = ?1)",
             ),
             Side::Selected(id) => (
                 id,
-                "SELECT declared_by, kind, outward FROM selected WHERE resource_id = ?1 AND to_offset = ?2",
+                "SELECT declared_by AS other, kind, outward FROM selected WHERE resource_id = ?1 AND to_offset = ?2",
             ),
         };
         let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement
-            .query_map(params![id.0, OPEN], |row| Ok((ResourceId(row.get(0)?), row.get(1)?, row.get(2)?)))?;
+        let rows = statement.query_map(params![id, OPEN], |row| {
+            Ok((row.get("other")?, VIEW.get(row, "selected.kind")?, row.get("outward")?))
+        })?;
         rows.collect()
     }
 
@@ -238,16 +263,16 @@ fn exchange(
     side: Side,
     wanted: &BTreeSet<Selected>,
 ) -> rusqlite::Result<Vec<ResourceId>> {
-    let held = side.held(at)?;
+    let held = side.current(at)?;
     for (other, kind, outward) in held.difference(wanted) {
         let (declarer, resource) = side.ends(*other);
-        SELECTED.close(at, declarer.0, &[&resource.0, kind, outward])?;
+        at.segments.close(at.now(), &SELECTED, declarer.0, &[&resource, kind, outward])?;
     }
     for (other, kind, outward) in wanted.difference(&held) {
         let (declarer, resource) = side.ends(*other);
-        SELECTED.open(at, declarer.0, &[&resource.0, kind, outward])?;
+        at.segments.open(at.now(), &SELECTED, declarer.0, &[&resource, kind, outward])?;
     }
-    let owns = EdgeKind::Owns.number();
-    let moved = held.symmetric_difference(wanted).filter(|(_, kind, outward)| *kind == owns && *outward);
+    let owning = |(_, kind, outward): &&Selected| *kind == EdgeKind::Owns && *outward;
+    let moved = held.symmetric_difference(wanted).filter(owning);
     Ok(moved.map(|(other, ..)| side.ends(*other).1).collect())
 }

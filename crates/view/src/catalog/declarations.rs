@@ -11,44 +11,16 @@ use super::environments;
 use strandline_model::{EnvironmentId, Kind, ResourceId, ResourceKey};
 use strandline_object::Object;
 use strandline_object::gitlab_deployment;
-use strandline_sqlite::column;
-
-/// What a resource declares of an environment.
-pub(super) struct Declaration {
-    /// The resource.
-    pub(super) origin: ResourceKey,
-    pub(super) project: String,
-    pub(super) name: String,
-    pub(super) namespace: String,
-    /// Projects and groups whose members may see it.
-    pub(super) viewers: Vec<String>,
-}
-
-/// What present resources declare of an environment, in the order in which they came.
-pub(super) fn of_environment(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Vec<Declaration>> {
-    let sql = "SELECT origin, project, name, namespace, viewers FROM declaration
-        WHERE environment_id = ?1 ORDER BY resource_id";
-    let mut statement = at.connection.prepare_cached(sql)?;
-    let rows = statement.query_map([environment], |row| {
-        Ok(Declaration {
-            origin: column::json(row, 0)?,
-            project: row.get(1)?,
-            name: row.get(2)?,
-            namespace: row.get(3)?,
-            viewers: column::json(row, 4)?,
-        })
-    })?;
-    rows.collect()
-}
+use strandline_sqlite::column::Json;
 
 /// Whether an object is of the kind that declares an environment.
-pub(crate) fn is_declared(object: &Object<'_>) -> bool {
+pub(super) fn is_declared(object: &Object<'_>) -> bool {
     gitlab_deployment::Declaration::is_made_by(&Kind::from_api_version(&object.api_version, &object.kind))
 }
 
 /// Takes over what a resource declares of an environment, if it is of the kind that does; what is gone, cannot be
 /// understood, or names neither a project nor a group, declares nothing.
-pub(crate) fn declare(
+pub(super) fn declare(
     at: &mut Apply<'_>,
     id: ResourceId,
     object: Option<&Object<'_>>,
@@ -58,7 +30,7 @@ pub(crate) fn declare(
     }
     let sql = "DELETE FROM declaration WHERE resource_id = ?1 RETURNING environment_id";
     let before: Option<i64> =
-        at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).optional()?;
+        at.connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
     let declared = object.and_then(|object| gitlab_deployment::Declaration::read(object).ok());
     let after = match declared {
         Some(declared) => insert(at, id, &declared)?,
@@ -76,33 +48,33 @@ fn insert(
     declared: &gitlab_deployment::Declaration,
 ) -> rusqlite::Result<Option<i64>> {
     let viewers: Vec<&String> = declared.projects.iter().chain(&declared.groups).collect();
-    let Some(project) = viewers.first() else { return Ok(None) };
+    let Some(&project) = viewers.first() else { return Ok(None) };
     let name = EnvironmentId::of(project, &declared.environment);
     let environment = at.ids.environment(at.connection, &name)?;
     let sql =
         "INSERT INTO declaration (resource_id, environment_id, origin, project, name, namespace, viewers)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     at.connection.prepare_cached(sql)?.execute(params![
-        id.0,
+        id,
         environment,
-        serde_json::json!(key(at, id)?).to_string(),
+        Json(key(at, id)?),
         project,
         declared.environment,
         declared.namespace,
-        serde_json::json!(viewers).to_string()
+        Json(viewers)
     ])?;
     Ok(Some(environment))
 }
 
 fn key(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<ResourceKey> {
-    let sql = r#"SELECT c.name, k."group", k.kind, r.namespace, r.name FROM resource r
+    let sql = r#"SELECT c.name AS cluster, k."group", k.kind, r.namespace, r.name FROM resource r
         JOIN cluster c ON c.id = r.cluster_id JOIN kind k ON k.id = r.kind_id WHERE r.id = ?1"#;
-    at.connection.prepare_cached(sql)?.query_row([id.0], |row| {
+    at.connection.prepare_cached(sql)?.query_row([id], |row| {
         Ok(ResourceKey {
-            cluster: row.get(0)?,
-            kind: Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?),
-            namespace: row.get(3)?,
-            name: row.get(4)?,
+            cluster: row.get("cluster")?,
+            kind: Kind::new(row.get::<_, String>("group")?, row.get::<_, String>("kind")?),
+            namespace: row.get("namespace")?,
+            name: row.get("name")?,
         })
     })
 }

@@ -1,48 +1,35 @@
 //! Deployments, and which of them decides where an environment's resources are.
 
-use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, params};
 
+use super::super::activity;
 use super::super::context::Apply;
-use super::super::happenings;
-use super::rows::{self, Table, json, text};
+use super::rows::Table;
 use super::{environments, viewers};
 use strandline_model::{DeploymentSpec, DeploymentStatus, Happening};
+use strandline_sqlite::column::{Json, VIEW};
 
 const DEPLOYMENT: Table = Table {
-    name: "deployment",
-    key: "id",
-    columns: &["environment_id", "project", "status", "spec", "observed_at"],
+    is_same:
+        "SELECT environment_id IS ?4 AND project IS ?5 AND status IS ?6 AND spec IS ?7 AND observed_at IS ?8
+        FROM deployment WHERE id = ?1 AND to_offset = ?3",
+    close: "UPDATE deployment SET to_offset = ?2 WHERE id = ?1 AND to_offset = ?3",
+    open: "INSERT OR REPLACE INTO deployment
+            (id, from_offset, to_offset, environment_id, project, status, spec, observed_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 };
 
-/// A deployment that ended well, as its environment needs it.
-pub(super) struct Deployed {
-    pub(super) id: i64,
-    /// Whether it decides where the environment is; else it is only the last.
-    pub(super) deciding: bool,
-    pub(super) project: String,
-    pub(super) agent: String,
-    pub(super) namespace: String,
-    pub(super) only_labelled: bool,
-}
-
-/// Takes over how a deployment stands; where it ended well, it may decide from here on.
+/// Applies the status of a deployment; where it ended well, it may decide from here on.
 pub(super) fn declared(at: &mut Apply<'_>, spec: &DeploymentSpec) -> rusqlite::Result<()> {
     let environment = at.ids.environment(at.connection, &spec.environment)?;
     let id = at.ids.deployment(at.connection, &spec.project, spec.id)?;
-    let row = vec![
-        Value::Integer(environment),
-        text(spec.project.as_str()),
-        text(spec.status.as_str()),
-        json(spec),
-        Value::Integer(at.observed_at.as_micros()),
-    ];
+    let row = params![environment, spec.project, spec.status, Json(spec), at.observed_at];
     let before = last_status(at, id)?;
-    rows::exchange(at, &DEPLOYMENT, Value::Integer(id), Some(row))?;
+    DEPLOYMENT.replace(at, &id, Some(row))?;
     match before {
-        None => happenings::deployed(at, environment, id, Happening::Deployed)?,
-        Some(before) if before != spec.status.as_str() => {
-            happenings::deployed(at, environment, id, Happening::Progressed)?;
+        None => activity::write_deployment(at, environment, id, Happening::Deployed)?,
+        Some(before) if before != spec.status => {
+            activity::write_deployment(at, environment, id, Happening::Progressed)?;
         }
         Some(_) => {}
     }
@@ -58,10 +45,10 @@ pub(super) fn declared(at: &mut Apply<'_>, spec: &DeploymentSpec) -> rusqlite::R
     environments::settle(at, environment)
 }
 
-/// How a deployment stood last; none where nothing was told of it yet.
-fn last_status(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<String>> {
+/// The last status of a deployment; none where it is new.
+fn last_status(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<DeploymentStatus>> {
     let sql = "SELECT status FROM deployment WHERE id = ?1 ORDER BY from_offset DESC LIMIT 1";
-    at.connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()
+    at.connection.prepare_cached(sql)?.query_row([id], |row| VIEW.get(row, "deployment.status")).optional()
 }
 
 fn record_agent(at: &Apply<'_>, id: i64, spec: &DeploymentSpec) -> rusqlite::Result<()> {
@@ -69,7 +56,7 @@ fn record_agent(at: &Apply<'_>, id: i64, spec: &DeploymentSpec) -> rusqlite::Res
     at.connection.prepare_cached(sql)?.execute([id])?;
     let Some(agent) = &spec.agent else { return Ok(()) };
     let sql = "INSERT INTO agent_deployment (deployment_id, agent, kubernetes_namespace) VALUES (?1, ?2, ?3)";
-    let row = params![id, agent.agent.to_string(), agent.kubernetes_namespace];
+    let row = params![id, agent.agent, agent.kubernetes_namespace];
     at.connection.prepare_cached(sql)?.execute(row)?;
     Ok(())
 }
@@ -94,7 +81,6 @@ fn ended_well(
             project = excluded.project, agent = excluded.agent, namespace = excluded.namespace,
             only_labelled = excluded.only_labelled
             WHERE excluded.finished_at >= finished_at";
-    let finished_at = finished_at.as_micros();
     let row = params![environment, deciding, id, finished_at, spec.project, agent, namespace, only_labelled];
     at.connection.prepare_cached(sql)?.execute(row)?;
     Ok(())
@@ -104,27 +90,8 @@ fn ended_well(
 pub(super) fn withdrawn(at: &mut Apply<'_>, name: &str) -> rusqlite::Result<()> {
     let Some((number, project)) = DeploymentSpec::parts_of(name) else { return Ok(()) };
     let sql = "SELECT id FROM deployment_name WHERE number = ?1 AND project = ?2";
-    let key = params![number.0.cast_signed(), project];
+    let key = params![number, project];
     let found: Option<i64> =
         at.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
-    found.map_or(Ok(()), |id| rows::exchange(at, &DEPLOYMENT, Value::Integer(id), None).map(|_| ()))
-}
-
-/// The last deployment to an environment that ended well, and the last of those that an agent let.
-pub(super) fn of_environment(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Vec<Deployed>> {
-    let sql =
-        "SELECT deployment_id, deciding, project, agent, namespace, only_labelled FROM environment_deployment
-        WHERE environment_id = ?1 ORDER BY deciding";
-    let mut statement = at.connection.prepare_cached(sql)?;
-    let rows = statement.query_map([environment], |row| {
-        Ok(Deployed {
-            id: row.get(0)?,
-            deciding: row.get(1)?,
-            project: row.get(2)?,
-            agent: row.get(3)?,
-            namespace: row.get(4)?,
-            only_labelled: row.get(5)?,
-        })
-    })?;
-    rows.collect()
+    found.map_or(Ok(()), |id| DEPLOYMENT.replace(at, &id, None).map(|_| ()))
 }

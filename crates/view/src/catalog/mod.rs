@@ -11,19 +11,33 @@ mod clusters;
 mod declarations;
 mod deployments;
 mod environments;
+mod facts;
 mod projects;
 mod resolve;
 mod rows;
 mod targets;
 mod viewers;
 
-pub(super) use clusters::moved as cluster_moved;
-pub(super) use declarations::{declare, is_declared};
-
 use super::context::Apply;
-use strandline_model::{CatalogFact, CatalogKind, EnvironmentId, Source};
+use strandline_model::{CatalogFact, CatalogKind, EnvironmentId, ResourceId, Source};
+use strandline_object::Object;
 
-/// Takes over a declared fact.
+/// Whether an object may declare something: the region of its cluster, or an environment.
+pub(super) fn is_declaring(object: &Object<'_>) -> bool {
+    clusters::is_node(object) || declarations::is_declared(object)
+}
+
+/// Applies what a resource declares; what is gone, or cannot be read, declares nothing.
+pub(super) fn declare(
+    at: &mut Apply<'_>,
+    id: ResourceId,
+    object: Option<&Object<'_>>,
+) -> rusqlite::Result<()> {
+    clusters::declare_node(at, id, object)?;
+    declarations::declare(at, id, object)
+}
+
+/// Applies a declared fact.
 pub(super) fn declared(at: &mut Apply<'_>, source: Source, fact: &CatalogFact) -> rusqlite::Result<()> {
     match fact {
         CatalogFact::Cluster(cluster) => clusters::settle(at, &cluster.name, Some(cluster)),
@@ -34,7 +48,7 @@ pub(super) fn declared(at: &mut Apply<'_>, source: Source, fact: &CatalogFact) -
     }
 }
 
-/// Lets go of a fact that is no longer declared.
+/// Ends a fact that is no longer declared.
 pub(super) fn withdrawn(at: &mut Apply<'_>, kind: CatalogKind, name: &str) -> rusqlite::Result<()> {
     match kind {
         CatalogKind::Cluster => clusters::settle(at, name, None),

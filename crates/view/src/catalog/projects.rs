@@ -1,16 +1,21 @@
 //! Projects as the catalog declares them.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
-use super::super::OPEN;
 use super::super::context::Apply;
-use super::rows::{self, Table, json, number, text};
+use super::rows::{Table, number};
 use super::{environments, viewers};
-use strandline_model::{Labels, ProjectSpec, Source};
-use strandline_sqlite::column;
+use strandline_model::{ProjectSpec, Source};
+use strandline_sqlite::column::Json;
 
-const PROJECT: Table =
-    Table { name: "project", key: "path", columns: &["number", "default_branch", "labels", "source"] };
+const PROJECT: Table = Table {
+    is_same: "SELECT number IS ?4 AND default_branch IS ?5 AND labels IS ?6 AND source IS ?7
+        FROM project WHERE path = ?1 AND to_offset = ?3",
+    close: "UPDATE project SET to_offset = ?2 WHERE path = ?1 AND to_offset = ?3",
+    open: "INSERT OR REPLACE INTO project
+            (path, from_offset, to_offset, number, default_branch, labels, source)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+};
 
 /// Makes a project what is declared of it, and settles its environments.
 pub(super) fn settle(
@@ -18,23 +23,16 @@ pub(super) fn settle(
     path: &str,
     declared: Option<(&ProjectSpec, Source)>,
 ) -> rusqlite::Result<()> {
-    let wanted = declared.map(|(spec, source)| {
-        let branch = text(spec.default_branch.as_str());
-        vec![number(spec.number), branch, json(&spec.labels), text(source.as_str())]
-    });
-    if !rows::exchange(at, &PROJECT, text(path), wanted)? {
+    let differs = match declared {
+        None => PROJECT.replace(at, &path, None)?,
+        Some((spec, source)) => {
+            let row = params![number(spec.number), spec.default_branch, Json(&spec.labels), source];
+            PROJECT.replace(at, &path, Some(row))?
+        }
+    };
+    if !differs {
         return Ok(());
     }
     viewers::note(at, std::iter::once(path))?;
     environments::settle_upon(at, "project", path)
-}
-
-/// GitLab's number of a project, and its labels.
-pub(super) fn find(at: &Apply<'_>, path: &str) -> rusqlite::Result<(Option<i64>, Labels)> {
-    let sql = "SELECT number, labels FROM project WHERE path = ?1 AND to_offset = ?2";
-    let found = at
-        .connection
-        .prepare_cached(sql)?
-        .query_row(params![path, OPEN], |row| Ok((row.get(0)?, column::json(row, 1)?)));
-    Ok(found.optional()?.unwrap_or_default())
 }

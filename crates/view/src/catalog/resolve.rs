@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::context::Apply;
-use super::declarations::Declaration;
-use super::deployments::Deployed;
-use super::{agents, clusters};
+use super::facts::{self, Declaration, Deployed};
 use strandline_model::{DeclaredBy, EnvironmentSpec, EnvironmentState, Labels, Source, Target, TargetSpec};
 use strandline_object::gitops_marks::managed_mark;
 
@@ -55,14 +53,14 @@ pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Reso
     let (mut targets, mut managed) = (Vec::new(), BTreeSet::new());
     for place in places {
         let cluster = match &place.agent {
-            Some(agent) => agents::cluster(at, &agent.to_string())?,
+            Some(agent) => facts::cluster_of_agent(at, &agent.to_string())?,
             None => place.cluster,
         };
         if !cluster.is_empty() {
             // Who says by which labels resources are the environment's means no others.
             if let Some(project) = facts.project_number.filter(|_| place.labels.is_none()) {
                 let agent = place.agent.as_ref().map(ToString::to_string);
-                let agent = agent.map(|agent| agents::number_of(at, &agent)).transpose()?.flatten();
+                let agent = agent.map(|agent| facts::number_of_agent(at, &agent)).transpose()?.flatten();
                 let mark = managed_mark(&facts.spec.slug, project, agent);
                 managed.insert((cluster.clone(), place.namespace.clone(), mark));
             }
@@ -155,7 +153,8 @@ fn region(
     }
     let mut regions = BTreeSet::new();
     for target in targets {
-        regions.insert(clusters::region(at, &target.cluster)?);
+        let cluster = at.ids.cluster(at.connection, &target.cluster)?;
+        regions.insert(facts::region_of_cluster(at, cluster)?.unwrap_or_default());
     }
     Ok(if regions.len() == 1 { regions.pop_first().unwrap_or_default() } else { String::new() })
 }

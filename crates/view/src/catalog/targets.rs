@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
+use super::super::columns::OPEN;
 use super::super::context::Apply;
-use super::super::{OPEN, membership};
+use super::super::membership;
 use strandline_model::{Labels, ResourceId, Target};
-use strandline_sqlite::column;
+use strandline_sqlite::column::{Json, VIEW};
 
 /// Makes an environment look at these places, and for what GitLab manages at them, and settles what it held and what it may now hold.
-pub(super) fn exchange(
+pub(super) fn replace(
     at: &mut Apply<'_>,
     id: i64,
     targets: &[Target],
@@ -29,18 +30,17 @@ pub(super) fn exchange(
         let cluster = at.ids.cluster(at.connection, cluster)?;
         wanted.push((cluster, namespace.clone(), Labels::new(), mark.clone()));
     }
-    if held(at, id)? == wanted {
+    if current(at, id)? == wanted {
         return Ok(());
     }
     at.connection.prepare_cached("DELETE FROM target WHERE environment_id = ?1")?.execute([id])?;
     let sql = "INSERT INTO target (environment_id, position, cluster_id, namespace, labels, inventory)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     for (position, (cluster, namespace, labels, inventory)) in (0_i64..).zip(&wanted) {
-        let labels = serde_json::json!(labels).to_string();
-        let row = params![id, position, cluster, namespace, labels, inventory];
+        let row = params![id, position, cluster, namespace, Json(labels), inventory];
         at.connection.prepare_cached(sql)?.execute(row)?;
     }
-    exchange_places(
+    replace_places(
         at,
         id,
         wanted.into_iter().map(|(cluster, namespace, ..)| (cluster, namespace)).collect(),
@@ -55,39 +55,43 @@ pub(super) fn exchange(
             JOIN inventory_mark i ON i.cluster_id = t.cluster_id AND i.mark = t.inventory
             WHERE t.environment_id = ?1";
         let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![id, OPEN], |row| row.get(0).map(ResourceId))?;
+        let rows = statement.query_map(params![id, OPEN], |row| row.get("resource_id"))?;
         rows.collect::<rusqlite::Result<_>>()?
     };
     membership::settle_all(at, concerned)
 }
 
 /// Makes an environment look at these places from here on.
-fn exchange_places(at: &Apply<'_>, id: i64, wanted: BTreeSet<(i64, String)>) -> rusqlite::Result<()> {
+fn replace_places(at: &Apply<'_>, id: i64, wanted: BTreeSet<(i64, String)>) -> rusqlite::Result<()> {
     let held: BTreeSet<(i64, String)> = {
         let sql = "SELECT cluster_id, namespace FROM environment_place WHERE environment_id = ?1 AND to_offset = ?2";
         let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![id, OPEN], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let rows = statement
+            .query_map(params![id, OPEN], |row| Ok((row.get("cluster_id")?, row.get("namespace")?)))?;
         rows.collect::<rusqlite::Result<_>>()?
     };
     let sql = "UPDATE environment_place SET to_offset = ?4
         WHERE cluster_id = ?1 AND namespace = ?2 AND environment_id = ?3 AND to_offset = ?5";
     for (cluster, namespace) in held.difference(&wanted) {
-        let row = params![cluster, namespace, id, at.offset.as_i64(), OPEN];
+        let row = params![cluster, namespace, id, at.offset, OPEN];
         at.connection.prepare_cached(sql)?.execute(row)?;
     }
     let sql = "INSERT OR REPLACE INTO environment_place (cluster_id, namespace, environment_id, from_offset, to_offset)
         VALUES (?1, ?2, ?3, ?4, ?5)";
     for (cluster, namespace) in wanted.difference(&held) {
-        let row = params![cluster, namespace, id, at.offset.as_i64(), OPEN];
+        let row = params![cluster, namespace, id, at.offset, OPEN];
         at.connection.prepare_cached(sql)?.execute(row)?;
     }
     Ok(())
 }
 
-fn held(at: &Apply<'_>, id: i64) -> rusqlite::Result<Vec<(i64, String, Labels, String)>> {
+/// Where an environment looks at present.
+fn current(at: &Apply<'_>, id: i64) -> rusqlite::Result<Vec<(i64, String, Labels, String)>> {
     let sql = "SELECT cluster_id, namespace, labels, inventory FROM target WHERE environment_id = ?1 ORDER BY position";
     let mut statement = at.connection.prepare_cached(sql)?;
-    let rows = statement
-        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?, column::json(row, 2)?, row.get(3)?)))?;
+    let rows = statement.query_map([id], |row| {
+        let Json(labels) = VIEW.get(row, "target.labels")?;
+        Ok((row.get("cluster_id")?, row.get("namespace")?, labels, row.get("inventory")?))
+    })?;
     rows.collect()
 }

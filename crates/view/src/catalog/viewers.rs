@@ -2,15 +2,21 @@
 //!
 //! Whether a caller is a member is decided when a question is asked, by rights of that time.
 
-use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, params};
 
 use super::super::context::Apply;
 use super::resolve::Resolved;
-use super::rows::{self, Table};
+use super::rows::Table;
 use strandline_gitlab::{folded, known_agent_config};
 
-const AUDIENCE: Table = Table { name: "environment_audience", key: "environment_id", columns: &["audience"] };
+const AUDIENCE: Table = Table {
+    is_same: "SELECT audience IS ?4
+        FROM environment_audience WHERE environment_id = ?1 AND to_offset = ?3",
+    close: "UPDATE environment_audience SET to_offset = ?2 WHERE environment_id = ?1 AND to_offset = ?3",
+    open: "INSERT OR REPLACE INTO environment_audience
+            (environment_id, from_offset, to_offset, audience)
+        VALUES (?1, ?2, ?3, ?4)",
+};
 
 /// Notes paths of projects and groups, so that callers can be told from them.
 pub(super) fn note<'a>(at: &Apply<'_>, paths: impl Iterator<Item = &'a str>) -> rusqlite::Result<()> {
@@ -45,9 +51,12 @@ pub(super) fn audience(at: &Apply<'_>, of: &Resolved) -> rusqlite::Result<i64> {
 }
 
 /// Gives an environment an audience, or none once it is gone.
-pub(super) fn exchange(at: &Apply<'_>, environment: i64, audience: Option<i64>) -> rusqlite::Result<()> {
-    let row = audience.map(|audience| vec![Value::Integer(audience)]);
-    rows::exchange(at, &AUDIENCE, Value::Integer(environment), row).map(|_| ())
+pub(super) fn set_audience(at: &Apply<'_>, environment: i64, audience: Option<i64>) -> rusqlite::Result<()> {
+    match audience {
+        Some(audience) => AUDIENCE.replace(at, &environment, Some(params![audience]))?,
+        None => AUDIENCE.replace(at, &environment, None)?,
+    };
+    Ok(())
 }
 
 /// Makes an agent let in whom its configuration names: nobody where it cannot be read.

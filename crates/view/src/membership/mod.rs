@@ -11,16 +11,13 @@
 
 mod rows;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
-use self::rows::{Belongs, Why};
+use self::rows::{Belonging, Belongs, Why};
 use super::context::Apply;
-use super::resources::Standing;
-use super::{labels, owners, resources};
-use crate::ruleset;
+use super::presence::{Presence, presence};
+use super::{labels, owners, ruleset};
 use strandline_model::{Health, Kind, ResourceId};
-
-type Belonging = BTreeMap<i64, Belongs>;
 
 /// Environments through which a resource may no longer belong by its owners.
 type Doubts = BTreeSet<i64>;
@@ -28,25 +25,25 @@ type Doubts = BTreeSet<i64>;
 /// Resources to be settled, each with what its owner lost.
 type Queue = VecDeque<(ResourceId, Doubts)>;
 
-/// Brings memberships and counts up to date after a resource went from one standing to another, or was linked anew;
+/// Brings memberships and counts up to date after a resource came, went or changed, or was linked anew;
 /// `owned` are those of which its own word decides whether it owns them.
 pub(super) fn settle(
     at: &mut Apply<'_>,
     id: ResourceId,
-    (before, after): (Standing, Standing),
+    (before, after): (Presence, Presence),
     owned: Vec<ResourceId>,
 ) -> rusqlite::Result<()> {
     let mut queue = Queue::new();
     // It may have lost an owner.
-    let doubts = rows::held(at, id)?.into_keys().collect();
+    let doubts = rows::current(at, id)?.into_keys().collect();
     let moved = settle_one(at, id, after, &doubts, &mut queue)?;
     // What it owns may be waiting for it to arrive, or lose it.
-    let (came, went) = (before == Standing::Absent, after == Standing::Absent);
+    let (came, went) = (before == Presence::Absent, after == Presence::Absent);
     if (came || went) && !moved {
         enqueue(at, id, &Doubts::new(), &mut queue)?;
     }
     for id in owned {
-        let doubts = rows::held(at, id)?.into_keys().collect();
+        let doubts = rows::current(at, id)?.into_keys().collect();
         queue.push_back((id, doubts));
     }
     drain(at, queue)
@@ -54,8 +51,8 @@ pub(super) fn settle(
 
 /// Takes over another health of a resource of which nothing else changed that matters here.
 pub(super) fn rejudge(at: &mut Apply<'_>, id: ResourceId, health: Option<Health>) -> rusqlite::Result<()> {
-    let held = rows::held(at, id)?;
-    at.happened.belongs(id, held.keys());
+    let held = rows::current(at, id)?;
+    at.activity.set_environments(id, held.keys());
     if held.values().all(|belongs| belongs.health == health) {
         return Ok(());
     }
@@ -75,8 +72,8 @@ pub(super) fn settle_all(
 
 fn drain(at: &mut Apply<'_>, mut queue: Queue) -> rusqlite::Result<()> {
     while let Some((id, doubts)) = queue.pop_front() {
-        let standing = resources::standing(at, id)?;
-        settle_one(at, id, standing, &doubts, &mut queue)?;
+        let presence = presence(at, id)?;
+        settle_one(at, id, presence, &doubts, &mut queue)?;
     }
     Ok(())
 }
@@ -90,14 +87,14 @@ fn enqueue(at: &Apply<'_>, owner: ResourceId, lost: &Doubts, queue: &mut Queue) 
 fn settle_one(
     at: &mut Apply<'_>,
     id: ResourceId,
-    standing: Standing,
+    presence: Presence,
     doubts: &Doubts,
     queue: &mut Queue,
 ) -> rusqlite::Result<bool> {
-    let held = rows::held(at, id)?;
-    let mut wanted = match standing {
-        Standing::Absent => Belonging::new(),
-        Standing::Alive(health) => wanted(at, id, health)?,
+    let held = rows::current(at, id)?;
+    let mut wanted = match presence {
+        Presence::Absent => Belonging::new(),
+        Presence::Present(health) => wanted(at, id, health)?,
     };
     if held.is_empty() && wanted.is_empty() {
         return Ok(false);
@@ -113,7 +110,7 @@ fn settle_one(
         }
     }
     rows::exchange(at, id, &held, &wanted)?;
-    at.happened.belongs(id, wanted.keys());
+    at.activity.set_environments(id, wanted.keys());
     let lost: Doubts = held.keys().filter(|environment| !wanted.contains_key(environment)).copied().collect();
     let moved = !held.keys().eq(wanted.keys());
     if moved {
@@ -131,7 +128,7 @@ fn baseless(at: &Apply<'_>, id: ResourceId, environment: i64) -> rusqlite::Resul
             if met.contains(&owner) {
                 continue;
             }
-            match rows::held(at, owner)?.get(&environment) {
+            match rows::current(at, owner)?.get(&environment) {
                 Some(belongs) if belongs.why == Why::Matches => return Ok(BTreeSet::new()),
                 Some(_) => {
                     met.insert(owner);
@@ -152,7 +149,7 @@ fn leave(
     queue: &mut Queue,
 ) -> rusqlite::Result<()> {
     for id in circle {
-        let held = rows::held(at, id)?;
+        let held = rows::current(at, id)?;
         let mut wanted = held.clone();
         if wanted.remove(&environment).is_some() {
             rows::exchange(at, id, &held, &wanted)?;
@@ -170,7 +167,7 @@ fn wanted(at: &Apply<'_>, id: ResourceId, health: Option<Health>) -> rusqlite::R
         wanted.insert(environment, belongs);
     }
     for owner in owners::owners(at, id)? {
-        for environment in rows::held(at, owner)?.into_keys() {
+        for environment in rows::current(at, owner)?.into_keys() {
             let by_owner = Belongs { why: Why::Owned, owner: Some(owner), counted: false, health };
             wanted.entry(environment).or_insert(by_owner).owner.get_or_insert(owner);
         }
@@ -188,8 +185,10 @@ fn wanted(at: &Apply<'_>, id: ResourceId, health: Option<Health>) -> rusqlite::R
 fn counts(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<(bool, bool)> {
     let rules = at.rules.set;
     let sql = r#"SELECT k."group", k.kind FROM resource r JOIN kind k ON k.id = r.kind_id WHERE r.id = ?1"#;
-    let kind = |row: &rusqlite::Row<'_>| Ok(Kind::new(row.get::<_, String>(0)?, row.get::<_, String>(1)?));
-    let kind = at.connection.prepare_cached(sql)?.query_row([id.0], kind)?;
+    let kind = |row: &rusqlite::Row<'_>| {
+        Ok(Kind::new(row.get::<_, String>("group")?, row.get::<_, String>("kind")?))
+    };
+    let kind = at.connection.prepare_cached(sql)?.query_row([id], kind)?;
     let by_itself = ruleset::counts_by_itself(&kind);
     if rules.exceptions.is_empty() {
         return Ok((true, by_itself));

@@ -1,15 +1,43 @@
 //! The rows of membership, and the counts that follow them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use rusqlite::{ToSql, params};
 
+use super::super::columns::{MemberHealth, OPEN};
 use super::super::context::Apply;
-use super::super::intervals::MEMBERSHIP;
-use super::super::{OPEN, member_health, member_health_at, word_at};
-use super::Belonging;
-use strandline_model::{Health, ResourceId};
+use super::super::segment::{Carried, SegmentTable};
+use strandline_model::{Health, ResourceId, word_column};
+use strandline_sqlite::column::VIEW;
+
+/// What belongs to environments, by environment.
+const MEMBERSHIP: SegmentTable = SegmentTable {
+    name: "membership",
+    last: "SELECT stretch AS start, count(*) AS row_count, sum(from_offset = stretch) AS first_count FROM membership
+        WHERE environment_id = ?1 AND stretch = (SELECT max(stretch) FROM membership WHERE environment_id = ?1)
+        GROUP BY stretch",
+    open: "INSERT INTO membership
+            (environment_id, stretch, from_offset, to_offset, resource_id, kind_id, owner_id, health, why, counted)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    close: "UPDATE membership SET to_offset = ?3
+        WHERE environment_id = ?1 AND stretch = ?2 AND from_offset < ?3 AND to_offset = ?4
+            AND resource_id = ?5",
+    carry: "INSERT INTO membership
+            (environment_id, stretch, from_offset, to_offset, resource_id, kind_id, owner_id, health, why, counted)
+        SELECT environment_id, ?3, ?3, to_offset, resource_id, kind_id, owner_id, health, why, counted FROM membership
+        WHERE environment_id = ?1 AND stretch = ?2 AND to_offset = ?4",
+    carried: Carried::Anew {
+        end: "UPDATE membership SET to_offset = ?3 WHERE environment_id = ?1 AND stretch = ?2 AND to_offset = ?4",
+        forget: "DELETE FROM membership WHERE environment_id = ?1 AND stretch = ?2 AND from_offset = ?3",
+        erase: "DELETE FROM membership
+            WHERE environment_id = ?1 AND stretch = ?2 AND from_offset = ?3 AND to_offset = ?4
+                AND resource_id = ?5",
+    },
+};
+
+/// To which environments a resource belongs, by environment.
+pub(super) type Belonging = BTreeMap<i64, Belongs>;
 
 /// How a resource belongs to an environment; a row of membership holds as long as none of this changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,59 +77,53 @@ impl FromStr for Why {
     }
 }
 
+word_column!(Why, "reason to belong");
+
 /// What a resource belongs to.
-pub(super) fn held(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belonging> {
+pub(super) fn current(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belonging> {
     let sql = "SELECT environment_id, why, owner_id, counted, health FROM membership
         WHERE resource_id = ?1 AND to_offset = ?2";
     let mut statement = at.connection.prepare_cached(sql)?;
-    let mut rows = statement.query(params![id.0, OPEN])?;
-    let mut held = Belonging::new();
+    let mut rows = statement.query(params![id, OPEN])?;
+    let mut current = Belonging::new();
     while let Some(row) = rows.next()? {
         let belongs = Belongs {
-            why: word_at(row, 1, "reason to belong", "membership.why")?,
-            owner: row.get::<_, Option<i64>>(2)?.map(ResourceId),
-            counted: row.get(3)?,
-            health: member_health_at(row, 4, "membership.health")?,
+            why: VIEW.get(row, "membership.why")?,
+            owner: row.get("owner_id")?,
+            counted: row.get("counted")?,
+            health: VIEW.get::<MemberHealth>(row, "membership.health")?.0,
         };
-        held.insert(row.get(0)?, belongs);
+        let other = current.insert(row.get("environment_id")?, belongs);
+        debug_assert!(other.is_none(), "one row is open for a resource and its environment");
     }
-    Ok(held)
+    Ok(current)
 }
 
-/// SQL for the environments of which a target, found for the resource `r` by some of its columns, matches it: when
-/// none of the target's labels is missing from the resource.
-macro_rules! matching {
-    ($found:literal) => {
-        concat!(
-            "SELECT t.environment_id FROM resource r ",
-            $found,
-            " WHERE r.id = ?1 AND NOT EXISTS (
-                SELECT 1 FROM json_each(t.labels) wanted
-                WHERE (SELECT value FROM json_each(r.labels) WHERE key = wanted.key) IS NOT wanted.value)"
-        )
-    };
-}
+/// Environments of which a target matches a resource, which it does when none of its labels is missing from that: by the
+/// resource's namespace. What is in none is found by an inventory only.
+const BY_PLACE: &str = "SELECT t.environment_id FROM resource r
+    JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = '' AND t.namespace = r.namespace AND t.namespace <> ''
+    WHERE r.id = ?1 AND NOT EXISTS (
+        SELECT 1 FROM json_each(t.labels) wanted
+        WHERE (SELECT value FROM json_each(r.labels) WHERE key = wanted.key) IS NOT wanted.value)";
 
-/// By its namespace; what is in none is found by an inventory only.
-const BY_PLACE: &str = matching!(
-    "JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = '' AND t.namespace = r.namespace AND t.namespace <> ''"
-);
-
-/// By its marks, and in the target's namespace if that has one, or as that namespace itself. The order is said because a
-/// resource has few marks, and a cluster can have thousands of targets.
-const BY_MARK: &str = matching!(
-    r#"CROSS JOIN inventory_mark i ON i.resource_id = r.id
+/// The same by the resource's marks, and in the target's namespace if that has one, or as that namespace itself. The order
+/// is said because a resource has few marks, and a cluster can have thousands of targets.
+const BY_MARK: &str = r#"SELECT t.environment_id FROM resource r
+    CROSS JOIN inventory_mark i ON i.resource_id = r.id
     CROSS JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = i.mark AND (t.namespace IN ('', r.namespace)
         OR (t.namespace = r.name AND r.kind_id = (SELECT id FROM kind
-            WHERE cluster_id = r.cluster_id AND "group" = '' AND kind = 'Namespace')))"#
-);
+            WHERE cluster_id = r.cluster_id AND "group" = '' AND kind = 'Namespace')))
+    WHERE r.id = ?1 AND NOT EXISTS (
+        SELECT 1 FROM json_each(t.labels) wanted
+        WHERE (SELECT value FROM json_each(r.labels) WHERE key = wanted.key) IS NOT wanted.value)"#;
 
 /// Environments of which a target matches a resource.
 pub(super) fn matching(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<i64>> {
     let mut found = BTreeSet::new();
     for sql in [BY_PLACE, BY_MARK] {
         let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([id.0], |row| row.get(0))?;
+        let rows = statement.query_map([id], |row| row.get("environment_id"))?;
         for environment in rows {
             found.insert(environment?);
         }
@@ -120,12 +142,12 @@ pub(super) fn exchange(
         return Ok(());
     }
     let sql = "SELECT kind_id FROM resource WHERE id = ?1";
-    let kind = at.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))?;
+    let kind = at.connection.prepare_cached(sql)?.query_row([id], |row| row.get("kind_id"))?;
     for (environment, belongs) in held {
         if wanted.get(environment) != Some(belongs) {
-            MEMBERSHIP.close(at, *environment, &[&id.0])?;
+            at.segments.close(at.now(), &MEMBERSHIP, *environment, &[&id])?;
             if !wanted.contains_key(environment) {
-                at.happened.went(*environment, id);
+                at.activity.add_left(*environment, id);
             }
             count(at, *environment, kind, belongs, -1)?;
         }
@@ -134,7 +156,7 @@ pub(super) fn exchange(
         if held.get(environment) != Some(belongs) {
             open(at, *environment, id, kind, belongs)?;
             if !held.contains_key(environment) {
-                at.happened.came(*environment, id);
+                at.activity.add_joined(*environment, id);
             }
             count(at, *environment, kind, belongs, 1)?;
         }
@@ -149,10 +171,9 @@ fn open(
     kind: i64,
     belongs: &Belongs,
 ) -> rusqlite::Result<()> {
-    let owner = belongs.owner.map(|owner| owner.0);
-    let health = member_health(belongs.health);
-    let row: [&dyn ToSql; 6] = [&id.0, &kind, &owner, &health, &belongs.why.as_str(), &belongs.counted];
-    MEMBERSHIP.open(at, environment, &row)
+    let Belongs { why, owner, counted, health } = belongs;
+    let row: [&dyn ToSql; 6] = [&id, &kind, owner, &MemberHealth(*health), why, counted];
+    at.segments.open(at.now(), &MEMBERSHIP, environment, &row)
 }
 
 fn count(
@@ -166,7 +187,7 @@ fn count(
         "INSERT INTO member_count (environment_id, kind_id, health, total, counted) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT DO UPDATE SET total = total + excluded.total, counted = counted + excluded.counted";
     let counted = if belongs.counted { by } else { 0 };
-    let row = params![environment, kind, member_health(belongs.health), by, counted];
+    let row = params![environment, kind, MemberHealth(belongs.health), by, counted];
     at.connection.prepare_cached(sql)?.execute(row)?;
     at.touched.environments.insert(environment);
     Ok(())

@@ -1,0 +1,196 @@
+//! The activity of environments: what happened to them, one by one and counted by the hour.
+//!
+//! While a record is applied, memberships and the resource itself add to a draft; what that comes to is written at the
+//! end, so that a resource that leaves and comes back within one change did neither. A change of a resource in one
+//! environment costs a narrow row at the end of its hour and one upsert.
+//!
+//! Why: docs/decisions/0025-kubernetes-events-are-folded-not-resources.md.
+
+use std::collections::BTreeSet;
+
+use rusqlite::params;
+
+use super::activity_draft::{ActivityDraft, OwnChange};
+use super::columns::OPEN;
+use super::context::Apply;
+use strandline_model::{Happening, Hour, ResourceId};
+use strandline_object::kube_event::EventType;
+
+/// Writes what happened to resources.
+pub(super) fn write(at: &Apply<'_>) -> rusqlite::Result<()> {
+    let ActivityDraft { own, environments, moves } = &at.activity;
+    for (&(environment, id), &moved) in moves {
+        let own = own.and_then(|(own, change)| (own == id).then_some(change));
+        let what = match moved {
+            0 => continue,
+            1.. if own == Some(OwnChange::Created) => Happening::Created,
+            1.. => Happening::Joined,
+            _ if own == Some(OwnChange::Deleted) => Happening::Deleted,
+            _ => Happening::Parted,
+        };
+        insert(at, environment, what, id.0)?;
+        if moved > 0 {
+            insert_earlier_events(at, environment, id)?;
+        }
+    }
+    let Some((id, OwnChange::Changed)) = *own else { return Ok(()) };
+    for &environment in environments {
+        if moves.get(&(environment, id)).is_none_or(|moved| *moved == 0) {
+            insert(at, environment, Happening::Changed, id.0)?;
+        }
+    }
+    Ok(())
+}
+
+/// Resources that an Event is about: by uid or, where it gives none, by address.
+const RESOURCES_OF_EVENT: [&str; 2] = [
+    "SELECT r.id FROM kube_event k JOIN resource r ON r.uid = k.uid AND r.cluster_id = k.cluster_id
+        WHERE k.id = ?1 AND k.uid <> ''",
+    r#"SELECT r.id FROM kube_event k
+        JOIN kind rk ON rk.cluster_id = k.cluster_id AND rk."group" = k."group" AND rk.kind = k.kind
+        JOIN resource r ON r.kind_id = rk.id AND r.namespace = k.namespace AND r.name = k.name
+        WHERE k.id = ?1 AND k.uid = ''"#,
+];
+
+/// Events about a resource, from an offset on.
+const EVENTS_OF_RESOURCE: [&str; 2] = [
+    "SELECT k.id, k.type FROM resource r JOIN kube_event k ON k.uid = r.uid AND k.uid <> '' AND k.cluster_id = r.cluster_id
+        WHERE r.id = ?1 AND (SELECT max(from_offset) FROM kube_event_count WHERE event_id = k.id) >= ?2",
+    r#"SELECT k.id, k.type FROM resource r JOIN kind rk ON rk.id = r.kind_id
+        JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
+            AND k."group" = rk."group" AND k.cluster_id = r.cluster_id
+        WHERE r.id = ?1 AND (SELECT max(from_offset) FROM kube_event_count WHERE event_id = k.id) >= ?2"#,
+];
+
+/// Environments to which a resource belongs or, where it has ended, belonged last.
+const ENVIRONMENTS_OF_RESOURCE: [&str; 2] = [
+    "SELECT environment_id FROM membership WHERE resource_id = ?1 AND to_offset = ?2",
+    "SELECT m.environment_id FROM membership m WHERE m.resource_id = ?1 AND m.from_offset < m.to_offset
+        AND m.to_offset = (SELECT max(to_offset) FROM membership WHERE resource_id = ?1 AND from_offset < to_offset)
+        AND EXISTS (SELECT 1 FROM version v WHERE v.resource_id = ?1 AND v.to_offset = ?2 AND v.deleted = 1)",
+];
+
+/// Writes an Event for the environments to which what it is about belongs.
+pub(super) fn write_event(at: &Apply<'_>, event: i64) -> rusqlite::Result<()> {
+    let sql = "SELECT type FROM kube_event WHERE id = ?1";
+    let r#type: String = at.connection.prepare_cached(sql)?.query_row([event], |row| row.get("type"))?;
+    let mut environments = BTreeSet::new();
+    for sql in RESOURCES_OF_EVENT {
+        for resource in numbers(at, sql, params![event])? {
+            for sql in ENVIRONMENTS_OF_RESOURCE {
+                environments.extend(numbers(at, sql, params![resource, OPEN])?);
+            }
+        }
+    }
+    let what = kind_of_event(&r#type);
+    environments.into_iter().try_for_each(|environment| insert(at, environment, what, event))
+}
+
+/// Events may come before their object, and are then written with its coming; what was written before it left the same
+/// environment is not written again.
+fn insert_earlier_events(at: &Apply<'_>, environment: i64, id: ResourceId) -> rusqlite::Result<()> {
+    let sql = "SELECT coalesce(max(to_offset), 0) FROM membership
+        WHERE environment_id = ?1 AND resource_id = ?2 AND to_offset < ?3 AND from_offset < to_offset";
+    let left: i64 =
+        at.connection.prepare_cached(sql)?.query_row(params![environment, id, OPEN], |row| row.get(0))?;
+    for sql in EVENTS_OF_RESOURCE {
+        let mut statement = at.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![id, left])?;
+        while let Some(row) = rows.next()? {
+            let what = kind_of_event(row.get_ref("type")?.as_str()?);
+            insert(at, environment, what, row.get("id")?)?;
+        }
+    }
+    Ok(())
+}
+
+fn kind_of_event(r#type: &str) -> Happening {
+    if r#type == EventType::Normal.as_str() { Happening::Said } else { Happening::Warned }
+}
+
+/// Writes a deployment that is new, or has made progress.
+pub(super) fn write_deployment(
+    at: &Apply<'_>,
+    environment: i64,
+    id: i64,
+    what: Happening,
+) -> rusqlite::Result<()> {
+    insert(at, environment, what, id)
+}
+
+fn numbers(at: &Apply<'_>, sql: &str, params: impl rusqlite::Params) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = at.connection.prepare_cached(sql)?;
+    let rows = statement.query_map(params, |row| row.get(0))?;
+    rows.collect()
+}
+
+fn insert(at: &Apply<'_>, environment: i64, what: Happening, subject: i64) -> rusqlite::Result<()> {
+    let hour = Hour::of(at.observed_at);
+    let sql = r#"INSERT OR IGNORE INTO happening (hour, environment_id, "offset", what, subject, observed_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)"#;
+    let row = params![hour, environment, at.offset, what, subject, at.observed_at];
+    if at.connection.prepare_cached(sql)?.execute(row)? > 0 {
+        at.connection.prepare_cached(count_of_hour(what))?.execute(params![environment, hour])?;
+    }
+    Ok(())
+}
+
+/// Adds one to a column of an environment's hour.
+const fn count_of_hour(what: Happening) -> &'static str {
+    match what {
+        Happening::Changed => {
+            "INSERT INTO happening_count (environment_id, hour, changed) VALUES (?1, ?2, 1)
+                ON CONFLICT DO UPDATE SET changed = changed + 1"
+        }
+        Happening::Created => {
+            "INSERT INTO happening_count (environment_id, hour, created) VALUES (?1, ?2, 1)
+                ON CONFLICT DO UPDATE SET created = created + 1"
+        }
+        Happening::Joined => {
+            "INSERT INTO happening_count (environment_id, hour, joined) VALUES (?1, ?2, 1)
+                ON CONFLICT DO UPDATE SET joined = joined + 1"
+        }
+        Happening::Deleted => {
+            "INSERT INTO happening_count (environment_id, hour, deleted) VALUES (?1, ?2, 1)
+                ON CONFLICT DO UPDATE SET deleted = deleted + 1"
+        }
+        Happening::Parted => {
+            "INSERT INTO happening_count (environment_id, hour, parted) VALUES (?1, ?2, 1)
+                ON CONFLICT DO UPDATE SET parted = parted + 1"
+        }
+        Happening::Said => {
+            "INSERT INTO happening_count (environment_id, hour, said) VALUES (?1, ?2, 1)
+                ON CONFLICT DO UPDATE SET said = said + 1"
+        }
+        Happening::Warned => {
+            "INSERT INTO happening_count (environment_id, hour, warned) VALUES (?1, ?2, 1)
+                ON CONFLICT DO UPDATE SET warned = warned + 1"
+        }
+        Happening::Deployed => {
+            "INSERT INTO happening_count (environment_id, hour, deployed) VALUES (?1, ?2, 1)
+                ON CONFLICT DO UPDATE SET deployed = deployed + 1"
+        }
+        Happening::Progressed => {
+            "INSERT INTO happening_count (environment_id, hour, progressed) VALUES (?1, ?2, 1)
+                ON CONFLICT DO UPDATE SET progressed = progressed + 1"
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crate::file;
+    use strandline_sqlite::Role;
+
+    #[test]
+    fn a_uid_is_found_without_a_walk_through_its_cluster() {
+        let dir = tempfile::tempdir().unwrap();
+        let view = file::open_writer(&dir.path().join("view.db"), Role::ViewWriter).unwrap();
+        let mut plan = view.prepare(&format!("EXPLAIN QUERY PLAN {}", RESOURCES_OF_EVENT[0])).unwrap();
+        let steps = plan.query_map([1], |row| row.get(3)).unwrap();
+        let steps: Vec<String> = steps.collect::<rusqlite::Result<_>>().unwrap();
+        assert!(steps.iter().any(|step| step.contains("resource_by_uid (uid=?")), "{steps:?}");
+    }
+}

@@ -1,0 +1,83 @@
+//! What columns of several tables have in common.
+
+use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
+use rusqlite::{Row, ToSql};
+
+use strandline_model::{Health, HealthCounts, Stored};
+use strandline_sqlite::column::{Count, VIEW};
+
+/// The end of an interval that still holds.
+pub const OPEN: i64 = i64::MAX;
+
+/// The health of a member, in columns of a primary key, which may not be NULL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberHealth(pub Option<Health>);
+
+impl MemberHealth {
+    /// The number of a member whose kind has no health.
+    pub(super) const NONE: i64 = -1;
+}
+
+impl ToSql for MemberHealth {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.0.map_or(Self::NONE, Stored::number).into())
+    }
+}
+
+impl FromSql for MemberHealth {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        if value.as_i64()? == Self::NONE {
+            return Ok(MemberHealth(None));
+        }
+        Health::column_result(value).map(Some).map(MemberHealth)
+    }
+}
+
+/// The columns that keep counts by health, from healthy to those that have no health.
+pub type CountColumns = [&'static str; 7];
+
+/// Those of an environment over time.
+pub const ENVIRONMENT_COUNTS: CountColumns = [
+    "environment_health.healthy",
+    "environment_health.suspended",
+    "environment_health.progressing",
+    "environment_health.missing",
+    "environment_health.degraded",
+    "environment_health.unknown",
+    "environment_health.no_health",
+];
+
+/// Those of all environments at one time.
+pub const SEGMENT_COUNTS: CountColumns = [
+    "stretch_health.healthy",
+    "stretch_health.suspended",
+    "stretch_health.progressing",
+    "stretch_health.missing",
+    "stretch_health.degraded",
+    "stretch_health.unknown",
+    "stretch_health.no_health",
+];
+
+/// Reads counts by health.
+///
+/// # Errors
+/// When a column is missing or holds no count.
+pub fn read_counts(row: &Row<'_>, columns: &CountColumns) -> rusqlite::Result<HealthCounts> {
+    let [healthy, suspended, progressing, missing, degraded, unknown, none] = columns;
+    let count = |column| Ok::<_, rusqlite::Error>(VIEW.get::<Count>(row, column)?.0);
+    Ok(HealthCounts {
+        healthy: count(healthy)?,
+        suspended: count(suspended)?,
+        progressing: count(progressing)?,
+        missing: count(missing)?,
+        degraded: count(degraded)?,
+        unknown: count(unknown)?,
+        none: count(none)?,
+    })
+}
+
+/// Counts by health, as these columns take them.
+pub(super) fn write_counts(counts: HealthCounts) -> [Count; 7] {
+    let HealthCounts { healthy, suspended, progressing, missing, degraded, unknown, none } = counts;
+    [healthy, suspended, progressing, missing, degraded, unknown, none].map(Count)
+}
