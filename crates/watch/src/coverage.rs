@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::evidence::Evidence;
 use super::standings::{Standing, Standings};
 use super::{ClusterStats, Sink};
 use strandline_clock::Clock;
@@ -16,13 +17,25 @@ pub(super) struct Coverage<S> {
     stats: Arc<ClusterStats>,
     /// The last mark: a gap's reason, or none while watched; nothing before the first mark.
     told: Option<Option<&'static str>>,
-    last_heard: Option<Timestamp>,
+    /// Up to then everything that happened is recorded.
+    confirmed_until: Option<Timestamp>,
+    /// Changes since then are recorded of which it is not known when they happened.
+    has_undated: bool,
     standings: Option<Standings>,
 }
 
 impl<S: Sink> Coverage<S> {
     pub(super) fn new(watch: WatchKey, sink: S, clock: Arc<dyn Clock>, stats: Arc<ClusterStats>) -> Self {
-        Coverage { watch, sink, clock, stats, told: None, last_heard: None, standings: None }
+        Coverage {
+            watch,
+            sink,
+            clock,
+            stats,
+            told: None,
+            confirmed_until: None,
+            has_undated: false,
+            standings: None,
+        }
     }
 
     /// Lets others know how the watch fares.
@@ -36,14 +49,14 @@ impl<S: Sink> Coverage<S> {
         }
     }
 
-    /// The server told everything up to now.
-    pub(super) fn heard(&mut self) {
-        self.heard_at(self.clock.now());
+    /// Everything that happened up to then is recorded.
+    pub(super) fn confirm_all(&mut self, then: Timestamp) {
+        self.has_undated = false;
+        self.set_confirmed(then);
     }
 
-    /// The server told everything up to then.
-    pub(super) fn heard_at(&mut self, then: Timestamp) {
-        self.last_heard = Some(then);
+    fn set_confirmed(&mut self, then: Timestamp) {
+        self.confirmed_until = Some(then);
         self.stats.heard(then);
         self.stats
             .update(&self.watch, |status| status.confirmed_until = status.confirmed_until.max(Some(then)));
@@ -55,14 +68,24 @@ impl<S: Sink> Coverage<S> {
         self.stats.update(&self.watch, |status| status.bookmark_at = Some(now));
     }
 
-    /// All that happened before then is recorded, as an event proves.
-    pub(super) fn confirm(&mut self, then: Timestamp) {
-        self.heard_at(self.last_heard.map_or(then, |before| before.max(then)).min(self.clock.now()));
+    /// Judges what comes from here on.
+    pub(super) fn evidence(&self) -> Evidence {
+        Evidence::new(self.confirmed_until, self.has_undated, self.clock.now())
+    }
+
+    /// The events that were judged are recorded.
+    pub(super) fn confirm(&mut self, evidence: &Evidence) {
+        self.has_undated = evidence.undated;
+        if let Some(then) = evidence.confirmed() {
+            self.set_confirmed(
+                self.confirmed_until.map_or(then, |before| before.max(then)).min(self.clock.now()),
+            );
+        }
     }
 
     /// Whether no change can have waited for longer than a moment; so where nothing was ever heard.
     pub(super) fn is_recent(&self) -> bool {
-        self.last_heard.is_none_or(|then| then.plus(LATE_BOUND) >= self.clock.now())
+        self.confirmed_until.is_none_or(|then| then.plus(LATE_BOUND) >= self.clock.now())
     }
 
     /// The reason of the gap that is open.
@@ -78,8 +101,8 @@ impl<S: Sink> Coverage<S> {
         self.clock.now()
     }
 
-    pub(super) fn last_heard(&self) -> Option<Timestamp> {
-        self.last_heard
+    pub(super) fn confirmed_until(&self) -> Option<Timestamp> {
+        self.confirmed_until
     }
 
     /// Whether it is a gap for one of these reasons.
@@ -119,7 +142,7 @@ impl<S: Sink> Coverage<S> {
 
     /// Nobody watched since the server was last heard.
     pub(super) async fn gap(&mut self, reason: &'static str, message: String) -> Result<(), AppendError> {
-        let since = self.last_heard.unwrap_or_else(|| self.clock.now());
+        let since = self.confirmed_until.unwrap_or_else(|| self.clock.now());
         self.gap_since(since, reason, message).await.map(|_| ())
     }
 
@@ -168,7 +191,7 @@ impl<S: Sink> Coverage<S> {
     /// An earlier run last heard from the cluster at that time, and nobody watched since.
     /// Tells whether that is a gap of its own in the log.
     pub(super) async fn resumed(&mut self, last_seen: Timestamp) -> Result<bool, AppendError> {
-        self.last_heard = Some(last_seen);
+        self.confirmed_until = Some(last_seen);
         // A first list was complete already, and the changes up to then are recorded.
         self.stats.update(&self.watch, |status| {
             status.confirmed_until = status.confirmed_until.max(Some(last_seen));
@@ -178,7 +201,7 @@ impl<S: Sink> Coverage<S> {
 
     /// The cluster did not show the kind then, so that nothing of it can have been missed before.
     pub(super) fn absent_until(self, then: Option<Timestamp>) -> Self {
-        Coverage { last_heard: then, ..self }
+        Coverage { confirmed_until: then, ..self }
     }
 
     /// Nobody ever watched this kind to the end of a list.

@@ -15,51 +15,59 @@ pub(super) enum Activity {
     Watching,
 }
 
-/// What to do next, after a pause.
+/// What to do about a failure, after a back-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// Begin a new run with a list.
-    Relist,
-    /// Watch on from the cursor.
-    Resume,
+pub(super) enum Recovery {
+    /// Begin a new run with a list; `gap` is the reason of the gap, none where nothing more is missed.
+    Relist { gap: Option<&'static str> },
+    /// The cluster was not reached, so that its store may have been rolled back meanwhile: a gap, and a list after the
+    /// time that the server asked for.
+    RelistAfterOutage { after: Option<Duration> },
+    /// A gap, in which the cursor stays good.
+    Resume { gap: &'static str },
+    /// A gap until other credentials are accepted; they may have been replaced where they were read from.
+    RenewCredentials,
 }
 
-/// What follows from a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Verdict {
-    pub(super) next: Next,
-    /// The reason of the gap that this is; none where nothing was missed yet.
-    pub(super) gap: Option<&'static str>,
-    /// How long the server asked us to stay away.
-    pub(super) after: Option<Duration>,
+impl Recovery {
+    /// The reason of the gap that the failure is.
+    pub(super) fn gap(self) -> Option<&'static str> {
+        match self {
+            Recovery::Relist { gap } => gap,
+            Recovery::RelistAfterOutage { .. } => Some(reason::UNREACHABLE),
+            Recovery::Resume { gap } => Some(gap),
+            Recovery::RenewCredentials => Some(reason::UNAUTHORIZED),
+        }
+    }
 }
 
-/// Servers may ask for long absences; nobody is left unwatched for longer than this at their word.
+/// Servers may ask for long absences; no kind is left unwatched for longer than this at their word.
 const LONGEST_ABSENCE: Duration = Duration::from_secs(120);
 
-/// What follows from a failure.
-pub(super) fn decide(activity: Activity, failure: &Failure) -> Verdict {
-    let same = match activity {
+/// Decides what to do about a failure.
+pub(super) fn decide(activity: Activity, failure: &Failure) -> Recovery {
+    let refused = |gap| match activity {
         // A list that is begun again is another run: what the broken one saw may be gone by now.
-        Activity::Listing => Next::Relist,
-        Activity::Watching => Next::Resume,
+        Activity::Listing => Recovery::Relist { gap: Some(gap) },
+        Activity::Watching => Recovery::Resume { gap },
     };
-    let (next, gap, after) = match failure {
+    match failure {
         // A list that took longer than the cluster remembers is only begun again.
-        Failure::Gone if activity == Activity::Listing => (Next::Relist, None, None),
-        Failure::Gone => (Next::Relist, Some(reason::RESTARTED), None),
-        Failure::Forbidden(_) => (same, Some(reason::FORBIDDEN), None),
-        Failure::Unauthorized(_) => (same, Some(reason::UNAUTHORIZED), None),
-        Failure::Credentials(_) => (same, Some(reason::CREDENTIALS), None),
-        Failure::NotServed(_) => (same, Some(reason::NOT_SERVED), None),
-        Failure::Busy { after, .. } => (same, Some(reason::UNREACHABLE), *after),
-        Failure::Unreachable(_) => (same, Some(reason::UNREACHABLE), None),
+        Failure::Gone if activity == Activity::Listing => Recovery::Relist { gap: None },
+        Failure::Gone => Recovery::Relist { gap: Some(reason::RESTARTED) },
+        Failure::Forbidden(_) => refused(reason::FORBIDDEN),
+        Failure::Unauthorized(_) => Recovery::RenewCredentials,
+        Failure::Credentials(_) => refused(reason::CREDENTIALS),
+        Failure::NotServed(_) => refused(reason::NOT_SERVED),
+        Failure::Busy { after, .. } => {
+            Recovery::RelistAfterOutage { after: after.map(|after| after.min(LONGEST_ABSENCE)) }
+        }
+        Failure::Unreachable(_) => Recovery::RelistAfterOutage { after: None },
         // The same question would get the same answer, so the cursor is given up.
         Failure::Rejected(_) | Failure::Invalid(_) | Failure::TooLarge(_) => {
-            (Next::Relist, Some(reason::INVALID), None)
+            Recovery::Relist { gap: Some(reason::INVALID) }
         }
-    };
-    Verdict { next, gap, after: after.map(|after| after.min(LONGEST_ABSENCE)) }
+    }
 }
 
 /// What follows from a watch that ended without an error.
@@ -106,29 +114,33 @@ mod tests {
     #[test]
     fn failures_have_consequences() {
         use Activity::{Listing, Watching};
-        use Next::{Relist, Resume};
+        use Recovery::{Relist, RelistAfterOutage, RenewCredentials, Resume};
         let text = String::new;
         let busy = |seconds| Failure::Busy { message: text(), after: Some(Duration::from_secs(seconds)) };
+        let after = |seconds| RelistAfterOutage { after: Some(Duration::from_secs(seconds)) };
+        let relist = |gap| Relist { gap: Some(gap) };
         let cases = [
-            (Listing, Failure::Gone, Relist, None),
-            (Watching, Failure::Gone, Relist, Some("restarted")),
-            (Listing, Failure::Forbidden(text()), Relist, Some("forbidden")),
-            (Watching, Failure::Forbidden(text()), Resume, Some("forbidden")),
-            (Watching, Failure::Unauthorized(text()), Resume, Some("unauthorized")),
-            (Watching, Failure::Credentials(text()), Resume, Some("credentials")),
-            (Watching, Failure::NotServed(text()), Resume, Some("not_served")),
-            (Watching, Failure::Unreachable(text()), Resume, Some("unreachable")),
-            (Watching, busy(7), Resume, Some("unreachable")),
-            (Listing, busy(7), Relist, Some("unreachable")),
-            (Watching, Failure::Invalid(text()), Relist, Some("invalid")),
-            (Watching, Failure::TooLarge(text()), Relist, Some("invalid")),
+            (Listing, Failure::Gone, Relist { gap: None }, None),
+            (Watching, Failure::Gone, relist("restarted"), Some("restarted")),
+            (Listing, Failure::Forbidden(text()), relist("forbidden"), Some("forbidden")),
+            (Watching, Failure::Forbidden(text()), Resume { gap: "forbidden" }, Some("forbidden")),
+            (Listing, Failure::Unauthorized(text()), RenewCredentials, Some("unauthorized")),
+            (Watching, Failure::Unauthorized(text()), RenewCredentials, Some("unauthorized")),
+            (Watching, Failure::Credentials(text()), Resume { gap: "credentials" }, Some("credentials")),
+            (Watching, Failure::NotServed(text()), Resume { gap: "not_served" }, Some("not_served")),
+            (Listing, Failure::NotServed(text()), relist("not_served"), Some("not_served")),
+            (Watching, Failure::Unreachable(text()), RelistAfterOutage { after: None }, Some("unreachable")),
+            (Watching, busy(7), after(7), Some("unreachable")),
+            (Listing, busy(7), after(7), Some("unreachable")),
+            (Watching, busy(1_000_000), after(120), Some("unreachable")),
+            (Watching, Failure::Rejected(text()), relist("invalid"), Some("invalid")),
+            (Watching, Failure::Invalid(text()), relist("invalid"), Some("invalid")),
+            (Watching, Failure::TooLarge(text()), relist("invalid"), Some("invalid")),
         ];
-        for (activity, failure, next, gap) in cases {
-            let verdict = decide(activity, &failure);
-            assert_eq!((verdict.next, verdict.gap), (next, gap), "{activity:?} {failure:?}");
+        for (activity, failure, expected, gap) in cases {
+            let recovery = decide(activity, &failure);
+            assert_eq!((recovery, recovery.gap()), (expected, gap), "{activity:?} {failure:?}");
         }
-        assert_eq!(decide(Watching, &busy(7)).after, Some(Duration::from_secs(7)));
-        assert_eq!(decide(Watching, &busy(1_000_000)).after, Some(LONGEST_ABSENCE));
     }
 
     #[test]

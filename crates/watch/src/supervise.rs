@@ -24,7 +24,7 @@ use super::backoff::Backoff;
 use super::coverage::Coverage;
 use super::discovery::{Discovered, Unfollowed, discover};
 use super::list_watch::{Ended, Shared};
-use super::outcome::{Activity, decide};
+use super::outcome::{Activity, Recovery, decide};
 use super::request::Failure;
 use super::standings::{Standing, Standings};
 use super::{ClusterSettings, Sink, Watcher};
@@ -217,7 +217,7 @@ impl<S: Sink> Supervisor<S> {
         let wait = match self.kinds_or_gap().await? {
             Ok(discovered) => {
                 self.report.answered();
-                self.discovery.heard();
+                self.discovery.confirm_all(self.clock.now());
                 self.discovered = (self.discovered.1, Some(self.clock.now()));
                 self.identify().await?;
                 self.discovery.watched().await?;
@@ -234,11 +234,12 @@ impl<S: Sink> Supervisor<S> {
                 }
             }
             Err(failure) => {
-                let reason = decide(Activity::Watching, &failure).gap.unwrap_or(reason::UNREACHABLE);
+                let recovery = decide(Activity::Watching, &failure);
+                let reason = recovery.gap().unwrap_or(reason::UNREACHABLE);
                 let why = failure.to_string();
                 self.report.attempt_failed(reason, &why);
                 self.discovery.gap(reason, why).await?;
-                if let Failure::Unauthorized(_) = failure {
+                if recovery == Recovery::RenewCredentials {
                     self.renew().await;
                 }
                 self.backoff.next().min(self.settings.rediscover)

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{ListWatch, State, Stop};
+use super::error::{Loss, StepError};
+use super::machine::ListWatch;
+use super::state::Position;
 use crate::Sink;
 use crate::consistency::{Comparison, Due, Listed, Question, number};
 use strandline_log::{Agreement, LivePosition, Observed, Phase};
@@ -30,7 +32,7 @@ impl<S: Sink> ListWatch<S> {
     }
 
     /// A full list shows all that a consistency list could.
-    pub(super) fn verified_by_list(&mut self, at: Timestamp) {
+    pub(super) fn set_verified(&mut self, at: Timestamp) {
         self.verified_at = Some(at);
         self.doubt.settle(at);
         self.check.differed = false;
@@ -48,21 +50,21 @@ impl<S: Sink> ListWatch<S> {
         self.check.hasten(wait, apart);
     }
 
-    /// The earliest time at which the store can have been set back.
-    pub(super) fn set_back_since(&self) -> Timestamp {
-        let since = self.doubt.since().or(self.verified_at).or(self.coverage.last_heard());
+    /// The earliest time at which the store can have been rolled back.
+    pub(super) fn rolled_back_since(&self) -> Timestamp {
+        let since = self.doubt.since().or(self.verified_at).or(self.coverage.confirmed_until());
         since.unwrap_or_else(|| self.coverage.now())
     }
 
     /// The earliest time at which a change can have been missed: an event may have been lost at any time since the last
     /// comparison.
     pub(super) fn missed_since(&self) -> Timestamp {
-        let since = self.set_back_since();
+        let since = self.rolled_back_since();
         self.verified_at.map_or(since, |verified| verified.min(since))
     }
 
-    /// Does what is due of a check; a state where the watch cannot go on.
-    pub(super) async fn verify(&mut self, due: Due) -> Result<Option<State>, Stop> {
+    /// Does what is due of a check.
+    pub(super) async fn verify(&mut self, position: &Position, due: Due) -> Result<(), StepError> {
         match due {
             Due::List => {
                 let question = Question {
@@ -72,7 +74,7 @@ impl<S: Sink> ListWatch<S> {
                     settings: Arc::clone(&self.settings),
                     clock: self.coverage.clock(),
                     turns: Arc::clone(&self.shared.consistency),
-                    cursor: self.cursor.as_ref().and_then(number),
+                    cursor: number(position.cursor()),
                 };
                 self.check.begin(Box::pin(question.ask()), self.settings.limits.consistency_apart);
             }
@@ -80,9 +82,9 @@ impl<S: Sink> ListWatch<S> {
                 let message = format!(
                     "the cluster is at {} and was at {}: its store was rolled back",
                     listed.version,
-                    self.cursor.as_ref().map_or("", |cursor| cursor.as_str())
+                    position.cursor()
                 );
-                return self.was_set_back(message).await.map(Some);
+                return Err(self.rolled_back(message));
             }
             Due::Listed(Ok(listed)) => self.check.listed(listed),
             Due::Listed(Err(failure)) => {
@@ -93,37 +95,37 @@ impl<S: Sink> ListWatch<S> {
             }
             Due::Compare => {
                 if let Some(listed) = self.check.take_listed() {
-                    return self.compare(listed).await;
+                    self.compare(position, listed).await?;
                 }
             }
         }
-        Ok(None)
+        Ok(())
     }
 
-    async fn compare(&mut self, listed: Listed) -> Result<Option<State>, Stop> {
+    async fn compare(&mut self, position: &Position, listed: Listed) -> Result<(), StepError> {
         let mut comparison = Comparison::new(listed);
-        let mut position = Some(LivePosition::default());
-        while let Some(after) = position {
+        let mut next = Some(LivePosition::default());
+        while let Some(after) = next {
             let page = self.sink.live_objects(&self.watch, after, PAGE).await?;
             for object in &page.objects {
                 comparison.take(object, |key| self.check.ignores(key));
             }
-            position = page.next;
+            next = page.next;
         }
         let (differences, began) = comparison.finish(|key| self.check.ignores(key));
         if differences.count() == 0 {
             if self.doubt.is_settled_by(began) {
-                self.sink.agreement(&self.watch, self.epoch, Agreement::Verified(began)).await?;
-                self.verified_by_list(began);
+                self.sink.agreement(&self.watch, position.epoch, Agreement::Verified(began)).await?;
+                self.set_verified(began);
             } else {
                 self.verify_soon();
             }
-            return Ok(None);
+            return Ok(());
         }
         if !std::mem::replace(&mut self.check.differed, true) {
             tracing::debug!(watch = %self.watch, %differences, "the record differs from the cluster; comparing again");
             self.check.postpone(std::time::Duration::ZERO);
-            return Ok(None);
+            return Ok(());
         }
         self.settings.stats.missed(differences.count());
         let (cluster, kind) = (&self.watch.cluster, &self.watch.kind);
@@ -134,13 +136,10 @@ impl<S: Sink> ListWatch<S> {
             "the record differs from the cluster, and no event reported it; listing the kind again"
         );
         if differences.older > 0 {
-            return self
-                .was_set_back(format!("the cluster's store was rolled back: {differences}"))
-                .await
-                .map(Some);
+            return Err(self.rolled_back(format!("the cluster's store was rolled back: {differences}")));
         }
-        self.spread_doubt(self.set_back_since(), reason::MISSED);
+        self.announce_loss(self.rolled_back_since(), reason::MISSED);
         let message = format!("no event reported some changes: {differences}");
-        self.list_again(self.missed_since(), reason::MISSED, message).await.map(Some)
+        Err(StepError::Loss(Loss { since: self.missed_since(), reason: reason::MISSED, message }))
     }
 }

@@ -92,8 +92,8 @@ impl<S: Sink> Supervisor<S> {
                     return Ok(());
                 }
                 let now = self.clock.now();
-                let Ended { watch, last_heard, .. } = ended;
-                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, last_heard, now);
+                let Ended { watch, confirmed_until, .. } = ended;
+                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, confirmed_until, now);
                 self.farewells.insert(watch, goodbye);
                 self.say_farewells().await
             }

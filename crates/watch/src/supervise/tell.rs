@@ -76,7 +76,7 @@ impl<S: Sink> Supervisor<S> {
             let least = newest.as_micros().saturating_sub(recent);
             let since = seen().filter(|seen| seen.as_micros() >= least).min();
             let since = since.unwrap_or(newest);
-            self.discovery.heard_at(since);
+            self.discovery.confirm_all(since);
             // What the cluster did not show then and shows now came in between.
             self.discovered.1 = Some(since);
         } else {

@@ -81,19 +81,20 @@ async fn pages_come_in_order_and_the_watch_goes_on_from_their_state() {
 
 #[tokio::test]
 async fn a_stored_cursor_is_resumed_without_a_list_and_the_absence_is_told() {
-    let server = Server::start(|_, _| Reply::Open(vec![event("ADDED", &object("a", 8))])).await;
+    // An event and a bookmark that come together: the bookmark proves that no list is needed.
+    let server =
+        Server::start(|_, _| Reply::Open(vec![event("ADDED", &object("a", 8)) + &bookmark(9)])).await;
     let sink = Recorder::default();
     sink.with(|recorded| {
         recorded.stored = Some("7".to_owned());
         recorded.last_seen = Some(Timestamp::from_micros(5));
     });
-    // Long enough that it is the silence after the event which decides, and none before it.
     let mut settings = settings();
-    settings.limits.pace = Duration::from_millis(500);
+    settings.limits.pace = Duration::from_secs(10_000);
     let (_task, _guard) = follow(&server, settings, &sink);
     let caught_up = "watched, nothing missed";
     sink.until_told(caught_up).await;
-    assert_eq!(sink.story(), ["begin", "gap restarted", "a@8", "to 8", "closed gap late", caught_up]);
+    assert_eq!(sink.story(), ["begin", "gap restarted", "a@8", "to 9", "closed gap late", caught_up]);
     assert_eq!(sink.with(|recorded| recorded.marks[0].since), Timestamp::from_micros(5));
     assert_eq!(server.lists(), 0);
     assert!(server.watches()[0].contains("resourceVersion=7&"));

@@ -43,7 +43,7 @@ impl fmt::Display for Ending {
 }
 
 /// Reads a watch in batches.
-pub(super) struct Reader {
+pub(super) struct LineReader {
     body: Pieces,
     lines: Lines,
     /// Lines that are there; kept here, so that whoever stops waiting loses none.
@@ -55,9 +55,9 @@ pub(super) struct Reader {
     limits: Limits,
 }
 
-impl Reader {
+impl LineReader {
     pub(super) fn new(body: Pieces, limits: &Limits) -> Self {
-        Reader {
+        LineReader {
             body,
             lines: Lines::new(limits.line_bytes),
             batch: Vec::new(),

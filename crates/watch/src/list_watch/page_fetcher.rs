@@ -13,7 +13,7 @@ use strandline_syntax::diagnostics::of_json;
 use strandline_syntax::percent_encode;
 
 /// Fetches pages, smaller ones where they turn out too large.
-pub(super) struct Ahead {
+pub(super) struct PageFetcher {
     client: kube::Client,
     path: String,
     selector: String,
@@ -22,7 +22,7 @@ pub(super) struct Ahead {
     objects: usize,
 }
 
-impl Ahead {
+impl PageFetcher {
     pub(super) fn new(
         client: kube::Client,
         path: &str,
@@ -30,7 +30,7 @@ impl Ahead {
         settings: &Arc<ClusterSettings>,
     ) -> Self {
         let (path, selector) = (path.to_owned(), selector.to_owned());
-        Ahead {
+        PageFetcher {
             client,
             path,
             selector,
@@ -39,9 +39,9 @@ impl Ahead {
         }
     }
 
-    /// Fetches page after page; ends early where nobody takes them any more.
-    pub(super) async fn fetch(mut self, pages: mpsc::Sender<String>) -> Result<(), Failure> {
-        let (mut token, mut asked) = (String::new(), 0);
+    /// Fetches page after page and returns how many there are; ends early where their receiver is gone.
+    pub(super) async fn fetch(mut self, pages: mpsc::Sender<String>) -> Result<usize, Failure> {
+        let (mut token, mut asked, mut fetched) = (String::new(), 0, 0);
         loop {
             let text = self.page(&token).await?;
             let next = token_of(&text)?;
@@ -52,8 +52,9 @@ impl Ahead {
             if asked > self.settings.limits.list_objects {
                 return Err(too_many(self.settings.limits.list_objects));
             }
+            fetched += 1;
             if pages.send(text).await.is_err() || next.is_empty() {
-                return Ok(());
+                return Ok(fetched);
             }
             token = next;
         }
