@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::kinds::ServedKind;
+use super::shared::Shared;
 use super::status::Status;
-use super::{ServedKind, Shared};
 
 /// The content type of aggregated discovery.
 pub(super) const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

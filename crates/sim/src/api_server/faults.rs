@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::super::random::mix;
+use crate::random::mix;
 use strandline_model::Kind;
 
 /// One way in which a server misbehaves.

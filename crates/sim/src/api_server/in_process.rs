@@ -14,8 +14,8 @@ use hyper::header::DATE;
 use hyper::{Request, Response};
 use thiserror::Error;
 
-use super::Shared;
 use super::serve::{answer, date};
+use super::shared::Shared;
 
 /// The server is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

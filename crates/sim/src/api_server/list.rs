@@ -5,12 +5,14 @@ use std::sync::Arc;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::json;
 
+use super::faults::Fault;
+use super::kinds::ServedKind;
 use super::objects::Stored;
 use super::query::Query;
 use super::selector::Filter;
+use super::shared::Shared;
 use super::state::{Snapshot, State};
 use super::status::Status;
-use super::{Fault, ServedKind, Shared};
 
 /// Snapshots kept for lists that are being read; an older one expires, as after compaction.
 const SNAPSHOTS: usize = 64;

@@ -15,15 +15,16 @@ mod objects;
 mod query;
 mod selector;
 mod serve;
+mod shared;
 mod state;
 mod status;
 #[cfg(test)]
 mod tests;
+mod timestamps;
 mod watch;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -35,28 +36,11 @@ pub use self::faults::{Fault, Faults};
 pub use self::in_process::{Away, InProcess};
 pub use self::kinds::{ServedKind, builtin_kinds};
 pub use self::managed::Author;
-use self::state::State;
+pub use self::shared::Requests;
+use self::shared::Shared;
 pub use self::state::StoreCopy;
+pub(crate) use self::timestamps::seconds;
 use strandline_model::{Kind, Timestamp};
-
-/// How many requests of each type were answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Requests {
-    /// Lists begun.
-    pub lists: u64,
-    /// Pages of lists, the first ones included.
-    pub pages: u64,
-    /// Watches, streaming lists included.
-    pub watches: u64,
-    /// Watches that asked for initial events.
-    pub streaming_lists: u64,
-    /// Single objects.
-    pub gets: u64,
-    /// Discovery, version and probes.
-    pub discovery: u64,
-    /// Refused by the fault script.
-    pub refused: u64,
-}
 
 /// A simulated Kubernetes API server; dropping it closes its connections.
 #[derive(Debug)]
@@ -73,38 +57,14 @@ struct Listening {
     accepting: JoinHandle<()>,
 }
 
-/// What connections share with the simulation.
-#[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
-    faults: Faults,
-    /// Carries the newest resourceVersion to watches.
-    wake: tokio::sync::watch::Sender<u64>,
-    requests: Mutex<BTreeMap<Option<Kind>, Requests>>,
-    stale: Mutex<BTreeSet<String>>,
-    bookmark_millis: AtomicU64,
-    /// Whether ways without a network are refused.
-    away: tokio::sync::watch::Sender<bool>,
-}
-
 impl ApiServer {
     /// A server that holds state and does not listen yet.
     pub fn new(name: &str, kinds: Vec<ServedKind>) -> Self {
-        let mut state = State::new(name);
-        for kind in kinds {
-            state.add_kind(kind);
+        ApiServer {
+            shared: Arc::new(Shared::new(name, kinds)),
+            port: AtomicU16::new(0),
+            listening: Mutex::default(),
         }
-        let wake = tokio::sync::watch::Sender::new(0);
-        let shared = Shared {
-            state: Mutex::new(state),
-            faults: Faults::new(wake.clone()),
-            wake,
-            requests: Mutex::default(),
-            stale: Mutex::default(),
-            bookmark_millis: AtomicU64::new(2_000),
-            away: tokio::sync::watch::Sender::new(false),
-        };
-        ApiServer { shared: Arc::new(shared), port: AtomicU16::new(0), listening: Mutex::default() }
     }
 
     /// A server that listens on a free port of the loopback.
@@ -192,7 +152,7 @@ impl ApiServer {
     pub fn apply_as(&self, object: Value, author: Author) -> u64 {
         let mut state = self.shared.state();
         let version = state.apply(object, author);
-        self.shared.tell(state);
+        self.shared.publish(state);
         version
     }
 
@@ -203,7 +163,7 @@ impl ApiServer {
         let there = state.get(&kind, namespace, name).is_some();
         let lost = there && self.shared.faults.strikes(Fault::LostDelete, 0);
         let version = state.delete(&kind, namespace, name, lost);
-        self.shared.tell(state);
+        self.shared.publish(state);
         version
     }
 
@@ -258,24 +218,19 @@ impl ApiServer {
     pub fn add_kind(&self, kind: ServedKind) {
         let mut state = self.shared.state();
         state.add_kind(kind);
-        self.shared.tell(state);
+        self.shared.publish(state);
     }
 
     /// Ceases to serve a kind: its objects are deleted, its watches end, its paths are unknown.
     pub fn remove_kind(&self, group: &str, kind: &str) {
         let mut state = self.shared.state();
         state.remove_kind(&Kind::new(group, kind));
-        self.shared.tell(state);
+        self.shared.publish(state);
     }
 
     /// Lets discovery tell a group as stale, without its resources, as when an aggregated server is down.
     pub fn set_stale(&self, group: &str, stale: bool) {
-        let mut groups = self.shared.stale.lock().unwrap_or_else(PoisonError::into_inner);
-        if stale {
-            groups.insert(group.to_owned());
-        } else {
-            groups.remove(group);
-        }
+        self.shared.set_stale(group, stale);
     }
 
     /// What the store holds now.
@@ -288,7 +243,7 @@ impl ApiServer {
     pub fn restore_store(&self, copy: &StoreCopy) {
         let mut state = self.shared.state();
         state.restore(copy);
-        self.shared.tell(state);
+        self.shared.publish(state);
     }
 
     /// Retains this many watch events; a watch that starts before them must relist.
@@ -300,8 +255,7 @@ impl ApiServer {
 
     /// Sends bookmarks to idle watches this often.
     pub fn set_bookmark_interval(&self, every: Duration) {
-        let millis = u64::try_from(every.as_millis()).unwrap_or(u64::MAX).max(1);
-        self.shared.bookmark_millis.store(millis, Ordering::Relaxed);
+        self.shared.set_bookmark_every(every);
     }
 
     /// The fault script.
@@ -339,39 +293,4 @@ impl Drop for ApiServer {
             listening.accepting.abort();
         }
     }
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn requests(&self) -> MutexGuard<'_, BTreeMap<Option<Kind>, Requests>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends a change of the state and wakes the watches.
-    fn tell(&self, state: MutexGuard<'_, State>) {
-        let version = state.version;
-        drop(state);
-        self.wake.send_replace(version);
-    }
-
-    fn count(&self, kind: Option<&ServedKind>, add: impl FnOnce(&mut Requests)) {
-        add(self.requests().entry(kind.map(|kind| kind.kind.clone())).or_default());
-    }
-
-    fn stale_groups(&self) -> BTreeSet<String> {
-        self.stale.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn bookmark_every(&self) -> Duration {
-        Duration::from_millis(self.bookmark_millis.load(Ordering::Relaxed))
-    }
-}
-
-/// A time as Kubernetes writes it: whole seconds.
-pub(crate) fn seconds(time: Timestamp) -> String {
-    let micros = time.as_micros();
-    Timestamp::from_micros(micros - micros.rem_euclid(1_000_000)).to_string()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value};
 
-use super::ServedKind;
+use super::kinds::ServedKind;
 use super::managed::{Author, Managed, renew};
 use strandline_model::Kind;
 

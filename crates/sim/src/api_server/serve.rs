@@ -19,10 +19,13 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
+use super::faults::Fault;
+use super::kinds::ServedKind;
 use super::query::{Query, decode};
+use super::shared::Shared;
 use super::status::Status;
 use super::watch::Watch;
-use super::{Fault, ServedKind, Shared, discovery, list};
+use super::{discovery, list};
 use strandline_model::Kind;
 
 pub(super) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::kinds::ServedKind;
 use super::managed::Author;
 use super::objects::{Circumstances, Draft, Entry, Stored};
-use super::{ServedKind, seconds};
+use super::timestamps::seconds;
 use crate::random::{mix, uuid};
 use strandline_model::{Kind, Timestamp};
 

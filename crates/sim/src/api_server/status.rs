@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::ServedKind;
+use super::kinds::ServedKind;
 
 /// A failed request or watch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,13 +9,15 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
+use super::faults::Fault;
+use super::kinds::ServedKind;
 use super::list::{put_typed, typed_prefix};
 use super::objects::Stored;
 use super::query::Query;
 use super::selector::Filter;
+use super::shared::Shared;
 use super::state::WatchEvent;
 use super::status::Status;
-use super::{Fault, ServedKind, Shared};
 
 /// Events taken from the window at a time, so that a reader never holds its lock for long.
 const BATCH: usize = 256;

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::catalog::{GROUNDS, lasting_places};
+use super::options::FleetOptions;
 use super::schedule::{Action, Plan, Schedule, SiteAction, hours, minutes, seconds};
 use super::world::{CONTROLLER, Cluster, KUBELET, World};
-use super::{Fate, FleetOptions};
 use crate::api_server::{ApiServer, ServedKind, builtin_kinds};
 use crate::random::Random;
-use crate::workloads::catalog::PROJECTS;
+use crate::workloads::catalog::{Fate, PROJECTS};
 use crate::workloads::config;
 use crate::workloads::nodes::Node;
 use crate::workloads::stateful::database_definition;
@@ -199,6 +199,3 @@ pub(super) fn stories(end: Timestamp, history: Duration) -> [Story; 3] {
         story(seconds(15), "media/images", Tier::Production, "eu", Fate::Good, minutes(0)),
     ]
 }
-
-/// The default length of a history.
-pub(super) const DAY: Duration = hours(24);

@@ -9,6 +9,7 @@ mod catalog;
 mod deployments;
 mod founding;
 mod node_life;
+mod options;
 mod pod_life;
 mod releases;
 mod remarks;
@@ -21,31 +22,12 @@ mod tests;
 mod world;
 
 use std::io;
-use std::time::Duration;
 
-use self::schedule::Action;
+pub use self::options::FleetOptions;
 use self::world::World;
 use super::api_server::ApiServer;
 use super::workloads::catalog::Fate;
 use strandline_model::{AgentSpec, ClusterSpec, DeploymentSpec, EnvironmentSpec, ProjectSpec, Timestamp};
-
-/// What a fleet is made from.
-#[derive(Clone, Debug)]
-pub struct FleetOptions {
-    /// Decides everything that is left to chance.
-    pub seed: u64,
-    /// When the history begins; ten days before that the organization was founded.
-    pub start: Timestamp,
-    /// How long the history is: the story has its incident an eighth of this before the end, and goes on after it.
-    pub history: Duration,
-}
-
-impl FleetOptions {
-    /// A day of history.
-    pub fn new(seed: u64, start: Timestamp) -> Self {
-        FleetOptions { seed, start, history: founding::DAY }
-    }
-}
 
 /// Four simulated clusters with what runs in them.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::catalog;
 use super::schedule::{Action, Plan, SiteAction, SiteId, hours, minutes};
 use super::world::{Site, World};
-use super::{Fate, catalog};
 use crate::random::{Random, mix};
-use crate::workloads::catalog::{PROJECTS, Template};
+use crate::workloads::catalog::{Fate, PROJECTS, Template};
 use crate::workloads::{config, deployments};
 use strandline_model::{Tier, Timestamp};
 

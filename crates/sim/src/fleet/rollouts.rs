@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::schedule::{SiteAction, seconds};
+use super::schedule::{Action, SiteAction, seconds};
 use super::world::{CONTROLLER, Site, World};
 use crate::workloads::deployments::{self, Counts, Deployment, Progress, ReplicaSet};
 use crate::workloads::network::{Endpoint, endpoint_slice};
@@ -172,9 +172,7 @@ impl World {
         }
         let due = deployment.progress.updated.plus(seconds(DEADLINE_SECONDS));
         if due > self.now {
-            return self
-                .schedule
-                .at(due, super::Action::Site(site.id, SiteAction::Deadline(index, revision)));
+            return self.schedule.at(due, Action::Site(site.id, SiteAction::Deadline(index, revision)));
         }
         deployment.progress.reason = "ProgressDeadlineExceeded";
         deployment.progress.since = self.now;

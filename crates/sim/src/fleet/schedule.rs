@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::workloads::catalog::Fate;
 use strandline_model::{Tier, Timestamp};
 
 /// Number of a site; never used twice.
@@ -22,7 +23,7 @@ pub(super) enum Action {
     /// A branch of a project gets a review app until then.
     OpenReviewApp(usize, &'static str, Timestamp),
     /// A project's sites of a tier and region get a version of this fate, and go back after so long.
-    Incident(usize, Tier, &'static str, super::Fate, Duration),
+    Incident(usize, Tier, &'static str, Fate, Duration),
     /// Some Pod's program ends by itself.
     Crash,
     /// Some stateful workload gets new configuration.
@@ -74,7 +75,7 @@ pub(super) enum SiteAction {
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) version: String,
-    pub(super) fate: super::Fate,
+    pub(super) fate: Fate,
     /// Whether the configuration changes too.
     pub(super) configures: bool,
     /// Whether it happens though the site is reserved for the story.
