@@ -8,11 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use thiserror::Error;
 use tokio::time::Instant;
 
+use super::connect_error::{ConnectError, NoCredentials, chain};
 use super::kubeconfig;
-use super::request::chain;
 use strandline_redact::without_logins;
 
 /// How a cluster is reached.
@@ -77,11 +76,6 @@ pub struct ClusterConnection {
     renewed: Arc<Mutex<Option<Instant>>>,
     url: String,
 }
-
-/// What every request fails with while the credentials of its way cannot be read.
-#[derive(Debug, Error)]
-#[error("{0}")]
-pub(super) struct NoCredentials(String);
 
 /// How often credentials are read again, however many watches find them refused.
 const RENEWAL: Duration = Duration::from_secs(10);
@@ -182,54 +176,6 @@ impl std::fmt::Debug for ClusterConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ClusterConnection").field("url", &self.url).finish_non_exhaustive()
     }
-}
-
-/// Why there is no way to a cluster.
-#[derive(Debug, Error)]
-pub enum ConnectError {
-    /// The kubeconfig cannot be read.
-    #[error("the kubeconfig cannot be read: {0}")]
-    Kubeconfig(String),
-    /// The kubeconfig has no such context.
-    #[error("the kubeconfig has no context `{name}`; it has {}", list(.available))]
-    UnknownContext {
-        /// The context asked for.
-        name: String,
-        /// Those there are.
-        available: Vec<String>,
-    },
-    /// The kubeconfig names no current context and none was asked for.
-    #[error("the kubeconfig has no current context; name one of {}", list(.0))]
-    NoContext(Vec<String>),
-    /// The kubeconfig wants a program to be run.
-    #[error(
-        "user `{user}` of the kubeconfig gets its credentials by running `{command}`, which is refused; \
-         set `allow_exec_plugins` if you trust this file"
-    )]
-    ExecPlugin {
-        /// The user of the kubeconfig.
-        user: String,
-        /// The program.
-        command: String,
-    },
-    /// We do not run in a cluster.
-    #[error("not running in a cluster: {0}")]
-    NotInCluster(String),
-    /// The address makes no sense.
-    #[error("`{url}` is not an address of a cluster: {reason}")]
-    Url {
-        /// The address.
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// TLS or credentials cannot be set up.
-    #[error("the connection cannot be set up: {0}")]
-    Client(String),
-}
-
-fn list(names: &[String]) -> String {
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// Prepares the way to a cluster; nothing is sent yet.

@@ -10,11 +10,12 @@ use std::borrow::Cow;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::ClusterSettings;
-use super::document::{Page, metadata};
+use super::document::Page;
+use super::metadata::metadata;
 use super::request::{Failure, collect, get};
+use super::settings::ClusterSettings;
 use strandline_clock::Clock;
-use strandline_log::LiveObject;
+use strandline_log::{LiveObject, Observed, Phase};
 use strandline_model::{ResourceVersion, Timestamp};
 use strandline_syntax::percent_encode;
 
@@ -217,15 +218,25 @@ impl Check {
         self.listed.take().map(|(listed, _)| listed)
     }
 
-    /// An event told of an object.
-    pub(super) fn touch(&mut self, namespace: &str, name: &str, uid: &str) {
-        if self.listing.is_some() || self.listed.is_some() {
-            self.touched.insert(key_of(namespace, name, uid));
+    /// Notes objects whose state in a consistency list proves nothing: an event reported a newer one, or they cannot be
+    /// read.
+    pub(super) fn note(&mut self, phase: Phase, observed: &[Observed]) {
+        let is_list = matches!(phase, Phase::ListPage | Phase::ListEnd | Phase::PartialListEnd);
+        let is_checking = self.listing.is_some() || self.listed.is_some();
+        for seen in observed {
+            match seen {
+                Observed::Unreadable { namespace, name, uid } => {
+                    self.unreadable.insert(key_of(namespace, name, uid.as_str()));
+                }
+                _ if is_list || !is_checking => {}
+                Observed::Applied(seen) => {
+                    self.touched.insert(key_of(&seen.namespace, &seen.name, seen.uid.as_str()));
+                }
+                Observed::Deleted { namespace, name, uid, .. } => {
+                    self.touched.insert(key_of(namespace, name, uid.as_str()));
+                }
+            }
         }
-    }
-
-    pub(super) fn unreadable(&mut self, namespace: &str, name: &str, uid: &str) {
-        self.unreadable.insert(key_of(namespace, name, uid));
     }
 
     pub(super) fn ignores(&self, key: u128) -> bool {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::evidence::Evidence;
+use super::sink::Sink;
 use super::standings::{Standing, Standings};
-use super::{ClusterStats, Sink};
+use super::stats::ClusterStats;
 use strandline_clock::Clock;
 use strandline_log::AppendError;
 use strandline_model::{CoverageMark, CoverageState, LATE_BOUND, Timestamp, WatchKey, reason};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::evidence::{changed_at, observed_at};
+use super::metadata::{changed_at, metadata, observed_at};
 use super::request::Failure;
 use strandline_log::Observed;
 use strandline_model::{ResourceVersion, Timestamp};
@@ -130,15 +130,6 @@ pub(super) fn applied(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Resul
 pub(super) fn unreadable(raw: &str) -> Option<Observed> {
     let Identity { namespace, name, uid, .. } = identify(raw).ok()?;
     Some(Observed::Unreadable { namespace, name, uid })
-}
-
-/// What concerns us of an object's metadata; none where that cannot be read.
-pub(super) fn metadata<'a, M: Deserialize<'a>>(raw: &'a str) -> Option<M> {
-    #[derive(Deserialize)]
-    struct Object<M> {
-        metadata: M,
-    }
-    serde_json::from_str(raw).ok().map(|object: Object<M>| object.metadata)
 }
 
 /// The resourceVersion of anything that has one, whatever else stands beside it.

@@ -7,10 +7,13 @@ use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
 
 use super::connect::ConnectSettings;
+use super::connect::{ClusterConnection, connect};
+use super::connect_error::ConnectError;
 use super::discovery::{KindList, list_kinds};
+use super::discovery::{Selection, ServedKind};
 use super::document::Page;
+use super::limits::Limits;
 use super::request::{Failure, collect, get, get_text, get_with_head};
-use super::{ClusterConnection, ConnectError, Limits, Selection, ServedKind, connect};
 use strandline_clock::Clock;
 use strandline_model::Timestamp;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError};
 
-use super::connect::ConnectError;
+use super::connect_error::ConnectError;
 use strandline_syntax::diagnostics::{Mistake, of_syntax};
 
 /// Reads a kubeconfig, where none is named that of KUBECONFIG or of the home directory, and takes the context, or the

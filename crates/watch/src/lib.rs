@@ -14,6 +14,7 @@
 
 mod backoff;
 mod connect;
+mod connect_error;
 mod consistency;
 mod coverage;
 mod definitions;
@@ -22,8 +23,10 @@ mod document;
 mod evidence;
 mod examine;
 mod kubeconfig;
+mod limits;
 mod lines;
 mod list_watch;
+mod metadata;
 mod outcome;
 mod request;
 mod server_time;
@@ -41,14 +44,16 @@ mod tests;
 /// have to say stands in the lines of the cluster.
 pub const LIBRARIES_OFF: &str = "kube_client=off,kube_runtime=off,hyper_util=off,rustls=off,tower=off";
 
-pub use connect::{ClusterAccess, ClusterConnection, ConnectError, ConnectSettings, connect};
+pub use connect::{ClusterAccess, ClusterConnection, ConnectSettings, connect};
+pub use connect_error::ConnectError;
 pub use discovery::{
     DEFAULT_EXCLUDES, Discovered, Exclude, FailedGroup, KindList, ListedKind, Selection, ServedKind,
     Unfollowed,
 };
 pub use examine::{Examination, ExamineSettings, Refusal, Server, Trouble, examine, kinds};
+pub use limits::Limits;
 pub use server_time::ServerTime;
-pub use settings::{ClusterSettings, Limits, Watcher};
+pub use settings::{ClusterSettings, Watcher};
 pub use sink::Sink;
 pub use stats::{ClusterCounts, ClusterStats, WatchStatus};
 pub use supervise::supervise;

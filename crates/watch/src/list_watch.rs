@@ -31,7 +31,7 @@ pub(super) use self::machine::ListWatch;
 pub(super) use self::shared::Shared;
 pub(super) use self::state::{End, Ended};
 use self::state::{Run, State};
-use super::Sink;
+use super::sink::Sink;
 
 impl<S: Sink> ListWatch<S> {
     /// Runs until cancelled, superseded, or the log closes.

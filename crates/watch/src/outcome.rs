@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Limits;
+use super::limits::Limits;
 use super::request::Failure;
 use strandline_model::reason;
 

@@ -1,6 +1,5 @@
 //! Requests to a cluster: bounded in size and in silence, and failures told apart by what to do about them.
 
-use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
@@ -11,9 +10,8 @@ use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use kube::client::Body;
 
-use super::Limits;
-use super::connect::NoCredentials;
-use strandline_redact::without_logins;
+use super::connect_error::{NoCredentials, chain};
+use super::limits::Limits;
 
 /// Why a request or a stream failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,23 +75,6 @@ impl fmt::Display for Failure {
             | Failure::TooLarge(message) => f.write_str(message),
         }
     }
-}
-
-/// An error with all its causes in one line.
-pub(super) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let message = error.to_string();
-        // Wrappers often repeat what they wrap.
-        if !text.contains(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
-        }
-        cause = error.source();
-    }
-    // Some quote the address of a server or a proxy as the kubeconfig has it.
-    without_logins(&text)
 }
 
 /// Answers are read in pieces.

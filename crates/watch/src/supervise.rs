@@ -3,34 +3,32 @@
 mod identity;
 mod missing;
 mod plan;
+mod removed_kinds;
 mod report;
+mod supervisor;
 mod tasks;
 mod tell;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Duration, Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use self::missing::Missing;
-use self::plan::{Farewell, Plan, Planned, Refused, plan};
-use self::report::Report;
+use self::plan::plan;
+use self::supervisor::{HURRY, Supervisor};
 use super::backoff::Backoff;
-use super::coverage::Coverage;
-use super::discovery::{Discovered, Unfollowed, discover};
-use super::list_watch::{Ended, Shared};
+use super::discovery::{Discovered, discover};
 use super::outcome::{Activity, Recovery, decide};
 use super::request::Failure;
-use super::standings::{Standing, Standings};
-use super::{ClusterSettings, Sink, Watcher};
+use super::settings::{ClusterSettings, Watcher};
+use super::sink::Sink;
+use super::standings::Standing;
 use strandline_clock::Clock;
 use strandline_log::AppendError;
-use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
+use strandline_model::{CoverageMark, WatchKey, reason};
 use strandline_syntax::diagnostics::panic_text;
 
 /// Follows a cluster through its watchers until cancelled or until the log closes; by then every task of its own has
@@ -92,101 +90,7 @@ async fn supervise_once<S: Sink>(
     supervisor.stop().await;
 }
 
-/// A watch that runs, or has ended for good.
-struct Running {
-    planned: Planned,
-    cancel: CancellationToken,
-    task: AbortHandle,
-    /// The definition of its kind under which it began or which the log keeps with it; none while it is not known.
-    definition: Option<String>,
-    /// It ended of itself, as another run took over.
-    ended: bool,
-    /// Its kind is gone; until then it goes on, for the last deletions to arrive.
-    until: Option<Instant>,
-}
-
-struct Supervisor<S> {
-    settings: Arc<ClusterSettings>,
-    watchers: Vec<Watcher>,
-    sink: S,
-    clock: Arc<dyn Clock>,
-    cancel: CancellationToken,
-    shared: Shared,
-    discovery: Coverage<S>,
-    /// Groups that the cluster cannot tell about.
-    failing: BTreeMap<String, Coverage<S>>,
-    backoff: Backoff,
-    known: Discovered,
-    /// When the kinds were found the time before the last, and the last time.
-    discovered: (Option<Timestamp>, Option<Timestamp>),
-    /// Whether the log was asked when earlier runs last heard from the cluster.
-    recalled: bool,
-    /// Whether what earlier runs left in the log has been looked through.
-    reviewed: bool,
-    plan: Plan,
-    refused: Refused,
-    standings: Standings,
-    report: Report,
-    /// Waits before watches that broke down are started again.
-    breakdowns: Backoff,
-    tasks: JoinSet<Ended>,
-    running: BTreeMap<WatchKey, Running>,
-    /// Watches that were cancelled, until they have ended.
-    stopping: BTreeSet<WatchKey>,
-    /// What the log is still to be told of watches that ended.
-    farewells: BTreeMap<WatchKey, Farewell>,
-    /// Watches whose kind the cluster does not show.
-    missing: BTreeMap<WatchKey, Missing>,
-    /// Kinds that are not followed, as far as the log was told.
-    told: BTreeMap<Kind, Unfollowed>,
-    /// Soon after a change of what tells the kinds the cluster is asked again and again, as it may not know yet.
-    hurry: u32,
-}
-
-/// How often the cluster is asked after a change of what tells the kinds, each time after a wait twice as long.
-const HURRY: u32 = 4;
-
 impl<S: Sink> Supervisor<S> {
-    fn new(
-        settings: ClusterSettings,
-        watchers: Vec<Watcher>,
-        sink: S,
-        clock: Arc<dyn Clock>,
-        cancel: CancellationToken,
-    ) -> Self {
-        let all = WatchKey::discovery(&settings.name, "");
-        let (stats, limits, spread) = (Arc::clone(&settings.stats), &settings.limits, settings.spread(&all));
-        let report = Report::new(&settings.name, limits);
-        let breakdowns = Backoff::new(limits.backoff_least, limits.backoff_most, settings.spread(&all));
-        Supervisor {
-            discovery: Coverage::new(all, sink.clone(), Arc::clone(&clock), stats),
-            failing: BTreeMap::new(),
-            backoff: Backoff::new(limits.backoff_least, limits.backoff_most, spread),
-            shared: Shared::new(&settings),
-            settings: Arc::new(settings),
-            watchers,
-            sink,
-            clock,
-            cancel,
-            known: Discovered::default(),
-            discovered: (None, None),
-            recalled: false,
-            reviewed: false,
-            plan: Plan::new(),
-            refused: Refused::new(),
-            standings: Standings::default(),
-            report,
-            breakdowns,
-            tasks: JoinSet::new(),
-            running: BTreeMap::new(),
-            stopping: BTreeSet::new(),
-            farewells: BTreeMap::new(),
-            missing: BTreeMap::new(),
-            told: BTreeMap::new(),
-            hurry: 0,
-        }
-    }
-
     /// Asks for the kinds; a cluster that leaves the question unanswered is not watched, even before it fails.
     async fn kinds_or_gap(&mut self) -> Result<Result<Discovered, Failure>, AppendError> {
         let mut asking = pin!(find_kinds(&self.watchers, &self.settings, &self.known));

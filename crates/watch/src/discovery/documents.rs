@@ -3,8 +3,8 @@
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 
-use super::{GroupVersion, Resource};
-use crate::Limits;
+use super::resources::{GroupVersion, Resource};
+use crate::limits::Limits;
 use crate::request::{Failure, collect, get, get_text};
 use strandline_model::Kind;
 use strandline_syntax::diagnostics::of_json;

@@ -1,13 +1,14 @@
 //! Every kind that a cluster has, with why it is not followed where it is not.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use super::{Discovered, FailedGroup, GroupVersion, Resource, Selection, ServedKind};
-use super::{all_versions, choose, moved_to};
-use crate::Limits;
+use super::choose::{Discovered, FailedGroup, all_versions, choose, moved_to};
+use super::kinds::{ServedKind, Unfollowed};
+use super::resources::{GroupVersion, Resource};
+use super::selection::Selection;
+use crate::limits::Limits;
 use crate::request::Failure;
-use strandline_model::{Kind, reason};
+use strandline_model::Kind;
 
 /// All that a cluster tells of its kinds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,50 +26,6 @@ pub struct ListedKind {
     pub served: ServedKind,
     /// Why it is not followed here; none when it is.
     pub unfollowed: Option<Unfollowed>,
-}
-
-/// Why a kind is not followed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unfollowed {
-    /// The cluster cannot list and watch it.
-    Unwatchable,
-    /// The configuration excludes it.
-    Excluded,
-    /// It is not followed unless asked for.
-    ByDefault(&'static str),
-    /// Another group has it too, and it is followed there.
-    Moved(&'static str),
-    /// It is followed in this version.
-    OtherVersion(String),
-    /// It is followed under this name.
-    OtherName(String),
-    /// It lives outside namespaces, and only namespaces are watched.
-    OutsideNamespaces,
-}
-
-impl Unfollowed {
-    /// A stable word: what cannot be watched, or what could be and is not to be.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Unfollowed::Unwatchable => reason::NOT_WATCHABLE,
-            _ => reason::EXCLUDED,
-        }
-    }
-}
-
-impl fmt::Display for Unfollowed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unfollowed::Unwatchable => f.write_str("cannot be watched"),
-            Unfollowed::Excluded => f.write_str("excluded by the configuration"),
-            Unfollowed::ByDefault(reason) => write!(f, "excluded by default: {reason}"),
-            Unfollowed::Moved("") => f.write_str("followed in the core group"),
-            Unfollowed::Moved(group) => write!(f, "followed in the group {group}"),
-            Unfollowed::OtherVersion(version) => write!(f, "followed in version {version}"),
-            Unfollowed::OtherName(plural) => write!(f, "followed under the name {plural}"),
-            Unfollowed::OutsideNamespaces => f.write_str("lives outside the namespaces that are watched"),
-        }
-    }
 }
 
 /// Asks a cluster for all its kinds; `whole` tells whether more is watched than some namespaces.

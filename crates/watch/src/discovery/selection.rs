@@ -1,6 +1,6 @@
 //! Which kinds and which objects are followed.
 
-use super::{ServedKind, Unfollowed};
+use super::kinds::{ServedKind, Unfollowed};
 use strandline_model::{EVENT_DOORS, Kind, KindPattern};
 use strandline_syntax::{LabelSelector, percent_encode};
 

@@ -2,8 +2,12 @@
 
 use serde_json::json;
 
+use super::choose::choose;
 use super::documents::{Root, parse_root, resources};
+use super::resources::GroupVersion;
 use super::*;
+use crate::request::Failure;
+use strandline_model::Kind;
 
 pub(super) fn resource(plural: &str, kind: &str, verbs: &[&str]) -> serde_json::Value {
     json!({"resource": plural, "responseKind": {"group": "", "version": "", "kind": kind}, "scope": "Namespaced", "verbs": verbs})

@@ -2,7 +2,7 @@
 
 use super::machine::{ListWatch, StreamingLists};
 use super::state::{CatchUp, ListMode, ListRun, Position, Restart, Run, State};
-use crate::Sink;
+use crate::sink::Sink;
 use strandline_log::{AppendError, Begin};
 
 impl<S: Sink> ListWatch<S> {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::Limits;
+use crate::limits::Limits;
 use crate::lines::{Lines, TooLong};
 use crate::request::Pieces;
 

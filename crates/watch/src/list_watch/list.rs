@@ -7,9 +7,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::error::StepError;
 use super::machine::ListWatch;
 use super::state::{ListRun, Listing, OlderState, Position, Restart, State};
-use crate::Sink;
 use crate::outcome::Activity;
 use crate::request::Failure;
+use crate::sink::Sink;
 use strandline_log::AppendError;
 use strandline_model::{ResourceVersion, reason};
 

@@ -7,10 +7,13 @@ use super::doubt::{Doubt, RollbackReceiver};
 use super::shared::Shared;
 use super::state::{End, Ended, Listing, Position, Run, State};
 use crate::backoff::{Backoff, Spread};
+use crate::connect::ClusterConnection;
 use crate::consistency::Check;
 use crate::coverage::Coverage;
+use crate::discovery::ServedKind;
 use crate::discovery::{defines_kinds, tells_kinds};
-use crate::{ClusterConnection, ClusterSettings, ServedKind, Sink};
+use crate::settings::ClusterSettings;
+use crate::sink::Sink;
 use strandline_log::{AppendError, Batch, Epoch, Observed, Phase};
 use strandline_model::{ResourceVersion, Timestamp, WatchKey};
 use strandline_redact::TypeMeta;
@@ -165,7 +168,7 @@ impl<S: Sink> ListWatch<S> {
 
     /// Takes from objects what others need of them.
     fn prepare(&mut self, phase: Phase, observed: &[Observed]) {
-        self.note(phase, observed);
+        self.check.note(phase, observed);
         if defines_kinds(&self.watch.kind) {
             self.shared.definitions.learn(observed);
         }

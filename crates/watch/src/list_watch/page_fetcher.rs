@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use tokio::sync::mpsc;
 
-use crate::ClusterSettings;
 use crate::document::PageMeta;
 use crate::request::{Failure, collect, get};
+use crate::settings::ClusterSettings;
 use strandline_syntax::diagnostics::of_json;
 use strandline_syntax::percent_encode;
 

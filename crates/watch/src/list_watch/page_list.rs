@@ -8,9 +8,9 @@ use super::error::StepError;
 use super::machine::{ListWatch, TURN};
 use super::page_fetcher::PageFetcher;
 use super::state::{ListRun, Listing, Position, State};
-use crate::Sink;
 use crate::document::{Page, applied, unreadable};
 use crate::request::Failure;
+use crate::sink::Sink;
 use strandline_log::AppendError;
 use strandline_model::ResourceVersion;
 

@@ -2,7 +2,7 @@
 
 use super::machine::ListWatch;
 use super::state::Position;
-use crate::Sink;
+use crate::sink::Sink;
 use strandline_log::AppendError;
 use strandline_model::reason;
 

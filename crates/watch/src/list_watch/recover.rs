@@ -2,9 +2,9 @@
 
 use super::machine::ListWatch;
 use super::state::{Restart, State};
-use crate::Sink;
 use crate::outcome::{Activity, Recovery, decide};
 use crate::request::Failure;
+use crate::sink::Sink;
 use strandline_log::AppendError;
 
 impl<S: Sink> ListWatch<S> {

@@ -6,7 +6,7 @@ use super::doubt::RollbackNotice;
 use super::error::{Loss, StepError};
 use super::machine::ListWatch;
 use super::state::{CatchUp, Position, Restart, Rollback, State};
-use crate::Sink;
+use crate::sink::Sink;
 use strandline_log::{Agreement, AppendError};
 use strandline_model::{Timestamp, reason};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tokio::sync::{Notify, Semaphore};
 
 use super::doubt::RollbackSender;
-use crate::ClusterSettings;
 use crate::definitions::Definitions;
+use crate::settings::ClusterSettings;
 use crate::skew::ClockSkew;
 
 /// What the watches of one cluster share.

@@ -7,8 +7,8 @@ use super::line_reader::{LineReader, Read};
 use super::machine::{ListWatch, StreamingLists};
 use super::page_fetcher::too_many;
 use super::state::{ListMode, ListRun, Restart, State, Streamed, Watching};
-use crate::Sink;
 use crate::request::{Failure, get_with_head};
+use crate::sink::Sink;
 
 impl<S: Sink> ListWatch<S> {
     /// Lists by a watch that begins with what there is. It continues as the watch, so that nothing lies between them.

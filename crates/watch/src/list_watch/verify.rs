@@ -5,32 +5,15 @@ use std::sync::Arc;
 use super::error::{Loss, StepError};
 use super::machine::ListWatch;
 use super::state::Position;
-use crate::Sink;
 use crate::consistency::{Comparison, Due, Listed, Question, number};
-use strandline_log::{Agreement, LivePosition, Observed, Phase};
+use crate::sink::Sink;
+use strandline_log::{Agreement, LivePosition};
 use strandline_model::{Timestamp, reason};
 
 /// Living objects asked of the log's writer at a time: few enough for nobody to wait behind them.
 const PAGE: usize = 500;
 
 impl<S: Sink> ListWatch<S> {
-    /// Notes objects whose state in a consistency list says nothing.
-    pub(super) fn note(&mut self, phase: Phase, observed: &[Observed]) {
-        let listing = matches!(phase, Phase::ListPage | Phase::ListEnd | Phase::PartialListEnd);
-        for seen in observed {
-            match seen {
-                Observed::Unreadable { namespace, name, uid } => {
-                    self.check.unreadable(namespace, name, uid.as_str());
-                }
-                _ if listing => {}
-                Observed::Applied(seen) => self.check.touch(&seen.namespace, &seen.name, seen.uid.as_str()),
-                Observed::Deleted { namespace, name, uid, .. } => {
-                    self.check.touch(namespace, name, uid.as_str());
-                }
-            }
-        }
-    }
-
     /// A full list shows all that a consistency list could.
     pub(super) fn set_verified(&mut self, at: Timestamp) {
         self.verified_at = Some(at);

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::Supervisor;
-use crate::Sink;
-use crate::document::metadata;
+use super::supervisor::Supervisor;
+use crate::metadata::metadata;
 use crate::request::get_text;
+use crate::sink::Sink;
 use strandline_log::{AppendError, Identified};
 
 /// The namespace that every cluster has and none can do without.

@@ -1,57 +1,20 @@
-//! Kinds that a cluster no longer shows: a gap at first, for it may be about to show them again, and removed once complete
-//! discoveries go on without them.
-//!
-//! A kind that is gone is watched a little longer: clusters delete the objects of a custom kind before the kind, but
-//! report the two through different APIs.
+//! A kind that a cluster does not show, until it does again or is known to be removed.
 
 use tokio::time::Instant;
 
-use super::Supervisor;
-use super::plan::Farewell;
-use crate::Sink;
-use strandline_log::AppendError;
-use strandline_model::{CoverageMark, Kind, reason};
+use strandline_model::CoverageMark;
 
 /// A watch whose kind the cluster does not show.
 #[derive(Clone, Debug)]
 pub(super) struct Missing {
     /// The gap that it is, as the log was told.
-    gap: CoverageMark,
+    pub(super) gap: CoverageMark,
     /// The first of the discoveries in a row that tell of its group and are without it.
-    absent_since: Option<Instant>,
+    pub(super) absent_since: Option<Instant>,
 }
 
 impl Missing {
     pub(super) fn new(gap: CoverageMark) -> Self {
         Missing { gap, absent_since: None }
-    }
-}
-
-impl<S: Sink> Supervisor<S> {
-    /// After a discovery: a kind that is back is watched again, one that stays away for long enough was removed. A
-    /// group that cannot be asked says nothing about its kinds.
-    pub(super) async fn retire_removed_kinds(&mut self) -> Result<(), AppendError> {
-        let (now, removal) = (Instant::now(), self.settings.limits.removal);
-        let (known, clock) = (&self.known, &self.clock);
-        let shown = |kind: &Kind| known.kinds.contains_key(kind) || known.unfollowed.contains_key(kind);
-        self.missing.retain(|watch, _| !shown(&watch.kind));
-        for (watch, missing) in &mut self.missing {
-            if known.failed.iter().any(|failed| failed.group == watch.kind.group) {
-                missing.absent_since = None;
-                continue;
-            }
-            let absent_since = *missing.absent_since.get_or_insert(now);
-            if absent_since == now && missing.gap.reason != reason::NOT_SERVED {
-                missing.gap.reason = reason::NOT_SERVED.to_owned();
-                "the cluster no longer has this kind".clone_into(&mut missing.gap.message);
-                self.farewells.insert(watch.clone(), Farewell::Vanished(missing.gap.clone()));
-            }
-            if absent_since != now && now.duration_since(absent_since) >= removal {
-                let message = "the cluster no longer has this kind: complete discoveries are without it";
-                let mark = CoverageMark::excluded(watch.clone(), clock.now(), reason::REMOVED, message);
-                self.farewells.insert(watch.clone(), Farewell::Dismissed { mark, unfollow: true });
-            }
-        }
-        self.say_farewells().await
     }
 }

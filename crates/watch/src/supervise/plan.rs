@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::discovery::Discovered;
-use crate::{ClusterSettings, ServedKind, Watcher};
+use crate::discovery::ServedKind;
+use crate::settings::{ClusterSettings, Watcher};
 use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 
 /// A watch that ought to run.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use tokio::time::{Duration, Instant};
 
-use crate::{Limits, WatchStatus};
+use crate::limits::Limits;
+use crate::stats::WatchStatus;
 use strandline_model::{CoverageState, Kind, WatchKey, reason};
 
 /// How long a state that lasts goes without another line.

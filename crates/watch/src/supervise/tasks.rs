@@ -6,10 +6,10 @@ use tokio::task::JoinError;
 use tokio::time::Instant;
 
 use super::plan::{Planned, farewell};
-use super::{Running, Supervisor};
-use crate::Sink;
+use super::supervisor::{Running, Supervisor};
 use crate::coverage::Coverage;
 use crate::list_watch::{End, Ended, ListWatch};
+use crate::sink::Sink;
 use strandline_log::AppendError;
 use strandline_model::{CoverageMark, WatchKey, reason};
 

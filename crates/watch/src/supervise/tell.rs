@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::Supervisor;
 use super::missing::Missing;
 use super::plan::{Farewell, farewell};
-use crate::Sink;
+use super::supervisor::Supervisor;
 use crate::coverage::Coverage;
 use crate::discovery::{Discovered, FailedGroup};
+use crate::sink::Sink;
 use strandline_log::{AppendError, Begin};
 use strandline_model::{CoverageMark, WatchKey, reason};
 
