@@ -17,6 +17,7 @@ use strandline_model::{
 };
 use strandline_object::digest::Digest;
 use strandline_protocol::Collapse;
+use strandline_query::{ExplainEnvironment, GetEnvironmentGraph, ListEnvironmentResources};
 use strandline_query::{GraphFilter, PageRequest, Queries, ResourceFilter, ResourceOrder, Scope};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
@@ -133,7 +134,8 @@ impl Crowd {
     fn graph(&self, at: At, collapse: Collapse) -> usize {
         let filter = GraphFilter { collapse, ..GraphFilter::default() };
         let (scope, id) = (Scope::everything(), id());
-        let answer = self.runtime.block_on(self.queries.environment_graph(&scope, at, &id, &filter));
+        let answer =
+            self.runtime.block_on(self.queries.ask(&scope, at, GetEnvironmentGraph::new(&id, &filter)));
         let graph = answer.expect("a graph").value;
         graph.nodes.len() + graph.groups.len()
     }
@@ -141,13 +143,13 @@ impl Crowd {
     fn list(&self, order: ResourceOrder) -> usize {
         let filter = ResourceFilter { order, ..ResourceFilter::default() };
         let (scope, id, page) = (Scope::everything(), id(), PageRequest::default());
-        let answer = self.queries.environment_resources(&scope, At::Now, &id, &filter, &page);
+        let answer = self.queries.ask(&scope, At::Now, ListEnvironmentResources::new(&id, &filter, &page));
         self.runtime.block_on(answer).expect("a page").items.len()
     }
 
     fn why(&self) -> usize {
         let (scope, id) = (Scope::everything(), id());
-        let answer = self.queries.environment_why(&scope, At::Now, &id, 10);
+        let answer = self.queries.ask(&scope, At::Now, ExplainEnvironment::new(&id, 10));
         self.runtime.block_on(answer).expect("an answer").value.paths.len()
     }
 }

@@ -21,7 +21,7 @@ use strandline_model::{
     Source, TargetSpec, Tier, Timestamp, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
-use strandline_query::{OverviewRequest, Queries, Scope};
+use strandline_query::{GetOverview, Queries, Scope};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ViewStatus};
@@ -175,7 +175,7 @@ fn record(directory: &Path, changes: usize) -> Timestamp {
 }
 
 /// A question, and who asks it.
-fn questions() -> Vec<(&'static str, Scope, OverviewRequest)> {
+fn questions() -> Vec<(&'static str, Scope, GetOverview)> {
     let production = EnvironmentFilter { tiers: vec![Tier::Production], ..EnvironmentFilter::default() }
         .in_use_by_default();
     let labelled = EnvironmentFilter {
@@ -187,7 +187,7 @@ fn questions() -> Vec<(&'static str, Scope, OverviewRequest)> {
         ..EnvironmentFilter::default()
     };
     let all = EnvironmentFilter::default().in_use_by_default();
-    let ask = |filter: &EnvironmentFilter, by: &[GroupBy]| OverviewRequest {
+    let ask = |filter: &EnvironmentFilter, by: &[GroupBy]| GetOverview {
         filter: filter.clone(),
         group_by: by.to_vec(),
         limit: None,
@@ -226,7 +226,7 @@ fn main() {
     let mut table = Table::new("overview");
     for (name, scope, request) in questions() {
         let ask = |at: At| {
-            let answer = runtime.block_on(queries.overview(&scope, at, &request)).expect("an overview");
+            let answer = runtime.block_on(queries.ask(&scope, at, request.clone())).expect("an overview");
             std::hint::black_box(answer.value.totals.total);
         };
         let [now, then] = in_turn(ROUNDS, [&mut || ask(At::Now), &mut || ask(At::Time(start))]);

@@ -24,9 +24,9 @@ use strandline_model::{
 use strandline_object_diff::Lens;
 use strandline_protocol::{Collapse, Graph};
 use strandline_query::{
-    EnvironmentDiffRequest, GraphFilter, HealthFilter, OverviewRequest, PageRequest, Queries, ResourceFilter,
-    Scope,
+    DiffEnvironment, GetOverview, GraphFilter, HealthFilter, PageRequest, Queries, ResourceFilter, Scope,
 };
+use strandline_query::{GetEnvironmentGraph, GetEnvironmentHealth, GetResource, ListEnvironmentResources};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Build, NextDue, Projector, Pruning, ViewStatus};
@@ -238,7 +238,7 @@ impl Asking {
         let mut found = 0;
         loop {
             let any = ResourceFilter::default();
-            let answer = self.queries.environment_resources(&self.scope, at, id, &any, &page);
+            let answer = self.queries.ask(&self.scope, at, ListEnvironmentResources::new(id, &any, &page));
             let answer = self.runtime.block_on(answer).expect("a page");
             found += answer.items.len();
             match answer.metadata.next {
@@ -250,33 +250,36 @@ impl Asking {
 
     fn graph(&self, at: At, id: &EnvironmentId, collapse: Collapse) -> usize {
         let filter = GraphFilter { collapse, limit: Graph::LIMIT, ..GraphFilter::default() };
-        let answer = self.queries.environment_graph(&self.scope, at, id, &filter);
+        let answer = self.queries.ask(&self.scope, at, GetEnvironmentGraph::new(id, &filter));
         self.runtime.block_on(answer).expect("a graph").value.edges.len()
     }
 
     fn health(&self, at: At, id: &EnvironmentId) -> usize {
         let filter = HealthFilter::default();
-        let answer = self.queries.environment_health(&self.scope, at, id, &filter);
+        let answer = self.queries.ask(&self.scope, at, GetEnvironmentHealth::new(id, filter));
         self.runtime.block_on(answer).expect("a history").value.intervals.len()
     }
 
     fn overview(&self, at: At) -> u64 {
-        let request = OverviewRequest::default();
-        let answer = self.queries.overview(&self.scope, at, &request);
+        let answer = self.queries.ask(&self.scope, at, GetOverview::default());
         self.runtime.block_on(answer).expect("an overview").value.totals.total
     }
 
     fn object(&self, at: At, uid: &Uid) -> usize {
-        let answer = self.queries.resource(&self.scope, at, uid, None);
+        let answer = self.queries.ask(&self.scope, at, GetResource::new(uid, None));
         self.runtime.block_on(answer).expect("an object").value.environments.len()
     }
 
     /// What differs in an environment between a moment and now, as its page tells it first.
     fn diff(&self, from: At, id: &EnvironmentId) -> u64 {
-        let (from, to, lens) = (Some(from), At::Now, Lens::whole());
-        let request = EnvironmentDiffRequest { from, to, lens, children: false };
-        let page = PageRequest { limit: PageRequest::MAX, after: None };
-        let answer = self.queries.environment_diff(&self.scope, id, &request, &page);
+        let question = DiffEnvironment {
+            environment: id.clone(),
+            from: Some(from),
+            lens: Lens::whole(),
+            children: false,
+            page: PageRequest { limit: PageRequest::MAX, after: None },
+        };
+        let answer = self.queries.ask(&self.scope, At::Now, question);
         self.runtime.block_on(answer).expect("what differs").counts.differing()
     }
 
@@ -291,7 +294,7 @@ impl Asking {
 
     fn page(&self, id: &EnvironmentId, request: &PageRequest) -> Option<String> {
         let any = ResourceFilter::default();
-        let answer = self.queries.environment_resources(&self.scope, At::Now, id, &any, request);
+        let answer = self.queries.ask(&self.scope, At::Now, ListEnvironmentResources::new(id, &any, request));
         self.runtime.block_on(answer).expect("a page").metadata.next
     }
 }

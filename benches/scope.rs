@@ -21,8 +21,12 @@ use strandline_model::{
 };
 use strandline_object::digest::Digest;
 use strandline_query::{
-    CoverageFilter, DeploymentFilter, GraphFilter, ImageFilter, OverviewRequest, PageRequest, Queries,
+    CoverageFilter, DeploymentFilter, GetOverview, GraphFilter, ImageFilter, PageRequest, Queries,
     ResourceFilter, ResourceSearch, Scope,
+};
+use strandline_query::{
+    GetEnvironment, GetEnvironmentGraph, GetResource, ListClusters, ListCoverage, ListDeployments,
+    ListEnvironmentResources, ListEnvironments, ListImages, SearchResources,
 };
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
@@ -125,61 +129,88 @@ const QUESTIONS: [(&str, Mark, Ask); 12] = [
     ("a page of 100 environments", TWICE, |runtime, queries, scope| {
         let filter = EnvironmentFilter::default();
         runtime
-            .block_on(queries.environments(scope, At::Now, &filter, &hundred()))
+            .block_on(queries.ask(scope, At::Now, ListEnvironments::new(&filter, &hundred())))
             .expect("a page")
             .items
             .len()
     }),
     ("the overview of all, by region", TWICE, |runtime, queries, scope| {
-        let request = OverviewRequest { group_by: vec![GroupBy::Region], ..OverviewRequest::default() };
-        let answer = runtime.block_on(queries.overview(scope, At::Now, &request)).expect("an overview");
+        let request = GetOverview { group_by: vec![GroupBy::Region], ..GetOverview::default() };
+        let answer = runtime.block_on(queries.ask(scope, At::Now, request)).expect("an overview");
         answer.value.groups.len()
     }),
     ("one environment", TWICE, |runtime, queries, scope| {
-        runtime.block_on(queries.environment(scope, At::Now, &id())).map_or(0, |_| 1)
+        runtime.block_on(queries.ask(scope, At::Now, GetEnvironment::new(&id()))).map_or(0, |_| 1)
     }),
     ("its resources", TWICE, |runtime, queries, scope| {
         let (of, filter, hundred) = (id(), ResourceFilter::default(), hundred());
-        let page = queries.environment_resources(scope, At::Now, &of, &filter, &hundred);
+        let page = queries.ask(scope, At::Now, ListEnvironmentResources::new(&of, &filter, &hundred));
         runtime.block_on(page).expect("a page").items.len()
     }),
     ("its graph", TWICE, |runtime, queries, scope| {
         let (of, filter) = (id(), GraphFilter::default());
-        let graph = queries.environment_graph(scope, At::Now, &of, &filter);
+        let graph = queries.ask(scope, At::Now, GetEnvironmentGraph::new(&of, &filter));
         runtime.block_on(graph).expect("a graph").value.nodes.len()
     }),
     ("one resource", TWICE, |runtime, queries, scope| {
-        runtime.block_on(queries.resource(scope, At::Now, &Uid::new("u0"), None)).map_or(0, |_| 1)
+        runtime
+            .block_on(queries.ask(scope, At::Now, GetResource::new(&Uid::new("u0"), None)))
+            .map_or(0, |_| 1)
     }),
     ("a search by name", TWICE, |runtime, queries, scope| {
         let search =
             ResourceSearch { names: vec!["web-0".parse().expect("a pattern")], ..ResourceSearch::default() };
-        runtime.block_on(queries.search(scope, At::Now, &search, &hundred())).expect("a page").items.len()
+        runtime
+            .block_on(queries.ask(scope, At::Now, SearchResources::new(&search, &hundred())))
+            .expect("a page")
+            .items
+            .len()
     }),
     ("a search by namespace", TWICE, |runtime, queries, scope| {
         let search = ResourceSearch { namespace: Some("ns-0".into()), ..ResourceSearch::default() };
-        runtime.block_on(queries.search(scope, At::Now, &search, &hundred())).expect("a page").items.len()
+        runtime
+            .block_on(queries.ask(scope, At::Now, SearchResources::new(&search, &hundred())))
+            .expect("a page")
+            .items
+            .len()
     }),
     ("100 clusters", TWICE, |runtime, queries, scope| {
-        runtime.block_on(queries.clusters(scope, At::Now, &hundred())).expect("a page").items.len()
+        runtime
+            .block_on(queries.ask(scope, At::Now, ListClusters::new(&hundred())))
+            .expect("a page")
+            .items
+            .len()
     }),
     ("coverage of 100 kinds", Mark::None, |runtime, queries, scope| {
         let filter = CoverageFilter::default();
-        runtime.block_on(queries.coverage(scope, At::Now, &filter, &hundred())).expect("a page").items.len()
+        runtime
+            .block_on(queries.ask(scope, At::Now, ListCoverage::new(&filter, &hundred())))
+            .expect("a page")
+            .items
+            .len()
     }),
     ("a page of 100 images", TWICE, |runtime, queries, scope| {
         let filter = ImageFilter::default();
-        runtime.block_on(queries.images(scope, At::Now, &filter, &hundred())).expect("a page").items.len()
+        runtime
+            .block_on(queries.ask(scope, At::Now, ListImages::new(&filter, &hundred())))
+            .expect("a page")
+            .items
+            .len()
     }),
     ("100 environments with their resources, as GraphQL asks", TWICE, |runtime, queries, scope| {
         runtime.block_on(async {
             let held = queries.held(At::Now).await.expect("a moment");
             let (filter, every, hundred) =
                 (EnvironmentFilter::default(), ResourceFilter::default(), hundred());
-            let page = held.environments(scope, At::Now, &filter, &hundred).await.expect("a page");
+            let page =
+                held.ask(scope, At::Now, ListEnvironments::new(&filter, &hundred)).await.expect("a page");
             let mut told = 0;
             for environment in &page.items {
-                let found = held.environment_resources(scope, At::Now, &environment.id, &every, &hundred);
+                let found = held.ask(
+                    scope,
+                    At::Now,
+                    ListEnvironmentResources::new(&environment.id, &every, &hundred),
+                );
                 told += found.await.expect("a page").items.len();
             }
             told
@@ -226,7 +257,7 @@ fn main() {
     }
     let (filter, hundred) = (DeploymentFilter::default(), hundred());
     let page = |scope: &Scope| {
-        let page = queries.deployments(scope, At::Now, &filter, &hundred);
+        let page = queries.ask(scope, At::Now, ListDeployments::new(&filter, &hundred));
         std::hint::black_box(runtime.block_on(page).expect("a page").items.len());
     };
     // The same twice, by scopes of the same reach: a reader has the sets of one of them.

@@ -13,6 +13,7 @@ use strandline_gitlab::{
 };
 use strandline_protocol::Answer;
 use strandline_query::Scope;
+use strandline_query::{GetAgent, ListAgents};
 use strandline_syntax::diagnostics::Mistake;
 
 /// Agents.
@@ -20,7 +21,7 @@ pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, 
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     read.finish()?;
-    respond::page(&request, &state.queries.agents(&auth::scope(&request)?, at, &page).await?)
+    respond::page(&request, &state.queries.ask(&auth::scope(&request)?, at, ListAgents::new(&page)).await?)
 }
 
 /// One agent.
@@ -29,7 +30,7 @@ pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, P
     let at = read.at();
     read.finish()?;
     let id = catalog::agent_id(&request)?;
-    respond::json(&request, &state.queries.agent(&auth::scope(&request)?, at, &id).await?)
+    respond::json(&request, &state.queries.ask(&auth::scope(&request)?, at, GetAgent::new(&id)).await?)
 }
 
 /// What was decided, with what is odd about the configuration that decided.
@@ -48,12 +49,12 @@ pub(super) async fn allowed(state: ApiState, request: Request) -> Result<Respons
     read.finish()?;
     let (job, id) = (job?, catalog::agent_id(&request)?);
     // Who sees the agent learns what it decides of their own jobs, and only its own project what is written of others.
-    let seen = state.queries.agent(&auth::scope(&request)?, at, &id).await?;
+    let seen = state.queries.ask(&auth::scope(&request)?, at, GetAgent::new(&id)).await?;
     let own = request.caller.has(id.project());
     if !own {
         asks_of_own(&request, &job)?;
     }
-    let found = state.queries.agent(&Scope::everything(), at, &id).await?;
+    let found = state.queries.ask(&Scope::everything(), at, GetAgent::new(&id)).await?;
     let text = found.value.configuration.unwrap_or_default();
     // A large file takes a while, which nobody else is to wait for.
     let decided = tokio::task::spawn_blocking(move || {

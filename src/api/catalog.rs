@@ -15,6 +15,7 @@ use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::{AgentId, At, CatalogKind, DeploymentId, EnvironmentId, Offset};
 use strandline_query::QueryError;
+use strandline_query::{GetDeployment, GetEnvironment};
 
 /// The most environments in one body.
 const ENVIRONMENTS_MAX: usize = 500;
@@ -240,7 +241,7 @@ async fn deploying(
     }
     let scope = auth::scope(request)?;
     for project in others {
-        match state.queries.deployment(&scope, At::Now, id, Some(&project)).await {
+        match state.queries.ask(&scope, At::Now, GetDeployment::new(id, Some(&project))).await {
             Ok(_) => return request.caller.writes_of(&project).map(|()| project),
             Err(QueryError::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -279,7 +280,7 @@ async fn writes_of_owner(state: &ApiState, request: &Request, id: &EnvironmentId
 
 /// Whether a caller sees an environment.
 async fn sees(state: &ApiState, request: &Request, id: &EnvironmentId) -> Result<bool, Problem> {
-    match state.queries.environment(&auth::scope(request)?, At::Now, id).await {
+    match state.queries.ask(&auth::scope(request)?, At::Now, GetEnvironment::new(id)).await {
         Ok(_) => Ok(true),
         Err(QueryError::NotFound { .. }) => Ok(false),
         Err(error) => Err(error.into()),

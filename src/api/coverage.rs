@@ -7,6 +7,7 @@ use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_query::CoverageFilter;
+use strandline_query::ListCoverage;
 
 /// How every kind of every cluster is followed, filtered.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
@@ -15,6 +16,6 @@ pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, 
     let filter =
         CoverageFilter { clusters: read.texts(CLUSTERS), kinds: read.texts(KIND), states: read.words(STATE) };
     read.finish()?;
-    let found = state.queries.coverage(&auth::scope(&request)?, at, &filter, &page).await?;
+    let found = state.queries.ask(&auth::scope(&request)?, at, ListCoverage::new(&filter, &page)).await?;
     respond::page(&request, &found)
 }

@@ -9,6 +9,7 @@ use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::EnvironmentId;
 use strandline_query::DeploymentFilter;
+use strandline_query::{GetDeployment, ListDeployments};
 
 /// Deployments, filtered.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
@@ -32,7 +33,7 @@ async fn filtered(
     let filter =
         DeploymentFilter { environment, projects: globs(&mut read, PROJECT), statuses: read.words(STATUS) };
     read.finish()?;
-    let found = state.queries.deployments(&auth::scope(&request)?, at, &filter, &page).await?;
+    let found = state.queries.ask(&auth::scope(&request)?, at, ListDeployments::new(&filter, &page)).await?;
     respond::page(&request, &found)
 }
 
@@ -42,6 +43,7 @@ pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, P
     let (at, project) = (read.at(), read.text(PROJECT_ONE));
     read.finish()?;
     let id = catalog::deployment_id(&request)?;
-    let found = state.queries.deployment(&auth::scope(&request)?, at, id, project.as_deref()).await?;
+    let found =
+        state.queries.ask(&auth::scope(&request)?, at, GetDeployment::new(id, project.as_deref())).await?;
     respond::json(&request, &found)
 }

@@ -12,7 +12,9 @@ use crate::present;
 use strandline_model::{At, EnvironmentId, Uid};
 use strandline_object_diff::{Between, Class, Lens, Line, PathRule};
 use strandline_protocol::EnvironmentDiff;
-use strandline_query::{BesideRequest, DiffRequest, EnvironmentDiffRequest, PageRequest, Scope};
+use strandline_query::{
+    CompareEnvironments, DiffEnvironment, DiffResource, PageRequest, PatchResource, ResourceRef, Scope,
+};
 
 /// The media type of RFC 6902.
 const JSON_PATCH: &str = "application/json-patch+json";
@@ -46,15 +48,20 @@ impl std::str::FromStr for Form {
 /// What is asked of an environment.
 #[derive(Clone, Debug)]
 pub enum EnvironmentQuestion {
-    /// What differs between two moments.
-    Between(EnvironmentDiffRequest),
+    /// What differs between two times.
+    Times(DiffEnvironment),
     /// What differs from another environment.
-    Beside(BesideRequest),
+    Environments(CompareEnvironments),
 }
 
 impl EnvironmentQuestion {
     /// Reads the question; what the configuration ignores is ignored too.
-    pub fn read(read: &mut Reader<'_>, state: &ApiState) -> Self {
+    pub fn read(
+        read: &mut Reader<'_>,
+        state: &ApiState,
+        environment: EnvironmentId,
+        page: PageRequest,
+    ) -> (At, Self) {
         let (from, to) = (read.moment(FROM), later(read));
         let (with, names, children) = (read.text(WITH), read.words(MAP), read.flag(CHILDREN));
         let between = if with.is_some() { Between::Environments } else { Between::Versions };
@@ -63,7 +70,8 @@ impl EnvironmentQuestion {
             if !names.is_empty() {
                 read.refuse(MAP, format!("is valid only together with `{}`", WITH.name));
             }
-            return EnvironmentQuestion::Between(EnvironmentDiffRequest { from, to, lens, children });
+            let question = DiffEnvironment { environment, from, lens, children, page };
+            return (to, EnvironmentQuestion::Times(question));
         };
         if from.is_some() {
             read.refuse(
@@ -72,34 +80,28 @@ impl EnvironmentQuestion {
             );
         }
         let with = EnvironmentId::new(with);
-        EnvironmentQuestion::Beside(BesideRequest { with, at: to, lens, names, children })
+        let question = CompareEnvironments { environment, with, lens, names, children, page };
+        (to, EnvironmentQuestion::Environments(question))
     }
 
-    /// Asks it of an environment.
-    pub async fn ask(
-        &self,
-        state: &ApiState,
-        scope: &Scope,
-        id: &EnvironmentId,
-        page: &PageRequest,
-    ) -> Result<EnvironmentDiff, Problem> {
-        let queries = &state.queries;
+    /// Asks it.
+    ///
+    /// # Errors
+    /// Those of the question.
+    pub async fn ask(self, state: &ApiState, scope: &Scope, at: At) -> Result<EnvironmentDiff, Problem> {
         Ok(match self {
-            EnvironmentQuestion::Between(request) => {
-                queries.environment_diff(scope, id, request, page).await?
-            }
-            EnvironmentQuestion::Beside(request) => {
-                queries.environments_beside(scope, id, request, page).await?
-            }
+            EnvironmentQuestion::Times(question) => state.queries.ask(scope, at, question).await?,
+            EnvironmentQuestion::Environments(question) => state.queries.ask(scope, at, question).await?,
         })
     }
 }
 
 /// Between which moments a resource is compared, and what is told; what the configuration ignores is ignored too.
-pub fn of_one(read: &mut Reader<'_>, state: &ApiState) -> DiffRequest {
+pub fn of_one(read: &mut Reader<'_>, state: &ApiState, resource: ResourceRef) -> (At, DiffResource) {
     let (from, to) = (read.moment(FROM), later(read));
     let lens = lens(read, Between::Versions, &[Class::Metadata, Class::Status]);
-    DiffRequest { from, to, lens: lens.ignoring(state.ignored.iter().cloned()) }
+    let lens = lens.ignoring(state.ignored.iter().cloned());
+    (to, DiffResource { resource, from, lens })
 }
 
 /// The later moment, which has two names.
@@ -156,22 +158,22 @@ fn text(context: &Context, lines: &[Line]) -> Response {
 /// What differs in a resource between two moments.
 pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let mut wanted = of_one(&mut read, &state);
+    let resource = ResourceRef::new(&Uid::new(request.argument(0)), request.query.one(CLUSTER));
+    let (to, mut question) = of_one(&mut read, &state, resource);
     let form = form(&mut read, &request.context, &[Form::Json, Form::Patch, Form::Text]);
     let narrowed = [INCLUDE, IGNORE].iter().any(|one: &Parameter| request.query.one(*one).is_some());
     read.finish()?;
-    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
-    let cluster = request.query.one(CLUSTER);
+    let scope = auth::scope(&request)?;
     if form == Form::Patch {
         // A patch from which nobody asked to leave something out makes the one state exactly the other.
         if !narrowed {
-            wanted.lens = Lens::whole();
+            question.lens = Lens::whole();
         }
-        let patch = state.queries.resource_patch(&scope, &uid, cluster, &wanted).await?;
+        let patch = state.queries.ask(&scope, to, PatchResource(question)).await?;
         let body = serde_json::to_vec(&patch).map_err(Problem::internal)?;
         return Ok(tagged(&request.context, JSON_PATCH, body));
     }
-    let found = state.queries.resource_diff(&scope, &uid, cluster, &wanted).await?;
+    let found = state.queries.ask(&scope, to, question).await?;
     match form {
         Form::Text => Ok(text(&request.context, &present::resource_diff(&found.value))),
         _ => respond::json(&request, &found),
@@ -181,12 +183,11 @@ pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Res
 /// What differs in an environment between two moments, or from another one.
 pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let question = EnvironmentQuestion::read(&mut read, &state);
+    let (id, page) = (EnvironmentId::new(request.argument(0)), read.page());
+    let (at, question) = EnvironmentQuestion::read(&mut read, &state, id, page);
     let form = form(&mut read, &request.context, &[Form::Json, Form::Text]);
-    let page = read.page();
     read.finish()?;
-    let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    let found = question.ask(&state, &scope, &id, &page).await?;
+    let found = question.ask(&state, &auth::scope(&request)?, at).await?;
     let next = found.metadata.next.clone();
     let response = match form {
         Form::Text => text(&request.context, &present::environment_diff(&found)),

@@ -9,6 +9,10 @@ use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::{Graph, Why};
 use strandline_query::{EnvironmentFilter, GraphFilter, ResourceFilter};
+use strandline_query::{
+    ExplainEnvironment, GetEnvironment, GetEnvironmentGraph, GetEnvironmentHealth, ListEnvironmentResources,
+    ListEnvironments, ListLeftBehind,
+};
 
 /// Environments, filtered.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
@@ -17,7 +21,7 @@ pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, 
     let filter = selection::filter(&mut read, &EnvironmentFilter::default()).in_use_by_default();
     read.finish()?;
     let scope = auth::scope(&request)?;
-    let found = state.queries.environments(&scope, at, &filter, &page).await?;
+    let found = state.queries.ask(&scope, at, ListEnvironments::new(&filter, &page)).await?;
     respond::page(&request, &found)
 }
 
@@ -27,7 +31,7 @@ pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, P
     let at = read.at();
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    let found = state.queries.environment(&scope, at, &id).await?;
+    let found = state.queries.ask(&scope, at, GetEnvironment::new(&id)).await?;
     respond::json(&request, &found)
 }
 
@@ -43,7 +47,7 @@ pub(super) async fn resources(state: ApiState, request: Request) -> Result<Respo
     };
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    let found = state.queries.environment_resources(&scope, at, &id, &filter, &page).await?;
+    let found = state.queries.ask(&scope, at, ListEnvironmentResources::new(&id, &filter, &page)).await?;
     respond::page(&request, &found)
 }
 
@@ -60,7 +64,7 @@ pub(super) async fn graph(state: ApiState, request: Request) -> Result<Response,
     };
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    let found = state.queries.environment_graph(&scope, at, &id, &filter).await?;
+    let found = state.queries.ask(&scope, at, GetEnvironmentGraph::new(&id, &filter)).await?;
     respond::json(&request, &found)
 }
 
@@ -70,7 +74,8 @@ pub(super) async fn why(state: ApiState, request: Request) -> Result<Response, P
     let (at, limit) = (read.at(), read.number(LIMIT, 1, Why::LIMIT));
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    let found = state.queries.environment_why(&scope, at, &id, limit.unwrap_or(Why::DEFAULT)).await?;
+    let found =
+        state.queries.ask(&scope, at, ExplainEnvironment::new(&id, limit.unwrap_or(Why::DEFAULT))).await?;
     respond::json(&request, &found)
 }
 
@@ -80,7 +85,7 @@ pub(super) async fn health(state: ApiState, request: Request) -> Result<Response
     let (at, filter) = (read.at(), read.health());
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    let found = state.queries.environment_health(&scope, at, &id, &filter).await?;
+    let found = state.queries.ask(&scope, at, GetEnvironmentHealth::new(&id, filter)).await?;
     respond::json(&request, &found)
 }
 
@@ -90,5 +95,5 @@ pub(super) async fn left_behind(state: ApiState, request: Request) -> Result<Res
     let at = read.at();
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    respond::json(&request, &state.queries.left_behind(&scope, at, &id).await?)
+    respond::json(&request, &state.queries.ask(&scope, at, ListLeftBehind::new(&id)).await?)
 }

@@ -8,6 +8,7 @@ use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_query::EventFilter;
+use strandline_query::{ListEnvironmentEvents, ListResourceEvents};
 
 fn filter(read: &mut Reader<'_>) -> EventFilter {
     EventFilter { types: read.words(TYPE), reasons: read.texts(REASON) }
@@ -19,7 +20,7 @@ pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<
     let (at, page, filter) = (read.at(), read.page(), filter(&mut read));
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    let found = state.queries.environment_events(&scope, at, &id, &filter, &page).await?;
+    let found = state.queries.ask(&scope, at, ListEnvironmentEvents::new(&id, &filter, &page)).await?;
     respond::page(&request, &found)
 }
 
@@ -30,6 +31,6 @@ pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Res
     read.finish()?;
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
     let cluster = request.query.one(CLUSTER);
-    let found = state.queries.resource_events(&scope, at, &uid, cluster, &filter, &page).await?;
+    let found = state.queries.ask(&scope, at, ListResourceEvents::new(&uid, cluster, &filter, &page)).await?;
     respond::page(&request, &found)
 }

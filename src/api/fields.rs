@@ -8,6 +8,7 @@ use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::Uid;
 use strandline_object::json::Field;
+use strandline_query::ListResourceFields;
 
 /// The most fields of one question.
 const FIELDS_MAX: usize = 10;
@@ -31,6 +32,6 @@ pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, 
     read.finish()?;
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
     let cluster = request.query.one(CLUSTER);
-    let found = state.queries.resource_fields(&scope, at, &uid, cluster, &fields, &page).await?;
+    let found = state.queries.ask(&scope, at, ListResourceFields::new(&uid, cluster, &fields, &page)).await?;
     respond::page(&request, &found)
 }

@@ -8,6 +8,7 @@ use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::EnvironmentId;
 use strandline_query::ImageFilter;
+use strandline_query::ListImages;
 
 /// Which uses of images a request asks for; read alike by the list and the page.
 pub fn filter(read: &mut Reader<'_>) -> ImageFilter {
@@ -27,6 +28,6 @@ pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, 
     let (at, page, filter) = (read.at(), read.page(), filter(&mut read));
     read.finish()?;
     let scope = auth::scope(&request)?;
-    let found = state.queries.images(&scope, at, &filter, &page).await?;
+    let found = state.queries.ask(&scope, at, ListImages::new(&filter, &page)).await?;
     respond::page(&request, &found)
 }

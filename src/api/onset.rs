@@ -11,6 +11,7 @@ use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::Onset;
 use strandline_query::OnsetFilter;
+use strandline_query::{GetEnvironmentOnset, GetResourceOnset};
 
 /// What changed before an environment became what it is.
 pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
@@ -18,7 +19,7 @@ pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<
     let (at, filter) = (read.at(), filter(&mut read));
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    respond::json(&request, &state.queries.environment_onset(&scope, at, &id, &filter).await?)
+    respond::json(&request, &state.queries.ask(&scope, at, GetEnvironmentOnset::new(&id, filter)).await?)
 }
 
 /// What changed before a resource became what it is.
@@ -28,7 +29,10 @@ pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Res
     read.finish()?;
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
     let cluster = request.query.one(CLUSTER);
-    respond::json(&request, &state.queries.resource_onset(&scope, at, &uid, cluster, &filter).await?)
+    respond::json(
+        &request,
+        &state.queries.ask(&scope, at, GetResourceOnset::new(&uid, cluster, filter)).await?,
+    )
 }
 
 fn filter(read: &mut Reader<'_>) -> OnsetFilter {

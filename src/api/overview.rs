@@ -10,21 +10,21 @@ use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::SavedView;
 use strandline_protocol::Overview;
-use strandline_query::OverviewRequest;
+use strandline_query::GetOverview;
 
 /// Environments counted in groups.
 pub(super) async fn overview(state: ApiState, request: Request) -> Result<Response, Problem> {
     let view = selection::view(&state, &request)?.cloned().unwrap_or_default();
     let mut read = request.query.reader();
     let at = read.at();
-    let wanted = OverviewRequest {
+    let wanted = GetOverview {
         filter: selection::filter(&mut read, &view.filter).in_use_by_default(),
         group_by: selection::group_by(&mut read, &view.group_by),
         limit: read.number(LIMIT, 1, Overview::LIMIT),
     };
     read.finish()?;
     let scope = auth::scope(&request)?;
-    let found = state.queries.overview(&scope, at, &wanted).await?;
+    let found = state.queries.ask(&scope, at, wanted).await?;
     respond::json(&request, &found)
 }
 

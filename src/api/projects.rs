@@ -5,13 +5,14 @@ use crate::http::auth;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
+use strandline_query::{GetProject, ListGroups, ListProjects};
 
 /// Projects.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     read.finish()?;
-    respond::page(&request, &state.queries.projects(&auth::scope(&request)?, at, &page).await?)
+    respond::page(&request, &state.queries.ask(&auth::scope(&request)?, at, ListProjects::new(&page)).await?)
 }
 
 /// Groups.
@@ -19,7 +20,7 @@ pub(super) async fn groups(state: ApiState, request: Request) -> Result<Response
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     read.finish()?;
-    respond::page(&request, &state.queries.groups(&auth::scope(&request)?, at, &page).await?)
+    respond::page(&request, &state.queries.ask(&auth::scope(&request)?, at, ListGroups::new(&page)).await?)
 }
 
 /// One project.
@@ -27,6 +28,6 @@ pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, P
     let mut read = request.query.reader();
     let at = read.at();
     read.finish()?;
-    let found = state.queries.project(&auth::scope(&request)?, at, request.argument(0)).await?;
+    let found = state.queries.ask(&auth::scope(&request)?, at, GetProject::new(request.argument(0))).await?;
     respond::json(&request, &found)
 }

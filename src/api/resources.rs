@@ -7,6 +7,7 @@ use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::Uid;
+use strandline_query::{GetResource, GetResourceHealth, ListResourceEdges, ListResourceVersions};
 
 /// One resource with its object.
 pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, Problem> {
@@ -14,7 +15,7 @@ pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, P
     let at = read.at();
     read.finish()?;
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
-    let found = state.queries.resource(&scope, at, &uid, request.query.one(CLUSTER)).await?;
+    let found = state.queries.ask(&scope, at, GetResource::new(&uid, request.query.one(CLUSTER))).await?;
     respond::json(&request, &found)
 }
 
@@ -25,7 +26,8 @@ pub(super) async fn history(state: ApiState, request: Request) -> Result<Respons
     read.finish()?;
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
     let cluster = request.query.one(CLUSTER);
-    let found = state.queries.resource_history(&scope, at, &uid, cluster, bodies, &page).await?;
+    let found =
+        state.queries.ask(&scope, at, ListResourceVersions::new(&uid, cluster, bodies, &page)).await?;
     respond::page(&request, &found)
 }
 
@@ -36,7 +38,7 @@ pub(super) async fn health(state: ApiState, request: Request) -> Result<Response
     read.finish()?;
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
     let cluster = request.query.one(CLUSTER);
-    let found = state.queries.resource_health(&scope, at, &uid, cluster, &filter).await?;
+    let found = state.queries.ask(&scope, at, GetResourceHealth::new(&uid, cluster, filter)).await?;
     respond::json(&request, &found)
 }
 
@@ -46,6 +48,9 @@ pub(super) async fn edges(state: ApiState, request: Request) -> Result<Response,
     let (at, page) = (read.at(), read.page());
     read.finish()?;
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
-    let found = state.queries.resource_edges(&scope, at, &uid, request.query.one(CLUSTER), &page).await?;
+    let found = state
+        .queries
+        .ask(&scope, at, ListResourceEdges::new(&uid, request.query.one(CLUSTER), &page))
+        .await?;
     respond::page(&request, &found)
 }

@@ -8,6 +8,7 @@ use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentFilter, EnvironmentId};
 use strandline_query::ResourceSearch;
+use strandline_query::SearchResources;
 
 /// What a search finds, the one that came last first.
 pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
@@ -26,6 +27,6 @@ pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, 
     }
     read.finish()?;
     let scope = auth::scope(&request)?;
-    let found = state.queries.search(&scope, at, &search, &page).await?;
+    let found = state.queries.ask(&scope, at, SearchResources::new(&search, &page)).await?;
     respond::page(&request, &found)
 }

@@ -9,6 +9,7 @@ use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::Timeline;
 use strandline_query::TimelineFilter;
+use strandline_query::{GetEnvironmentTimeline, GetResourceTimeline};
 
 /// What happened to an environment.
 pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
@@ -16,7 +17,7 @@ pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<
     let (at, filter, page) = (read.at(), filter(&mut read), read.page());
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    let found = state.queries.environment_timeline(&scope, at, &id, &filter, &page).await?;
+    let found = state.queries.ask(&scope, at, GetEnvironmentTimeline::new(&id, &filter, &page)).await?;
     respond::leading_on(&request, &found, &found.metadata)
 }
 
@@ -27,7 +28,8 @@ pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Res
     read.finish()?;
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
     let cluster = request.query.one(CLUSTER);
-    let found = state.queries.resource_timeline(&scope, at, &uid, cluster, &filter, &page).await?;
+    let found =
+        state.queries.ask(&scope, at, GetResourceTimeline::new(&uid, cluster, &filter, &page)).await?;
     respond::leading_on(&request, &found, &found.metadata)
 }
 

@@ -19,7 +19,8 @@ use strandline_log::{Appender, Batch, Begin, CatalogChange, Epoch, Observed, Pha
 use strandline_model::{At, CatalogFact, EnvironmentId, ResourceVersion, Source, Timestamp, Uid, WatchKey};
 use strandline_object_diff::{Between, Class, Lens};
 use strandline_query::testing::{block_on, queries, record};
-use strandline_query::{BesideRequest, EnvironmentDiffRequest, OnsetFilter, PageRequest, Queries, Scope};
+use strandline_query::{CompareEnvironments, DiffEnvironment, OnsetFilter, PageRequest, Queries, Scope};
+use strandline_query::{ExplainEnvironment, GetEnvironmentOnset};
 use strandline_redact::{Rules, TypeMeta, clean};
 use strandline_sim::api_server::ApiServer;
 use strandline_sim::fleet::{Fleet, FleetOptions};
@@ -167,36 +168,42 @@ impl Terminal {
     fn why(&mut self, id: &str, at: &str) {
         let id = EnvironmentId::new(id);
         let all = Scope::everything();
-        let answer = block_on(self.queries.environment_why(&all, At::Time(time(at)), &id, 20)).unwrap();
+        let answer =
+            block_on(self.queries.ask(&all, At::Time(time(at)), ExplainEnvironment::new(&id, 20))).unwrap();
         self.ran(&format!("why {id} --at {at}"), &why::draw(&answer, self.style(at)));
     }
 
     fn onset(&mut self, id: &str, at: &str) {
         let (all, id, filter) = (Scope::everything(), EnvironmentId::new(id), OnsetFilter::default());
-        let asked = self.queries.environment_onset(&all, At::Time(time(at)), &id, &filter);
+        let asked = self.queries.ask(&all, At::Time(time(at)), GetEnvironmentOnset::new(&id, filter));
         let answer = block_on(asked).unwrap();
         let form = onset::Form::new(&answer, self.style(at), Some(140));
         self.ran(&format!("onset {id} --at {at}"), &onset::told(id.as_str(), &answer, form, false));
     }
 
     fn diff(&mut self, id: &str, from: &str, to: &str) {
-        let id = EnvironmentId::new(id);
-        let lens = Lens::new(Between::Versions, &[Class::Metadata]);
-        let (since, until) = (Some(At::Time(time(from))), At::Time(time(to)));
-        let request = EnvironmentDiffRequest { from: since, to: until, lens, children: false };
-        let (all, page) = (Scope::everything(), PageRequest::default());
-        let found = block_on(self.queries.environment_diff(&all, &id, &request, &page)).unwrap();
+        let question = DiffEnvironment {
+            environment: EnvironmentId::new(id),
+            from: Some(At::Time(time(from))),
+            lens: Lens::new(Between::Versions, &[Class::Metadata]),
+            children: false,
+            page: PageRequest::default(),
+        };
+        let found = block_on(self.queries.ask(&Scope::everything(), At::Time(time(to)), question)).unwrap();
         let text = diff::painted(&environment_diff(&found), Paint(false));
         self.ran(&format!("diff {id} --from {from} --to {to}"), &text);
     }
 
     fn beside(&mut self, id: &str, other: &str, at: &str) {
-        let (id, with) = (EnvironmentId::new(id), EnvironmentId::new(other));
-        let lens = Lens::new(Between::Environments, &[Class::Metadata]);
-        let request =
-            BesideRequest { with, at: At::Time(time(at)), lens, names: Vec::new(), children: false };
-        let (all, page) = (Scope::everything(), PageRequest::default());
-        let found = block_on(self.queries.environments_beside(&all, &id, &request, &page)).unwrap();
+        let question = CompareEnvironments {
+            environment: EnvironmentId::new(id),
+            with: EnvironmentId::new(other),
+            lens: Lens::new(Between::Environments, &[Class::Metadata]),
+            names: Vec::new(),
+            children: false,
+            page: PageRequest::default(),
+        };
+        let found = block_on(self.queries.ask(&Scope::everything(), At::Time(time(at)), question)).unwrap();
         let text = diff::painted(&environment_diff(&found), Paint(false));
         self.ran(&format!("diff {id} {other} --at {at}"), &text);
     }

@@ -14,6 +14,7 @@ use strandline_clock::testing::ManualClock;
 use strandline_log::LogReader;
 use strandline_model::{At, Change, EnvironmentFilter, Offset, Timestamp};
 use strandline_query::testing::{self, Event, Thing, World, block_on, environment};
+use strandline_query::{ListEnvironmentResources, ListEnvironments};
 use strandline_query::{PageRequest, ResourceFilter, Scope};
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ProjectorOptions};
@@ -75,12 +76,16 @@ fn answers(data: &Path) -> String {
     for offset in 1..=head.get() {
         let at = At::Offset(Offset::new(offset));
         block_on(async {
-            let environments =
-                queries.environments(&scope, at, &EnvironmentFilter::default(), &page).await.unwrap();
+            let environments = queries
+                .ask(&scope, at, ListEnvironments::new(&EnvironmentFilter::default(), &page))
+                .await
+                .unwrap();
             for environment in &environments.items {
                 let filter = ResourceFilter::default();
-                let held =
-                    queries.environment_resources(&scope, at, &environment.id, &filter, &page).await.unwrap();
+                let held = queries
+                    .ask(&scope, at, ListEnvironmentResources::new(&environment.id, &filter, &page))
+                    .await
+                    .unwrap();
                 told.push(serde_json::to_value(held).unwrap());
             }
         });

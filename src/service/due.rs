@@ -55,7 +55,7 @@ mod tests {
     use strandline_log::{Batch, Begin, LogReader, LogWriter, Observed, Phase};
     use strandline_model::{At, Change, ClockEvent, Health, Kind, Offset, Timestamp, Uid, WatchKey};
     use strandline_query::testing::{self, World, observation};
-    use strandline_query::{HealthFilter, Queries, Scope};
+    use strandline_query::{GetResource, GetResourceHealth, HealthFilter, Queries, Scope};
     use strandline_view::Projector;
     use strandline_view::ruleset::RuleSet;
 
@@ -91,7 +91,7 @@ mod tests {
 
     async fn health(queries: &Queries, at: At, name: &str) -> (Option<Health>, String, Timestamp) {
         let (scope, uid) = (Scope::everything(), Uid::new(name));
-        let held = queries.resource(&scope, at, &uid, None).await.unwrap();
+        let held = queries.ask(&scope, at, GetResource::new(&uid, None)).await.unwrap();
         let resource = held.value.resource;
         (resource.health, resource.message, resource.health_since)
     }
@@ -146,7 +146,7 @@ mod tests {
         }
         let filter = HealthFilter { since: Some(At::Time(since())), limit: 10 };
         let (scope, uid) = (Scope::everything(), Uid::new("a"));
-        let told = queries.resource_health(&scope, At::Now, &uid, None, &filter).await;
+        let told = queries.ask(&scope, At::Now, GetResourceHealth::new(&uid, None, filter)).await;
         let told = told.unwrap().value.intervals;
         let mut told: Vec<_> = told.iter().map(|interval| (interval.from, interval.health)).collect();
         told.sort_unstable();

@@ -18,6 +18,7 @@ use strandline_clock::testing::ManualClock;
 use strandline_log::{ChangeType, Entry, LogReader};
 use strandline_model::{At, EnvironmentFilter, EnvironmentId, Offset, Timestamp};
 use strandline_query::testing::{self, Event, Remark, Thing, World, block_on, environment, small_history};
+use strandline_query::{ListClusters, ListEnvironmentResources, ListEnvironments};
 use strandline_query::{PageRequest, ResourceFilter, Scope};
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ProjectorOptions};
@@ -61,15 +62,19 @@ fn answers(directory: &Path, offset: Offset) -> Vec<Value> {
         (Scope::everything(), At::Offset(offset), PageRequest { limit: 500, ..PageRequest::default() });
     block_on(async {
         let filter = EnvironmentFilter::default();
-        let environments = queries.environments(&scope, at, &filter, &page).await.unwrap();
+        let environments = queries.ask(&scope, at, ListEnvironments::new(&filter, &page)).await.unwrap();
         let mut told = vec![serde_json::to_value(&environments).unwrap()];
         for environment in environments.items {
             let resources = ResourceFilter::default();
-            let held =
-                queries.environment_resources(&scope, at, &environment.id, &resources, &page).await.unwrap();
+            let held = queries
+                .ask(&scope, at, ListEnvironmentResources::new(&environment.id, &resources, &page))
+                .await
+                .unwrap();
             told.push(serde_json::to_value(held).unwrap());
         }
-        told.push(serde_json::to_value(queries.clusters(&scope, at, &page).await.unwrap()).unwrap());
+        told.push(
+            serde_json::to_value(queries.ask(&scope, at, ListClusters::new(&page)).await.unwrap()).unwrap(),
+        );
         told
     })
 }

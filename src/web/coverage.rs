@@ -16,6 +16,7 @@ use crate::http::respond::Response;
 use crate::present::{age, grouped, kind_name, several, visible};
 use strandline_model::{At, CoverageState, Timestamp};
 use strandline_protocol::{Snapshot, WatchCoverage, WatchGap};
+use strandline_query::ListCoverage;
 use strandline_query::{CoverageFilter, PageRequest, Scope};
 
 /// The most watches one page shows; the rest is in the API's list.
@@ -95,7 +96,7 @@ async fn walk(
     filter: &CoverageFilter,
 ) -> Result<(Vec<WatchCoverage>, Snapshot, bool), Problem> {
     let mut request = PageRequest { limit: PageRequest::MAX, after: None };
-    let mut page = state.queries.coverage(scope, at, filter, &request).await?;
+    let mut page = state.queries.ask(scope, at, ListCoverage::new(filter, &request)).await?;
     let mut watches = page.items;
     while let Some(token) = page.metadata.next.take() {
         if watches.len() >= WATCHES_MAX {
@@ -103,7 +104,7 @@ async fn walk(
         }
         request.after = Some(token);
         // The token pins the moment, which a relative one would have left by now.
-        page = state.queries.coverage(scope, At::Now, filter, &request).await?;
+        page = state.queries.ask(scope, At::Now, ListCoverage::new(filter, &request)).await?;
         watches.append(&mut page.items);
     }
     Ok((watches, page.metadata.snapshot, false))

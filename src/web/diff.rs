@@ -20,6 +20,7 @@ use strandline_object_diff::{Comparison, Line, Mark, NameMap, lines};
 use strandline_protocol::{
     Answer, ChangeType, EnvironmentAt, EnvironmentDiff, ResourceChange, ResourceDiff, Snapshot, StateAt,
 };
+use strandline_query::ResourceRef;
 use strandline_syntax::percent_encode;
 
 /// A line of differences; its sign stands in it, so that the colour says nothing more.
@@ -84,21 +85,20 @@ struct DiffPage {
 /// The page of an environment.
 pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let (question, page) = (EnvironmentQuestion::read(&mut read, &state), read.page());
+    let (id, page) = (EnvironmentId::new(request.argument(0)), read.page());
+    let (at, question) = EnvironmentQuestion::read(&mut read, &state, id, page);
     read.finish()?;
-    let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
-    let found = question.ask(&state, &scope, &id, &page).await?;
+    let found = question.ask(&state, &auth::scope(&request)?, at).await?;
     html(StatusCode::OK, &environment_view(&request, &found, state.clock.now()))
 }
 
 /// The page of a resource.
 pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let wanted = of_one(&mut read, &state);
+    let resource = ResourceRef::new(&Uid::new(request.argument(0)), request.query.one(CLUSTER));
+    let (to, question) = of_one(&mut read, &state, resource);
     read.finish()?;
-    let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
-    let cluster = request.query.one(CLUSTER);
-    let found = state.queries.resource_diff(&scope, &uid, cluster, &wanted).await?;
+    let found = state.queries.ask(&auth::scope(&request)?, to, question).await?;
     html(StatusCode::OK, &resource_view(&request, &found, state.clock.now()))
 }
 

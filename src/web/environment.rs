@@ -22,6 +22,10 @@ use strandline_protocol::{
     Answer, Collapse, Deployment, FoldedEvent, Graph, LeftBehind, Onset, Snapshot, Timeline, Why,
 };
 use strandline_query::{DeploymentFilter, EventFilter, GraphFilter, OnsetFilter, QueryError};
+use strandline_query::{
+    ExplainEnvironment, GetEnvironmentGraph, GetEnvironmentOnset, GetEnvironmentTimeline, ListDeployments,
+    ListEnvironmentEvents, ListLeftBehind,
+};
 use strandline_syntax::percent_encode;
 
 /// A way to show the tree.
@@ -105,29 +109,33 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
     let queries = &state.queries;
-    let graph = queries.environment_graph(&scope, at, &id, &filter).await?;
+    let graph = queries.ask(&scope, at, GetEnvironmentGraph::new(&id, &filter)).await?;
     let (then, part) = (same_moment(at, &graph.metadata), filter.under.is_some());
     let why = match why::is_due(&graph.value.environment) && !part {
-        true => Some(queries.environment_why(&scope, then, &id, why::PATHS).await?.value),
+        true => Some(queries.ask(&scope, then, ExplainEnvironment::new(&id, why::PATHS)).await?.value),
         false => None,
     };
     let onset = match why.is_some() {
-        true => known(queries.environment_onset(&scope, then, &id, &OnsetFilter::default()).await)?,
+        true => {
+            known(queries.ask(&scope, then, GetEnvironmentOnset::new(&id, OnsetFilter::default())).await)?
+        }
         false => None,
     };
     let timeline = match part {
         true => None,
         false => {
             let (filter, page) = (timeline::filter(), timeline::newest());
-            Some(queries.environment_timeline(&scope, then, &id, &filter, &page).await?.timeline)
+            Some(queries.ask(&scope, then, GetEnvironmentTimeline::new(&id, &filter, &page)).await?.timeline)
         }
     };
     let (at, any) = (At::Offset(graph.metadata.offset), &EventFilter::default());
-    let events = queries.environment_events(&scope, at, &id, any, &events::newest()).await?.items;
+    let events =
+        queries.ask(&scope, at, ListEnvironmentEvents::new(&id, any, &events::newest())).await?.items;
     let filter_of = DeploymentFilter { environment: Some(id.clone()), ..DeploymentFilter::default() };
-    let deployments = queries.deployments(&scope, at, &filter_of, &deployments::newest()).await?.items;
+    let deployments =
+        queries.ask(&scope, at, ListDeployments::new(&filter_of, &deployments::newest())).await?.items;
     let left = match graph.value.environment.state {
-        EnvironmentState::Stopped => Some(queries.left_behind(&scope, at, &id).await?.value),
+        EnvironmentState::Stopped => Some(queries.ask(&scope, at, ListLeftBehind::new(&id)).await?.value),
         _ => None,
     };
     let found = Found { graph, why, onset, timeline, events, left, deployments };

@@ -17,6 +17,7 @@ use crate::present::{grouped, several, visible, workload_names};
 use strandline_model::Timestamp;
 use strandline_object::Object;
 use strandline_protocol::{ImageInterval, ImageUse, Page, Workload};
+use strandline_query::ListImages;
 use strandline_query::PageRequest;
 use strandline_relations::container_images::{Running, images};
 use strandline_syntax::percent_encode;
@@ -72,7 +73,7 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     let (at, filter) = (read.at(), filter(&mut read));
     let page = PageRequest { after: read.text(CONTINUE), ..PageRequest::default() };
     read.finish()?;
-    let found = state.queries.images(&auth::scope(&request)?, at, &filter, &page).await?;
+    let found = state.queries.ask(&auth::scope(&request)?, at, ListImages::new(&filter, &page)).await?;
     html(StatusCode::OK, &view(&request, &found, state.clock.now()))
 }
 

@@ -23,6 +23,7 @@ use crate::http::respond::Response;
 use crate::present::visible;
 use strandline_model::{At, Health, HealthCounts, SavedView, Tier, Timestamp, attention};
 use strandline_protocol::{Environment, Overview, Snapshot};
+use strandline_query::ListEnvironments;
 use strandline_query::{PageRequest, Scope};
 use strandline_syntax::percent_encode;
 
@@ -108,17 +109,17 @@ struct Found {
 
 async fn find(state: &ApiState, scope: &Scope, selection: &Selection) -> Result<Found, Problem> {
     let queries = &state.queries;
-    let answer = queries.overview(scope, selection.at, &selection.overview()).await?;
+    let answer = queries.ask(scope, selection.at, selection.overview()).await?;
     let at = same_moment(selection.at, &answer.metadata);
-    let regions = queries.overview(scope, at, &selection.regions()).await?.value.groups;
+    let regions = queries.ask(scope, at, selection.regions()).await?.value.groups;
     let regions: BTreeSet<_> = regions.into_iter().flat_map(|group| group.keys).collect();
     let mut request = PageRequest { limit: PageRequest::MAX, after: None };
-    let mut page = queries.environments(scope, at, &selection.filter, &request).await?;
+    let mut page = queries.ask(scope, at, ListEnvironments::new(&selection.filter, &request)).await?;
     let mut environments = page.items;
     while let Some(token) = page.metadata.next.take().filter(|_| environments.len() < ENVIRONMENTS_MAX) {
         request.after = Some(token);
         // The token pins the moment, which a relative one would have left by now.
-        page = queries.environments(scope, At::Now, &selection.filter, &request).await?;
+        page = queries.ask(scope, At::Now, ListEnvironments::new(&selection.filter, &request)).await?;
         environments.append(&mut page.items);
     }
     let cut = page.metadata.next.is_some() || environments.len() >= ENVIRONMENTS_MAX;

@@ -21,6 +21,10 @@ use strandline_model::{At, ChangedBy, Health, Kind, ResourceKey, Timestamp, Uid}
 use strandline_object_diff::Lens;
 use strandline_protocol::{FoldedEvent, Page, ResourceDetail, ResourceEdge, Snapshot, Timeline};
 use strandline_query::{EventFilter, PageRequest, QueryError, Scope};
+use strandline_query::{
+    GetResource, GetResourceTimeline, ListClusters, ListResourceEdges, ListResourceEvents,
+    ListResourceVersions,
+};
 use strandline_syntax::percent_encode;
 
 /// What is known of the resource at the moment.
@@ -111,17 +115,20 @@ async fn find(
     cluster: Option<&str>,
 ) -> Result<Found, Problem> {
     let queries = &state.queries;
-    let (detail, snapshot) = match queries.resource(scope, at, &uid, cluster).await {
+    let (detail, snapshot) = match queries.ask(scope, at, GetResource::new(&uid, cluster)).await {
         Ok(found) => (Some(found.value), found.metadata),
         // It may be gone or not yet there, and have a history to show.
         Err(error @ QueryError::NotFound { .. }) => {
             let one = PageRequest { limit: 1, after: None };
-            if if_there(queries.resource_history(scope, At::Now, &uid, cluster, false, &one).await)?.is_none()
+            if if_there(
+                queries.ask(scope, At::Now, ListResourceVersions::new(&uid, cluster, false, &one)).await,
+            )?
+            .is_none()
             {
                 return Err(error.into());
             }
             // Its snapshot is of now; the header has to tell the moment asked for.
-            (None, queries.clusters(scope, at, &one).await?.metadata.snapshot)
+            (None, queries.ask(scope, at, ListClusters::new(&one)).await?.metadata.snapshot)
         }
         Err(error) => return Err(error.into()),
     };
@@ -130,17 +137,20 @@ async fn find(
     let key = match (&detail, versions.some_state()) {
         (Some(detail), _) => Some(detail.resource.key.clone()),
         (None, Some(version)) => {
-            let then = queries.resource(scope, At::Offset(version), &uid, cluster).await;
+            let then = queries.ask(scope, At::Offset(version), GetResource::new(&uid, cluster)).await;
             if_there(then)?.map(|found| found.value.resource.key)
         }
         (None, None) => None,
     };
     let (then, any) = (At::Offset(snapshot.offset), &EventFilter::default());
-    let events = if_there(queries.resource_events(scope, then, &uid, cluster, any, &events::newest()).await)?;
+    let events = if_there(
+        queries.ask(scope, then, ListResourceEvents::new(&uid, cluster, any, &events::newest())).await,
+    )?;
     let (then, span, newest) = (same_moment(at, &snapshot), timeline::filter(), timeline::newest());
-    let timeline = queries.resource_timeline(scope, then, &uid, cluster, &span, &newest).await;
+    let timeline = queries.ask(scope, then, GetResourceTimeline::new(&uid, cluster, &span, &newest)).await;
     let timeline = if_there(timeline)?.map(|found| found.timeline);
-    let edges = if_there(queries.resource_edges(scope, then, &uid, cluster, &edges::first()).await)?;
+    let edges =
+        if_there(queries.ask(scope, then, ListResourceEdges::new(&uid, cluster, &edges::first())).await)?;
     let events = events.map(|page| page.items).unwrap_or_default();
     Ok(Found { uid, key, detail, snapshot, versions, timeline, events, edges })
 }

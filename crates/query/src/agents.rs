@@ -4,11 +4,15 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::{Scope, Sight, sees};
-use super::{PageRequest, Queries, QueryError, Question, Result};
-use strandline_model::{AgentId, At, EnvironmentId};
+use crate::concerns::Concerns;
+use crate::error::{QueryError, Result};
+use crate::filters::PageRequest;
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question};
+use crate::scope::{ResolvedScope, sees};
+use serde::Serialize;
+use strandline_model::{AgentId, EnvironmentId};
 use strandline_protocol::{Agent, Answer, Page, PageMetadata};
 use strandline_sqlite::column;
 use strandline_view::word_at;
@@ -56,7 +60,7 @@ fn from_row(row: &Row<'_>, whole: bool) -> rusqlite::Result<Agent> {
 fn environments(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     agent: &Agent,
 ) -> Result<Vec<EnvironmentId>> {
     let sql = concat!(
@@ -78,14 +82,14 @@ fn environments(
 }
 
 /// The agents in sight.
-pub(super) fn ids(view: &Connection, moment: &Moment, scope: &Sight) -> Result<BTreeSet<String>> {
+pub(super) fn ids(view: &Connection, moment: &Moment, scope: &ResolvedScope) -> Result<BTreeSet<String>> {
     let mut statement = view.prepare_cached(select_agents!(""))?;
     let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
     let rows = statement.query_map(params, |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Result<Page<Agent>> {
+fn list(view: &Connection, moment: &Moment, scope: &ResolvedScope, start: &Start) -> Result<Page<Agent>> {
     let sql = select_agents!("AND a.id > :id ORDER BY a.id LIMIT :limit");
     let mut items = {
         let mut statement = view.prepare_cached(sql)?;
@@ -103,7 +107,7 @@ fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Res
     Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
-fn get(view: &Connection, moment: &Moment, scope: &Sight, id: &AgentId) -> Result<Answer<Agent>> {
+fn get(view: &Connection, moment: &Moment, scope: &ResolvedScope, id: &AgentId) -> Result<Answer<Agent>> {
     let found = {
         let mut statement = view.prepare_cached(select_agents!("AND a.id = :id"))?;
         let params = named_params! {
@@ -116,23 +120,57 @@ fn get(view: &Connection, moment: &Moment, scope: &Sight, id: &AgentId) -> Resul
     Ok(Answer { value, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
 }
 
-impl Queries {
-    /// Agents, by name.
-    ///
-    /// # Errors
-    /// See [`QueryError`].
-    pub async fn agents(&self, scope: &Scope, at: At, page: &PageRequest) -> Result<Page<Agent>> {
-        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &q.start);
-        self.ask(scope, at, "agents", &(), page, answer).await
+/// Agents, by name.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListAgents {
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListAgents {
+    /// The question with these parts.
+    pub fn new(page: &PageRequest) -> Self {
+        ListAgents { page: page.clone() }
+    }
+}
+
+impl Question for ListAgents {
+    const NAME: &'static str = "agents";
+    type Answer = Page<Agent>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
     }
 
-    /// One agent with its configuration, which only members of its own project read.
-    ///
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, start, .. } = context;
+        list(view, &moment, scope, &start)
+    }
+}
+
+/// One agent with its configuration, which only members of its own project read.
+#[derive(Clone, Debug, Serialize)]
+pub struct GetAgent {
+    /// The agent.
+    pub agent: AgentId,
+}
+
+impl GetAgent {
+    /// The question with these parts.
+    pub fn new(agent: &AgentId) -> Self {
+        GetAgent { agent: agent.clone() }
+    }
+}
+
+impl Question for GetAgent {
+    const NAME: &'static str = "agent";
+    type Answer = Answer<Agent>;
+
     /// # Errors
-    /// [`QueryError::NotFound`] when it was not declared at that moment.
-    pub async fn agent(&self, scope: &Scope, at: At, id: &AgentId) -> Result<Answer<Agent>> {
-        let id = id.clone();
-        let answer = move |q: Question<'_>| get(q.view, &q.moment, q.scope, &id);
-        self.ask(scope, at, "agent", &(), &PageRequest::default(), answer).await
+    /// [`QueryError::NotFound`] when it did not exist at that time.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, .. } = context;
+        get(view, &moment, scope, &self.agent)
     }
 }

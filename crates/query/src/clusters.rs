@@ -4,12 +4,15 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, named_params};
 
-use super::Result;
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::{Sight, looked_at};
-use super::{PageRequest, Queries, Question, Scope};
-use strandline_model::{At, Offset};
+use crate::concerns::Concerns;
+use crate::error::Result;
+use crate::filters::PageRequest;
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question};
+use crate::scope::{ResolvedScope, looked_at};
+use serde::Serialize;
+use strandline_model::Offset;
 use strandline_protocol::{Cluster, Page, PageMetadata};
 
 /// The region of a cluster `c` with the row `s` of what is configured, which goes before the one on which the Nodes agree.
@@ -37,7 +40,7 @@ pub(super) fn regions(view: &Connection, at: Offset) -> Result<HashMap<String, S
 pub(super) fn list(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     start: &Start,
 ) -> Result<Page<Cluster>> {
     let sql = concat!(
@@ -79,13 +82,31 @@ pub(super) fn list(
     Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
-impl Queries {
-    /// Clusters with what of them is watched, by name.
-    ///
-    /// # Errors
-    /// See [`super::QueryError`].
-    pub async fn clusters(&self, scope: &Scope, at: At, page: &PageRequest) -> Result<Page<Cluster>> {
-        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &q.start);
-        self.ask(scope, at, "clusters", &(), page, answer).await
+/// Clusters with what of them is watched, by name.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListClusters {
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListClusters {
+    /// The question with these parts.
+    pub fn new(page: &PageRequest) -> Self {
+        ListClusters { page: page.clone() }
+    }
+}
+
+impl Question for ListClusters {
+    const NAME: &'static str = "clusters";
+    type Answer = Page<Cluster>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, start, .. } = context;
+        list(view, &moment, scope, &start)
     }
 }

@@ -5,15 +5,18 @@ use std::collections::{BTreeSet, HashMap};
 use rusqlite::{Connection, Row, named_params};
 use serde::Serialize;
 
-use super::gaps;
-use super::history::told;
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::{Scope, Sight, in_sight, looked_at, one_of};
-use super::words::Words;
-use super::{PageRequest, Queries, Question, Result};
+use crate::concerns::Concerns;
+use crate::error::Result;
+use crate::filters::PageRequest;
+use crate::gaps;
+use crate::history::told;
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question};
+use crate::scope::{ResolvedScope, in_sight, looked_at, one_of};
+use crate::words::Words;
 use strandline_log::{Cursor, LogReader};
-use strandline_model::{At, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
+use strandline_model::{CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
 use strandline_protocol::{LastChange, Page, WatchCoverage, WatchGap};
 use strandline_view::{count_at, number_at};
 
@@ -28,21 +31,34 @@ pub struct CoverageFilter {
     pub states: Vec<CoverageState>,
 }
 
-impl Queries {
-    /// How every kind of every cluster was followed, by cluster, group, kind and namespace.
-    ///
-    /// # Errors
-    /// See [`super::QueryError`].
-    pub async fn coverage(
-        &self,
-        scope: &Scope,
-        at: At,
-        filter: &CoverageFilter,
-        page: &PageRequest,
-    ) -> Result<Page<WatchCoverage>> {
-        let wanted = filter.clone();
-        let answer = move |q: Question<'_>| list(q.view, q.log, &q.moment, q.scope, &wanted, &q.start);
-        self.ask(scope, at, "coverage", filter, page, answer).await
+/// How each kind of each cluster was watched, by cluster, group, kind and namespace.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListCoverage {
+    /// Which watches.
+    pub filter: CoverageFilter,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListCoverage {
+    /// The question with these parts.
+    pub fn new(filter: &CoverageFilter, page: &PageRequest) -> Self {
+        ListCoverage { filter: filter.clone(), page: page.clone() }
+    }
+}
+
+impl Question for ListCoverage {
+    const NAME: &'static str = "coverage";
+    type Answer = Page<WatchCoverage>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, log, moment, scope, start } = context;
+        list(view, log, &moment, scope, &self.filter, &start)
     }
 }
 
@@ -54,7 +70,7 @@ fn list(
     view: &Connection,
     log: &LogReader,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     filter: &CoverageFilter,
     start: &Start,
 ) -> Result<Page<WatchCoverage>> {
@@ -100,7 +116,7 @@ fn list(
 fn watches(
     view: &Connection,
     at: Offset,
-    scope: &Sight,
+    scope: &ResolvedScope,
     filter: &CoverageFilter,
     start: &Start,
 ) -> Result<Vec<(i64, WatchCoverage)>> {
@@ -241,7 +257,7 @@ pub(super) const HELD_IN_SIGHT: &str = concat!(
 fn held_in_sight(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     kinds: BTreeSet<i64>,
 ) -> Result<Vec<((i64, String), Held)>> {
     let mut statement = view.prepare_cached(HELD_IN_SIGHT)?;

@@ -5,12 +5,17 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, Row, named_params};
 use serde::Serialize;
 
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::{Scope, Sight, one_of, sees};
-use super::words::Words;
-use super::{PageRequest, Queries, QueryError, Question, Result, environments, groups};
-use strandline_model::{At, DeploymentId, DeploymentStatus, EnvironmentId, Timestamp};
+use crate::concerns::Concerns;
+use crate::environments;
+use crate::error::{QueryError, Result};
+use crate::filters::PageRequest;
+use crate::groups;
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question};
+use crate::scope::{ResolvedScope, one_of, sees};
+use crate::words::Words;
+use strandline_model::{DeploymentId, DeploymentStatus, EnvironmentId, Timestamp};
 use strandline_protocol::{Answer, Deployment, Page};
 use strandline_sqlite::column;
 use strandline_syntax::Glob;
@@ -82,7 +87,7 @@ pub(super) const OF_SCOPE: &str = list_deployments!(
 fn list(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     filter: &DeploymentFilter,
     start: &Start,
 ) -> Result<(Page<Deployment>, Vec<String>)> {
@@ -116,7 +121,12 @@ fn list(
 
 /// The projects that patterns stand for, for `json_each`: names as they are, which an index leads to, and of patterns the
 /// projects in sight. NULL where there is no pattern.
-fn projects(view: &Connection, moment: &Moment, scope: &Sight, globs: &[Glob]) -> Result<Option<String>> {
+fn projects(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    globs: &[Glob],
+) -> Result<Option<String>> {
     if globs.is_empty() {
         return Ok(None);
     }
@@ -132,7 +142,7 @@ fn projects(view: &Connection, moment: &Moment, scope: &Sight, globs: &[Glob]) -
 fn count(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     of: &EnvironmentId,
     filter: &DeploymentFilter,
 ) -> Result<u64> {
@@ -151,7 +161,7 @@ fn count(
 fn get(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     id: DeploymentId,
     project: Option<&str>,
 ) -> Result<Answer<Deployment>> {
@@ -172,69 +182,111 @@ fn get(
     Ok(Answer { value, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
 }
 
-impl Queries {
-    /// Deployments, the newest first.
-    ///
-    /// # Errors
-    /// [`QueryError::NotFound`] when the filter's environment was not declared at that moment.
-    pub async fn deployments(
-        &self,
-        scope: &Scope,
-        at: At,
-        filter: &DeploymentFilter,
-        page: &PageRequest,
-    ) -> Result<Page<Deployment>> {
-        let wanted = filter.clone();
-        let answer = move |q: Question<'_>| Ok(list(q.view, &q.moment, q.scope, &wanted, &q.start)?.0);
-        self.ask(scope, at, "deployments", filter, page, answer).await
+/// Deployments, the newest first.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListDeployments {
+    /// Which deployments.
+    pub filter: DeploymentFilter,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListDeployments {
+    /// The question with these parts.
+    pub fn new(filter: &DeploymentFilter, page: &PageRequest) -> Self {
+        ListDeployments { filter: filter.clone(), page: page.clone() }
+    }
+}
+
+impl Question for ListDeployments {
+    const NAME: &'static str = "deployments";
+    type Answer = Page<Deployment>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
     }
 
-    /// The same, with the token behind each of them that a page would go on after.
-    ///
     /// # Errors
-    /// As [`Queries::deployments`].
-    pub async fn deployment_edges(
-        &self,
-        scope: &Scope,
-        at: At,
-        filter: &DeploymentFilter,
-        page: &PageRequest,
-    ) -> Result<(Page<Deployment>, Vec<String>)> {
-        let wanted = filter.clone();
-        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &wanted, &q.start);
-        self.ask(scope, at, "deployments", filter, page, answer).await
+    /// [`QueryError::NotFound`] when the environment of the filter did not exist at that time.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, start, .. } = context;
+        Ok(list(view, &moment, scope, &self.filter, &start)?.0)
+    }
+}
+
+/// The same list, with the page token after each item, as GraphQL's cursors need them.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct ListDeploymentsWithCursors(pub ListDeployments);
+
+impl Question for ListDeploymentsWithCursors {
+    const NAME: &'static str = ListDeployments::NAME;
+    type Answer = (Page<Deployment>, Vec<String>);
+
+    fn page(&self) -> Option<&PageRequest> {
+        self.0.page()
     }
 
-    /// How many deployments to an environment pass a filter.
-    ///
-    /// # Errors
-    /// [`QueryError::NotFound`] when the environment was not declared at that moment.
-    pub async fn deployment_count(
-        &self,
-        scope: &Scope,
-        at: At,
-        of: &EnvironmentId,
-        filter: &DeploymentFilter,
-    ) -> Result<u64> {
-        let (of, wanted) = (of.clone(), filter.clone());
-        let answer = move |q: Question<'_>| count(q.view, &q.moment, q.scope, &of, &wanted);
-        self.ask(scope, at, "deployment_count", &(), &PageRequest::default(), answer).await
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, start, .. } = context;
+        list(view, &moment, scope, &self.0.filter, &start)
     }
+}
 
-    /// One deployment: of a project, or the only one in sight that has the number.
-    ///
+/// The number of deployments to an environment that match a filter.
+#[derive(Clone, Debug, Serialize)]
+pub struct CountDeployments {
+    /// The environment.
+    pub environment: EnvironmentId,
+    /// Which of its deployments.
+    pub filter: DeploymentFilter,
+}
+
+impl CountDeployments {
+    /// The question with these parts.
+    pub fn new(environment: &EnvironmentId, filter: &DeploymentFilter) -> Self {
+        CountDeployments { environment: environment.clone(), filter: filter.clone() }
+    }
+}
+
+impl Question for CountDeployments {
+    const NAME: &'static str = "deployment_count";
+    type Answer = u64;
+
     /// # Errors
-    /// [`QueryError::NotFound`] when it was not recorded at that moment, [`QueryError::AmbiguousDeployment`] when several
-    /// projects in sight have one of the number.
-    pub async fn deployment(
-        &self,
-        scope: &Scope,
-        at: At,
-        id: DeploymentId,
-        project: Option<&str>,
-    ) -> Result<Answer<Deployment>> {
-        let project = project.map(str::to_owned);
-        let answer = move |q: Question<'_>| get(q.view, &q.moment, q.scope, id, project.as_deref());
-        self.ask(scope, at, "deployment", &(), &PageRequest::default(), answer).await
+    /// [`QueryError::NotFound`] when the environment did not exist at that time.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, .. } = context;
+        count(view, &moment, scope, &self.environment, &self.filter)
+    }
+}
+
+/// One deployment.
+#[derive(Clone, Debug, Serialize)]
+pub struct GetDeployment {
+    /// Its number.
+    pub id: DeploymentId,
+    /// Its project, where several have a deployment of that number.
+    pub project: Option<String>,
+}
+
+impl GetDeployment {
+    /// The question with these parts.
+    pub fn new(id: DeploymentId, project: Option<&str>) -> Self {
+        GetDeployment { id, project: project.map(str::to_owned) }
+    }
+}
+
+impl Question for GetDeployment {
+    const NAME: &'static str = "deployment";
+    type Answer = Answer<Deployment>;
+
+    /// # Errors
+    /// [`QueryError::NotFound`] when it was not recorded at that time, [`QueryError::AmbiguousDeployment`] when several
+    /// visible projects have one of that number and none is named.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, .. } = context;
+        get(view, &moment, scope, self.id, self.project.as_deref())
     }
 }

@@ -2,13 +2,18 @@
 
 use rusqlite::{Connection, Row, named_params};
 
-use super::judged::judged;
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::{Sight, in_sight};
-use super::stretch::holds;
-use super::{PageRequest, Queries, Question, Result, Scope, resources};
-use strandline_model::{At, Kind, Offset, Stored, Uid};
+use crate::concerns::Concerns;
+use crate::error::Result;
+use crate::filters::PageRequest;
+use crate::judged::judged;
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question, ResourceRef};
+use crate::resources;
+use crate::scope::{ResolvedScope, in_sight};
+use crate::stretch::holds;
+use serde::Serialize;
+use strandline_model::{Kind, Offset, Stored, Uid};
 use strandline_protocol::{FarEnd, Page, PageMetadata, ResourceEdge};
 use strandline_relations::EdgeKind;
 use strandline_view::{health_at, number_at};
@@ -73,19 +78,24 @@ const LINKS: &str = concat!(
 pub(super) fn list(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
-    uid: &Uid,
-    cluster: Option<&str>,
+    scope: &ResolvedScope,
+    resource: &ResourceRef,
     start: &Start,
 ) -> Result<Page<ResourceEdge>> {
-    let held = resources::find(view, moment.offset, scope, uid, cluster, true)?;
+    let held = resources::find(view, moment.offset, scope, resource, true)?;
     let mut items = read(view, moment.offset, scope, held.id.0, start)?;
     let next = start.finish(moment.offset, &mut items, position);
     let snapshot = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
     Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
-fn read(view: &Connection, at: Offset, scope: &Sight, id: i64, start: &Start) -> Result<Vec<ResourceEdge>> {
+fn read(
+    view: &Connection,
+    at: Offset,
+    scope: &ResolvedScope,
+    id: i64,
+    start: &Start,
+) -> Result<Vec<ResourceEdge>> {
     // To a scope, what is out of its sight is not there: of others' links nothing is told, of its own only what the
     // object itself says.
     let in_sight = in_sight!();
@@ -138,23 +148,36 @@ fn position(edge: &ResourceEdge) -> Vec<String> {
     parts.into_iter().cloned().collect()
 }
 
-impl Queries {
-    /// What a resource is linked to, by the kind of edge and the address of the far end.
-    ///
+/// The edges of a resource, by kind of edge and address of the other end.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListResourceEdges {
+    /// The resource.
+    pub resource: ResourceRef,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListResourceEdges {
+    /// The question with these parts.
+    pub fn new(uid: &Uid, cluster: Option<&str>, page: &PageRequest) -> Self {
+        ListResourceEdges { resource: ResourceRef::new(uid, cluster), page: page.clone() }
+    }
+}
+
+impl Question for ListResourceEdges {
+    const NAME: &'static str = "resource_edges";
+    type Answer = Page<ResourceEdge>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
     /// # Errors
-    /// As for [`Queries::resource`].
-    pub async fn resource_edges(
-        &self,
-        scope: &Scope,
-        at: At,
-        uid: &Uid,
-        cluster: Option<&str>,
-        page: &PageRequest,
-    ) -> Result<Page<ResourceEdge>> {
-        let filter = (uid.clone(), cluster.map(str::to_owned));
-        let (of, cluster) = filter.clone();
-        let answer =
-            move |q: Question<'_>| list(q.view, &q.moment, q.scope, &of, cluster.as_deref(), &q.start);
-        self.ask(scope, at, "resource_edges", &filter, page, answer).await
+    /// [`QueryError::NotFound`] when the resource never existed up to that time, [`QueryError::Ambiguous`] when several
+    /// clusters have the uid and none is named.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, start, .. } = context;
+        list(view, &moment, scope, &self.resource, &start)
     }
 }

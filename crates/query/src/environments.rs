@@ -2,14 +2,19 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
-use super::error::gone_after;
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::{Scope, Sight, one_of, reads, sees};
-use super::sieve::{Candidate, Sieve};
-use super::words::Words;
-use super::{EnvironmentFilter, PageRequest, Queries, QueryError, Question, Result, warnings};
-use strandline_model::{At, EnvironmentId, HealthCounts, Offset, Stored, Timestamp};
+use crate::EnvironmentFilter;
+use crate::concerns::Concerns;
+use crate::error::{QueryError, Result, gone_after};
+use crate::filters::PageRequest;
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question};
+use crate::row_filter::{FilteredRow, RowFilter};
+use crate::scope::{ResolvedScope, one_of, reads, sees};
+use crate::warnings;
+use crate::words::Words;
+use serde::Serialize;
+use strandline_model::{EnvironmentId, HealthCounts, Offset, Stored, Timestamp};
 use strandline_protocol::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page};
 use strandline_sqlite::column;
 use strandline_view::{ENVIRONMENT_COUNTS, counts_at, health_at, word_at};
@@ -153,7 +158,7 @@ pub(super) const OF_SCOPE: &str = list_environments!(
 pub(super) fn list(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     filter: &EnvironmentFilter,
     start: &Start,
 ) -> Result<Page<Environment>> {
@@ -167,10 +172,10 @@ pub(super) fn list(
         ":healths": one_of(&filter.healths, |health| health.number()),
         ":project": start.after(0), ":name": start.after(1), ":id": start.after(2),
     };
-    let (sieve, mut items) = (Sieve::new(filter), Vec::new());
+    let (sieve, mut items) = (RowFilter::new(filter), Vec::new());
     let mut rows = statement.query(params)?;
     while let Some(row) = rows.next()? {
-        if admits(&sieve, row)? {
+        if matches(&sieve, row)? {
             items.push(from_row(row)?.environment);
         }
         if i64::try_from(items.len()).is_ok_and(|read| read >= start.rows()) {
@@ -188,15 +193,20 @@ pub(super) fn place(item: &Environment) -> Vec<String> {
 }
 
 /// Whether a row passes what of a filter no index helps with.
-fn admits(sieve: &Sieve<'_>, row: &Row<'_>) -> rusqlite::Result<bool> {
+fn matches(sieve: &RowFilter<'_>, row: &Row<'_>) -> rusqlite::Result<bool> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
     let candidate =
-        Candidate { project: text(2)?, name: text(3)?, labels: text(LABELS)?, targets: text(TARGETS)? };
-    sieve.admits(&candidate).map_err(|error| column::unreadable(LABELS, error))
+        FilteredRow { project: text(2)?, name: text(3)?, labels: text(LABELS)?, targets: text(TARGETS)? };
+    sieve.matches(&candidate).map_err(|error| column::unreadable(LABELS, error))
 }
 
 /// One environment, be it that the caller may not read what it holds.
-pub(super) fn seen(view: &Connection, moment: &Moment, scope: &Sight, id: &EnvironmentId) -> Result<Found> {
+pub(super) fn seen(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    id: &EnvironmentId,
+) -> Result<Found> {
     let mut statement = view.prepare_cached(select_environments!(" AND e.name_id = :id"))?;
     let params = named_params! {
         ":at": moment.offset.as_i64(), ":clock": moment.clock().as_micros(), ":scope": scope.as_sql(),
@@ -216,7 +226,7 @@ pub(super) fn seen(view: &Connection, moment: &Moment, scope: &Sight, id: &Envir
 pub(super) fn gone(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     id: &EnvironmentId,
 ) -> Result<Option<Offset>> {
     let sql = concat!(
@@ -235,7 +245,7 @@ pub(super) fn gone(
 pub(super) fn find(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     id: &EnvironmentId,
 ) -> Result<(i64, Environment)> {
     let Found { number, environment, .. } = seen(view, moment, scope, id)?;
@@ -249,7 +259,7 @@ pub(super) fn find(
 pub(super) fn get(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     id: &EnvironmentId,
 ) -> Result<Answer<Environment>> {
     let Found { number, environment, .. } = seen(view, moment, scope, id)?;
@@ -257,41 +267,81 @@ pub(super) fn get(
     Ok(Answer { value: environment, metadata })
 }
 
-impl Queries {
-    /// Environments, ordered by project and name.
-    ///
+/// One environment.
+#[derive(Clone, Debug, Serialize)]
+pub struct GetEnvironment {
+    /// The environment.
+    pub environment: EnvironmentId,
+}
+
+impl GetEnvironment {
+    /// The question with these parts.
+    pub fn new(environment: &EnvironmentId) -> Self {
+        GetEnvironment { environment: environment.clone() }
+    }
+}
+
+impl Question for GetEnvironment {
+    const NAME: &'static str = "environment";
+    type Answer = Answer<Environment>;
+
     /// # Errors
-    /// See [`QueryError`], as for every question.
-    pub async fn environments(
-        &self,
-        scope: &Scope,
-        at: At,
-        filter: &EnvironmentFilter,
-        page: &PageRequest,
-    ) -> Result<Page<Environment>> {
-        let wanted = filter.clone();
-        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &wanted, &q.start);
-        self.ask(scope, at, "environments", filter, page, answer).await
+    /// [`QueryError::NotFound`] when the environment did not exist at that time.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, .. } = context;
+        get(view, &moment, scope, &self.environment)
+    }
+}
+
+/// Environments, ordered by project and name.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListEnvironments {
+    /// Which environments.
+    pub filter: EnvironmentFilter,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListEnvironments {
+    /// The question with these parts.
+    pub fn new(filter: &EnvironmentFilter, page: &PageRequest) -> Self {
+        ListEnvironments { filter: filter.clone(), page: page.clone() }
+    }
+}
+
+impl Question for ListEnvironments {
+    const NAME: &'static str = "environments";
+    type Answer = Page<Environment>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
     }
 
-    /// The same, with the token behind each of them that a page would go on after.
-    ///
-    /// # Errors
-    /// See [`QueryError`].
-    pub async fn environment_edges(
-        &self,
-        scope: &Scope,
-        at: At,
-        filter: &EnvironmentFilter,
-        page: &PageRequest,
-    ) -> Result<(Page<Environment>, Vec<String>)> {
-        let wanted = filter.clone();
-        let answer = move |q: Question<'_>| {
-            let page = list(q.view, &q.moment, q.scope, &wanted, &q.start)?;
-            let token = |item| q.start.token(q.moment.offset, &place(item));
-            let cursors = page.items.iter().map(token).collect();
-            Ok((page, cursors))
-        };
-        self.ask(scope, at, "environments", filter, page, answer).await
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, start, .. } = context;
+        list(view, &moment, scope, &self.filter, &start)
+    }
+}
+
+/// The same list, with the page token after each item, as GraphQL's cursors need them.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct ListEnvironmentsWithCursors(pub ListEnvironments);
+
+impl Question for ListEnvironmentsWithCursors {
+    const NAME: &'static str = ListEnvironments::NAME;
+    type Answer = (Page<Environment>, Vec<String>);
+
+    fn page(&self) -> Option<&PageRequest> {
+        self.0.page()
+    }
+
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, start, .. } = context;
+        let page = list(view, &moment, scope, &self.0.filter, &start)?;
+        let cursor = |item| start.token(moment.offset, &place(item));
+        let cursors = page.items.iter().map(cursor).collect();
+        Ok((page, cursors))
     }
 }

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::moment::Moment;
+use crate::moment::Moment;
 use strandline_log::{LogError, LogReader};
 use strandline_model::{DeploymentId, EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
 use strandline_protocol::Gone;
@@ -20,7 +20,7 @@ pub(super) fn gone_after(last_offset: Offset) -> Gone {
 }
 
 /// With the time of the change with which it went.
-pub(super) fn dated(gone: Gone, log: &LogReader) -> Result<Gone, LogError> {
+pub(super) fn dated(gone: Gone, log: &LogReader) -> std::result::Result<Gone, LogError> {
     Ok(Gone { at: log.observed_at(gone.last_offset.next())?, ..gone })
 }
 
@@ -30,6 +30,9 @@ fn told(gone: Option<&Gone>) -> String {
     let until = at.map(|at| format!(" until {at}")).unwrap_or_default();
     format!("; it existed{until}: use at={last_offset} for its last state")
 }
+
+/// An answer, or why there is none.
+pub type Result<T> = std::result::Result<T, QueryError>;
 
 /// Why there is no answer.
 #[derive(Debug, Error)]

@@ -7,11 +7,16 @@
 use rusqlite::{Connection, Row, named_params};
 use serde::Serialize;
 
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::{Scope, Sight, one_of};
-use super::{PageRequest, Queries, Question, Result, environments, resources};
-use strandline_model::{At, EnvironmentId, Kind, ResourceKey, Timestamp, Uid};
+use crate::concerns::Concerns;
+use crate::environments;
+use crate::error::Result;
+use crate::filters::PageRequest;
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question, ResourceRef};
+use crate::resources;
+use crate::scope::{ResolvedScope, one_of};
+use strandline_model::{EnvironmentId, Kind, ResourceKey, Timestamp, Uid};
 use strandline_object::kube_event::EventType;
 use strandline_protocol::{FoldedEvent, Page, PageMetadata};
 use strandline_view::count_at;
@@ -111,7 +116,7 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<FoldedEvent> {
 fn page(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     whose: Whose,
     filter: &EventFilter,
     start: &Start,
@@ -140,53 +145,83 @@ fn page(
     Ok((items, next))
 }
 
-impl Queries {
-    /// What Events said of the resources of an environment while or before they belonged to it, newest first.
-    ///
-    /// # Errors
-    /// [`super::QueryError::NotFound`] when the environment was not declared at that moment.
-    pub async fn environment_events(
-        &self,
-        scope: &Scope,
-        at: At,
-        id: &EnvironmentId,
-        filter: &EventFilter,
-        page: &PageRequest,
-    ) -> Result<Page<FoldedEvent>> {
-        let (of, wanted) = (id.clone(), filter.clone());
-        let answer = move |q: Question<'_>| {
-            let (number, _) = environments::find(q.view, &q.moment, q.scope, &of)?;
-            let whose = Whose::Environment(number);
-            let (items, next) = self::page(q.view, &q.moment, q.scope, whose, &wanted, &q.start)?;
-            let snapshot = q.moment.snapshot(q.view, q.scope, &Concerns::Environment(number))?;
-            Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
-        };
-        self.ask(scope, at, "environment_events", &(id, filter), page, answer).await
+/// Kubernetes Events of the resources of an environment, from before or while they belonged to it, newest first.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListEnvironmentEvents {
+    /// The environment.
+    pub environment: EnvironmentId,
+    /// Which Events.
+    pub filter: EventFilter,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListEnvironmentEvents {
+    /// The question with these parts.
+    pub fn new(environment: &EnvironmentId, filter: &EventFilter, page: &PageRequest) -> Self {
+        ListEnvironmentEvents { environment: environment.clone(), filter: filter.clone(), page: page.clone() }
+    }
+}
+
+impl Question for ListEnvironmentEvents {
+    const NAME: &'static str = "environment_events";
+    type Answer = Page<FoldedEvent>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
     }
 
-    /// What Events said of a resource, be it there or gone, newest first.
-    ///
     /// # Errors
-    /// As for [`Queries::resource_history`].
-    pub async fn resource_events(
-        &self,
-        scope: &Scope,
-        at: At,
-        uid: &Uid,
-        cluster: Option<&str>,
-        filter: &EventFilter,
-        page: &PageRequest,
-    ) -> Result<Page<FoldedEvent>> {
-        let (of, cluster, wanted) = (uid.clone(), cluster.map(str::to_owned), filter.clone());
-        let said = (uid, cluster.clone(), filter);
-        let answer = move |q: Question<'_>| {
-            let held = resources::find(q.view, q.moment.offset, q.scope, &of, cluster.as_deref(), false)?;
-            let whose = Whose::Resource(held.id.0);
-            let (items, next) = self::page(q.view, &q.moment, q.scope, whose, &wanted, &q.start)?;
-            let concerns = Concerns::Cluster(&held.resource.key.cluster);
-            let snapshot = q.moment.snapshot(q.view, q.scope, &concerns)?;
-            Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
-        };
-        self.ask(scope, at, "resource_events", &said, page, answer).await
+    /// [`QueryError::NotFound`] when the environment did not exist at that time.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, start, .. } = context;
+        let (number, _) = environments::find(view, &moment, scope, &self.environment)?;
+        let (items, next) = page(view, &moment, scope, Whose::Environment(number), &self.filter, &start)?;
+        let snapshot = moment.snapshot(view, scope, &Concerns::Environment(number))?;
+        Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
+    }
+}
+
+/// Kubernetes Events of a resource, existing or deleted, newest first.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListResourceEvents {
+    /// The resource.
+    pub resource: ResourceRef,
+    /// Which Events.
+    pub filter: EventFilter,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListResourceEvents {
+    /// The question with these parts.
+    pub fn new(uid: &Uid, cluster: Option<&str>, filter: &EventFilter, page: &PageRequest) -> Self {
+        ListResourceEvents {
+            resource: ResourceRef::new(uid, cluster),
+            filter: filter.clone(),
+            page: page.clone(),
+        }
+    }
+}
+
+impl Question for ListResourceEvents {
+    const NAME: &'static str = "resource_events";
+    type Answer = Page<FoldedEvent>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
+    /// # Errors
+    /// [`QueryError::NotFound`] when the resource never existed up to that time, [`QueryError::Ambiguous`] when several
+    /// clusters have the uid and none is named.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, start, .. } = context;
+        let found = resources::find(view, moment.offset, scope, &self.resource, false)?;
+        let (items, next) = page(view, &moment, scope, Whose::Resource(found.id.0), &self.filter, &start)?;
+        let snapshot = moment.snapshot(view, scope, &Concerns::Cluster(&found.resource.key.cluster))?;
+        Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
     }
 }

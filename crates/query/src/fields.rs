@@ -7,12 +7,18 @@
 use rusqlite::{Connection, named_params};
 use serde_json::Value;
 
-use super::history::told;
-use super::moment::{Concerns, Moment};
-use super::scope::{Scope, Sight};
-use super::{PageRequest, Queries, QueryError, Question, Result, resources};
+use crate::concerns::Concerns;
+use crate::error::{QueryError, Result};
+use crate::filters::PageRequest;
+use crate::history::told;
+use crate::moment::Moment;
+use crate::question::{Context, Question, ResourceRef};
+use crate::resources;
+use crate::scope::ResolvedScope;
+use serde::Serialize;
+use serde::Serializer;
 use strandline_log::LogReader;
-use strandline_model::{At, Change, ChangedBy, Offset, Timestamp, Uid};
+use strandline_model::{Change, ChangedBy, Offset, Timestamp, Uid};
 use strandline_object::json::Field;
 use strandline_protocol::{FieldValue, Page, PageMetadata, VersionChange};
 
@@ -26,7 +32,13 @@ struct Version {
 }
 
 /// The versions up to the moment and an offset, newest first, one more than a page reads.
-fn versions(view: &Connection, moment: &Moment, scope: &Sight, id: i64, last: i64) -> Result<Vec<Version>> {
+fn versions(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    id: i64,
+    last: i64,
+) -> Result<Vec<Version>> {
     let sql = concat!(
         "SELECT v.from_offset, v.observed_at FROM version v
         WHERE v.resource_id = :id AND v.from_offset <= :at AND v.from_offset <= :last AND ",
@@ -128,9 +140,9 @@ fn place(last: i64, walks: &[Walk<'_>]) -> Vec<String> {
     std::iter::once(last.to_string()).chain(untils).collect()
 }
 
-fn list(q: Question<'_>, uid: &Uid, cluster: Option<&str>, fields: &[Field]) -> Result<Page<FieldValue>> {
-    let Question { view, log, moment, scope, start } = q;
-    let held = resources::find(view, moment.offset, scope, uid, cluster, false)?;
+fn list(q: Context<'_>, resource: &ResourceRef, fields: &[Field]) -> Result<Page<FieldValue>> {
+    let Context { view, log, moment, scope, start } = q;
+    let held = resources::find(view, moment.offset, scope, resource, false)?;
     let last = start.after(0).parse().unwrap_or(i64::MAX);
     let versions = versions(view, &moment, scope, held.id.0, last)?;
     let walk_of = |(place, field)| {
@@ -144,25 +156,49 @@ fn list(q: Question<'_>, uid: &Uid, cluster: Option<&str>, fields: &[Field]) -> 
     Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
-impl Queries {
-    /// The values that fields of a resource took up to the moment, newest first, with who changed them. A page holds as
-    /// many as are asked for, but one of each field at least, and may hold none where nothing changed for long.
-    ///
+/// Fields as they are written: their parsed form has no serialised one.
+fn as_texts<S: Serializer>(fields: &[Field], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_seq(fields.iter().map(Field::to_string))
+}
+
+/// The values that fields of a resource had up to the time asked for, newest first, with who changed them. A page
+/// holds at least one value of each field, and may hold none where nothing changed for long.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListResourceFields {
+    /// The resource.
+    pub resource: ResourceRef,
+    /// The fields.
+    #[serde(serialize_with = "as_texts")]
+    pub fields: Vec<Field>,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListResourceFields {
+    /// The question with these parts.
+    pub fn new(uid: &Uid, cluster: Option<&str>, fields: &[Field], page: &PageRequest) -> Self {
+        ListResourceFields {
+            resource: ResourceRef::new(uid, cluster),
+            fields: fields.to_vec(),
+            page: page.clone(),
+        }
+    }
+}
+
+impl Question for ListResourceFields {
+    const NAME: &'static str = "resource_fields";
+    type Answer = Page<FieldValue>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
     /// # Errors
-    /// As for [`Queries::resource_history`]; [`QueryError::CostlyField`] for a path that looks at too much.
-    pub async fn resource_fields(
-        &self,
-        scope: &Scope,
-        at: At,
-        uid: &Uid,
-        cluster: Option<&str>,
-        fields: &[Field],
-        page: &PageRequest,
-    ) -> Result<Page<FieldValue>> {
-        let (of, cluster, wanted) = (uid.clone(), cluster.map(str::to_owned), fields.to_vec());
-        let texts: Vec<String> = fields.iter().map(Field::to_string).collect();
-        let said = (uid, cluster.clone(), texts);
-        let answer = move |q: Question<'_>| list(q, &of, cluster.as_deref(), &wanted);
-        self.ask(scope, at, "resource_fields", &said, page, answer).await
+    /// [`QueryError::NotFound`] when the resource never existed up to that time, [`QueryError::Ambiguous`] when several
+    /// clusters have the uid and none is named.
+    /// [`QueryError::CostlyField`] for a path that reads too much.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        list(context, &self.resource, &self.fields)
     }
 }

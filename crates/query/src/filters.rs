@@ -60,7 +60,7 @@ impl FromStr for ResourceOrder {
 }
 
 /// What a graph shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GraphFilter {
     /// Only the resource of this uid and what is below it.
     pub under: Option<Uid>,
@@ -92,7 +92,7 @@ impl GraphFilter {
 }
 
 /// Over which span health is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HealthFilter {
     /// Where it begins, a duration being one before its end; a day before where nothing is said.
     pub since: Option<At>,

@@ -2,16 +2,17 @@
 
 use rusqlite::{Connection, OptionalExtension, named_params};
 
-use super::Result;
-use super::moment::Concerns;
-use super::scope::{Sight, concerned, looked_at};
-use strandline_model::{Offset, Timestamp, Uid, reason};
+use crate::concerns::Concerns;
+use crate::error::Result;
+use crate::question::ResourceRef;
+use crate::scope::{ResolvedScope, concerned, looked_at};
+use strandline_model::{Offset, Timestamp, reason};
 use strandline_protocol::Gap;
 
 /// The kinds that are not known at a moment, as gaps.
 pub(super) fn gaps(
     view: &Connection,
-    scope: &Sight,
+    scope: &ResolvedScope,
     at: Offset,
     concerns: &Concerns<'_>,
 ) -> Result<Vec<Gap>> {
@@ -51,15 +52,15 @@ pub(super) fn gaps(
 pub(super) fn of_uid(
     view: &Connection,
     at: Offset,
-    uid: &Uid,
-    cluster: Option<&str>,
+    resource: &ResourceRef,
 ) -> Result<Option<(Offset, Timestamp)>> {
     let sql = r#"SELECT f.floor, f.floor_at FROM resource r JOIN kind k ON k.id = r.kind_id
         JOIN cluster c ON c.id = r.cluster_id
         JOIN kind_floor f ON f.cluster = c.name AND f."group" = k."group" AND f.kind = k.kind
         WHERE r.uid = :uid AND (:cluster IS NULL OR c.name = :cluster) AND f.floor > :at
         ORDER BY f.floor LIMIT 1"#;
-    let params = named_params! { ":uid": uid.as_str(), ":cluster": cluster, ":at": at.as_i64() };
+    let params =
+        named_params! { ":uid": resource.uid.as_str(), ":cluster": resource.cluster, ":at": at.as_i64() };
     let found = view
         .prepare_cached(sql)?
         .query_row(params, |row| Ok((Offset::from_i64(row.get(0)?), Timestamp::from_micros(row.get(1)?))));

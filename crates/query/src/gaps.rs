@@ -5,9 +5,9 @@
 
 use rusqlite::{Connection, Row, named_params};
 
-use super::Result;
-use super::moment::Concerns;
-use super::scope::{Sight, concerned, looked_at};
+use crate::concerns::Concerns;
+use crate::error::Result;
+use crate::scope::{ResolvedScope, concerned, looked_at};
 use strandline_log::WriterProblem;
 use strandline_model::{Offset, Timestamp};
 use strandline_protocol::{Gap, Snapshot};
@@ -42,7 +42,7 @@ macro_rules! narrowed {
 /// The gaps at an offset, the oldest first; a cluster that the catalog does not hold is nobody's gap.
 pub(super) fn at_offset(
     view: &Connection,
-    scope: &Sight,
+    scope: &ResolvedScope,
     at: Offset,
     concerns: &Concerns<'_>,
 ) -> Result<Vec<Gap>> {
@@ -86,7 +86,7 @@ pub(super) const AT_TIMES: &str = concat!(
 /// As [`AT_TIMES`] says.
 pub(super) fn at_times(
     view: &Connection,
-    scope: &Sight,
+    scope: &ResolvedScope,
     at: Offset,
     times: Times,
     concerns: &Concerns<'_>,
@@ -117,7 +117,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Gap> {
 /// The clusters that an answer speaks of, as far as the caller may see them.
 pub(super) fn clusters(
     view: &Connection,
-    scope: &Sight,
+    scope: &ResolvedScope,
     at: Offset,
     concerns: &Concerns<'_>,
 ) -> Result<Vec<String>> {

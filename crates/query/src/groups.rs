@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, named_params};
 
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::{Scope, Sight, seen_audiences};
-use super::{PageRequest, Queries, Question, Result};
-use strandline_model::At;
+use crate::concerns::Concerns;
+use crate::error::Result;
+use crate::filters::PageRequest;
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question};
+use crate::scope::{ResolvedScope, seen_audiences};
+use serde::Serialize;
 use strandline_protocol::{Page, PageMetadata, ProjectGroup};
 use strandline_view::count_at;
 
@@ -28,14 +31,19 @@ const PROJECTS: &str = concat!(
 );
 
 /// The paths of projects in sight, be it that only their environments are declared.
-pub(super) fn paths(view: &Connection, moment: &Moment, scope: &Sight) -> Result<BTreeSet<String>> {
+pub(super) fn paths(view: &Connection, moment: &Moment, scope: &ResolvedScope) -> Result<BTreeSet<String>> {
     let mut statement = view.prepare_cached(PROJECTS)?;
     let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
     let rows = statement.query_map(params, |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Result<Page<ProjectGroup>> {
+fn list(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    start: &Start,
+) -> Result<Page<ProjectGroup>> {
     let mut groups: BTreeMap<String, ProjectGroup> = BTreeMap::new();
     let mut statement = view.prepare_cached(PROJECTS)?;
     let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
@@ -57,13 +65,31 @@ fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Res
     Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
-impl Queries {
-    /// Groups, by path.
-    ///
-    /// # Errors
-    /// See [`super::QueryError`].
-    pub async fn groups(&self, scope: &Scope, at: At, page: &PageRequest) -> Result<Page<ProjectGroup>> {
-        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &q.start);
-        self.ask(scope, at, "groups", &(), page, answer).await
+/// Groups, by path.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListGroups {
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListGroups {
+    /// The question with these parts.
+    pub fn new(page: &PageRequest) -> Self {
+        ListGroups { page: page.clone() }
+    }
+}
+
+impl Question for ListGroups {
+    const NAME: &'static str = "groups";
+    type Answer = Page<ProjectGroup>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, start, .. } = context;
+        list(view, &moment, scope, &start)
     }
 }

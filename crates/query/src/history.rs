@@ -2,15 +2,56 @@
 
 use rusqlite::{Connection, Row, named_params};
 
-use super::judged::{later, later_columns};
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::Sight;
-use super::{Result, resources};
+use crate::concerns::Concerns;
+use crate::error::Result;
+use crate::filters::PageRequest;
+use crate::judged::{later, later_columns};
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question, ResourceRef};
+use crate::resources;
+use crate::scope::ResolvedScope;
+use serde::Serialize;
 use strandline_log::LogReader;
 use strandline_model::{Change, Offset, ResourceVersion, Timestamp, Uid};
 use strandline_protocol::{Page, PageMetadata, Version, VersionChange};
 use strandline_view::health_at;
+
+/// The versions of a resource up to the time asked for, newest first.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListResourceVersions {
+    /// The resource.
+    pub resource: ResourceRef,
+    /// Whether each version comes with its object.
+    pub bodies: bool,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListResourceVersions {
+    /// The question with these parts.
+    pub fn new(uid: &Uid, cluster: Option<&str>, bodies: bool, page: &PageRequest) -> Self {
+        ListResourceVersions { resource: ResourceRef::new(uid, cluster), bodies, page: page.clone() }
+    }
+}
+
+impl Question for ListResourceVersions {
+    const NAME: &'static str = "resource_history";
+    type Answer = Page<Version>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
+    /// # Errors
+    /// [`QueryError::NotFound`] when the resource never existed up to that time, [`QueryError::Ambiguous`] when several
+    /// clusters have the uid and none is named.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, log, moment, scope, start } = context;
+        list(view, log, &moment, scope, &self.resource, self.bodies, &start)
+    }
+}
 
 /// SQL that holds for a version `v` that `:scope` is told of at `:at`.
 ///
@@ -32,18 +73,16 @@ macro_rules! told {
 pub(super) use told;
 
 /// A page of versions up to the moment, newest first.
-#[expect(clippy::too_many_arguments, reason = "parameters must not contain each other")]
 pub(super) fn list(
     view: &Connection,
     log: &mut LogReader,
     moment: &Moment,
-    scope: &Sight,
-    uid: &Uid,
-    cluster: Option<&str>,
+    scope: &ResolvedScope,
+    resource: &ResourceRef,
     bodies: bool,
     start: &Start,
 ) -> Result<Page<Version>> {
-    let held = resources::find(view, moment.offset, scope, uid, cluster, false)?;
+    let held = resources::find(view, moment.offset, scope, resource, false)?;
     let sql = concat!(
         "SELECT v.from_offset, v.observed_at, v.deleted, v.health, v.reason, v.message, v.rule, s.name, ",
         later_columns!(),

@@ -8,11 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde::Serialize;
 
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::{Scope, Sight, one_of, reads};
-use super::words::Words;
-use super::{PageRequest, Queries, QueryError, Question, Result, resources};
+use crate::concerns::Concerns;
+use crate::error::{QueryError, Result};
+use crate::filters::PageRequest;
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question};
+use crate::resources;
+use crate::scope::{ResolvedScope, one_of, reads};
+use crate::words::Words;
 use strandline_log::LogReader;
 use strandline_model::{At, EnvironmentId, Offset, Tier, Timestamp};
 use strandline_protocol::{ImageInterval, ImageUse, Page, Workload};
@@ -213,7 +217,7 @@ const NAMES_OF_SCOPE: &str = concat!(
 );
 
 /// In full, the images that the caller sees or has seen by then.
-pub(super) fn names(view: &Connection, moment: &Moment, scope: &Sight) -> Result<BTreeSet<String>> {
+pub(super) fn names(view: &Connection, moment: &Moment, scope: &ResolvedScope) -> Result<BTreeSet<String>> {
     let name = |row: &Row<'_>| {
         let image = Image { repository: row.get(0)?, tag: row.get(1)?, digest: row.get(2)? };
         Ok(match image.tag.is_empty() || image.digest.is_empty() {
@@ -236,7 +240,7 @@ struct Group {
 /// The uses of a page and one group more, where there is one.
 fn groups(
     view: &Connection,
-    scope: &Sight,
+    scope: &ResolvedScope,
     filter: &ImageFilter,
     environment: Option<i64>,
     span: Span,
@@ -377,8 +381,8 @@ fn told(
     }))
 }
 
-fn list(q: Question<'_>, filter: &ImageFilter) -> Result<Page<ImageUse>> {
-    let Question { view, log, moment, scope, start } = q;
+fn list(q: Context<'_>, filter: &ImageFilter) -> Result<Page<ImageUse>> {
+    let Context { view, log, moment, scope, start } = q;
     let span = span(log, &moment, filter)?;
     let environment = match &filter.environment {
         Some(id) => Some(super::search::number(view, &moment, scope, id)?),
@@ -398,21 +402,35 @@ fn list(q: Question<'_>, filter: &ImageFilter) -> Result<Page<ImageUse>> {
     start.page(items, (snapshot, next), || Words::of_images(filter).unknown(view, &moment, scope))
 }
 
-impl Queries {
-    /// Which environments have which images, at the moment or at any time of a span that ends there, by image and
-    /// environment.
-    ///
+/// Which environments use which images, at the time asked for or in a span that ends there, by image and environment.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListImages {
+    /// Which images, of which environments.
+    pub filter: ImageFilter,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListImages {
+    /// The question with these parts.
+    pub fn new(filter: &ImageFilter, page: &PageRequest) -> Self {
+        ListImages { filter: filter.clone(), page: page.clone() }
+    }
+}
+
+impl Question for ListImages {
+    const NAME: &'static str = "images";
+    type Answer = Page<ImageUse>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
     /// # Errors
-    /// [`QueryError::NotFound`] when the filter's environment was never there, [`QueryError::FutureOffset`] when the
-    /// span ends after the moment.
-    pub async fn images(
-        &self,
-        scope: &Scope,
-        at: At,
-        filter: &ImageFilter,
-        page: &PageRequest,
-    ) -> Result<Page<ImageUse>> {
-        let wanted = filter.clone();
-        self.ask(scope, at, "images", filter, page, move |q| list(q, &wanted)).await
+    /// [`QueryError::NotFound`] when the environment of the filter never existed, [`QueryError::FutureOffset`] when the span
+    /// ends after the time asked for.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        list(context, &self.filter)
     }
 }

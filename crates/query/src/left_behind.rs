@@ -7,11 +7,15 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, named_params};
 
-use super::moment::{Concerns, Moment};
-use super::scope::{Scope, Sight, sees};
-use super::{PageRequest, Queries, Question, Result, environments};
+use crate::concerns::Concerns;
+use crate::environments;
+use crate::error::Result;
+use crate::moment::Moment;
+use crate::question::{Context, Question};
+use crate::scope::{ResolvedScope, sees};
+use serde::Serialize;
 use strandline_log::LogReader;
-use strandline_model::{At, EnvironmentId, EnvironmentState, Labels, Offset, Target, label_pairs};
+use strandline_model::{EnvironmentId, EnvironmentState, Labels, Offset, Target, label_pairs};
 use strandline_protocol::{Answer, LeftBehind, LeftNamespace};
 use strandline_sqlite::column;
 use strandline_view::count_at;
@@ -92,7 +96,12 @@ macro_rules! left {
 /// The namespaces in which something is left, and whether something else is there or others look there too. What
 /// Kubernetes puts into every namespace is nobody's. Who does not see everything is never told that there is nothing of
 /// others in a namespace: that would tell of others, and have a namespace deleted of which only a part was seen.
-fn namespaces(view: &Connection, sight: &Sight, number: i64, at: Offset) -> Result<Vec<LeftNamespace>> {
+fn namespaces(
+    view: &Connection,
+    sight: &ResolvedScope,
+    number: i64,
+    at: Offset,
+) -> Result<Vec<LeftNamespace>> {
     let sql = left!(concat!(
         "SELECT c.name, l.namespace, count(*), :scope IS NOT NULL
             OR EXISTS (SELECT 1 FROM environment_place o WHERE o.cluster_id = c.id AND o.namespace = l.namespace
@@ -132,7 +141,7 @@ struct Top {
     matched: bool,
 }
 
-fn tops(view: &Connection, sight: &Sight, number: i64, at: Offset) -> Result<Vec<Top>> {
+fn tops(view: &Connection, sight: &ResolvedScope, number: i64, at: Offset) -> Result<Vec<Top>> {
     let sql = left!(
         "SELECT c.name, l.namespace, k.kind || iif(k.\"group\" = '', '', '.' || k.\"group\"), l.name, l.why = 'matches'
         FROM left l JOIN cluster c ON c.id = l.cluster_id JOIN kind k ON k.id = l.kind_id
@@ -198,7 +207,7 @@ fn get(
     view: &Connection,
     log: &LogReader,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     id: &EnvironmentId,
 ) -> Result<Answer<LeftBehind>> {
     let (number, environment) = environments::find(view, moment, scope, id)?;
@@ -220,15 +229,29 @@ fn get(
     Ok(Answer { value, metadata })
 }
 
-impl Queries {
-    /// What a stopped environment left in its clusters; nothing while it is in use.
-    ///
+/// What a stopped environment left in its clusters; nothing while it is in use.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListLeftBehind {
+    /// The environment.
+    pub environment: EnvironmentId,
+}
+
+impl ListLeftBehind {
+    /// The question with these parts.
+    pub fn new(environment: &EnvironmentId) -> Self {
+        ListLeftBehind { environment: environment.clone() }
+    }
+}
+
+impl Question for ListLeftBehind {
+    const NAME: &'static str = "left_behind";
+    type Answer = Answer<LeftBehind>;
+
     /// # Errors
-    /// [`super::QueryError::NotFound`] when it was not declared at that moment.
-    pub async fn left_behind(&self, scope: &Scope, at: At, id: &EnvironmentId) -> Result<Answer<LeftBehind>> {
-        let id = id.clone();
-        let answer = move |q: Question<'_>| get(q.view, q.log, &q.moment, q.scope, &id);
-        self.ask(scope, at, "left_behind", &(), &PageRequest::default(), answer).await
+    /// [`QueryError::NotFound`] when the environment did not exist at that time.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, log, moment, scope, .. } = context;
+        get(view, log, &moment, scope, &self.environment)
     }
 }
 

@@ -6,24 +6,20 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::freshness::Live;
-use super::gaps::{self, Times};
-use super::page::Pinned;
-use super::scope::Sight;
-use super::{QueryError, Result, floors};
+use crate::concerns::Concerns;
+use crate::error::{QueryError, Result};
+use crate::floors;
+use crate::freshness::Live;
+use crate::gaps;
+use crate::gaps::Times;
+use crate::pinned::{AskedTime, Pinned};
+use crate::scope::ResolvedScope;
 use strandline_log::LogReader;
 use strandline_model::{At, LATE_BOUND, Offset, Timestamp};
 use strandline_protocol::{Coverage, Gap, Snapshot};
 
 /// Clocks differ; a moment this little ahead of ours is taken for now.
 const CLOCK_SKEW: Duration = Duration::from_secs(5);
-
-/// A time that was asked for, be it now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AskedTime {
-    pub(super) time: Timestamp,
-    pub(super) is_now: bool,
-}
 
 /// A moment, found in the log.
 #[derive(Clone, Debug)]
@@ -41,36 +37,6 @@ pub(super) struct Moment {
     /// The time asked for, now being one too; none where an offset was.
     by_time: Option<AskedTime>,
     live: Live,
-}
-
-/// Of which clusters an answer names the gaps.
-pub(super) enum Concerns<'a> {
-    /// Of all that the scope may see.
-    Everything,
-    /// Of those an environment looks at, by the view's number; of none while the scope may not read it.
-    Environment(i64),
-    /// Of one, by name.
-    Cluster(&'a str),
-}
-
-impl Concerns<'_> {
-    /// The view's number of the environment and the name of the cluster, where it is one.
-    pub(super) fn as_sql(&self) -> (Option<i64>, Option<&str>) {
-        match self {
-            Concerns::Everything => (None, None),
-            Concerns::Environment(id) => (Some(*id), None),
-            Concerns::Cluster(name) => (None, Some(*name)),
-        }
-    }
-
-    /// What `:scope` is bound to where a statement asks what concerns the answer: of one environment, not where else the
-    /// scope looks.
-    pub(super) fn scope(&self, view: &Connection, scope: &Sight, at: Offset) -> Result<Option<i64>> {
-        Ok(match self {
-            Concerns::Environment(_) => scope.as_sql(),
-            Concerns::Everything | Concerns::Cluster(_) => scope.with_places(view, at)?,
-        })
-    }
 }
 
 impl Moment {
@@ -185,7 +151,7 @@ impl Moment {
     pub(super) fn snapshot(
         &self,
         view: &Connection,
-        scope: &Sight,
+        scope: &ResolvedScope,
         concerns: &Concerns<'_>,
     ) -> Result<Snapshot> {
         self.snapshot_since(view, scope, concerns, None)
@@ -196,7 +162,7 @@ impl Moment {
     pub(super) fn snapshot_over(
         &self,
         view: &Connection,
-        scope: &Sight,
+        scope: &ResolvedScope,
         concerns: &Concerns<'_>,
         since: Timestamp,
     ) -> Result<Snapshot> {
@@ -208,7 +174,7 @@ impl Moment {
     pub(super) fn snapshot_with(
         &self,
         view: &Connection,
-        scope: &Sight,
+        scope: &ResolvedScope,
         concerns: &Concerns<'_>,
         (other, of_other): (&Moment, &Concerns<'_>),
     ) -> Result<Snapshot> {
@@ -222,7 +188,7 @@ impl Moment {
     fn snapshot_since(
         &self,
         view: &Connection,
-        scope: &Sight,
+        scope: &ResolvedScope,
         concerns: &Concerns<'_>,
         since: Option<Timestamp>,
     ) -> Result<Snapshot> {
@@ -250,7 +216,7 @@ impl Moment {
     pub(super) fn gaps_of_cluster(
         &self,
         view: &Connection,
-        scope: &Sight,
+        scope: &ResolvedScope,
         cluster: &str,
     ) -> Result<Vec<Gap>> {
         let mut gaps = self.gaps_since(view, scope, &Concerns::Cluster(cluster), None)?;
@@ -262,7 +228,7 @@ impl Moment {
     fn gaps_since(
         &self,
         view: &Connection,
-        scope: &Sight,
+        scope: &ResolvedScope,
         concerns: &Concerns<'_>,
         since: Option<Timestamp>,
     ) -> Result<Vec<Gap>> {

@@ -5,51 +5,13 @@ use std::hash::{BuildHasher, RandomState};
 use data_encoding::HEXLOWER;
 use serde::Serialize;
 
-use super::moment::{AskedTime, Moment};
-use super::scope::Scope;
-use super::{PageRequest, QueryError, Result};
-use strandline_model::{Offset, Timestamp};
+use crate::error::{QueryError, Result};
+use crate::filters::PageRequest;
+use crate::pinned::{AskedTime, Pinned};
+use crate::scope::Scope;
+use strandline_model::Offset;
 use strandline_protocol::{Page, PageMetadata, Snapshot, UnknownWord};
 use strandline_syntax::diagnostics::of_json;
-
-/// The moment of a first page, as its token tells it to the later ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pinned {
-    pub(super) offset: Offset,
-    /// The time asked for; none where an offset was.
-    pub(super) by_time: Option<AskedTime>,
-}
-
-impl Pinned {
-    /// As text: the offset and, where a time was asked for, that time behind `n` for now or `t`.
-    pub(super) fn to_token(self) -> String {
-        let offset = format!("{:x}", self.offset.get());
-        match self.by_time {
-            Some(AskedTime { time, is_now }) => {
-                format!("{offset}-{}{:x}", if is_now { 'n' } else { 't' }, time.as_micros())
-            }
-            None => offset,
-        }
-    }
-
-    pub(super) fn from_token(text: &str) -> Option<Self> {
-        let (offset, time) = text.split_once('-').map_or((text, None), |(offset, time)| (offset, Some(time)));
-        let offset = u64::from_str_radix(offset, 16).ok().filter(|offset| i64::try_from(*offset).is_ok())?;
-        let by_time = match time {
-            None => None,
-            Some(time) => {
-                let (is_now, micros) = match time.strip_prefix('n') {
-                    Some(micros) => (true, micros),
-                    None => (false, time.strip_prefix('t')?),
-                };
-                // Times before 1970 are written in two's complement.
-                let micros = u64::from_str_radix(micros, 16).ok()?.cast_signed();
-                Some(AskedTime { time: Timestamp::from_micros(micros), is_now })
-            }
-        };
-        Some(Pinned { offset: Offset::new(offset), by_time })
-    }
-}
 
 /// With what tokens of pages are marked as ours, so that nobody else makes one.
 #[derive(Clone)]
@@ -76,8 +38,8 @@ impl PageKey {
 struct Seal(blake3::Hasher);
 
 impl Seal {
-    fn new(key: &PageKey, list: &str, scope: &Scope, filter: &impl Serialize) -> Result<Self> {
-        let of = serde_json::to_vec(&(list, scope, filter));
+    fn new(key: &PageKey, name: &str, scope: &Scope, question: &impl Serialize) -> Result<Self> {
+        let of = serde_json::to_vec(&(name, scope, question));
         let mut hasher = blake3::Hasher::new_keyed(&key.0);
         // JSON ends by itself, so that nothing that follows can be taken for a part of it.
         hasher.update(&of.map_err(|error| QueryError::Storage(of_json(&error)))?);
@@ -111,18 +73,18 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Reads the token of a request. `list` and `filter` say what is being listed: a token of another list is
-    /// refused, for its position would mean nothing there; so is one that was made for somebody who sees something else.
+    /// Reads the page token of a request for a question of this name. The token of another question is refused, for its
+    /// position would mean nothing there; so is one that was made for a caller with another scope.
     pub(super) fn read(
         key: &PageKey,
-        list: &str,
+        name: &str,
         scope: &Scope,
-        filter: &impl Serialize,
-        page: &PageRequest,
+        question: &impl Serialize,
+        page: Option<&PageRequest>,
     ) -> Result<Self> {
-        let seal = Seal::new(key, list, scope, filter)?;
-        let limit = page.limit.clamp(1, PageRequest::MAX);
-        let Some(token) = &page.after else {
+        let seal = Seal::new(key, name, scope, question)?;
+        let limit = page.map_or(PageRequest::DEFAULT, |page| page.limit.clamp(1, PageRequest::MAX));
+        let Some(token) = page.and_then(|page| page.after.as_ref()) else {
             return Ok(Start { pinned: None, after: Vec::new(), seal, limit, by_time: None });
         };
         let sealed = token.rsplit_once('.').filter(|(place, mark)| seal.holds(place, mark));
@@ -139,9 +101,9 @@ impl Start {
         Ok(Start { pinned: Some(pinned), after, seal, limit, by_time: None })
     }
 
-    /// The same of a question that is asked at this moment.
-    pub(super) fn at(self, moment: &Moment) -> Self {
-        Start { by_time: moment.by_time(), ..self }
+    /// The same for a question about this time, which the tokens of later pages carry.
+    pub(super) fn at(self, by_time: Option<AskedTime>) -> Self {
+        Start { by_time, ..self }
     }
 
     /// Rows to ask for: one more than the page holds tells whether there is another page.
@@ -208,7 +170,7 @@ mod tests {
 
     fn read_as(scope: &Scope, token: Option<&str>, filter: &str) -> Result<Start> {
         let page = PageRequest { limit: 2, after: token.map(str::to_owned) };
-        Start::read(&KEY, "things", scope, &filter, &page)
+        Start::read(&KEY, "things", scope, &filter, Some(&page))
     }
 
     fn read(token: Option<&str>, filter: &str) -> Result<Start> {
@@ -233,7 +195,7 @@ mod tests {
         assert_eq!(second.finish(Offset::new(77), &mut vec!["w"], |item| vec![(*item).to_owned()]), None);
         assert!(refused(read(Some(&token), "b")));
         let page = PageRequest { limit: 2, after: Some(token) };
-        let of = |key: &PageKey, list: &str, scope: &Scope| Start::read(key, list, scope, &"a", &page);
+        let of = |key: &PageKey, list: &str, scope: &Scope| Start::read(key, list, scope, &"a", Some(&page));
         assert!(of(&KEY, "things", &Scope::everything()).is_ok());
         assert!(refused(of(&KEY, "others", &Scope::everything())));
         assert!(refused(of(&PageKey([8; 32]), "things", &Scope::everything())), "another server's");
@@ -264,19 +226,6 @@ mod tests {
             }
         }
         assert!(PageKey::passing().0 != PageKey::passing().0);
-    }
-
-    #[test]
-    fn a_token_carries_the_time_that_the_first_page_was_asked_for() {
-        for by_time in [
-            None,
-            Some(AskedTime { time: Timestamp::from_micros(1_795_176_000_000_000), is_now: true }),
-            Some(AskedTime { time: Timestamp::from_micros(-5), is_now: false }),
-            Some(AskedTime { time: Timestamp::from_micros(i64::MIN), is_now: false }),
-        ] {
-            let pinned = Pinned { offset: Offset::new(77), by_time };
-            assert_eq!(Pinned::from_token(&pinned.to_token()), Some(pinned));
-        }
     }
 
     #[test]

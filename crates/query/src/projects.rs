@@ -2,11 +2,14 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::{Scope, Sight};
-use super::{PageRequest, Queries, QueryError, Question, Result};
-use strandline_model::At;
+use crate::concerns::Concerns;
+use crate::error::{QueryError, Result};
+use crate::filters::PageRequest;
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question};
+use crate::scope::ResolvedScope;
+use serde::Serialize;
 use strandline_protocol::{Answer, Page, PageMetadata, Project};
 use strandline_sqlite::column;
 use strandline_view::word_at;
@@ -36,7 +39,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Project> {
     })
 }
 
-fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Result<Page<Project>> {
+fn list(view: &Connection, moment: &Moment, scope: &ResolvedScope, start: &Start) -> Result<Page<Project>> {
     let sql = if scope.is_everything() {
         select_projects!("AND p.path > :path ORDER BY p.path LIMIT :limit")
     } else {
@@ -55,7 +58,7 @@ fn list(view: &Connection, moment: &Moment, scope: &Sight, start: &Start) -> Res
     Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
 }
 
-fn get(view: &Connection, moment: &Moment, scope: &Sight, path: &str) -> Result<Answer<Project>> {
+fn get(view: &Connection, moment: &Moment, scope: &ResolvedScope, path: &str) -> Result<Answer<Project>> {
     let mut statement = view.prepare_cached(select_projects!("AND p.path = :path"))?;
     let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":path": path };
     let found = statement.query_row(params, from_row).optional()?;
@@ -63,23 +66,57 @@ fn get(view: &Connection, moment: &Moment, scope: &Sight, path: &str) -> Result<
     Ok(Answer { value, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
 }
 
-impl Queries {
-    /// Projects, by path.
-    ///
-    /// # Errors
-    /// See [`QueryError`].
-    pub async fn projects(&self, scope: &Scope, at: At, page: &PageRequest) -> Result<Page<Project>> {
-        let answer = move |q: Question<'_>| list(q.view, &q.moment, q.scope, &q.start);
-        self.ask(scope, at, "projects", &(), page, answer).await
+/// Projects, by path.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListProjects {
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListProjects {
+    /// The question with these parts.
+    pub fn new(page: &PageRequest) -> Self {
+        ListProjects { page: page.clone() }
+    }
+}
+
+impl Question for ListProjects {
+    const NAME: &'static str = "projects";
+    type Answer = Page<Project>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
     }
 
-    /// One project.
-    ///
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, start, .. } = context;
+        list(view, &moment, scope, &start)
+    }
+}
+
+/// One project.
+#[derive(Clone, Debug, Serialize)]
+pub struct GetProject {
+    /// Its path.
+    pub path: String,
+}
+
+impl GetProject {
+    /// The question with these parts.
+    pub fn new(path: &str) -> Self {
+        GetProject { path: path.to_owned() }
+    }
+}
+
+impl Question for GetProject {
+    const NAME: &'static str = "project";
+    type Answer = Answer<Project>;
+
     /// # Errors
-    /// [`QueryError::NotFound`] when it was not declared at that moment.
-    pub async fn project(&self, scope: &Scope, at: At, path: &str) -> Result<Answer<Project>> {
-        let path = path.to_owned();
-        let answer = move |q: Question<'_>| get(q.view, &q.moment, q.scope, &path);
-        self.ask(scope, at, "project", &(), &PageRequest::default(), answer).await
+    /// [`QueryError::NotFound`] when it did not exist at that time.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, .. } = context;
+        get(view, &moment, scope, &self.path)
     }
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, DropBehavior, OptionalExtension, Transaction};
 
-use super::{Result, scope};
+use crate::error::Result;
+use crate::scope;
 use strandline_log::{LogReader, LogSnapshot};
 use strandline_sqlite::Abandoned;
 

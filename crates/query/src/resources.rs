@@ -2,20 +2,93 @@
 
 use rusqlite::{Connection, Row, ToSql, named_params};
 
-use super::error::gone_after;
-use super::judged::{judged, judged_since, later, later_columns};
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::{Sight, belonged, in_sight, one_of, reads};
-use super::stretch::holds;
-use super::words::Words;
-use super::{QueryError, ResourceFilter, ResourceOrder, Result, environments, floors, search};
+use crate::concerns::Concerns;
+use crate::environments;
+use crate::error::{QueryError, Result, gone_after};
+use crate::filters::PageRequest;
+use crate::filters::{ResourceFilter, ResourceOrder};
+use crate::floors;
+use crate::judged::{judged, judged_since, later, later_columns};
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question, ResourceRef};
+use crate::scope::{ResolvedScope, belonged, in_sight, one_of, reads};
+use crate::search;
+use crate::stretch::holds;
+use crate::words::Words;
+use serde::Serialize;
 use strandline_log::LogReader;
 use strandline_model::{
     Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Stored, Timestamp, Uid, attention,
 };
 use strandline_protocol::{Answer, Page, Resource, ResourceDetail};
 use strandline_view::health_at;
+
+/// The resources of an environment, in the order that the filter gives.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListEnvironmentResources {
+    /// The environment.
+    pub environment: EnvironmentId,
+    /// Which of its resources.
+    pub filter: ResourceFilter,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListEnvironmentResources {
+    /// The question with these parts.
+    pub fn new(environment: &EnvironmentId, filter: &ResourceFilter, page: &PageRequest) -> Self {
+        ListEnvironmentResources {
+            environment: environment.clone(),
+            filter: filter.clone(),
+            page: page.clone(),
+        }
+    }
+}
+
+impl Question for ListEnvironmentResources {
+    const NAME: &'static str = "environment_resources";
+    type Answer = Page<Resource>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
+    /// # Errors
+    /// [`QueryError::NotFound`] when the environment did not exist at that time.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, start, .. } = context;
+        list(view, &moment, scope, &self.environment, &self.filter, &start)
+    }
+}
+
+/// One resource with its object.
+#[derive(Clone, Debug, Serialize)]
+pub struct GetResource {
+    /// The resource.
+    pub resource: ResourceRef,
+}
+
+impl GetResource {
+    /// The question with these parts.
+    pub fn new(uid: &Uid, cluster: Option<&str>) -> Self {
+        GetResource { resource: ResourceRef::new(uid, cluster) }
+    }
+}
+
+impl Question for GetResource {
+    const NAME: &'static str = "resource";
+    type Answer = Answer<ResourceDetail>;
+
+    /// # Errors
+    /// [`QueryError::NotFound`] when it did not exist at that time, [`QueryError::Ambiguous`] when several resources have
+    /// the uid.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, log, moment, scope, .. } = context;
+        get(view, log, &moment, scope, &self.resource)
+    }
+}
 
 macro_rules! select_resources {
     ($gone:expr, $from:expr, $tail:expr) => {
@@ -183,7 +256,7 @@ const BY_HEALTH: &str = select_resources!(
 pub(super) fn list(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     id: &EnvironmentId,
     filter: &ResourceFilter,
     start: &Start,
@@ -217,9 +290,8 @@ pub(super) fn with_numbers(view: &Connection, at: Offset, numbers: &[i64]) -> Re
 fn with_uid(
     view: &Connection,
     at: Offset,
-    scope: &Sight,
-    uid: &Uid,
-    cluster: Option<&str>,
+    scope: &ResolvedScope,
+    resource: &ResourceRef,
 ) -> Result<Vec<Held>> {
     let sql = select_resources!(
         concat!("(v.deleted OR NOT ", in_sight!(), ") AS gone"),
@@ -238,7 +310,7 @@ fn with_uid(
     );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
-        ":uid": uid.as_str(), ":at": at.as_i64(), ":scope": scope.as_sql(), ":cluster": cluster,
+        ":uid": resource.uid.as_str(), ":at": at.as_i64(), ":scope": scope.as_sql(), ":cluster": resource.cluster,
     };
     let rows = statement.query_map(params, Held::from_row)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -248,30 +320,29 @@ fn with_uid(
 pub(super) fn find(
     view: &Connection,
     at: Offset,
-    scope: &Sight,
-    uid: &Uid,
-    cluster: Option<&str>,
+    scope: &ResolvedScope,
+    resource: &ResourceRef,
     present: bool,
 ) -> Result<Held> {
-    let mut candidates = with_uid(view, at, scope, uid, cluster)?;
+    let mut candidates = with_uid(view, at, scope, resource)?;
     let gone: Vec<i64> = candidates.iter().filter(|held| held.gone).map(|held| held.id.0).collect();
     if present || candidates.iter().any(|held| !held.gone) {
         candidates.retain(|held| !held.gone);
     }
     if candidates.len() > 1 {
         let keys = candidates.into_iter().map(|held| held.resource.key).collect();
-        return Err(QueryError::Ambiguous { uid: uid.clone(), keys });
+        return Err(QueryError::Ambiguous { uid: resource.uid.clone(), keys });
     }
     match candidates.pop() {
         Some(found) => Ok(found),
         None => {
-            if let Some((earliest, time)) = floors::of_uid(view, at, uid, cluster)?
-                && !with_uid(view, earliest, scope, uid, cluster)?.is_empty()
+            if let Some((earliest, time)) = floors::of_uid(view, at, resource)?
+                && !with_uid(view, earliest, scope, resource)?.is_empty()
             {
                 return Err(QueryError::Compacted { earliest, time: Some(time) });
             }
             let gone = search::gone(view, at, scope, &gone)?.map(gone_after);
-            Err(QueryError::gone("resource", uid, gone))
+            Err(QueryError::gone("resource", &resource.uid, gone))
         }
     }
 }
@@ -281,11 +352,10 @@ pub(super) fn get(
     view: &Connection,
     log: &mut LogReader,
     moment: &Moment,
-    scope: &Sight,
-    uid: &Uid,
-    cluster: Option<&str>,
+    scope: &ResolvedScope,
+    resource: &ResourceRef,
 ) -> Result<Answer<ResourceDetail>> {
-    let held = find(view, moment.offset, scope, uid, cluster, true)?;
+    let held = find(view, moment.offset, scope, resource, true)?;
     let offset = held.resource.offset;
     let Change::Applied { resource_version, body, changed_by, .. } = log.at(offset)?.change else {
         return Err(QueryError::Storage(format!("the change at offset {offset} is not a state")));
@@ -319,7 +389,7 @@ pub(super) fn object(body: &str) -> serde_json::Value {
 fn environments_of(
     view: &Connection,
     at: Offset,
-    scope: &Sight,
+    scope: &ResolvedScope,
     id: ResourceId,
 ) -> Result<Vec<EnvironmentId>> {
     let sql = concat!(

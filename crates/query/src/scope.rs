@@ -36,8 +36,8 @@ impl Scope {
 
     /// Makes the sets of what this sees in a view, unless the reader has them still. Which agents let a caller in is what
     /// they say now, whatever the moment that is asked for.
-    pub(super) fn look_up(&self, view: &Connection) -> rusqlite::Result<Sight> {
-        let Some(membership) = &self.membership else { return Ok(Sight(None)) };
+    pub(super) fn resolve(&self, view: &Connection) -> rusqlite::Result<ResolvedScope> {
+        let Some(membership) = &self.membership else { return Ok(ResolvedScope(None)) };
         let sql = "SELECT since FROM catalog_state";
         let since: i64 = view.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?.unwrap_or(0);
         let digest = digest(membership);
@@ -51,7 +51,7 @@ impl Scope {
                 narrow()?.unwrap_or(false)
             }
         };
-        Ok(Sight(Some(Sets { since, narrow })))
+        Ok(ResolvedScope(Some(Sets { since, narrow })))
     }
 }
 
@@ -129,7 +129,7 @@ const NARROW: i64 = 8;
 
 /// A scope as statements take it: the reader's sets are its own; none where nothing is hidden.
 #[derive(Clone, Debug)]
-pub(super) struct Sight(Option<Sets>);
+pub(super) struct ResolvedScope(Option<Sets>);
 
 #[derive(Clone, Debug)]
 struct Sets {
@@ -138,7 +138,7 @@ struct Sets {
     narrow: bool,
 }
 
-impl Sight {
+impl ResolvedScope {
     /// Whether nothing is hidden from it.
     pub(super) fn is_everything(&self) -> bool {
         self.0.is_none()
@@ -199,7 +199,7 @@ macro_rules! seen_audiences {
 }
 pub(super) use seen_audiences;
 
-/// SQL that holds where `:scope` looks, bound [`Sight::with_places`]: at a cluster `c` or, as `looked_at!(namespace)`, at
+/// SQL that holds where `:scope` looks, bound [`ResolvedScope::with_places`]: at a cluster `c` or, as `looked_at!(namespace)`, at
 /// what a row of coverage `g` tells of it, which is the scope's where it speaks of all namespaces or of one that the
 /// scope looks at.
 ///

@@ -13,14 +13,18 @@ use std::str::FromStr;
 use rusqlite::{Connection, named_params};
 use serde::Serialize;
 
-use super::error::{dated, gone_after};
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::{Scope, Sight, belonged, one_of, reads};
-use super::words::{Of, Words};
-use super::{PageRequest, Queries, QueryError, Question, Result, environments, resources};
+use crate::concerns::Concerns;
+use crate::environments;
+use crate::error::{QueryError, Result, dated, gone_after};
+use crate::filters::PageRequest;
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question};
+use crate::resources;
+use crate::scope::{ResolvedScope, belonged, one_of, reads};
+use crate::words::{Of, Words};
 use strandline_log::LogReader;
-use strandline_model::{At, Change, EnvironmentId, Kind, KindName, Offset};
+use strandline_model::{Change, EnvironmentId, Kind, KindName, Offset};
 use strandline_protocol::{FoundResource, Page};
 use strandline_syntax::Glob;
 
@@ -109,7 +113,12 @@ const LAST: &str = concat!(
 );
 
 /// The last offset at which one of these resources was there for a scope.
-pub(super) fn gone(view: &Connection, at: Offset, scope: &Sight, numbers: &[i64]) -> Result<Option<Offset>> {
+pub(super) fn gone(
+    view: &Connection,
+    at: Offset,
+    scope: &ResolvedScope,
+    numbers: &[i64],
+) -> Result<Option<Offset>> {
     if numbers.is_empty() {
         return Ok(None);
     }
@@ -207,7 +216,7 @@ pub(super) const OF_SCOPE_NOW: &str = held!(
 );
 
 /// Where candidates are taken from: what an index leads to, or else all in the order in which they came.
-fn source(search: &ResourceSearch, scope: &Sight) -> &'static str {
+fn source(search: &ResourceSearch, scope: &ResolvedScope) -> &'static str {
     if search.environment.is_some() {
         return held!("membership m WHERE m.environment_id = :environment");
     }
@@ -234,7 +243,7 @@ fn found(
     view: &Connection,
     log: &mut LogReader,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     search: &ResourceSearch,
     start: &Start,
 ) -> Result<Vec<(i64, Offset)>> {
@@ -275,7 +284,12 @@ fn found(
 }
 
 /// The view's number of an environment that is there, or was.
-pub(super) fn number(view: &Connection, moment: &Moment, scope: &Sight, id: &EnvironmentId) -> Result<i64> {
+pub(super) fn number(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    id: &EnvironmentId,
+) -> Result<i64> {
     match environments::seen(view, moment, scope, id) {
         Ok(found) => Ok(found.number),
         Err(QueryError::NotFound { gone: Some(_), .. }) => {
@@ -296,8 +310,8 @@ fn words<'a>(view: &Connection, log: &mut LogReader, search: &'a ResourceSearch)
     Ok(words)
 }
 
-fn list(q: Question<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>> {
-    let Question { view, log, moment, scope, start } = q;
+fn list(q: Context<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>> {
+    let Context { view, log, moment, scope, start } = q;
     let mut found = found(view, log, &moment, scope, search, &start)?;
     let next = start.finish(moment.offset, &mut found, |(number, _)| vec![number.to_string()]);
     let mut items = Vec::with_capacity(found.len());
@@ -310,20 +324,35 @@ fn list(q: Question<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>>
     start.page(items, (snapshot, next), || words(view, log, search)?.unknown(view, &moment, scope))
 }
 
-impl Queries {
-    /// Resources by kind, name and place, be they there or gone: the one that came last first. What is gone is told as
-    /// it was last.
-    ///
+/// Resources by kind, name and namespace, existing or deleted, the newest first. A deleted one is shown in its last
+/// state.
+#[derive(Clone, Debug, Serialize)]
+pub struct SearchResources {
+    /// Which resources.
+    pub filter: ResourceSearch,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl SearchResources {
+    /// The question with these parts.
+    pub fn new(filter: &ResourceSearch, page: &PageRequest) -> Self {
+        SearchResources { filter: filter.clone(), page: page.clone() }
+    }
+}
+
+impl Question for SearchResources {
+    const NAME: &'static str = "search";
+    type Answer = Page<FoundResource>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
     /// # Errors
-    /// [`QueryError::NotFound`] when the environment was never there.
-    pub async fn search(
-        &self,
-        scope: &Scope,
-        at: At,
-        search: &ResourceSearch,
-        page: &PageRequest,
-    ) -> Result<Page<FoundResource>> {
-        let wanted = search.clone();
-        self.ask(scope, at, "search", search, page, move |q| list(q, &wanted)).await
+    /// [`QueryError::NotFound`] when the environment of the filter never existed.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        list(context, &self.filter)
     }
 }

@@ -1,6 +1,6 @@
 //! Why an environment may show less than people expect.
 
-use super::QueryError;
+use crate::error::QueryError;
 use strandline_model::{AgentId, EnvironmentState, Health, Labels, label_pairs};
 use strandline_protocol::{Access, Environment, EnvironmentWarning};
 

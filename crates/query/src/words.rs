@@ -7,11 +7,16 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, named_params};
 
-use super::moment::Moment;
-use super::scope::{Sight, looked_at, seen_audiences};
-use super::{
-    CoverageFilter, DeploymentFilter, ImageFilter, QueryError, ResourceFilter, Result, agents, groups, images,
-};
+use crate::agents;
+use crate::coverage::CoverageFilter;
+use crate::deployments::DeploymentFilter;
+use crate::error::{QueryError, Result};
+use crate::filters::ResourceFilter;
+use crate::groups;
+use crate::images;
+use crate::images::ImageFilter;
+use crate::moment::Moment;
+use crate::scope::{ResolvedScope, looked_at, seen_audiences};
 use strandline_model::{EnvironmentFilter, GroupPath, Kind, KindName, Labels, Target};
 use strandline_protocol::UnknownWord;
 use strandline_sqlite::column;
@@ -190,7 +195,7 @@ impl<'a> Words<'a> {
         self,
         view: &Connection,
         moment: &Moment,
-        scope: &Sight,
+        scope: &ResolvedScope,
     ) -> Result<Vec<UnknownWord>> {
         let mut unknown = Vec::new();
         for Word { parameter, of, text, is_pattern, fits } in self.0 {
@@ -261,7 +266,12 @@ fn near_image(text: &str, known: &BTreeSet<String>) -> Option<String> {
 }
 
 /// With the name that may have been meant, where something is not there.
-pub(super) fn suggested(error: QueryError, view: &Connection, moment: &Moment, scope: &Sight) -> QueryError {
+pub(super) fn suggested(
+    error: QueryError,
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+) -> QueryError {
     let QueryError::NotFound { what, id, gone: None, moment: asked, near: None } = error else {
         return error;
     };
@@ -281,7 +291,7 @@ pub(super) fn suggested(error: QueryError, view: &Connection, moment: &Moment, s
 }
 
 /// All names that the caller sees at the moment.
-fn known(view: &Connection, moment: &Moment, scope: &Sight, of: Of) -> Result<BTreeSet<String>> {
+fn known(view: &Connection, moment: &Moment, scope: &ResolvedScope, of: Of) -> Result<BTreeSet<String>> {
     Ok(match of {
         Of::Project => groups::paths(view, moment, scope)?,
         Of::Group => {
@@ -333,7 +343,12 @@ const CLUSTERS: &str = concat!(
 const NAMESPACES: &str = r#"SELECT r.name FROM kind k JOIN resource r ON r.kind_id = k.id
     WHERE k."group" = '' AND k.kind = 'Namespace' AND :at >= 0 AND :scope IS NULL"#;
 
-fn looked_at_by(view: &Connection, moment: &Moment, scope: &Sight, sql: &str) -> Result<BTreeSet<String>> {
+fn looked_at_by(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    sql: &str,
+) -> Result<BTreeSet<String>> {
     let at = moment.offset;
     let params = named_params! { ":at": at.as_i64(), ":scope": scope.with_places(view, at)? };
     let mut statement = view.prepare_cached(sql)?;
@@ -342,7 +357,12 @@ fn looked_at_by(view: &Connection, moment: &Moment, scope: &Sight, sql: &str) ->
 }
 
 /// What the environments in sight are called, and name.
-fn of_environments(view: &Connection, moment: &Moment, scope: &Sight, of: Of) -> Result<BTreeSet<String>> {
+fn of_environments(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    of: Of,
+) -> Result<BTreeSet<String>> {
     let sql = concat!(
         "SELECT e.name_id, e.name, e.region, e.targets, e.labels FROM ",
         seen_audiences!(),

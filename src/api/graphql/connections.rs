@@ -8,7 +8,8 @@ use super::types::PageInfo;
 use crate::http::problem::Problem;
 use strandline_model::{At, EnvironmentId};
 use strandline_protocol as protocol;
-use strandline_query::{DeploymentFilter, EnvironmentFilter, OverviewRequest, Queries};
+use strandline_query::CountDeployments;
+use strandline_query::{DeploymentFilter, EnvironmentFilter, GetOverview, Queries};
 
 /// GraphQL's integers end at 2^31 - 1.
 fn int(count: u64) -> i32 {
@@ -56,9 +57,9 @@ impl EnvironmentConnection {
 
     /// How many there are on all pages, as far as the caller sees them.
     async fn count(&self, #[graphql(context)] asker: &Asker) -> Result<i32, Problem> {
-        let request = OverviewRequest { filter: self.filter.clone(), ..OverviewRequest::default() };
+        let request = GetOverview { filter: self.filter.clone(), ..GetOverview::default() };
         let _turn = asker.turn().await;
-        let found = self.queries.overview(&asker.scope, At::Now, &request).await?;
+        let found = self.queries.ask(&asker.scope, At::Now, request).await?;
         Ok(int(found.value.totals.total))
     }
 
@@ -130,7 +131,7 @@ impl DeploymentConnection {
     async fn count(&self, #[graphql(context)] asker: &Asker) -> Result<i32, Problem> {
         let (environment, filter) = &self.of;
         let _turn = asker.turn().await;
-        Ok(int(self.queries.deployment_count(&asker.scope, At::Now, environment, filter).await?))
+        Ok(int(self.queries.ask(&asker.scope, At::Now, CountDeployments::new(environment, filter)).await?))
     }
 
     /// How the list goes on.

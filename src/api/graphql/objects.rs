@@ -12,6 +12,10 @@ use crate::http::problem::Problem;
 use strandline_model::{self as model, EnvironmentState};
 use strandline_protocol::{self as protocol, Access};
 use strandline_query::{DeploymentFilter, EnvironmentFilter, PageRequest, Queries, QueryError};
+use strandline_query::{
+    GetAgent, GetProject, ListDeployments, ListDeploymentsWithCursors, ListEnvironments,
+    ListEnvironmentsWithCursors,
+};
 use strandline_syntax::Glob;
 
 /// The most items of a list in one answer, and as many where nothing is said: as in GitLab.
@@ -59,7 +63,7 @@ impl Project {
     async fn find(asker: &Asker, queries: Queries, path: String) -> Result<Option<Self>, Problem> {
         let at = model::At::Now;
         let _turn = asker.turn().await;
-        match queries.project(&asker.scope, at, &path).await {
+        match queries.ask(&asker.scope, at, GetProject::new(&path)).await {
             Ok(found) => {
                 let (number, snapshot) = (found.value.number, found.metadata);
                 return Ok(Some(Project { path, number, snapshot, queries }));
@@ -70,7 +74,7 @@ impl Project {
         let filter =
             EnvironmentFilter { projects: vec![Glob::exactly(&path)], ..EnvironmentFilter::default() };
         let first = PageRequest { limit: 1, after: None };
-        let found = queries.environments(&asker.scope, at, &filter, &first).await?;
+        let found = queries.ask(&asker.scope, at, ListEnvironments::new(&filter, &first)).await?;
         let snapshot = found.metadata.snapshot;
         Ok((!found.items.is_empty()).then_some(Project { path, number: None, snapshot, queries }))
     }
@@ -113,7 +117,8 @@ impl Project {
         let filter = EnvironmentFilter { names: vec![Glob::exactly(&name)], ..self.filter() };
         let first = PageRequest { limit: 1, after: None };
         let _turn = asker.turn().await;
-        let found = self.queries.environments(&asker.scope, model::At::Now, &filter, &first).await?;
+        let found =
+            self.queries.ask(&asker.scope, model::At::Now, ListEnvironments::new(&filter, &first)).await?;
         Ok(found.items.into_iter().next().map(|value| Environment::new(value, &self.queries)))
     }
 
@@ -141,7 +146,14 @@ impl Project {
         };
         let page = page(first, after)?;
         let _turn = asker.turn().await;
-        let found = self.queries.environment_edges(&asker.scope, model::At::Now, &filter, &page).await?;
+        let found = self
+            .queries
+            .ask(
+                &asker.scope,
+                model::At::Now,
+                ListEnvironmentsWithCursors(ListEnvironments::new(&filter, &page)),
+            )
+            .await?;
         Ok(EnvironmentConnection::new(found, filter, &self.queries))
     }
 }
@@ -170,7 +182,14 @@ impl Environment {
             ..DeploymentFilter::default()
         };
         let _turn = asker.turn().await;
-        let found = self.queries.deployment_edges(&asker.scope, model::At::Now, &filter, page).await?;
+        let found = self
+            .queries
+            .ask(
+                &asker.scope,
+                model::At::Now,
+                ListDeploymentsWithCursors(ListDeployments::new(&filter, page)),
+            )
+            .await?;
         Ok(DeploymentConnection::new(found, (self.value.id.clone(), filter), &self.queries))
     }
 }
@@ -333,11 +352,12 @@ impl Agent {
     /// `gid://strandline/Agent/<path/to/project:agent-name, percent-encoded>`.
     async fn id(&self, #[graphql(context)] asker: &Asker) -> Result<ID, Problem> {
         let _turn = asker.turn().await;
-        let number = match self.queries.agent(&asker.scope, model::At::Now, &self.value.agent).await {
-            Ok(found) => found.value.number,
-            Err(QueryError::NotFound { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
+        let number =
+            match self.queries.ask(&asker.scope, model::At::Now, GetAgent::new(&self.value.agent)).await {
+                Ok(found) => found.value.number,
+                Err(QueryError::NotFound { .. }) => None,
+                Err(error) => return Err(error.into()),
+            };
         Ok(global("Clusters::Agent", number, &self.value.agent.to_string()))
     }
 

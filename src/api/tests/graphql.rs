@@ -13,6 +13,7 @@ use crate::api::document::JSON;
 use crate::api::{ApiState, routes};
 use crate::config::{TokenConfig, TokenHash};
 use strandline_clock::SystemClock;
+use strandline_query::GetEnvironment;
 use strandline_query::Queries;
 use strandline_query::testing::{World, small_history};
 use strandline_view::ViewStatus;
@@ -99,7 +100,7 @@ async fn who_may_only_read_may_ask_and_sees_what_they_see_elsewhere() {
 async fn block(world: &World, project: &str, name: &str) -> Value {
     let (all, id) =
         (strandline_query::Scope::everything(), strandline_model::EnvironmentId::of(project, name));
-    let found = world.queries.environment(&all, strandline_model::At::Now, &id).await;
+    let found = world.queries.ask(&all, strandline_model::At::Now, GetEnvironment::new(&id)).await;
     json!(found.map(|found| found.value.health.state).ok())
 }
 

@@ -11,7 +11,7 @@ use crate::present::visible;
 use crate::web::sentence;
 use crate::web::shell::Field;
 use strandline_model::{At, EnvironmentFilter, GroupBy, Health, SavedView, Tier};
-use strandline_query::OverviewRequest;
+use strandline_query::GetOverview;
 use strandline_syntax::{Glob, LabelSelector};
 
 /// What is asked for.
@@ -57,16 +57,16 @@ impl Selection {
     }
 
     /// The question for the groups, which speak of all healths so that another can be chosen.
-    pub(super) fn overview(&self) -> OverviewRequest {
+    pub(super) fn overview(&self) -> GetOverview {
         let filter = EnvironmentFilter { healths: Vec::new(), ..self.filter.clone() };
-        OverviewRequest { filter, group_by: self.group_by.clone(), limit: None }
+        GetOverview { filter, group_by: self.group_by.clone(), limit: None }
     }
 
     /// The question for the regions that there are to choose from.
-    pub(super) fn regions(&self) -> OverviewRequest {
-        let OverviewRequest { filter, .. } = self.overview();
+    pub(super) fn regions(&self) -> GetOverview {
+        let GetOverview { filter, .. } = self.overview();
         let filter = EnvironmentFilter { regions: Vec::new(), ..filter };
-        OverviewRequest { filter, ..OverviewRequest::default() }
+        GetOverview { filter, ..GetOverview::default() }
     }
 
     /// What is shown, in a few words.

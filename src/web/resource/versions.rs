@@ -11,6 +11,7 @@ use crate::web::shell::{Badge, Time};
 use strandline_model::{At, DeletionCause, Kind, Offset, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare};
 use strandline_protocol::{Version, VersionChange};
+use strandline_query::ListResourceVersions;
 use strandline_query::{PageRequest, Scope};
 use strandline_syntax::percent_encode;
 
@@ -46,7 +47,8 @@ impl Versions {
     ) -> Result<Self, Problem> {
         let page = PageRequest { limit: LISTED + 1, after: None };
         let up_to = async |at| {
-            let found = state.queries.resource_history(scope, at, uid, cluster, true, &page).await;
+            let found =
+                state.queries.ask(scope, at, ListResourceVersions::new(uid, cluster, true, &page)).await;
             if_there(found).map(|found| found.map(|page| page.items).unwrap_or_default())
         };
         let main = up_to(At::Offset(offset)).await?;

@@ -19,6 +19,7 @@ use strandline_model::{
 };
 use strandline_protocol::{Answer, Graph, ResourceDetail, Version, VersionChange};
 use strandline_query::testing::{block_on, environment, queries, record, uncut};
+use strandline_query::{GetEnvironmentGraph, GetResource, ListResourceVersions};
 use strandline_query::{PageRequest, Queries, QueryError, Scope};
 use strandline_redact::{Rules, TypeMeta, clean};
 use strandline_view::ruleset::RuleSet;
@@ -102,7 +103,7 @@ impl Hostile {
 
     fn graph(&self) -> Graph {
         let (scope, id) = (Scope::everything(), EnvironmentId::of("shop/web", "production"));
-        block_on(self.queries.environment_graph(&scope, At::Now, &id, &uncut())).unwrap().value
+        block_on(self.queries.ask(&scope, At::Now, GetEnvironmentGraph::new(&id, &uncut()))).unwrap().value
     }
 
     /// Uids of the members, in order, after checking that list, counts and tree agree with the graph.
@@ -146,7 +147,7 @@ impl Hostile {
     }
 
     fn detail(&self, uid: &str, cluster: Option<&str>) -> Result<Answer<ResourceDetail>, QueryError> {
-        block_on(self.queries.resource(&Scope::everything(), At::Now, &Uid::new(uid), cluster))
+        block_on(self.queries.ask(&Scope::everything(), At::Now, GetResource::new(&Uid::new(uid), cluster)))
     }
 }
 
@@ -346,7 +347,8 @@ fn a_name_used_again_is_another_life() {
     let history = |uid: &str| {
         let (scope, uid, page) = (Scope::everything(), Uid::new(uid), PageRequest::default());
         let page =
-            block_on(world.queries.resource_history(&scope, At::Now, &uid, None, false, &page)).unwrap();
+            block_on(world.queries.ask(&scope, At::Now, ListResourceVersions::new(&uid, None, false, &page)))
+                .unwrap();
         page.items.iter().map(life).collect::<Vec<_>>()
     };
     assert_eq!(history("first"), [(3, true), (2, false)]);
@@ -354,8 +356,11 @@ fn a_name_used_again_is_another_life() {
     assert_eq!(history("third"), [(6, false)]);
     let then = |offset: u64| {
         let (scope, id) = (Scope::everything(), EnvironmentId::of("shop/web", "production"));
-        let graph =
-            block_on(world.queries.environment_graph(&scope, At::Offset(Offset::new(offset)), &id, &uncut()));
+        let graph = block_on(world.queries.ask(
+            &scope,
+            At::Offset(Offset::new(offset)),
+            GetEnvironmentGraph::new(&id, &uncut()),
+        ));
         graph.unwrap().value.nodes.iter().map(|node| node.resource.id.to_string()).collect::<Vec<_>>()
     };
     assert_eq!([then(2), then(3), then(4)], [vec!["first".to_owned()], vec![], vec!["second".to_owned()]]);
@@ -382,8 +387,11 @@ fn who_applied_each_version_is_told_and_a_finalizer_is_waited_for() {
     world.tell("east", "Pod", vec![first, second, managed("kubectl", "Update", 3, true)]);
     assert_eq!(world.members(), ["web"], "what waits for a finalizer is still there");
     let (scope, page) = (Scope::everything(), PageRequest::default());
-    let history =
-        block_on(world.queries.resource_history(&scope, At::Now, &Uid::new("web"), None, true, &page));
+    let history = block_on(world.queries.ask(
+        &scope,
+        At::Now,
+        ListResourceVersions::new(&Uid::new("web"), None, true, &page),
+    ));
     let told = history.unwrap().items.into_iter().map(|version| {
         let by = version.changed_by.unwrap();
         let body = version.object.unwrap();

@@ -8,6 +8,10 @@ use super::*;
 use strandline_model::{
     CoverageState, GroupBy, HealthCounts, Kind, ResourceId, ResourceKey, Timestamp, WatchKey, attention,
 };
+use strandline_query::{
+    GetEnvironment, GetEnvironmentGraph, GetEnvironmentHealth, GetResource, ListEnvironmentResources,
+    ListEnvironments, ListResourceEdges, ListResourceVersions, Question,
+};
 use strandline_relations::{Direction, Far};
 
 /// The questions, asked of a view at one moment that the fold stands at.
@@ -47,6 +51,10 @@ fn by_name(resource: &Resource) -> impl Ord + use<> {
 }
 
 impl Asked<'_> {
+    async fn ask<Q: Question>(&self, question: Q) -> Q::Answer {
+        self.queries.ask(&Scope::everything(), self.at, question).await.unwrap()
+    }
+
     /// Everything there is to ask.
     pub(super) async fn everything(&self, dice: &mut Dice) {
         self.lists(dice).await;
@@ -97,10 +105,10 @@ impl Asked<'_> {
 
     /// The list of environments, each with its health.
     async fn lists(&self, dice: &mut Dice) {
-        let (scope, any) = (Scope::everything(), EnvironmentFilter::default());
+        let any = EnvironmentFilter::default();
         let (mut page, mut listed) = (self.page(dice), Vec::new());
         loop {
-            let answer = self.queries.environments(&scope, self.at, &any, &page).await.unwrap();
+            let answer = self.ask(ListEnvironments::new(&any, &page)).await;
             assert_eq!(answer.metadata.snapshot.offset, self.present.offset);
             listed.extend(answer.items);
             match answer.metadata.next {
@@ -148,7 +156,7 @@ impl Asked<'_> {
     /// An environment: itself, its list, its graph and its health over time.
     async fn environment(&self, id: &EnvironmentId, dice: &mut Dice) {
         let scope = Scope::everything();
-        let answer = self.queries.environment(&scope, self.at, id).await;
+        let answer = self.queries.ask(&scope, self.at, GetEnvironment::new(id)).await;
         let Some(held) = self.present.environments.get(id) else {
             assert!(matches!(answer, Err(QueryError::NotFound { .. })), "{id} is not there");
             return;
@@ -156,7 +164,7 @@ impl Asked<'_> {
         self.declared(&answer.unwrap().value);
         let (any, mut page, mut listed) = (ResourceFilter::default(), self.page(dice), Vec::new());
         loop {
-            let answer = self.queries.environment_resources(&scope, self.at, id, &any, &page).await.unwrap();
+            let answer = self.ask(ListEnvironmentResources::new(id, &any, &page)).await;
             listed.extend(answer.items);
             match answer.metadata.next {
                 Some(next) => page.after = Some(next),
@@ -172,8 +180,8 @@ impl Asked<'_> {
     }
 
     async fn graph(&self, id: &EnvironmentId) {
-        let (scope, members) = (Scope::everything(), &self.present.environments[id].members);
-        let graph = self.queries.environment_graph(&scope, self.at, id, &uncut()).await.unwrap().value;
+        let members = &self.present.environments[id].members;
+        let graph = self.ask(GetEnvironmentGraph::new(id, &uncut())).await.value;
         let parents = without_circles(members);
         let name = |number: &ResourceId| {
             let thing = &self.present.things[number];
@@ -233,7 +241,8 @@ impl Asked<'_> {
     /// The health of an environment over time, from its beginning.
     async fn course(&self, id: &EnvironmentId) {
         let filter = HealthFilter { since: Some(At::Time(World::time(0))), limit: HealthHistory::LIMIT };
-        let answer = self.queries.environment_health(&Scope::everything(), self.at, id, &filter).await;
+        let answer =
+            self.queries.ask(&Scope::everything(), self.at, GetEnvironmentHealth::new(id, filter)).await;
         let told: Vec<_> =
             answer.unwrap().value.intervals.iter().map(|one| (one.from, one.until, one.health)).collect();
         let moves = &self.present.courses[id].moves;
@@ -252,7 +261,7 @@ impl Asked<'_> {
         let cluster = Some(key.cluster.as_str());
         let thing = self.present.things.get(&number);
         // Several lives of one uid in one cluster are told by the one that is there.
-        let answer = self.queries.resource(&scope, self.at, uid, cluster).await;
+        let answer = self.queries.ask(&scope, self.at, GetResource::new(uid, cluster)).await;
         match (thing, answer) {
             (Some(thing), Ok(answer)) => {
                 let environments = self.present.environments.iter();
@@ -269,8 +278,7 @@ impl Asked<'_> {
         }
         let (mut page, mut listed) = (self.page(dice), Vec::new());
         loop {
-            let answer =
-                self.queries.resource_history(&scope, self.at, uid, cluster, false, &page).await.unwrap();
+            let answer = self.ask(ListResourceVersions::new(uid, cluster, false, &page)).await;
             listed.extend(answer.items.into_iter().map(|one| (one.offset, one.health, one.cause)));
             match answer.metadata.next {
                 Some(next) if listed.len() < 10 => page.after = Some(next),
@@ -321,8 +329,7 @@ impl Asked<'_> {
         let (key, uid) = &present.keys[&number];
         let page = PageRequest { limit: PageRequest::MAX, after: None };
         let cluster = Some(key.cluster.as_str());
-        let answer =
-            self.queries.resource_edges(&Scope::everything(), self.at, uid, cluster, &page).await.unwrap();
+        let answer = self.ask(ListResourceEdges::new(uid, cluster, &page)).await;
         let told = answer
             .items
             .into_iter()
@@ -345,8 +352,8 @@ impl Asked<'_> {
 
     /// All environments, counted together.
     async fn overview(&self, by: GroupBy) {
-        let request = OverviewRequest { group_by: vec![by.clone()], ..OverviewRequest::default() };
-        let answer = self.queries.overview(&Scope::everything(), self.at, &request).await.unwrap().value;
+        let question = GetOverview { group_by: vec![by.clone()], ..GetOverview::default() };
+        let answer = self.ask(question).await.value;
         let mut groups: BTreeMap<String, (OverviewCounts, Vec<OverviewEnvironment>)> = BTreeMap::new();
         let mut totals = OverviewCounts::default();
         for (id, held) in &self.present.environments {

@@ -7,6 +7,11 @@ use super::happen::Dice;
 use super::*;
 use super::{Played, record_times};
 use strandline_model::{CoverageMark, CoverageState, Kind, Target, Timestamp, WatchKey};
+use strandline_query::{
+    ExplainEnvironment, GetEnvironment, GetEnvironmentGraph, GetEnvironmentHealth, GetResource, ListClusters,
+    ListCoverage, ListEnvironmentEvents, ListEnvironmentResources, ListEnvironments, ListImages,
+    ListResourceEdges, ListResourceVersions,
+};
 
 /// Times asked for in one history.
 const TIMES: usize = 12;
@@ -120,16 +125,21 @@ impl AskedAt<'_> {
             assert_eq!(snapshot.coverage.complete, expected.is_empty(), "{what} at {}", self.time);
         };
         let all = self.expect(self.time, |_| true);
-        let list = queries.environments(&scope, at, &EnvironmentFilter::default(), &whole()).await.unwrap();
+        let list = queries
+            .ask(&scope, at, ListEnvironments::new(&EnvironmentFilter::default(), &whole()))
+            .await
+            .unwrap();
         same(&list.metadata.snapshot, &all, "environments");
-        let overview = queries.overview(&scope, at, &OverviewRequest::default()).await.unwrap();
+        let overview = queries.ask(&scope, at, GetOverview::default()).await.unwrap();
         same(&overview.metadata, &all, "overview");
-        let coverage = queries.coverage(&scope, at, &CoverageFilter::default(), &whole()).await.unwrap();
+        let coverage =
+            queries.ask(&scope, at, ListCoverage::new(&CoverageFilter::default(), &whole())).await.unwrap();
         same(&coverage.metadata.snapshot, &all, "coverage");
         self.of_watches(&coverage.items);
-        let images = queries.images(&scope, at, &ImageFilter::default(), &whole()).await.unwrap();
+        let images =
+            queries.ask(&scope, at, ListImages::new(&ImageFilter::default(), &whole())).await.unwrap();
         same(&images.metadata.snapshot, &all, "images");
-        let clusters = queries.clusters(&scope, at, &whole()).await.unwrap();
+        let clusters = queries.ask(&scope, at, ListClusters::new(&whole())).await.unwrap();
         same(&clusters.metadata.snapshot, &all, "clusters");
         for cluster in &clusters.items {
             let expected = self.expect(self.time, |span| span.watch.cluster == cluster.id);
@@ -138,22 +148,23 @@ impl AskedAt<'_> {
         for (id, held) in &self.present.environments {
             let targets = &held.declared.targets;
             let expected = self.expect(self.time, |span| self.concerns(targets, span));
-            let one = queries.environment(&scope, at, id).await.unwrap();
+            let one = queries.ask(&scope, at, GetEnvironment::new(id)).await.unwrap();
             same(&one.metadata, &expected, "environment");
-            let graph = queries.environment_graph(&scope, at, id, &uncut()).await.unwrap();
+            let graph = queries.ask(&scope, at, GetEnvironmentGraph::new(id, &uncut())).await.unwrap();
             same(&graph.metadata, &expected, "graph");
-            let why = queries.environment_why(&scope, at, id, 5).await.unwrap();
+            let why = queries.ask(&scope, at, ExplainEnvironment::new(id, 5)).await.unwrap();
             same(&why.metadata, &expected, "why");
             let any = &ResourceFilter::default();
-            let page = queries.environment_resources(&scope, at, id, any, &whole()).await.unwrap();
+            let page =
+                queries.ask(&scope, at, ListEnvironmentResources::new(id, any, &whole())).await.unwrap();
             same(&page.metadata.snapshot, &expected, "resources");
             let any = &EventFilter::default();
-            let page = queries.environment_events(&scope, at, id, any, &whole()).await.unwrap();
+            let page = queries.ask(&scope, at, ListEnvironmentEvents::new(id, any, &whole())).await.unwrap();
             same(&page.metadata.snapshot, &expected, "events");
             let since = World::time(0).plus(std::time::Duration::from_secs(dice.below(100_000) as u64));
             let since = since.min(self.time);
             let filter = HealthFilter { since: Some(At::Time(since)), ..HealthFilter::default() };
-            let health = queries.environment_health(&scope, at, id, &filter).await.unwrap();
+            let health = queries.ask(&scope, at, GetEnvironmentHealth::new(id, filter)).await.unwrap();
             let expected = self.expect(since, |span| self.concerns(targets, span));
             same(&health.metadata, &expected, "health over time");
         }
@@ -161,11 +172,12 @@ impl AskedAt<'_> {
             let cluster = Some(thing.key.cluster.as_str());
             let expected = self.expect(self.time, |span| span.watch.cluster == thing.key.cluster);
             let (uid, page) = (&self.present.keys[number].1, whole());
-            let one = queries.resource(&scope, at, uid, cluster).await.unwrap();
+            let one = queries.ask(&scope, at, GetResource::new(uid, cluster)).await.unwrap();
             same(&one.metadata, &expected, "resource");
-            let history = queries.resource_history(&scope, at, uid, cluster, false, &page).await.unwrap();
+            let history =
+                queries.ask(&scope, at, ListResourceVersions::new(uid, cluster, false, &page)).await.unwrap();
             same(&history.metadata.snapshot, &expected, "history");
-            let edges = queries.resource_edges(&scope, at, uid, cluster, &page).await.unwrap();
+            let edges = queries.ask(&scope, at, ListResourceEdges::new(uid, cluster, &page)).await.unwrap();
             same(&edges.metadata.snapshot, &expected, "edges");
         }
     }

@@ -24,6 +24,7 @@ use strandline_model::*;
 use strandline_protocol::*;
 use strandline_query::testing::{self, World, block_on, judged_fields, observation, uncut, whole};
 use strandline_query::*;
+use strandline_query::{GetEnvironmentGraph, ListClusters, ListCoverage};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ProjectorOptions};
@@ -74,14 +75,16 @@ async fn served(queries: &Queries, at: At, present: &Present) -> Vec<String> {
     let scope = Scope::everything();
     let mut all = Vec::new();
     for id in present.environments.keys() {
-        let graph = queries.environment_graph(&scope, at, id, &GraphFilter::default()).await.unwrap();
+        let graph =
+            queries.ask(&scope, at, GetEnvironmentGraph::new(id, &GraphFilter::default())).await.unwrap();
         all.push(serde_json::to_string(&graph).unwrap());
     }
-    let overview = queries.overview(&scope, at, &OverviewRequest::default()).await.unwrap();
+    let overview = queries.ask(&scope, at, GetOverview::default()).await.unwrap();
     all.push(serde_json::to_string(&overview).unwrap());
-    let clusters = queries.clusters(&scope, at, &whole()).await.unwrap();
+    let clusters = queries.ask(&scope, at, ListClusters::new(&whole())).await.unwrap();
     all.push(serde_json::to_string(&clusters).unwrap());
-    let coverage = queries.coverage(&scope, at, &CoverageFilter::default(), &whole()).await.unwrap();
+    let coverage =
+        queries.ask(&scope, at, ListCoverage::new(&CoverageFilter::default(), &whole())).await.unwrap();
     all.push(serde_json::to_string(&coverage).unwrap());
     all
 }

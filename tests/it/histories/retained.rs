@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use super::*;
 use strandline_model::KindPattern;
+use strandline_query::{
+    GetEnvironmentGraph, GetResource, ListClusters, ListEnvironmentResources, ListEnvironments,
+};
 use strandline_view::{LetGo, Pruning};
 
 /// All that is answered about a moment, but for how far the view lags.
@@ -11,27 +14,37 @@ async fn answers(queries: &Queries, at: Offset) -> Vec<Value> {
     let (scope, at) = (Scope::everything(), At::Offset(at));
     let mut all = Vec::new();
     let mut tell = |answer: Value| all.push(answer);
-    let environments =
-        queries.environments(&scope, at, &EnvironmentFilter::default(), &whole()).await.unwrap().items;
+    let environments = queries
+        .ask(&scope, at, ListEnvironments::new(&EnvironmentFilter::default(), &whole()))
+        .await
+        .unwrap()
+        .items;
     for environment in &environments {
         tell(json(environment));
-        let graph = queries.environment_graph(&scope, at, &environment.id, &uncut()).await.unwrap();
+        let graph =
+            queries.ask(&scope, at, GetEnvironmentGraph::new(&environment.id, &uncut())).await.unwrap();
         tell(json(&graph.value));
         tell(json(&graph.metadata.coverage));
         let held = queries
-            .environment_resources(&scope, at, &environment.id, &ResourceFilter::default(), &whole())
+            .ask(
+                &scope,
+                at,
+                ListEnvironmentResources::new(&environment.id, &ResourceFilter::default(), &whole()),
+            )
             .await
             .unwrap();
         for resource in held.items {
             let cluster = Some(resource.key.cluster.as_str());
-            tell(json(&queries.resource(&scope, at, &resource.id, cluster).await.unwrap().value));
+            tell(json(
+                &queries.ask(&scope, at, GetResource::new(&resource.id, cluster)).await.unwrap().value,
+            ));
             tell(json(&resource));
         }
     }
-    let overview = queries.overview(&scope, at, &OverviewRequest::default()).await.unwrap();
+    let overview = queries.ask(&scope, at, GetOverview::default()).await.unwrap();
     tell(json(&overview.value));
     tell(json(&overview.metadata.coverage));
-    tell(json(&queries.clusters(&scope, at, &whole()).await.unwrap().items));
+    tell(json(&queries.ask(&scope, at, ListClusters::new(&whole())).await.unwrap().items));
     all
 }
 
@@ -98,8 +111,7 @@ fn agrees(seed: u64, steps: usize) {
     assert_eq!(compacted.offset, floor.min(Offset::new(head - 1)));
     block_on(async {
         let earlier = At::Offset(Offset::new(compacted.offset.get() - 1));
-        let refused =
-            played.queries.overview(&Scope::everything(), earlier, &OverviewRequest::default()).await;
+        let refused = played.queries.ask(&Scope::everything(), earlier, GetOverview::default()).await;
         assert!(matches!(refused, Err(QueryError::Compacted { .. })), "{refused:?}");
     });
     let pruning = Pruning::default();

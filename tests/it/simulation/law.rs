@@ -11,6 +11,7 @@ use strandline_clock::Clock;
 use strandline_log::LogReader;
 use strandline_model::{At, Change, CoverageMark, Offset, Timestamp};
 use strandline_protocol::{Gap, Snapshot};
+use strandline_query::SearchResources;
 use strandline_query::{PageRequest, Queries, ResourceSearch, Scope};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
@@ -74,7 +75,10 @@ impl Record {
         let (mut held, mut page) = (BTreeMap::new(), PageRequest::default());
         loop {
             let search = ResourceSearch::default();
-            let answer = self.queries.search(&Scope::everything(), At::Time(time), &search, &page).await?;
+            let answer = self
+                .queries
+                .ask(&Scope::everything(), At::Time(time), SearchResources::new(&search, &page))
+                .await?;
             for item in answer.items {
                 let offset = item.resource.offset;
                 let (thing, version) =

@@ -5,16 +5,56 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side};
-use super::{BesideRequest, targets};
-use crate::moment::Concerns;
-use crate::{QueryError, Question, Result, alike, clusters, environments};
+use crate::alike;
+use crate::clusters;
+use crate::concerns::Concerns;
+use crate::diff::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side};
+use crate::diff::targets;
+use crate::environments;
+use crate::error::{QueryError, Result};
+use crate::filters::PageRequest;
+use crate::question::{Context, Question};
+use serde::Serialize;
 use strandline_model::{EnvironmentId, Kind, ResourceKey, Target, Uid};
+use strandline_object_diff::Lens;
 use strandline_object_diff::{Comparison, NameMap, NamePair, compare};
 use strandline_protocol::{
     ChangeType, DiffClusters, DiffCounts, Environment, EnvironmentDiff, PageMetadata, ResourceAt,
     ResourceChange,
 };
+
+/// What differs between two environments at one time.
+#[derive(Clone, Debug, Serialize)]
+pub struct CompareEnvironments {
+    /// The environment.
+    pub environment: EnvironmentId,
+    /// The environment it is compared with.
+    pub with: EnvironmentId,
+    /// What the answer shows of the differences.
+    pub lens: Lens,
+    /// Which parts of names correspond; without any, those in which the names of the two environments differ.
+    pub names: Vec<NamePair>,
+    /// Whether what controllers created is compared too.
+    pub children: bool,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl Question for CompareEnvironments {
+    const NAME: &'static str = "environments_beside";
+    type Answer = EnvironmentDiff;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
+    /// # Errors
+    /// [`QueryError::NotFound`] when one of them did not exist at that time.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        diff(context, self)
+    }
+}
 
 type Described = HashMap<i64, (Uid, ResourceKey)>;
 
@@ -22,26 +62,23 @@ type Described = HashMap<i64, (Uid, ResourceKey)>;
 type Pair = (Option<i64>, Option<i64>, NameMap);
 
 /// What differs.
-pub(super) fn diff(
-    mut q: Question<'_>,
-    id: &EnvironmentId,
-    request: &BesideRequest,
-) -> Result<EnvironmentDiff> {
+pub(super) fn diff(mut q: Context<'_>, question: &CompareEnvironments) -> Result<EnvironmentDiff> {
     let read = |id: &EnvironmentId| {
         let (number, environment) = environments::find(q.view, &q.moment, q.scope, id)?;
         Ok::<_, QueryError>((Side::read(q.view, &q.moment, q.scope, id)?, environment, number))
     };
-    let ((here, one, number), (there, other, theirs_number)) = (read(id)?, read(&request.with)?);
+    let ((here, one, number), (there, other, theirs_number)) =
+        (read(&question.environment)?, read(&question.with)?);
     let chosen = |side: &Side| -> Vec<i64> {
         side.members
             .keys()
             .copied()
-            .filter(|number| request.children || side.top(*number) == *number)
+            .filter(|number| question.children || side.top(*number) == *number)
             .collect()
     };
     let (ours, theirs) = (described(q.view, chosen(&here))?, described(q.view, chosen(&there))?);
     let regions = clusters::regions(q.view, q.moment.offset)?;
-    let found = pairs((&one, &ours), (&other, &theirs), &regions, &request.names);
+    let found = pairs((&one, &ours), (&other, &theirs), &regions, &question.names);
     let mut names: Vec<String> = Vec::new();
     for name in found.iter().flat_map(|(.., map)| map.pairs()) {
         if !names.contains(&name) {
@@ -49,7 +86,7 @@ pub(super) fn diff(
         }
     }
     let sides = Sides { here: (&here, &ours), there: (&there, &theirs) };
-    let (changes, counts) = compared(&mut q, &sides, found, request)?;
+    let (changes, counts) = compared(&mut q, &sides, found, question)?;
     let mut items = Items::new(&q.start);
     changes.into_iter().for_each(|change| items.push(change));
     let (items, next) = items.page(&q.start, &q.moment, q.moment.offset);
@@ -67,10 +104,10 @@ struct Sides<'a> {
 
 /// What became of each pair, what is the same in several clusters being one, and how many there are of each.
 fn compared(
-    q: &mut Question<'_>,
+    q: &mut Context<'_>,
     sides: &Sides<'_>,
     pairs: Vec<Pair>,
-    request: &BesideRequest,
+    question: &CompareEnvironments,
 ) -> Result<(Vec<ResourceChange>, DiffCounts)> {
     let ((here, ours), (there, theirs)) = (sides.here, sides.there);
     let (mut changes, mut same, mut read, mut left_out) = (Vec::new(), BTreeSet::new(), 0, 0);
@@ -91,7 +128,7 @@ fn compared(
             (Some((_, one)), Some((_, other))) => {
                 read += 1;
                 let (before, after) = bodies(q.log, one.version, other.version)?;
-                let lens = request.lens.clone().mapping(names);
+                let lens = question.lens.clone().mapping(names);
                 let found = compare(&key.kind, Some(&before), Some(&after), &lens);
                 if found.is_empty() {
                     same.insert(address(key));

@@ -3,16 +3,53 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use super::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side, there};
-use super::{EnvironmentDiffRequest, earlier};
-use crate::moment::{Concerns, Moment};
-use crate::page::Pinned;
-use crate::{QueryError, Question, Result, environments};
+use crate::concerns::Concerns;
+use crate::diff::earlier;
+use crate::diff::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side, there};
+use crate::environments;
+use crate::error::{QueryError, Result};
+use crate::filters::PageRequest;
+use crate::moment::Moment;
+use crate::pinned::Pinned;
+use crate::question::{Context, Question};
+use serde::Serialize;
 use strandline_model::{At, EnvironmentId, Kind, Offset, ResourceKey, Uid};
+use strandline_object_diff::Lens;
 use strandline_object_diff::{Comparison, compare};
 use strandline_protocol::{
     ChangeType, DiffCounts, EnvironmentDiff, KindChanges, PageMetadata, ResourceChange,
 };
+
+/// What differs in an environment between an earlier time and the time asked for.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiffEnvironment {
+    /// The environment.
+    pub environment: EnvironmentId,
+    /// The earlier time; without it a day before the later one, or the earliest there is.
+    pub from: Option<At>,
+    /// What the answer shows of the differences.
+    pub lens: Lens,
+    /// Whether what controllers created is listed too.
+    pub children: bool,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl Question for DiffEnvironment {
+    const NAME: &'static str = "environment_diff";
+    type Answer = EnvironmentDiff;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
+    /// # Errors
+    /// [`QueryError::NotFound`] when it existed at neither time, [`QueryError::Backwards`] when the earlier time is later.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        diff(context, self)
+    }
+}
 
 /// How far back an environment is compared where nothing is said.
 const SPAN: Duration = Duration::from_secs(24 * 3600);
@@ -35,24 +72,20 @@ struct Sides {
 type Children = HashMap<i64, BTreeMap<Kind, KindChanges>>;
 
 /// What differs.
-pub(super) fn diff(
-    mut q: Question<'_>,
-    id: &EnvironmentId,
-    request: &EnvironmentDiffRequest,
-) -> Result<EnvironmentDiff> {
-    let from = begin(&mut q, request)?;
-    let before = Side::read(q.view, &from, q.scope, id)?;
-    let after = Side::read(q.view, &q.moment, q.scope, id)?;
+pub(super) fn diff(mut q: Context<'_>, question: &DiffEnvironment) -> Result<EnvironmentDiff> {
+    let from = begin(&mut q, question)?;
+    let before = Side::read(q.view, &from, q.scope, &question.environment)?;
+    let after = Side::read(q.view, &q.moment, q.scope, &question.environment)?;
     let number = match after.number.or(before.number) {
         Some(number) => number,
-        None => environments::find(q.view, &q.moment, q.scope, id)?.0,
+        None => environments::find(q.view, &q.moment, q.scope, &question.environment)?.0,
     };
     let mut sides = Sides { before, after, described: HashMap::new() };
     let (mut counts, fates) = fates(&q, &from, &mut sides)?;
-    let (own, children) = if request.children { (fates, Children::new()) } else { folded(&sides, fates) };
+    let (own, children) = if question.children { (fates, Children::new()) } else { folded(&sides, fates) };
     let below = children.values().flat_map(BTreeMap::values);
     counts.children = below.map(|kind| kind.added + kind.removed + kind.changed).sum();
-    let items = items(&mut q, &sides, own, children, request, &mut counts)?;
+    let items = items(&mut q, &sides, own, children, question, &mut counts)?;
     let (items, next) = items.page(&q.start, &from, q.moment.offset);
     let concerns = Concerns::Environment(number);
     let snapshot = q.moment.snapshot_with(q.view, q.scope, &concerns, (&from, &concerns))?;
@@ -67,11 +100,11 @@ pub(super) fn diff(
 }
 
 /// The earlier moment: on later pages that of the first, which its token holds.
-fn begin(q: &mut Question<'_>, request: &EnvironmentDiffRequest) -> Result<Moment> {
+fn begin(q: &mut Context<'_>, question: &DiffEnvironment) -> Result<Moment> {
     if let Some(first) = Pinned::from_token(q.start.after(0)) {
         return Ok(earlier(q, At::Offset(first.offset))?.asked_by(first.by_time));
     }
-    if let Some(from) = request.from {
+    if let Some(from) = question.from {
         return earlier(q, from).map_err(|error| error.given_by("from"));
     }
     match earlier(q, At::Time(q.moment.clock().minus(SPAN))) {
@@ -83,7 +116,7 @@ fn begin(q: &mut Question<'_>, request: &EnvironmentDiffRequest) -> Result<Momen
 }
 
 /// What became of each resource that is not as it was; those of which only that is known are counted.
-fn fates(q: &Question<'_>, from: &Moment, sides: &mut Sides) -> Result<(DiffCounts, Vec<Fate>)> {
+fn fates(q: &Context<'_>, from: &Moment, sides: &mut Sides) -> Result<(DiffCounts, Vec<Fate>)> {
     let (before, after) = (&sides.before.members, &sides.after.members);
     let mut counts = DiffCounts::default();
     let mut fates = Vec::new();
@@ -158,11 +191,11 @@ fn folded(sides: &Sides, fates: Vec<Fate>) -> (Vec<Fate>, Children) {
 
 /// The items of all fates of which there is something to be told, with what became of their children.
 fn items(
-    q: &mut Question<'_>,
+    q: &mut Context<'_>,
     sides: &Sides,
     mut own: Vec<Fate>,
     mut children: Children,
-    request: &EnvironmentDiffRequest,
+    question: &DiffEnvironment,
     counts: &mut DiffCounts,
 ) -> Result<Items> {
     // In an order that stays, so that the same are left out where there are too many.
@@ -190,7 +223,7 @@ fn items(
                     continue;
                 };
                 let (before, after) = bodies(q.log, before, after)?;
-                compare(&key.kind, Some(&before), Some(&after), &request.lens)
+                compare(&key.kind, Some(&before), Some(&after), &question.lens)
             }
             _ => Comparison::default(),
         };

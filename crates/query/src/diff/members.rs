@@ -5,11 +5,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use rusqlite::{Connection, named_params};
 use serde_json::Value;
 
-use super::one::body;
+use crate::diff::one::body;
+use crate::environments;
+use crate::error::{QueryError, Result};
 use crate::moment::Moment;
-use crate::page::{Pinned, Start};
-use crate::scope::{Sight, in_sight};
-use crate::{QueryError, Result, environments};
+use crate::page::Start;
+use crate::pinned::Pinned;
+use crate::scope::{ResolvedScope, in_sight};
 use strandline_log::LogReader;
 use strandline_model::{EnvironmentId, Health, Kind, Offset, ResourceKey, Uid};
 use strandline_protocol::{ChangeType, Environment, EnvironmentAt, ResourceAt, ResourceChange};
@@ -45,7 +47,7 @@ impl Side {
     pub(super) fn read(
         view: &Connection,
         moment: &Moment,
-        scope: &Sight,
+        scope: &ResolvedScope,
         id: &EnvironmentId,
     ) -> Result<Self> {
         let found = match environments::find(view, moment, scope, id) {
@@ -130,7 +132,12 @@ pub(super) fn described(
 }
 
 /// Which of some resources were there at a moment and in sight, wherever they belonged.
-pub(super) fn there(view: &Connection, scope: &Sight, at: Offset, numbers: &[i64]) -> Result<HashSet<i64>> {
+pub(super) fn there(
+    view: &Connection,
+    scope: &ResolvedScope,
+    at: Offset,
+    numbers: &[i64],
+) -> Result<HashSet<i64>> {
     let sql = concat!(
         "SELECT r.id FROM json_each(:numbers) chosen JOIN resource r ON r.id = chosen.value
         WHERE EXISTS (SELECT 1 FROM version v WHERE v.resource_id = r.id AND v.deleted = 0

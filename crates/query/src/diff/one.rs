@@ -3,16 +3,60 @@
 use rusqlite::{Connection, OptionalExtension, named_params};
 use serde_json::Value;
 
-use super::{DiffRequest, earlier};
+use crate::concerns::Concerns;
+use crate::diff::earlier;
+use crate::error::{QueryError, Result};
 use crate::history::told;
-use crate::moment::{Concerns, Moment};
-use crate::resources::{self, Held, object};
-use crate::scope::Sight;
-use crate::{QueryError, Question, Result};
+use crate::moment::Moment;
+use crate::question::{Context, Question, ResourceRef};
+use crate::resources;
+use crate::resources::{Held, object};
+use crate::scope::ResolvedScope;
+use serde::Serialize;
 use strandline_log::LogReader;
-use strandline_model::{Change, ChangedBy, Offset, ResourceId, Timestamp, Uid};
+use strandline_model::{At, Change, ChangedBy, Offset, ResourceId, Timestamp};
+use strandline_object_diff::Lens;
 use strandline_object_diff::{Operation, compare, patch as operations};
 use strandline_protocol::{Answer, ResourceDiff, StateAt, VersionAt};
+
+/// What differs in a resource between an earlier time and the time asked for; it may not exist at one of them.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiffResource {
+    /// The resource.
+    pub resource: ResourceRef,
+    /// The earlier time; without it, the version before the one at the later time.
+    pub from: Option<At>,
+    /// What the answer shows of the differences.
+    pub lens: Lens,
+}
+
+impl Question for DiffResource {
+    const NAME: &'static str = "resource_diff";
+    type Answer = Answer<ResourceDiff>;
+
+    /// # Errors
+    /// [`QueryError::NotFound`] when it existed at neither time, [`QueryError::Backwards`] when the earlier time is later, and
+    /// as for [`ListResourceVersions`](crate::ListResourceVersions).
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        diff(context, self)
+    }
+}
+
+/// The operations of a JSON Patch that make the earlier state of a resource the later one.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct PatchResource(pub DiffResource);
+
+impl Question for PatchResource {
+    const NAME: &'static str = "resource_patch";
+    type Answer = Vec<Operation>;
+
+    /// # Errors
+    /// As for [`DiffResource`].
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        patch(context, &self.0)
+    }
+}
 
 /// A version as far as a caller is told of it.
 struct Row {
@@ -39,15 +83,10 @@ struct States {
 }
 
 /// What differs.
-pub(super) fn diff(
-    mut q: Question<'_>,
-    uid: &Uid,
-    cluster: Option<&str>,
-    request: &DiffRequest,
-) -> Result<Answer<ResourceDiff>> {
-    let States { held, from, to, earlier } = states(&mut q, uid, cluster, request)?;
+pub(super) fn diff(mut q: Context<'_>, question: &DiffResource) -> Result<Answer<ResourceDiff>> {
+    let States { held, from, to, earlier } = states(&mut q, question)?;
     let key = held.resource.key;
-    let comparison = compare(&key.kind, from.object.as_ref(), to.object.as_ref(), &request.lens);
+    let comparison = compare(&key.kind, from.object.as_ref(), to.object.as_ref(), &question.lens);
     let concerns = Concerns::Cluster(&key.cluster);
     let other = (earlier.as_ref().unwrap_or(&q.moment), &concerns);
     let metadata = q.moment.snapshot_with(q.view, q.scope, &concerns, other)?;
@@ -56,21 +95,16 @@ pub(super) fn diff(
 }
 
 /// The operations that make the earlier state the later one.
-pub(super) fn patch(
-    mut q: Question<'_>,
-    uid: &Uid,
-    cluster: Option<&str>,
-    request: &DiffRequest,
-) -> Result<Vec<Operation>> {
-    let States { held, from, to, .. } = states(&mut q, uid, cluster, request)?;
-    Ok(operations(&held.resource.key.kind, from.object.as_ref(), to.object.as_ref(), &request.lens))
+pub(super) fn patch(mut q: Context<'_>, question: &DiffResource) -> Result<Vec<Operation>> {
+    let States { held, from, to, .. } = states(&mut q, question)?;
+    Ok(operations(&held.resource.key.kind, from.object.as_ref(), to.object.as_ref(), &question.lens))
 }
 
-fn states(q: &mut Question<'_>, uid: &Uid, cluster: Option<&str>, request: &DiffRequest) -> Result<States> {
-    let earlier = request.from.map(|from| earlier(q, from)).transpose();
+fn states(q: &mut Context<'_>, question: &DiffResource) -> Result<States> {
+    let earlier = question.from.map(|from| earlier(q, from)).transpose();
     let earlier = earlier.map_err(|error| error.given_by("from"))?;
-    let held = resources::find(q.view, q.moment.offset, q.scope, uid, cluster, false)?;
-    let lost = || QueryError::not_found("resource", uid);
+    let held = resources::find(q.view, q.moment.offset, q.scope, &question.resource, false)?;
+    let lost = || QueryError::not_found("resource", &question.resource.uid);
     let Some(moment) = earlier else {
         let newest = version(q.view, q.scope, held.id, q.moment.offset, i64::MAX)?.ok_or_else(lost)?;
         let older = version(q.view, q.scope, held.id, q.moment.offset, newest.offset.as_i64())?;
@@ -90,13 +124,19 @@ fn states(q: &mut Question<'_>, uid: &Uid, cluster: Option<&str>, request: &Diff
 }
 
 /// The version that holds at a moment.
-fn held_at(view: &Connection, scope: &Sight, id: ResourceId, moment: &Moment) -> Result<Option<Row>> {
+fn held_at(view: &Connection, scope: &ResolvedScope, id: ResourceId, moment: &Moment) -> Result<Option<Row>> {
     let newest = version(view, scope, id, moment.offset, i64::MAX)?;
     Ok(newest.filter(|row| row.end > moment.offset.as_i64()))
 }
 
 /// The newest version up to a moment that begins before an offset.
-fn version(view: &Connection, scope: &Sight, id: ResourceId, at: Offset, before: i64) -> Result<Option<Row>> {
+fn version(
+    view: &Connection,
+    scope: &ResolvedScope,
+    id: ResourceId,
+    at: Offset,
+    before: i64,
+) -> Result<Option<Row>> {
     let sql = concat!(
         "SELECT v.from_offset, v.observed_at, v.deleted, v.to_offset FROM version v
         WHERE v.resource_id = :id AND v.from_offset <= :at AND v.from_offset < :before AND ",

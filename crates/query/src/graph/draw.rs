@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
-use super::forest::Forest;
+use crate::graph::forest::Forest;
 use strandline_model::{Health, HealthCounts, attention, more_urgent};
 use strandline_protocol::Collapse;
 

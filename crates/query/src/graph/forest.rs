@@ -6,8 +6,8 @@
 
 use rusqlite::{Connection, named_params};
 
-use super::super::Result;
-use super::super::stretch::holds;
+use crate::error::Result;
+use crate::stretch::holds;
 use strandline_model::{Health, HealthCounts, Offset, attention, more_urgent};
 use strandline_view::member_health_at;
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, named_params};
 
-use super::super::Result;
-use super::super::resources::Held;
-use super::super::stretch::holds;
+use crate::error::Result;
+use crate::resources::Held;
+use crate::stretch::holds;
 use strandline_model::Offset;
 use strandline_protocol::Edge;
 use strandline_relations::EdgeKind;

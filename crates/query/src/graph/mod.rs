@@ -5,27 +5,62 @@ mod forest;
 mod links;
 mod why;
 
-pub(super) use why::{sick, why};
+pub use why::ExplainEnvironment;
+pub(super) use why::sick;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{Connection, named_params};
 
-use self::draw::{Drawing, HeapKey, Wanted};
-use self::forest::Forest;
-use self::links::Ends;
-use super::moment::{Concerns, Moment};
-use super::resources::Held;
-use super::scope::Sight;
-use super::{GraphFilter, QueryError, Result, environments, resources};
+use crate::concerns::Concerns;
+use crate::environments;
+use crate::error::{QueryError, Result};
+use crate::filters::GraphFilter;
+use crate::graph::draw::{Drawing, HeapKey, Wanted};
+use crate::graph::forest::Forest;
+use crate::graph::links::Ends;
+use crate::moment::Moment;
+use crate::question::{Context, Question};
+use crate::resources;
+use crate::resources::Held;
+use crate::scope::ResolvedScope;
+use serde::Serialize;
 use strandline_model::{EnvironmentId, HealthCounts, Kind, Uid, attention};
 use strandline_protocol::{Answer, Below, Graph, GraphNode, Group, KindBelow};
+
+/// The graph of an environment.
+#[derive(Clone, Debug, Serialize)]
+pub struct GetEnvironmentGraph {
+    /// The environment.
+    pub environment: EnvironmentId,
+    /// What of the graph is shown.
+    pub filter: GraphFilter,
+}
+
+impl GetEnvironmentGraph {
+    /// The question with these parts.
+    pub fn new(environment: &EnvironmentId, filter: &GraphFilter) -> Self {
+        GetEnvironmentGraph { environment: environment.clone(), filter: filter.clone() }
+    }
+}
+
+impl Question for GetEnvironmentGraph {
+    const NAME: &'static str = "environment_graph";
+    type Answer = Answer<Graph>;
+
+    /// # Errors
+    /// [`QueryError::NotFound`] when the environment did not exist at that time, or the resource to begin with was not in it.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, .. } = context;
+        get(view, &moment, scope, &self.environment, &self.filter)
+    }
+}
 
 /// What an environment holds, as much of it as was asked for, with the edges in between.
 pub(super) fn get(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     id: &EnvironmentId,
     filter: &GraphFilter,
 ) -> Result<Answer<Graph>> {

@@ -4,16 +4,49 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, named_params};
 
-use super::super::moment::{Concerns, Moment};
-use super::super::resources::{self, Held};
-use super::super::scope::Sight;
-use super::super::stretch::holds;
-use super::super::{Result, environments};
-use super::forest::Forest;
+use crate::concerns::Concerns;
+use crate::environments;
+use crate::error::Result;
+use crate::graph::forest::Forest;
+use crate::moment::Moment;
+use crate::question::{Context, Question};
+use crate::resources;
+use crate::resources::Held;
+use crate::scope::ResolvedScope;
+use crate::stretch::holds;
+use serde::Serialize;
 use strandline_model::{EnvironmentId, Health, Kind, Offset, attention};
 use strandline_protocol::{Answer, MissingEnd, Why, WhyPath};
 use strandline_relations::EdgeKind;
 use strandline_view::number_at;
+
+/// The paths from the roots of an environment that decide its health down to what is unhealthy.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExplainEnvironment {
+    /// The environment.
+    pub environment: EnvironmentId,
+    /// The most paths in the answer.
+    pub limit: usize,
+}
+
+impl ExplainEnvironment {
+    /// The question with these parts.
+    pub fn new(environment: &EnvironmentId, limit: usize) -> Self {
+        ExplainEnvironment { environment: environment.clone(), limit }
+    }
+}
+
+impl Question for ExplainEnvironment {
+    const NAME: &'static str = "environment_why";
+    type Answer = Answer<Why>;
+
+    /// # Errors
+    /// [`QueryError::NotFound`] when the environment did not exist at that time.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, .. } = context;
+        why(view, &moment, scope, &self.environment, self.limit)
+    }
+}
 
 /// The most steps of one path that are told; what lies between them is only counted.
 const STEPS_MAX: usize = 20;
@@ -25,7 +58,7 @@ const MISSING_MAX: usize = 20;
 pub(crate) fn why(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     id: &EnvironmentId,
     limit: usize,
 ) -> Result<Answer<Why>> {

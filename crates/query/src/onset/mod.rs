@@ -4,26 +4,31 @@
 //! happened in a window before it is ranked by what it may have to do with what became sick: deployments, changes of what
 //! the sick hang on, other changes; and apart from these what controllers made of them and what is only a symptom.
 
+mod episode;
 mod rank;
-mod spell;
 mod upstream;
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::graph;
-use super::health::{self, Course, Span};
-use super::moment::{Concerns, Moment};
-use super::resources as found;
-use super::scope::Scope;
-use super::timeline::{self, Place, What};
-use super::{PageRequest, Queries, QueryError, Question, Result, alike, environments};
-use strandline_model::{At, EnvironmentId, Happening, Health, Offset, Timestamp, Uid};
+use crate::alike;
+use crate::concerns::Concerns;
+use crate::environments;
+use crate::error::{QueryError, Result};
+use crate::graph;
+use crate::moment::Moment;
+use crate::onset::episode::Episode;
+use crate::onset::rank::{Around, Changed};
+use crate::question::{Context, Question, ResourceRef};
+use crate::resources as found;
+use crate::series;
+use crate::series::{HealthSeries, Span};
+use crate::timeline;
+use crate::timeline::{Place, What};
+use serde::Serialize;
+use strandline_model::{EnvironmentId, Happening, Health, Offset, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare};
 use strandline_protocol::{Answer, EntryResource, Onset, OnsetChange, OnsetPlace, Resource, TimelineGap};
-
-use self::rank::{Around, Changed};
-use self::spell::Spell;
 
 /// The most that is looked at one by one, the newest.
 const LOOKED_AT_MAX: usize = 500;
@@ -35,7 +40,7 @@ const COMPARED_MAX: usize = 2 * Onset::CHANGES;
 const DIFFERENCES: (usize, usize) = (6, 1500);
 
 /// Which onset to look for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OnsetFilter {
     /// Of which health; where nothing is said, of what is wrong at the moment, or else of the last time it was Degraded.
     pub health: Option<Health>,
@@ -74,11 +79,11 @@ fn unknown(health: Health, why: &str) -> QueryError {
     QueryError::OnsetUnknown { health, why: why.to_owned() }
 }
 
-fn spell(course: &Course, gaps: &[TimelineGap], health: Health) -> Result<Spell> {
+fn spell(course: &HealthSeries, gaps: &[TimelineGap], health: Health) -> Result<Episode> {
     let blind = |from: Timestamp, to: Timestamp| {
         gaps.iter().any(|gap| gap.since < to && gap.until.is_none_or(|end| end > from))
     };
-    spell::find(&course.marks, health, blind).ok_or_else(|| {
+    episode::find(&course.marks, health, blind).ok_or_else(|| {
         match course.marks.iter().any(|mark| mark.health == Some(health)) {
             true => unknown(health, "it had this health already when it was first seen"),
             false => unknown(health, "the record has no such health up to that time"),
@@ -94,9 +99,9 @@ fn wrong(state: Option<Health>, last_known: Option<Health>) -> Health {
 
 /// Finds the onset and what changed before it.
 fn onset(
-    q: &mut Question<'_>,
+    q: &mut Context<'_>,
     (whose, clusters): (Whose, Vec<String>),
-    course: &Course,
+    course: &HealthSeries,
     gaps: Vec<TimelineGap>,
     health: Health,
     window: Duration,
@@ -153,7 +158,7 @@ fn onset(
 }
 
 /// Resources in the order of their numbers given, as they were then.
-fn told(q: &Question<'_>, at: Offset, numbers: &[i64]) -> Result<Vec<Resource>> {
+fn told(q: &Context<'_>, at: Offset, numbers: &[i64]) -> Result<Vec<Resource>> {
     let mut held = found::with_numbers(q.view, at, numbers)?;
     held.sort_by_key(|held| numbers.iter().position(|number| *number == held.id.0));
     Ok(held.into_iter().map(|held| held.resource).collect())
@@ -161,7 +166,7 @@ fn told(q: &Question<'_>, at: Offset, numbers: &[i64]) -> Result<Vec<Resource>> 
 
 /// What was so when it was first seen, and had been there for long by then, may have become so at any time before.
 fn seen_before(
-    q: &Question<'_>,
+    q: &Context<'_>,
     sick: &Sick,
     from: Timestamp,
     window: Timestamp,
@@ -185,10 +190,10 @@ fn seen_before(
 
 /// What happened to the environment, and to what the sick hang on wherever that is; the newest first.
 fn happened(
-    q: &mut Question<'_>,
+    q: &mut Context<'_>,
     whose: Whose,
     upstream: &HashMap<i64, u64>,
-    course: &Course,
+    course: &HealthSeries,
     span: Span,
     offset: Offset,
 ) -> Result<(Vec<Place>, bool)> {
@@ -211,7 +216,7 @@ fn happened(
 
 /// What may have caused it, the likeliest first, and what else changed, the newest first.
 fn ranked(
-    q: &mut Question<'_>,
+    q: &mut Context<'_>,
     places: &[Place],
     (upstream, sick): (&HashMap<i64, u64>, &[i64]),
     between: upstream::Between,
@@ -310,7 +315,7 @@ fn is_same(one: &OnsetChange, other: &OnsetChange) -> bool {
 }
 
 /// What of a resource differs from the state before.
-fn differences(q: &mut Question<'_>, told: &OnsetChange, change: &Changed) -> Result<Comparison> {
+fn differences(q: &mut Context<'_>, told: &OnsetChange, change: &Changed) -> Result<Comparison> {
     let Some(resource) = &told.entry.resource else { return Ok(Comparison::default()) };
     let Some((before, after)) = timeline::states(q, change.resource, change.offset)? else {
         return Ok(Comparison::default());
@@ -322,10 +327,10 @@ fn differences(q: &mut Question<'_>, told: &OnsetChange, change: &Changed) -> Re
     Ok(found)
 }
 
-fn of_environment(mut q: Question<'_>, id: &EnvironmentId, filter: &OnsetFilter) -> Result<Answer<Onset>> {
+fn of_environment(mut q: Context<'_>, id: &EnvironmentId, filter: &OnsetFilter) -> Result<Answer<Onset>> {
     let (number, environment) = environments::find(q.view, &q.moment, q.scope, id)?;
     let span = always(&q.moment);
-    let course = health::course_of_environment(q.view, q.log, &q.moment, q.scope, number, span)?;
+    let course = series::series_of_environment(q.view, q.log, &q.moment, q.scope, number, span)?;
     let gaps = timeline::gaps_of_environment(&q, number, span)?;
     let state = &environment.health;
     let health = filter.health.unwrap_or_else(|| wrong(state.state, state.last_known));
@@ -338,14 +343,10 @@ fn of_environment(mut q: Question<'_>, id: &EnvironmentId, filter: &OnsetFilter)
     Ok(Answer { value, metadata })
 }
 
-fn of_resource(
-    mut q: Question<'_>,
-    (uid, cluster): (&Uid, Option<&str>),
-    filter: &OnsetFilter,
-) -> Result<Answer<Onset>> {
-    let held = found::find(q.view, q.moment.offset, q.scope, uid, cluster, false)?;
+fn of_resource(mut q: Context<'_>, resource: &ResourceRef, filter: &OnsetFilter) -> Result<Answer<Onset>> {
+    let held = found::find(q.view, q.moment.offset, q.scope, resource, false)?;
     let (id, span) = (held.id.0, always(&q.moment));
-    let course = health::course_of_resource(q.view, q.log, &q.moment, q.scope, id, span)?;
+    let course = series::series_of_resource(q.view, q.log, &q.moment, q.scope, id, span)?;
     let gaps = timeline::gaps_of_resources(&q, &[id], span)?;
     let health = filter.health.unwrap_or_else(|| wrong(held.resource.health, None));
     let whose = (Whose::Resource(id), vec![held.resource.key.cluster.clone()]);
@@ -355,38 +356,59 @@ fn of_resource(
     Ok(Answer { value, metadata })
 }
 
-impl Queries {
-    /// When the present or last time of a health of an environment began, and what changed just before.
-    ///
-    /// # Errors
-    /// [`QueryError::NotFound`] when the environment was not declared at that moment, [`QueryError::OnsetUnknown`] when it
-    /// was never so, or had been so when it was first seen.
-    pub async fn environment_onset(
-        &self,
-        scope: &Scope,
-        at: At,
-        id: &EnvironmentId,
-        filter: &OnsetFilter,
-    ) -> Result<Answer<Onset>> {
-        let (id, filter) = (id.clone(), *filter);
-        let answer = move |q: Question<'_>| of_environment(q, &id, &filter);
-        self.ask(scope, at, "environment_onset", &(), &PageRequest::default(), answer).await
-    }
+/// When an environment came into its present or last period of a health, and what changed just before.
+#[derive(Clone, Debug, Serialize)]
+pub struct GetEnvironmentOnset {
+    /// The environment.
+    pub environment: EnvironmentId,
+    /// Of which health, and how long before it.
+    pub filter: OnsetFilter,
+}
 
-    /// The same of a resource, be it there or gone.
-    ///
+impl GetEnvironmentOnset {
+    /// The question with these parts.
+    pub fn new(environment: &EnvironmentId, filter: OnsetFilter) -> Self {
+        GetEnvironmentOnset { environment: environment.clone(), filter }
+    }
+}
+
+impl Question for GetEnvironmentOnset {
+    const NAME: &'static str = "environment_onset";
+    type Answer = Answer<Onset>;
+
     /// # Errors
-    /// As for [`Queries::resource_history`], and [`QueryError::OnsetUnknown`].
-    pub async fn resource_onset(
-        &self,
-        scope: &Scope,
-        at: At,
-        uid: &Uid,
-        cluster: Option<&str>,
-        filter: &OnsetFilter,
-    ) -> Result<Answer<Onset>> {
-        let (uid, cluster, filter) = (uid.clone(), cluster.map(str::to_owned), *filter);
-        let answer = move |q: Question<'_>| of_resource(q, (&uid, cluster.as_deref()), &filter);
-        self.ask(scope, at, "resource_onset", &(), &PageRequest::default(), answer).await
+    /// [`QueryError::NotFound`] when the environment did not exist at that time,
+    /// [`QueryError::OnsetUnknown`] when it never had that health, or had it when it was first recorded.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        of_environment(context, &self.environment, &self.filter)
+    }
+}
+
+/// The same for a resource, which may be deleted.
+#[derive(Clone, Debug, Serialize)]
+pub struct GetResourceOnset {
+    /// The resource.
+    pub resource: ResourceRef,
+    /// Of which health, and how long before it.
+    pub filter: OnsetFilter,
+}
+
+impl GetResourceOnset {
+    /// The question with these parts.
+    pub fn new(uid: &Uid, cluster: Option<&str>, filter: OnsetFilter) -> Self {
+        GetResourceOnset { resource: ResourceRef::new(uid, cluster), filter }
+    }
+}
+
+impl Question for GetResourceOnset {
+    const NAME: &'static str = "resource_onset";
+    type Answer = Answer<Onset>;
+
+    /// # Errors
+    /// [`QueryError::NotFound`] when the resource never existed up to that time, [`QueryError::Ambiguous`] when several
+    /// clusters have the uid and none is named.
+    /// [`QueryError::OnsetUnknown`] as for environments.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        of_resource(context, &self.resource, &self.filter)
     }
 }

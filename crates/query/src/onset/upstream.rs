@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, Statement, named_params};
 
-use super::super::Result;
-use super::super::judged::judged;
-use super::rank::Links;
+use crate::error::Result;
+use crate::judged::judged;
+use crate::onset::rank::Links;
 use strandline_model::Health;
 use strandline_view::health_at;
 

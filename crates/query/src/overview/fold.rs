@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::keys::{Facts, Grouping};
+use crate::overview::keys::{Facts, Grouping};
 use strandline_model::{EnvironmentId, Health, HealthCounts, Timestamp, attention};
 use strandline_protocol::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
 

@@ -1,7 +1,7 @@
 //! In which groups an environment stands.
 
-use super::fold::Words;
-use crate::sieve::below;
+use crate::overview::fold::Words;
+use crate::row_filter::below;
 use strandline_model::{EnvironmentFilter, GroupBy, Health, Labels, Target};
 
 /// What of an environment decides in which groups it stands; labels and targets as JSON.

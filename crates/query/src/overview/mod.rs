@@ -9,29 +9,42 @@ mod keys;
 
 use rusqlite::{Connection, Row, named_params};
 
-use self::fold::{Fold, Shown};
-use self::keys::{Facts, Grouping};
-use super::Result;
-use super::environments::shown;
-use super::moment::{Concerns, Moment};
-use super::scope::{Sight, one_of, reads, sees};
-use super::sieve::{Candidate, Sieve};
-use super::words::Words;
+use crate::concerns::Concerns;
+use crate::environments::shown;
+use crate::error::Result;
+use crate::moment::Moment;
+use crate::overview::fold::{Fold, Shown};
+use crate::overview::keys::{Facts, Grouping};
+use crate::question::{Context, Question};
+use crate::row_filter::{FilteredRow, RowFilter};
+use crate::scope::{ResolvedScope, one_of, reads, sees};
+use crate::words::Words;
+use serde::Serialize;
 use strandline_model::{EnvironmentFilter, GroupBy, Stored, Tier, Timestamp};
 use strandline_protocol::{Answer, Overview};
 use strandline_sqlite::column;
 use strandline_syntax::diagnostics::of_json;
 use strandline_view::{STRETCH_COUNTS, counts_at, health_at};
 
-/// What an overview tells.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OverviewRequest {
+/// All environments of a selection, counted in groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GetOverview {
     /// Of which environments.
     pub filter: EnvironmentFilter,
-    /// By what they stand together: at most [`GroupBy::MAX`]; by region where nothing is said.
+    /// How they are grouped: at most [`GroupBy::MAX`] levels; by region where empty.
     pub group_by: Vec<GroupBy>,
-    /// The most groups that are told; [`Overview::LIMIT`] where nothing is said.
+    /// The most groups in the answer; [`Overview::LIMIT`] where nothing is given.
     pub limit: Option<usize>,
+}
+
+impl Question for GetOverview {
+    const NAME: &'static str = "overview";
+    type Answer = Answer<Overview>;
+
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, moment, scope, .. } = context;
+        get(view, &moment, scope, self)
+    }
 }
 
 /// The environments of a selection with their health; labels and targets, which the index does not hold, only where they
@@ -86,12 +99,12 @@ const OF_SCOPE: &str = select!(
 pub(super) fn get(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
-    request: &OverviewRequest,
+    scope: &ResolvedScope,
+    question: &GetOverview,
 ) -> Result<Answer<Overview>> {
-    let filter = &request.filter;
-    let by = if request.group_by.is_empty() { &[GroupBy::Region][..] } else { &request.group_by };
-    let (sieve, grouping) = (Sieve::new(filter), Grouping::new(by, filter));
+    let filter = &question.filter;
+    let by = if question.group_by.is_empty() { &[GroupBy::Region][..] } else { &question.group_by };
+    let (sieve, grouping) = (RowFilter::new(filter), Grouping::new(by, filter));
     let labels = sieve.reads_labels() || grouping.reads_labels();
     let targets = sieve.reads_targets() || grouping.reads_targets();
     let sql = match (labels, targets) {
@@ -115,7 +128,7 @@ pub(super) fn get(
     while let Some(row) = rows.next()? {
         take(&mut fold, &sieve, row)?;
     }
-    let mut value = fold.finish(request.limit.unwrap_or(Overview::LIMIT));
+    let mut value = fold.finish(question.limit.unwrap_or(Overview::LIMIT));
     if value.totals.total == 0 {
         value.warnings = Words::of_environments(filter).unknown(view, moment, scope)?;
     }
@@ -124,11 +137,11 @@ pub(super) fn get(
 }
 
 /// Takes in one row, if the rest of the filter lets it through.
-fn take(fold: &mut Fold, sieve: &Sieve<'_>, row: &Row<'_>) -> Result<()> {
+fn take(fold: &mut Fold, sieve: &RowFilter<'_>, row: &Row<'_>) -> Result<()> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
     let (project, name, labels, targets) = (text(3)?, text(4)?, text(6)?, text(7)?);
     let unreadable = |error: serde_json::Error| column::unreadable(6, of_json(&error));
-    if !sieve.admits(&Candidate { project, name, labels, targets }).map_err(unreadable)? {
+    if !sieve.matches(&FilteredRow { project, name, labels, targets }).map_err(unreadable)? {
         return Ok(());
     }
     let health = health_at(row, 9, "stretch_health.state")?;

@@ -41,59 +41,101 @@ fn steps(world: &World) -> Vec<(&'static str, u64)> {
         block_on(queries.pool.run(&queries.asker, |reader, _| reader.count_steps())).unwrap().unwrap();
     let mut found = Vec::new();
     let mut ask = |name, question: &dyn Fn() -> usize, told: usize| {
-        block_on(queries.projects(stranger, At::Now, page)).unwrap();
+        block_on(queries.ask(stranger, At::Now, ListProjects::new(page))).unwrap();
         let before = counted.load(Ordering::Relaxed);
         assert_eq!(question(), told, "{name}");
         found.push((name, counted.load(Ordering::Relaxed) - before));
     };
-    let ours = block_on(queries.environments(scope, At::Now, &EnvironmentFilter::default(), page));
+    let ours =
+        block_on(queries.ask(scope, At::Now, ListEnvironments::new(&EnvironmentFilter::default(), page)));
     let ours = ours.unwrap().items;
     let (all, id) = (ours.len(), &ours[0].id);
     let none = &EnvironmentFilter::default();
     let two = &PageRequest { limit: 2, after: None };
     ask(
         "environments",
-        &|| block_on(queries.environments(scope, At::Now, none, two)).unwrap().items.len(),
+        &|| block_on(queries.ask(scope, At::Now, ListEnvironments::new(none, two))).unwrap().items.len(),
         2,
     );
-    ask("environment", &|| block_on(queries.environment(scope, At::Now, id)).map_or(0, |_| 1), 1);
+    ask(
+        "environment",
+        &|| block_on(queries.ask(scope, At::Now, GetEnvironment::new(id))).map_or(0, |_| 1),
+        1,
+    );
     let every = &ResourceFilter::default();
-    let resources = || queries.environment_resources(scope, At::Now, id, every, page);
+    let resources = || queries.ask(scope, At::Now, ListEnvironmentResources::new(id, every, page));
     ask("resources", &|| block_on(resources()).unwrap().items.len(), 1);
-    let all_of_them = &OverviewRequest::default();
-    let overview = || queries.overview(scope, At::Now, all_of_them);
+    let all_of_them = &GetOverview::default();
+    let overview = || queries.ask(scope, At::Now, all_of_them.clone());
     ask("overview", &|| block_on(overview()).unwrap().value.totals.total as usize, all);
-    ask("clusters", &|| block_on(queries.clusters(scope, At::Now, page)).unwrap().items.len(), 1);
+    ask(
+        "clusters",
+        &|| block_on(queries.ask(scope, At::Now, ListClusters::new(page))).unwrap().items.len(),
+        1,
+    );
     let any = &CoverageFilter::default();
-    ask("coverage", &|| block_on(queries.coverage(scope, At::Now, any, page)).unwrap().items.len(), 2);
-    ask("groups", &|| block_on(queries.groups(scope, At::Now, page)).unwrap().items.len(), 1);
-    ask("projects", &|| block_on(queries.projects(scope, At::Now, page)).unwrap().items.len(), 0);
+    ask(
+        "coverage",
+        &|| block_on(queries.ask(scope, At::Now, ListCoverage::new(any, page))).unwrap().items.len(),
+        2,
+    );
+    ask("groups", &|| block_on(queries.ask(scope, At::Now, ListGroups::new(page))).unwrap().items.len(), 1);
+    ask(
+        "projects",
+        &|| block_on(queries.ask(scope, At::Now, ListProjects::new(page))).unwrap().items.len(),
+        0,
+    );
     let stopped = &EnvironmentId::new(format!("shop.web.env-{STOPPED}"));
-    let left = || queries.left_behind(scope, At::Now, stopped);
+    let left = || queries.ask(scope, At::Now, ListLeftBehind::new(stopped));
     ask("left behind", &|| block_on(left()).unwrap().value.resources as usize, 1);
     let any = &DeploymentFilter::default();
-    ask("deployments", &|| block_on(queries.deployments(scope, At::Now, any, page)).unwrap().items.len(), 0);
+    ask(
+        "deployments",
+        &|| block_on(queries.ask(scope, At::Now, ListDeployments::new(any, page))).unwrap().items.len(),
+        0,
+    );
     let any = &ImageFilter::default();
-    ask("images", &|| block_on(queries.images(scope, At::Now, any, page)).unwrap().items.len(), 0);
+    ask(
+        "images",
+        &|| block_on(queries.ask(scope, At::Now, ListImages::new(any, page))).unwrap().items.len(),
+        0,
+    );
     let uid = &Uid::new("others-0-0-web");
-    ask("another's resource", &|| block_on(queries.resource(scope, At::Now, uid, None)).map_or(0, |_| 1), 0);
+    ask(
+        "another's resource",
+        &|| block_on(queries.ask(scope, At::Now, GetResource::new(uid, None))).map_or(0, |_| 1),
+        0,
+    );
     for presence in Presence::ALL {
         let search = &ResourceSearch { presence, ..ResourceSearch::default() };
         let there = [all - 1, 1, all][presence as usize];
-        ask("search", &|| block_on(queries.search(scope, At::Now, search, page)).unwrap().items.len(), there);
+        ask(
+            "search",
+            &|| {
+                block_on(queries.ask(scope, At::Now, SearchResources::new(search, page))).unwrap().items.len()
+            },
+            there,
+        );
         // A namespace of others, and one that never was.
         for namespace in ["others-0-0", "nowhere"] {
             let search = &ResourceSearch { namespace: Some(namespace.into()), ..search.clone() };
             ask(
                 namespace,
-                &|| block_on(queries.search(scope, At::Now, search, page)).unwrap().items.len(),
+                &|| {
+                    block_on(queries.ask(scope, At::Now, SearchResources::new(search, page)))
+                        .unwrap()
+                        .items
+                        .len()
+                },
                 0,
             );
         }
         let search = &ResourceSearch { names: vec!["web".parse().unwrap()], ..search.clone() };
         ask(
             "by name",
-            &|| block_on(queries.search(scope, At::Now, search, page)).unwrap().items.len(),
+            &|| {
+                block_on(queries.ask(scope, At::Now, SearchResources::new(search, page))).unwrap().items.len()
+            },
             there,
         );
     }

@@ -12,7 +12,7 @@ fn cover(cluster: &str, group: &str, kind: &str, state: CoverageState) -> Event 
 }
 
 async fn all(world: &World, scope: &Scope, at: At) -> Vec<WatchCoverage> {
-    world.queries.coverage(scope, at, &CoverageFilter::default(), &whole()).await.unwrap().items
+    world.queries.ask(scope, at, ListCoverage::new(&CoverageFilter::default(), &whole())).await.unwrap().items
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn only_what_concerns_an_environment_makes_it_unknown() {
     for (covered, unknown, named) in cases {
         let told = format!("{covered:?}");
         let world = World::new([Event::Declare(environments()), Event::Apply(pod.clone()), covered]);
-        let answer = block_on(world.queries.environment(&scope, At::Now, &id)).unwrap();
+        let answer = block_on(world.queries.ask(&scope, At::Now, GetEnvironment::new(&id))).unwrap();
         assert_eq!(answer.value.health.state == Some(Health::Unknown), unknown, "{told}");
         let coverage = answer.metadata.coverage;
         let gaps: Vec<_> = coverage.gaps.iter().map(|gap| format!("{}/{}", gap.group, gap.kind)).collect();
@@ -46,7 +46,8 @@ fn a_cluster_that_is_withdrawn_is_nobodys_gap() {
     let gap = cover("west", "", "Pod", CoverageState::Gap);
     let mut world = World::new([Event::Declare(environments()), gap]);
     let gaps = |world: &World, at| {
-        let clusters = block_on(world.queries.clusters(&Scope::everything(), at, &whole())).unwrap();
+        let clusters =
+            block_on(world.queries.ask(&Scope::everything(), at, ListClusters::new(&whole()))).unwrap();
         clusters.metadata.snapshot.coverage.gaps.len()
     };
     assert_eq!(gaps(&world, At::Now), 1);
@@ -62,7 +63,7 @@ fn a_watch_of_its_namespace_stands_in_for_one_of_the_whole_cluster() {
     let (id, scope) = (EnvironmentId::of("shop/web", "production"), Scope::everything());
     let mut world = World::new([Event::Declare(environments()), Event::Apply(pod)]);
     let state = |world: &World| {
-        let answer = block_on(world.queries.environment(&scope, At::Now, &id)).unwrap();
+        let answer = block_on(world.queries.ask(&scope, At::Now, GetEnvironment::new(&id))).unwrap();
         (answer.value.health.state == Some(Health::Unknown), answer.metadata.coverage.complete)
     };
     let steps = [
@@ -104,9 +105,10 @@ fn later_pages_are_of_now_where_the_first_was() {
     let second = |at| {
         let mut page = PageRequest { limit: 1, after: None };
         block_on(async {
-            page.after = world.queries.coverage(&scope, at, &filter, &page).await.unwrap().metadata.next;
+            page.after =
+                world.queries.ask(&scope, at, ListCoverage::new(&filter, &page)).await.unwrap().metadata.next;
             page.limit = PageRequest::MAX;
-            world.queries.coverage(&scope, At::Now, &filter, &page).await.unwrap().items
+            world.queries.ask(&scope, At::Now, ListCoverage::new(&filter, &page)).await.unwrap().items
         })
     };
     assert!(second(At::Now).iter().any(|item| item.last_seen.is_some()));
@@ -155,7 +157,8 @@ fn coverage_is_filtered_as_in_memory() {
                     kinds: owned(kinds),
                     states: states.to_vec(),
                 };
-                let page = block_on(world.queries.coverage(&scope, At::Now, &filter, &whole())).unwrap();
+                let page = block_on(world.queries.ask(&scope, At::Now, ListCoverage::new(&filter, &whole())))
+                    .unwrap();
                 let naive = everything.iter().filter(|item| {
                     let kind = &item.watch.kind;
                     let names = [kind.kind.to_lowercase(), kind.to_string().to_lowercase()];
@@ -171,19 +174,22 @@ fn coverage_is_filtered_as_in_memory() {
 
 /// Kind, namespace and the newest change of all that a scope is told of, by cluster and uid; and which is there.
 #[derive(Default)]
-struct Sight {
+struct Oracle {
     changed: BTreeMap<(String, String), (Kind, String, Offset)>,
     there: BTreeSet<(String, String)>,
 }
 
-impl Sight {
+impl Oracle {
     /// Asks every other question there is.
     async fn of(world: &World, scope: &Scope, at: At) -> Self {
-        let (queries, mut sight) = (&world.queries, Sight::default());
-        let environments = queries.environments(scope, at, &EnvironmentFilter::default(), &whole()).await;
+        let (queries, mut sight) = (&world.queries, Oracle::default());
+        let environments =
+            queries.ask(scope, at, ListEnvironments::new(&EnvironmentFilter::default(), &whole())).await;
         for environment in environments.unwrap().items {
             let every = ResourceFilter::default();
-            let held = queries.environment_resources(scope, at, &environment.id, &every, &whole()).await;
+            let held = queries
+                .ask(scope, at, ListEnvironmentResources::new(&environment.id, &every, &whole()))
+                .await;
             let names =
                 held.unwrap().items.into_iter().map(|item| (item.key.cluster, item.id.as_str().into()));
             sight.there.extend(names);
@@ -194,7 +200,8 @@ impl Sight {
         });
         for thing in things {
             let (uid, cluster) = (Uid::new(thing.uid.as_str()), Some(thing.cluster.as_str()));
-            let history = queries.resource_history(scope, at, &uid, cluster, false, &whole()).await;
+            let history =
+                queries.ask(scope, at, ListResourceVersions::new(&uid, cluster, false, &whole())).await;
             let newest = history.ok().and_then(|page| Some(page.items.first()?.offset));
             let kind = Kind::from_api_version(&thing.api_version, &thing.kind);
             if let Some(newest) = newest {
@@ -230,7 +237,7 @@ fn a_scope_is_told_only_of_its_places_and_counts_only_what_it_sees() {
         for step in world.last() - 16..=world.last() {
             let at = At::Offset(world.heads[step]);
             let (items, sight) =
-                block_on(async { (all(&world, &scope, at).await, Sight::of(&world, &scope, at).await) });
+                block_on(async { (all(&world, &scope, at).await, Oracle::of(&world, &scope, at).await) });
             for item in items {
                 let told = (item.resources, item.last_change.map(|change| change.offset));
                 assert_eq!(told, sight.told(&item.watch), "{project} after step {step}: {}", item.watch);

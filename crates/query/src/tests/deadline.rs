@@ -14,7 +14,7 @@ fn a_question_that_takes_too_long_is_broken_off_and_the_next_one_answered() {
     block_on(async {
         let graph = async |queries: &Queries| {
             let id = EnvironmentId::new("shop.web.production");
-            queries.environment_graph(&Scope::everything(), At::Now, &id, &uncut()).await
+            queries.ask(&Scope::everything(), At::Now, GetEnvironmentGraph::new(&id, &uncut())).await
         };
         let refused = graph(&world.queries.within(Duration::ZERO)).await.map(|graph| graph.value.nodes.len());
         assert!(matches!(refused, Err(QueryError::TooLong)), "{refused:?}");

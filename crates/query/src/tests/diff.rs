@@ -43,18 +43,29 @@ fn id(name: &str) -> EnvironmentId {
     EnvironmentId::new(name)
 }
 
-fn between(world: &World, from: usize, to: usize) -> EnvironmentDiffRequest {
+fn changes_since(from: At) -> DiffEnvironment {
+    DiffEnvironment {
+        environment: id("shop.web.production"),
+        from: Some(from),
+        lens: Lens::new(Between::Versions, &[]),
+        children: false,
+        page: whole(),
+    }
+}
+
+fn between(world: &World, from: usize, to: usize) -> (At, DiffEnvironment) {
     let [from, to] = [from, to].map(|step| At::Offset(world.heads[step]));
-    EnvironmentDiffRequest { from: Some(from), to, lens: Lens::new(Between::Versions, &[]), children: false }
+    (to, changes_since(from))
 }
 
 fn ask(
     world: &World,
     name: &str,
-    request: &EnvironmentDiffRequest,
+    (to, question): &(At, DiffEnvironment),
     page: &PageRequest,
 ) -> Result<EnvironmentDiff> {
-    block_on(world.queries.environment_diff(&Scope::everything(), &id(name), request, page))
+    let question = DiffEnvironment { environment: id(name), page: page.clone(), ..question.clone() };
+    block_on(world.queries.ask(&Scope::everything(), *to, question))
 }
 
 /// Each item in short.
@@ -103,7 +114,8 @@ fn a_rollout_is_one_change_of_its_deployment() {
 #[test]
 fn children_are_told_one_by_one_where_asked_for() {
     let (world, before) = rollout();
-    let request = EnvironmentDiffRequest { children: true, ..between(&world, before, world.last()) };
+    let (to, question) = between(&world, before, world.last());
+    let request = (to, DiffEnvironment { children: true, ..question });
     let found = ask(&world, "shop.web.production", &request, &whole()).unwrap();
     assert_eq!(found.items.len(), 9);
     assert_eq!((found.counts.added, found.counts.removed, found.counts.children), (4, 3, 0));
@@ -115,11 +127,10 @@ fn the_same_is_answered_for_the_offsets_that_an_answer_names() {
     let (world, before) = rollout();
     world.clock.set(World::time(world.last()));
     let ago = World::time(world.last()).since(World::time(before));
-    let lens = Lens::new(Between::Versions, &[]);
-    let request = EnvironmentDiffRequest { from: Some(At::Ago(ago)), to: At::Now, lens, children: false };
+    let request = (At::Now, changes_since(At::Ago(ago)));
     let first = ask(&world, "shop.web.production", &request, &whole()).unwrap();
     let (from, to) = (At::Offset(first.from.offset), At::Offset(first.to.offset));
-    let again = EnvironmentDiffRequest { from: Some(from), to, ..request };
+    let again = (to, changes_since(from));
     assert_eq!(ask(&world, "shop.web.production", &again, &whole()).unwrap().items, first.items);
     assert_eq!(first.items.len(), 4);
 }
@@ -129,8 +140,7 @@ fn pages_are_parts_of_one_answer_even_while_more_happens() {
     let (mut world, before) = rollout();
     world.clock.set(World::time(world.last()));
     let ago = World::time(world.last()).since(World::time(before));
-    let lens = Lens::new(Between::Versions, &[]);
-    let request = EnvironmentDiffRequest { from: Some(At::Ago(ago)), to: At::Now, lens, children: true };
+    let request = (At::Now, DiffEnvironment { children: true, ..changes_since(At::Ago(ago)) });
     let all = ask(&world, "shop.web.production", &request, &whole()).unwrap();
     let (mut pieces, mut page) = (Vec::new(), PageRequest { limit: 2, after: None });
     loop {
@@ -157,7 +167,8 @@ fn what_is_not_told_is_counted_and_health_alone_is_told() {
     // Both are Degraded: the phase, told by the status, is all that differs but for the replicas.
     let world = World::new([Event::Declare(environments()), Event::Apply(thing(0)), Event::Apply(thing(2))]);
     let ask_with = |lens: Lens| {
-        let request = EnvironmentDiffRequest { lens, ..between(&world, 2, 3) };
+        let (to, question) = between(&world, 2, 3);
+        let request = (to, DiffEnvironment { lens, ..question });
         ask(&world, "shop.web.production", &request, &whole()).unwrap()
     };
     let rule = || "spec.replicas".parse().unwrap();
@@ -183,23 +194,20 @@ fn what_is_not_told_is_counted_and_health_alone_is_told() {
 fn what_comes_and_goes_without_being_made_or_ended_is_told_so() {
     let world = World::new(small_history());
     let (all, uid) = (Scope::everything(), Uid::new("shop-mover"));
-    let page = block_on(world.queries.resource_history(&all, At::Now, &uid, None, false, &whole()));
+    let page =
+        block_on(world.queries.ask(&all, At::Now, ListResourceVersions::new(&uid, None, false, &whole())));
     let versions = page.unwrap().items;
     // Applied, degraded, moved, degraded there, ended: newest first.
     let [moved, before] = [2, 3].map(|place| versions[place].offset);
-    let request = |from: Offset, to: Offset| EnvironmentDiffRequest {
-        from: Some(At::Offset(from)),
-        to: At::Offset(to),
-        lens: Lens::new(Between::Versions, &[]),
-        children: false,
-    };
+    let request = |from: Offset, to: Offset| (At::Offset(to), changes_since(At::Offset(from)));
     let web = ask(&world, "shop.web.production", &request(before, moved), &whole()).unwrap();
     assert_eq!((told(&web), web.counts.left), (vec!["left Pod/mover".to_owned()], 1));
     let db = ask(&world, "shop.db.production", &request(before, moved), &whole()).unwrap();
     assert_eq!((told(&db), db.counts.joined), (vec!["joined Pod/mover".to_owned()], 1));
     let scope = Scope::projects(["shop/db".to_owned()]);
-    let (name, asked) = (id("shop.db.production"), request(before, moved));
-    let ours = block_on(world.queries.environment_diff(&scope, &name, &asked, &whole())).unwrap();
+    let (to, question) = request(before, moved);
+    let question = DiffEnvironment { environment: id("shop.db.production"), ..question };
+    let ours = block_on(world.queries.ask(&scope, to, question)).unwrap();
     assert_eq!(told(&ours), ["added Pod/mover"], "that it was elsewhere is not ours to know");
 }
 
@@ -212,7 +220,8 @@ fn an_environment_may_be_there_at_one_of_the_moments() {
     assert_eq!(gone.counts.left, gone.items.len() as u64, "what it held is still there: {:?}", told(&gone));
     let came = ask(&world, "shop.web.production", &between(&world, 0, last), &whole()).unwrap();
     assert!(!came.from.exists && came.to.exists && came.counts.added > 0);
-    let day = EnvironmentDiffRequest { from: None, ..between(&world, 0, last) };
+    let (to, question) = between(&world, 0, last);
+    let day = (to, DiffEnvironment { from: None, ..question });
     let day = ask(&world, "shop.web.production", &day, &whole()).unwrap();
     assert_eq!(
         (day.from.offset, day.counts),
@@ -255,9 +264,9 @@ fn two_places() -> World {
 fn beside(world: &World, names: &[&str], children: bool) -> EnvironmentDiff {
     let names: Vec<NamePair> = names.iter().map(|pair| pair.parse().unwrap()).collect();
     let lens = Lens::new(Between::Environments, &[Class::Metadata]);
-    let request = BesideRequest { with: id("shop.web.production"), at: At::Now, lens, names, children };
-    let (all, here) = (Scope::everything(), id("shop.web.staging"));
-    block_on(world.queries.environments_beside(&all, &here, &request, &whole())).unwrap()
+    let (environment, with) = (id("shop.web.staging"), id("shop.web.production"));
+    let question = CompareEnvironments { environment, with, lens, names, children, page: whole() };
+    block_on(world.queries.ask(&Scope::everything(), At::Now, question)).unwrap()
 }
 
 #[test]
@@ -305,10 +314,10 @@ fn each_cluster_is_held_against_the_nearest_and_what_is_the_same_is_told_once() 
     ]);
     let lens = Lens::new(Between::Environments, &[Class::Metadata]);
     let with = EnvironmentId::of("shop/web", "production/us");
-    let ask = |here: EnvironmentId, with: EnvironmentId| {
-        let request = BesideRequest { with, at: At::Now, lens: lens.clone(), names: vec![], children: false };
-        let (all, page) = (Scope::everything(), whole());
-        block_on(world.queries.environments_beside(&all, &here, &request, &page)).unwrap()
+    let ask = |environment: EnvironmentId, with: EnvironmentId| {
+        let (lens, page) = (lens.clone(), whole());
+        let question = CompareEnvironments { environment, with, lens, names: vec![], children: false, page };
+        block_on(world.queries.ask(&Scope::everything(), At::Now, question)).unwrap()
     };
     let found = ask(id("shop.web.staging"), with.clone());
     let clusters = |diff: &EnvironmentDiff| -> Vec<String> {
@@ -344,29 +353,26 @@ fn each_cluster_is_held_against_the_nearest_and_what_is_the_same_is_told_once() 
 fn who_may_see_only_one_of_two_environments_may_not_compare_them() {
     let world = two_places();
     let lens = Lens::new(Between::Environments, &[]);
-    let request =
-        BesideRequest { with: id("shop.web.production"), at: At::Now, lens, names: vec![], children: false };
+    let (environment, with) = (id("shop.web.staging"), id("shop.web.production"));
+    let question =
+        CompareEnvironments { environment, with, lens, names: vec![], children: false, page: whole() };
     let scope = Scope::projects(["shop/other".to_owned()]);
-    let found =
-        block_on(world.queries.environments_beside(&scope, &id("shop.web.staging"), &request, &whole()));
+    let found = block_on(world.queries.ask(&scope, At::Now, question));
     assert!(matches!(found, Err(QueryError::NotFound { .. })), "{found:?}");
 }
 
 fn one(world: &World, uid: &str, from: Option<At>, to: At, lens: Lens) -> Result<Answer<ResourceDiff>> {
-    let request = DiffRequest { from, to, lens };
-    block_on(world.queries.resource_diff(&Scope::everything(), &Uid::new(uid), Some("east"), &request))
+    let resource = ResourceRef::new(&Uid::new(uid), Some("east"));
+    block_on(world.queries.ask(&Scope::everything(), to, DiffResource { resource, from, lens }))
 }
 
 #[test]
 fn a_resource_is_compared_with_the_version_before_or_with_any() {
     let world = World::new(small_history());
-    let page = block_on(world.queries.resource_history(
+    let page = block_on(world.queries.ask(
         &Scope::everything(),
         At::Now,
-        &Uid::new("shop-mover"),
-        None,
-        true,
-        &whole(),
+        ListResourceVersions::new(&Uid::new("shop-mover"), None, true, &whole()),
     ));
     let versions = page.unwrap().items;
     let [end, last, first] = [&versions[0], &versions[1], &versions[versions.len() - 1]];
@@ -386,10 +392,9 @@ fn a_resource_is_compared_with_the_version_before_or_with_any() {
     let expected = compare(&between.key.kind, first.object.as_ref(), last.object.as_ref(), &Lens::whole());
     assert_eq!(between.comparison, expected);
     assert!(!between.comparison.is_empty());
-    let request =
-        DiffRequest { from: Some(At::Offset(first.offset)), to: At::Offset(before), lens: Lens::whole() };
-    let found =
-        block_on(world.queries.resource_patch(&Scope::everything(), &Uid::new("shop-mover"), None, &request));
+    let (resource, from) = (ResourceRef::new(&Uid::new("shop-mover"), None), Some(At::Offset(first.offset)));
+    let question = PatchResource(DiffResource { resource, from, lens: Lens::whole() });
+    let found = block_on(world.queries.ask(&Scope::everything(), At::Offset(before), question));
     assert_eq!(
         found.unwrap(),
         patch(&between.key.kind, first.object.as_ref(), last.object.as_ref(), &Lens::whole())

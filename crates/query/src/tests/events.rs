@@ -6,7 +6,8 @@ use super::*;
 fn told(world: &World, at: At, project: &str, name: &str) -> Vec<(String, String, u64)> {
     let (scope, id) = (Scope::projects([project.to_owned()]), EnvironmentId::of(project, name));
     let any = &EventFilter::default();
-    let page = block_on(world.queries.environment_events(&scope, at, &id, any, &whole())).unwrap();
+    let page =
+        block_on(world.queries.ask(&scope, at, ListEnvironmentEvents::new(&id, any, &whole()))).unwrap();
     page.items.into_iter().map(|event| (event.key.name, event.reason, event.count)).collect()
 }
 
@@ -56,7 +57,9 @@ fn a_name_means_whoever_carries_it_in_that_cluster_only() {
     let (all, any) = (&Scope::everything(), &EventFilter::default());
     for (uid, expected) in [("east-uid", 1), ("west-uid", 0), ("third", 0)] {
         let (uid, page) = (Uid::new(uid), whole());
-        let found = block_on(world.queries.resource_events(all, At::Now, &uid, None, any, &page)).unwrap();
+        let found =
+            block_on(world.queries.ask(all, At::Now, ListResourceEvents::new(&uid, None, any, &page)))
+                .unwrap();
         assert_eq!(found.items.len(), expected, "{uid:?}");
     }
 }

@@ -54,7 +54,11 @@ async fn pages(world: &World, fields: &[&str], limit: usize) -> Vec<FieldValue> 
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let page = PageRequest { limit, after: after.take() };
-        let page = world.queries.resource_fields(&all, At::Now, &uid, None, &fields, &page).await.unwrap();
+        let page = world
+            .queries
+            .ask(&all, At::Now, ListResourceFields::new(&uid, None, &fields, &page))
+            .await
+            .unwrap();
         assert!(page.items.len() <= limit.max(fields.len()), "{page:?}");
         found.extend(page.items);
         after = page.metadata.next;
@@ -116,7 +120,8 @@ fn a_field_ends_with_its_resource_and_is_told_as_of_a_moment() {
     world.go_on([Event::Nothing, Event::Delete(deployment)]);
     let field: Vec<Field> = vec![REPLICAS.parse().unwrap()];
     let ask = |at| {
-        block_on(world.queries.resource_fields(&all, at, &Uid::new("d"), None, &field, &whole())).unwrap()
+        block_on(world.queries.ask(&all, at, ListResourceFields::new(&Uid::new("d"), None, &field, &whole())))
+            .unwrap()
     };
     let now = ask(At::Now).items;
     assert_eq!((now[0].change, now[0].values.len(), now.len()), (VersionChange::Deleted, 0, 4));
@@ -131,13 +136,20 @@ fn a_scope_is_told_of_a_field_as_far_as_its_history() {
     let (uid, field) = (Uid::new("shop-mover"), vec!["metadata.labels.app".parse().unwrap()]);
     for (project, expected) in [("shop/web", json!([["web"]])), ("shop/db", json!([[], ["db"]]))] {
         let scope = Scope::projects([project.to_owned()]);
-        let page =
-            block_on(world.queries.resource_fields(&scope, At::Now, &uid, None, &field, &whole())).unwrap();
+        let page = block_on(world.queries.ask(
+            &scope,
+            At::Now,
+            ListResourceFields::new(&uid, None, &field, &whole()),
+        ))
+        .unwrap();
         let values: Vec<_> = page.items.into_iter().map(|item| item.values).collect();
         assert_eq!(json!(values), expected, "{project}");
     }
     let costly = vec!["$..*..*..*..*..*..*..*..*".parse().unwrap()];
-    let found =
-        block_on(world.queries.resource_fields(&Scope::everything(), At::Now, &uid, None, &costly, &whole()));
+    let found = block_on(world.queries.ask(
+        &Scope::everything(),
+        At::Now,
+        ListResourceFields::new(&uid, None, &costly, &whole()),
+    ));
     assert!(matches!(found, Ok(_) | Err(QueryError::CostlyField { .. })), "{found:?}");
 }

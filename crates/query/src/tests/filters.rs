@@ -24,7 +24,7 @@ fn environments_are_filtered_as_in_memory() {
     let globs = ["shop/web", "OPS/*", "shop"].map(|text| text.parse().unwrap());
     block_on(async {
         let none = EnvironmentFilter::default();
-        let all = queries.environments(&scope, at, &none, &whole()).await.unwrap().items;
+        let all = queries.ask(&scope, at, ListEnvironments::new(&none, &whole())).await.unwrap().items;
         let states: BTreeSet<_> = all.iter().map(|environment| environment.health.state).collect();
         assert!(states.len() > 2, "the world holds several states: {states:?}");
         for tiers in choices(&[Tier::Production, Tier::Staging, Tier::Testing, Tier::Other]) {
@@ -47,7 +47,11 @@ fn environments_are_filtered_as_in_memory() {
                                     || filter.projects.iter().any(|glob| glob.matches_path(&e.project)))
                                 && passes(&filter.healths, e.health.state.as_ref())
                         });
-                        let found = queries.environments(&scope, at, &filter, &whole()).await.unwrap().items;
+                        let found = queries
+                            .ask(&scope, at, ListEnvironments::new(&filter, &whole()))
+                            .await
+                            .unwrap()
+                            .items;
                         assert_eq!(found, naive.cloned().collect::<Vec<_>>(), "{filter:?}");
                     }
                 }
@@ -69,7 +73,7 @@ fn environments_are_found_by_name_and_state_as_in_memory() {
     let texts = ["production", "us", "Production", "prod"].map(str::to_owned);
     block_on(async {
         let none = EnvironmentFilter::default();
-        let all = queries.environments(&scope, at, &none, &whole()).await.unwrap().items;
+        let all = queries.ask(&scope, at, ListEnvironments::new(&none, &whole())).await.unwrap().items;
         for states in choices(&EnvironmentState::ALL) {
             for names in choices(&texts) {
                 for search in &searches {
@@ -82,7 +86,11 @@ fn environments_are_found_by_name_and_state_as_in_memory() {
                             && passes(&names, Some(&e.name))
                             && e.name.to_ascii_lowercase().contains(&search.to_ascii_lowercase())
                     });
-                    let found = queries.environments(&scope, at, &filter, &whole()).await.unwrap().items;
+                    let found = queries
+                        .ask(&scope, at, ListEnvironments::new(&filter, &whole()))
+                        .await
+                        .unwrap()
+                        .items;
                     assert_eq!(found, naive.cloned().collect::<Vec<_>>(), "{filter:?}");
                 }
             }
@@ -99,7 +107,11 @@ fn resources_are_filtered_as_in_memory() {
         let mut seen = BTreeSet::new();
         for environment in environments().iter().filter(|environment| environment.name != "development") {
             let (id, none) = (&environment.id, ResourceFilter::default());
-            let all = queries.environment_resources(&scope, at, id, &none, &whole()).await.unwrap().items;
+            let all = queries
+                .ask(&scope, at, ListEnvironmentResources::new(id, &none, &whole()))
+                .await
+                .unwrap()
+                .items;
             seen.extend(all.iter().map(|resource| resource.health));
             for kinds in choices(&kinds) {
                 for healths in choices(&Health::ALL) {
@@ -110,7 +122,8 @@ fn resources_are_filtered_as_in_memory() {
                         passes(&lower, Some(&resource.key.kind.kind.to_lowercase()))
                             && passes(&filter.healths, resource.health.as_ref())
                     });
-                    let found = queries.environment_resources(&scope, at, id, &filter, &whole()).await;
+                    let found =
+                        queries.ask(&scope, at, ListEnvironmentResources::new(id, &filter, &whole())).await;
                     assert_eq!(found.unwrap().items, naive.cloned().collect::<Vec<_>>(), "{id}: {filter:?}");
                 }
             }
@@ -125,7 +138,8 @@ fn events_are_filtered_as_in_memory() {
     let (queries, at, id) = (&world.queries, At::Now, EnvironmentId::of("shop/db", "production"));
     block_on(async {
         let none = EventFilter::default();
-        let all = queries.environment_events(&scope, at, &id, &none, &whole()).await.unwrap().items;
+        let all =
+            queries.ask(&scope, at, ListEnvironmentEvents::new(&id, &none, &whole())).await.unwrap().items;
         let seen: BTreeSet<_> = all.iter().map(|event| event.r#type.as_str()).collect();
         assert_eq!(seen.len(), 2, "the world holds both types: {seen:?}");
         for types in choices(&EventType::ALL) {
@@ -136,7 +150,7 @@ fn events_are_filtered_as_in_memory() {
                     passes(&filter.types, event.r#type.parse().ok().as_ref())
                         && passes(&lower, Some(&event.reason.to_lowercase()))
                 });
-                let found = queries.environment_events(&scope, at, &id, &filter, &whole()).await;
+                let found = queries.ask(&scope, at, ListEnvironmentEvents::new(&id, &filter, &whole())).await;
                 assert_eq!(found.unwrap().items, naive.cloned().collect::<Vec<_>>(), "{filter:?}");
             }
         }

@@ -37,8 +37,10 @@ fn production() -> EnvironmentId {
 /// The reasons of the gaps that an environment names, and how many resources it has.
 async fn told(world: &World, scope: &Scope, at: Offset) -> (Vec<(String, String)>, usize) {
     let any = ResourceFilter::default();
-    let page =
-        world.queries.environment_resources(scope, At::Offset(at), &production(), &any, &whole()).await;
+    let page = world
+        .queries
+        .ask(scope, At::Offset(at), ListEnvironmentResources::new(&production(), &any, &whole()))
+        .await;
     let page = page.unwrap();
     let gaps = page.metadata.snapshot.coverage.gaps.into_iter().map(|gap| (gap.kind, gap.reason)).collect();
     (gaps, page.items.len())
@@ -52,13 +54,18 @@ fn before_its_floor_a_kind_is_a_gap_and_a_resource_of_it_is_not_known() {
         let gap = vec![("Pod".to_owned(), reason::COMPACTED.to_owned())];
         assert_eq!(told(&world, all, before).await, (gap, 1), "the ConfigMap is known as ever");
         assert_eq!(told(&world, all, floor).await, (Vec::new(), 2));
-        let refused = world.queries.resource(all, At::Offset(before), uid, None).await.unwrap_err();
+        let refused =
+            world.queries.ask(all, At::Offset(before), GetResource::new(uid, None)).await.unwrap_err();
         assert!(
             matches!(refused, QueryError::Compacted { earliest, time: Some(_) } if earliest == floor),
             "{refused}"
         );
-        assert!(world.queries.resource(all, At::Offset(floor), uid, None).await.is_ok());
-        let history = world.queries.resource_history(all, At::Now, uid, None, true, &whole()).await.unwrap();
+        assert!(world.queries.ask(all, At::Offset(floor), GetResource::new(uid, None)).await.is_ok());
+        let history = world
+            .queries
+            .ask(all, At::Now, ListResourceVersions::new(uid, None, true, &whole()))
+            .await
+            .unwrap();
         assert_eq!(history.items.len(), 2, "what holds at the floor, and what came later");
     };
     block_on(async {
@@ -74,11 +81,12 @@ fn who_does_not_see_a_resource_learns_nothing_of_it_from_its_floor() {
     let (world, floor) = thinned();
     let (others, before) = (Scope::projects(["ops/tools".to_owned()]), Offset::new(floor.get() - 1));
     block_on(async {
-        let refused = world.queries.resource(&others, At::Offset(before), &Uid::new("shop-a"), None).await;
+        let refused =
+            world.queries.ask(&others, At::Offset(before), GetResource::new(&Uid::new("shop-a"), None)).await;
         assert!(matches!(refused, Err(QueryError::NotFound { .. })), "{refused:?}");
         let listed = world
             .queries
-            .environments(&others, At::Offset(before), &EnvironmentFilter::default(), &whole())
+            .ask(&others, At::Offset(before), ListEnvironments::new(&EnvironmentFilter::default(), &whole()))
             .await;
         let gaps = listed.unwrap().metadata.snapshot.coverage.gaps;
         let looks_there = environments().iter().any(|spec| {

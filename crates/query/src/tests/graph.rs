@@ -24,7 +24,9 @@ fn crowd() -> World {
 
 fn graph(world: &World, filter: &GraphFilter) -> Graph {
     let id = EnvironmentId::of("shop/web", "production");
-    block_on(world.queries.environment_graph(&Scope::everything(), At::Now, &id, filter)).unwrap().value
+    block_on(world.queries.ask(&Scope::everything(), At::Now, GetEnvironmentGraph::new(&id, filter)))
+        .unwrap()
+        .value
 }
 
 fn names(graph: &Graph) -> Vec<&str> {
@@ -91,7 +93,7 @@ fn a_graph_can_begin_anywhere_and_end_at_any_depth() {
     );
     let id = EnvironmentId::of("shop/web", "production");
     let (scope, nobody) = (Scope::everything(), under("nobody", None));
-    let missing = block_on(world.queries.environment_graph(&scope, At::Now, &id, &nobody));
+    let missing = block_on(world.queries.ask(&scope, At::Now, GetEnvironmentGraph::new(&id, &nobody)));
     assert!(matches!(missing, Err(QueryError::NotFound { what: "resource", .. })), "{missing:?}");
 }
 
@@ -120,8 +122,11 @@ fn lists_of_an_owner_begin_with_what_needs_attention() {
     let mut ranks = Vec::new();
     loop {
         let page = PageRequest { limit: 7, after };
-        let found =
-            block_on(world.queries.environment_resources(&Scope::everything(), At::Now, &id, &filter, &page));
+        let found = block_on(world.queries.ask(
+            &Scope::everything(),
+            At::Now,
+            ListEnvironmentResources::new(&id, &filter, &page),
+        ));
         let found = found.unwrap();
         ranks.extend(found.items.iter().map(|item| (attention(item.health), item.key.name.clone())));
         after = found.metadata.next;
@@ -148,7 +153,9 @@ fn the_way_to_what_is_wrong_leads_from_the_root_to_the_worst() {
     ];
     let world = World::new([Event::Declare(vec![environment])].into_iter().chain(things.map(Event::Apply)));
     let id = EnvironmentId::of("shop/web", "production");
-    let why = |at| block_on(world.queries.environment_why(&Scope::everything(), at, &id, 10)).unwrap().value;
+    let why = |at| {
+        block_on(world.queries.ask(&Scope::everything(), at, ExplainEnvironment::new(&id, 10))).unwrap().value
+    };
     let now = why(At::Now);
     assert_eq!(now.roots, 1);
     let steps: Vec<_> = now.paths[0].steps.iter().map(|step| step.key.name.as_str()).collect();

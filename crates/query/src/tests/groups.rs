@@ -14,7 +14,7 @@ fn a_group_counts_what_is_below_it_and_in_sight() {
     let declared = places.map(|(project, name)| environment(project, name, &[("east", "shop", "web")]));
     let world = World::new([Event::Nothing, Event::Declare(declared.to_vec())]);
     let groups = |scope: Scope, at: At| {
-        let page = block_on(world.queries.groups(&scope, at, &whole())).unwrap();
+        let page = block_on(world.queries.ask(&scope, at, ListGroups::new(&whole()))).unwrap();
         page.items.into_iter().map(|group| (group.id, group.projects, group.environments)).collect::<Vec<_>>()
     };
     let told = |all: &[(&str, u64, u64)]| {
@@ -24,9 +24,9 @@ fn a_group_counts_what_is_below_it_and_in_sight() {
     assert_eq!(groups(Scope::projects(["shop/db".to_owned()]), At::Now), told(&[("shop", 1, 1)]));
     assert_eq!(groups(Scope::everything(), At::Offset(world.heads[1])), told(&[]));
     let first = PageRequest { limit: 1, after: None };
-    let page = block_on(world.queries.groups(&Scope::everything(), At::Now, &first)).unwrap();
+    let page = block_on(world.queries.ask(&Scope::everything(), At::Now, ListGroups::new(&first))).unwrap();
     let second = PageRequest { limit: 1, after: page.metadata.next };
-    let page = block_on(world.queries.groups(&Scope::everything(), At::Now, &second)).unwrap();
+    let page = block_on(world.queries.ask(&Scope::everything(), At::Now, ListGroups::new(&second))).unwrap();
     let front = ProjectGroup {
         id: "shop/front".into(),
         name: "front".into(),

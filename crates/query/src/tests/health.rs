@@ -47,7 +47,8 @@ fn an_end_of_the_same_microsecond_is_not_told_before_it_comes() {
         let at = At::Offset(strandline_model::Offset::new(offset));
         for name in names {
             let id = EnvironmentId::of("shop/web", name);
-            let history = block_on(world.queries.environment_health(&scope, at, &id, &from_the_start()));
+            let history =
+                block_on(world.queries.ask(&scope, at, GetEnvironmentHealth::new(&id, from_the_start())));
             let Ok(history) = history else { continue };
             let newest = &history.value.intervals[0];
             assert_eq!((newest.health, newest.until), (Some(Health::Degraded), None), "{id} at {offset}");
@@ -61,20 +62,26 @@ fn an_end_of_the_same_microsecond_is_not_told_before_it_comes() {
 fn the_health_of_environments_over_time_is_what_was_shown_at_each_moment() {
     let (world, scope) = (World::new(small_history()), Scope::everything());
     let last = At::Offset(world.heads[world.last()]);
-    for environment in
-        block_on(world.queries.environments(&scope, last, &EnvironmentFilter::default(), &whole()))
-            .unwrap()
-            .items
+    for environment in block_on(world.queries.ask(
+        &scope,
+        last,
+        ListEnvironments::new(&EnvironmentFilter::default(), &whole()),
+    ))
+    .unwrap()
+    .items
     {
         let id = &environment.id;
         let shown = (1..=world.last()).map(|step| {
             let at = At::Offset(world.heads[step]);
             (
                 step,
-                block_on(world.queries.environment(&scope, at, id)).ok().and_then(|e| e.value.health.state),
+                block_on(world.queries.ask(&scope, at, GetEnvironment::new(id)))
+                    .ok()
+                    .and_then(|e| e.value.health.state),
             )
         });
-        let history = block_on(world.queries.environment_health(&scope, last, id, &from_the_start()));
+        let history =
+            block_on(world.queries.ask(&scope, last, GetEnvironmentHealth::new(id, from_the_start())));
         assert_eq!(told(history.unwrap()), joined(shown), "{id}");
     }
 }
@@ -93,12 +100,17 @@ fn the_health_of_resources_over_time_is_what_a_scope_was_shown_at_each_moment() 
         {
             let shown = (1..=world.last()).map(|step| {
                 let at = At::Offset(world.heads[step]);
-                let found = block_on(world.queries.resource(scope, at, &uid, Some(cluster))).ok();
+                let found =
+                    block_on(world.queries.ask(scope, at, GetResource::new(&uid, Some(cluster)))).ok();
                 (step, found.and_then(|found| found.value.resource.health))
             });
             let shown = joined(shown);
             let filter = from_the_start();
-            match block_on(world.queries.resource_health(scope, last, &uid, Some(cluster), &filter)) {
+            match block_on(world.queries.ask(
+                scope,
+                last,
+                GetResourceHealth::new(&uid, Some(cluster), filter),
+            )) {
                 Ok(history) => assert_eq!(told(history), shown, "{scope:?} {uid} {cluster}"),
                 Err(QueryError::NotFound { .. }) => assert_eq!(shown, [], "{scope:?} {uid} {cluster}"),
                 Err(error) => panic!("{error}"),
@@ -126,7 +138,7 @@ const DEGRADED: usize = 2;
 
 fn shown(world: &World, at: At) -> EnvironmentHealth {
     let id = EnvironmentId::of("shop/web", "production");
-    block_on(world.queries.environment(&Scope::everything(), at, &id)).unwrap().value.health
+    block_on(world.queries.ask(&Scope::everything(), at, GetEnvironment::new(&id))).unwrap().value.health
 }
 
 #[test]
@@ -168,8 +180,11 @@ fn progressing_shows_when_its_grace_time_is_over() {
     assert_eq!(early.counts.progressing, 1, "patience hides nothing");
     assert_eq!(shown(&world, At::Now).state, Some(Health::Progressing), "also where nothing else happens");
     let id = EnvironmentId::of("shop/web", "production");
-    let history =
-        block_on(world.queries.environment_health(&Scope::everything(), At::Now, &id, &from_the_start()));
+    let history = block_on(world.queries.ask(
+        &Scope::everything(),
+        At::Now,
+        GetEnvironmentHealth::new(&id, from_the_start()),
+    ));
     let expected = [
         (World::time(2), Some(Health::Healthy)),
         (begun.plus(Duration::from_secs(150)), Some(Health::Progressing)),
@@ -201,7 +216,7 @@ fn answers_say_which_rules_judged_until_the_view_is_built_anew() {
     let judged = |world: &World| {
         ["shop-first", "shop-second"].map(|uid| {
             let (scope, uid) = (Scope::everything(), Uid::new(uid));
-            block_on(world.queries.resource(&scope, At::Now, &uid, None)).unwrap().value.rule_set
+            block_on(world.queries.ask(&scope, At::Now, GetResource::new(&uid, None))).unwrap().value.rule_set
         })
     };
     assert_eq!(judged(&world), [new.name(), old.name()]);

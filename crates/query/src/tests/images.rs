@@ -83,7 +83,7 @@ fn ask(world: &World, scope: &Scope, at: At, filter: &ImageFilter, limit: usize)
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let page = PageRequest { limit, after: after.take() };
-        let page = block_on(world.queries.images(scope, at, filter, &page)).unwrap();
+        let page = block_on(world.queries.ask(scope, at, ListImages::new(filter, &page))).unwrap();
         found.extend(page.items);
         after = page.metadata.next;
         if after.is_none() {
@@ -172,10 +172,11 @@ fn images_are_asked_for_by_name_place_and_time() {
     assert_eq!(find("", ImageFilter { regions: vec!["us".into()], ..any() }), [""; 0]);
     assert_eq!(find("", ImageFilter { tiers: vec![Tier::Production], ..any() }).len(), 3);
     let nowhere = ImageFilter { environment: Some(EnvironmentId::new("nobody")), ..any() };
-    let refused = block_on(world.queries.images(&all, At::Now, &nowhere, &whole()));
+    let refused = block_on(world.queries.ask(&all, At::Now, ListImages::new(&nowhere, &whole())));
     assert!(matches!(refused, Err(QueryError::NotFound { gone: None, .. })), "{refused:?}");
     let beyond = ImageFilter { to: Some(At::Offset(world.head())), ..any() };
-    let refused = block_on(world.queries.images(&all, At::Offset(Offset::new(1)), &beyond, &whole()));
+    let refused =
+        block_on(world.queries.ask(&all, At::Offset(Offset::new(1)), ListImages::new(&beyond, &whole())));
     let Err(QueryError::GivenBy { parameter: "to", error }) = refused else { panic!("{refused:?}") };
     assert!(matches!(*error, QueryError::FutureOffset { .. }), "{error:?}");
 }

@@ -18,7 +18,8 @@ fn left(environments: &[EnvironmentSpec], things: &[Thing]) -> Vec<(String, u64,
     events.push(first_stopped(environments));
     let world = World::new(events);
     let id = environments[0].id.clone();
-    let left = block_on(world.queries.left_behind(&Scope::everything(), At::Now, &id)).unwrap().value;
+    let left =
+        block_on(world.queries.ask(&Scope::everything(), At::Now, ListLeftBehind::new(&id))).unwrap().value;
     assert_eq!(left.resources, left.namespaces.iter().map(|left| left.resources).sum::<u64>());
     let told = left.namespaces.into_iter().map(|left| {
         let place = format!("{}/{}", left.cluster, left.namespace);
@@ -118,7 +119,9 @@ fn what_is_gone_is_not_left() {
     ]);
     let ask = |world: &World| {
         let all = Scope::everything();
-        let left = block_on(world.queries.left_behind(&all, At::Now, &environments[0].id)).unwrap().value;
+        let left = block_on(world.queries.ask(&all, At::Now, ListLeftBehind::new(&environments[0].id)))
+            .unwrap()
+            .value;
         (left.resources, left.namespaces.first().map(|left| left.kubectl.clone()))
     };
     assert_eq!(ask(&world), (0, None), "it is in use");
@@ -152,7 +155,7 @@ fn places_that_an_environment_left_before_it_was_stopped_count() {
         first_stopped(&[nowhere]),
     ]);
     let ask = |world: &World, at: At| {
-        block_on(world.queries.left_behind(&Scope::everything(), at, &first.id)).unwrap().value
+        block_on(world.queries.ask(&Scope::everything(), at, ListLeftBehind::new(&first.id))).unwrap().value
     };
     let left = ask(&world, At::Now);
     let lines: Vec<_> = left.namespaces.iter().map(|left| left.kubectl.as_str()).collect();
@@ -181,7 +184,9 @@ fn what_an_environment_let_go_before_is_not_left() {
         Event::Declare(vec![own.clone()]),
         first_stopped(std::slice::from_ref(&own)),
     ]);
-    let left = block_on(world.queries.left_behind(&Scope::everything(), At::Now, &own.id)).unwrap().value;
+    let left = block_on(world.queries.ask(&Scope::everything(), At::Now, ListLeftBehind::new(&own.id)))
+        .unwrap()
+        .value;
     let line = "kubectl --context east --namespace review delete Deployment.apps -l app=web";
     assert_eq!((left.resources, left.namespaces[0].kubectl.as_str()), (1, line));
 }
@@ -197,7 +202,8 @@ fn who_sees_a_part_is_never_told_that_a_namespace_is_theirs_alone() {
         events.push(first_stopped(&all));
         let world = World::new(events);
         let scope = Scope::projects(["shop/web".to_owned()]);
-        let left = block_on(world.queries.left_behind(&scope, At::Now, &all[0].id)).unwrap().value;
+        let left =
+            block_on(world.queries.ask(&scope, At::Now, ListLeftBehind::new(&all[0].id))).unwrap().value;
         left.namespaces
     };
     let alone = told(&[], std::slice::from_ref(&own));

@@ -50,12 +50,14 @@ fn a_log_that_lost_its_end_answers_from_the_view_now_and_at_every_time() {
     let told = |world: &World, at| {
         let queries = &world.queries;
         block_on(async {
-            let environments = queries.environments(&all, at, &EnvironmentFilter::default(), &whole()).await;
-            let graph = queries.environment_graph(&all, at, &id, &uncut()).await.unwrap();
-            let overview = queries.overview(&all, at, &OverviewRequest::default()).await.unwrap();
-            let clusters = queries.clusters(&all, at, &whole()).await.unwrap();
-            let timeline =
-                queries.environment_timeline(&all, at, &id, &TimelineFilter::default(), &whole()).await;
+            let environments =
+                queries.ask(&all, at, ListEnvironments::new(&EnvironmentFilter::default(), &whole())).await;
+            let graph = queries.ask(&all, at, GetEnvironmentGraph::new(&id, &uncut())).await.unwrap();
+            let overview = queries.ask(&all, at, GetOverview::default()).await.unwrap();
+            let clusters = queries.ask(&all, at, ListClusters::new(&whole())).await.unwrap();
+            let timeline = queries
+                .ask(&all, at, GetEnvironmentTimeline::new(&id, &TimelineFilter::default(), &whole()))
+                .await;
             assert!(timeline.is_ok(), "{timeline:?}");
             serde_json::json!([environments.unwrap().items, graph.value, overview.value, clusters.items])
         })
@@ -69,7 +71,7 @@ fn a_log_that_lost_its_end_answers_from_the_view_now_and_at_every_time() {
     assert_eq!(told(&world, ago), told(&whole_world, ago));
     assert_eq!(told(&world, At::Now), told(&whole_world, At::Now));
     let beyond = Offset::new(world.heads[last].get() + 1);
-    let future = block_on(world.queries.clusters(&all, At::Offset(beyond), &whole()));
+    let future = block_on(world.queries.ask(&all, At::Offset(beyond), ListClusters::new(&whole())));
     assert!(matches!(future, Err(QueryError::FutureOffset { newest, .. }) if newest == world.heads[last]));
 }
 
@@ -85,20 +87,20 @@ fn the_body_of_a_lost_change_is_refused_with_what_it_is() {
         ],
     );
     let (all, id) = (Scope::everything(), EnvironmentId::of("shop/web", "production"));
-    let list = block_on(world.queries.environment_resources(
+    let list = block_on(world.queries.ask(
         &all,
         At::Now,
-        &id,
-        &ResourceFilter::default(),
-        &whole(),
+        ListEnvironmentResources::new(&id, &ResourceFilter::default(), &whole()),
     ));
     assert_eq!(list.unwrap().items.len(), 2, "the list is the view's");
-    let body = block_on(world.queries.resource(&all, At::Now, &Uid::new("shop-lost"), None));
+    let body = block_on(world.queries.ask(&all, At::Now, GetResource::new(&Uid::new("shop-lost"), None)));
     match body {
         Err(QueryError::Lost { offset, newest }) => {
             assert_eq!((offset, newest), (world.heads[3], world.heads[2]))
         }
         other => panic!("{other:?}"),
     }
-    assert!(block_on(world.queries.resource(&all, At::Now, &Uid::new("shop-kept"), None)).is_ok());
+    assert!(
+        block_on(world.queries.ask(&all, At::Now, GetResource::new(&Uid::new("shop-kept"), None))).is_ok()
+    );
 }

@@ -60,7 +60,8 @@ fn cluster() -> Vec<Event> {
 async fn members(world: &World) -> Vec<String> {
     let (scope, filter, page) = (Scope::everything(), ResourceFilter::default(), whole());
     let id = EnvironmentId::of("shop/web", "production");
-    let held = world.queries.environment_resources(&scope, At::Now, &id, &filter, &page).await.unwrap();
+    let held =
+        world.queries.ask(&scope, At::Now, ListEnvironmentResources::new(&id, &filter, &page)).await.unwrap();
     let mut names: Vec<_> = held.items.into_iter().map(|item| item.key.name).collect();
     names.sort();
     names

@@ -36,7 +36,8 @@ use super::testing::{
     say, small_history, uncut, whole,
 };
 use super::*;
-use strandline_model::{EnvironmentSpec, EnvironmentState, Health, Tier};
+
+use strandline_model::{At, EnvironmentId, EnvironmentSpec, EnvironmentState, Health, Offset, Tier, Uid};
 use strandline_object::kube_event::EventType;
 use strandline_object_diff::{Between, Class, DifferenceType, Lens, NamePair, compare, patch};
 use strandline_protocol::*;

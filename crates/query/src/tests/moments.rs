@@ -10,14 +10,22 @@ use strandline_model::{Offset, ResourceKey};
 /// All that is told of a moment, without how it was asked for.
 async fn told(world: &World, at: At) -> Value {
     let (queries, all) = (&world.queries, &Scope::everything());
-    let environments = queries.environments(all, at, &EnvironmentFilter::default(), &whole()).await.unwrap();
+    let environments =
+        queries.ask(all, at, ListEnvironments::new(&EnvironmentFilter::default(), &whole())).await.unwrap();
     let id = EnvironmentId::of("shop/web", "production");
-    let graph = queries.environment_graph(all, at, &id, &uncut()).await.map_err(|error| error.to_string());
-    let history = queries.resource_history(all, at, &Uid::new("shop-mover"), None, true, &whole()).await;
+    let graph = queries
+        .ask(all, at, GetEnvironmentGraph::new(&id, &uncut()))
+        .await
+        .map_err(|error| error.to_string());
+    let history =
+        queries.ask(all, at, ListResourceVersions::new(&Uid::new("shop-mover"), None, true, &whole())).await;
     let history = history.map_err(|error| error.to_string());
-    let (clusters, any) = (queries.clusters(all, at, &whole()).await.unwrap(), &EventFilter::default());
-    let events =
-        queries.environment_events(all, at, &id, any, &whole()).await.map_err(|error| error.to_string());
+    let (clusters, any) =
+        (queries.ask(all, at, ListClusters::new(&whole())).await.unwrap(), &EventFilter::default());
+    let events = queries
+        .ask(all, at, ListEnvironmentEvents::new(&id, any, &whole()))
+        .await
+        .map_err(|error| error.to_string());
     let mut value = serde_json::json!([environments, graph, history, events, clusters]);
     for answer in value.as_array_mut().unwrap() {
         let answer = if answer.get("Ok").is_some() { &mut answer["Ok"] } else { answer };
@@ -63,7 +71,7 @@ fn offsets_times_and_durations_agree() {
 fn an_answer_names_the_moment_that_was_asked_for() {
     let world = World::new(small_history());
     let (all, asked) = (Scope::everything(), World::time(7).plus(Duration::from_secs(5)));
-    let page = block_on(world.queries.clusters(&all, At::Time(asked), &whole())).unwrap();
+    let page = block_on(world.queries.ask(&all, At::Time(asked), ListClusters::new(&whole()))).unwrap();
     let snapshot = page.metadata.snapshot;
     let told = (snapshot.offset, snapshot.time, snapshot.at, snapshot.lag_changes);
     assert_eq!(told, (world.heads[7], Some(World::time(7)), Some(asked), 0));
@@ -78,20 +86,20 @@ fn before_the_first_change_there_is_nothing() {
     block_on(async {
         for at in moments {
             let none = &EnvironmentFilter::default();
-            let environments = queries.environments(all, at, none, &whole()).await.unwrap();
-            let clusters = queries.clusters(all, at, &whole()).await.unwrap();
+            let environments = queries.ask(all, at, ListEnvironments::new(none, &whole())).await.unwrap();
+            let clusters = queries.ask(all, at, ListClusters::new(&whole())).await.unwrap();
             assert!(environments.items.is_empty() && clusters.items.is_empty(), "{at:?}");
             let snapshot = environments.metadata.snapshot;
             assert_eq!((snapshot.offset, snapshot.time), (Offset::ZERO, None), "{at:?}");
             let (id, uid) = (EnvironmentId::of("shop/web", "production"), Uid::new("shop-mover"));
             let (any, page) = (&EventFilter::default(), &whole());
             let answers = [
-                queries.environment_events(all, at, &id, any, page).await.err(),
-                queries.resource_events(all, at, &uid, None, any, page).await.err(),
-                queries.environment(all, at, &id).await.err(),
-                queries.environment_graph(all, at, &id, &uncut()).await.err(),
-                queries.resource(all, at, &uid, None).await.err(),
-                queries.resource_history(all, at, &uid, None, false, &whole()).await.err(),
+                queries.ask(all, at, ListEnvironmentEvents::new(&id, any, page)).await.err(),
+                queries.ask(all, at, ListResourceEvents::new(&uid, None, any, page)).await.err(),
+                queries.ask(all, at, GetEnvironment::new(&id)).await.err(),
+                queries.ask(all, at, GetEnvironmentGraph::new(&id, &uncut())).await.err(),
+                queries.ask(all, at, GetResource::new(&uid, None)).await.err(),
+                queries.ask(all, at, ListResourceVersions::new(&uid, None, false, &whole())).await.err(),
             ];
             for error in answers {
                 assert!(matches!(error, Some(QueryError::NotFound { .. })), "{at:?}: {error:?}");
@@ -104,7 +112,7 @@ fn before_the_first_change_there_is_nothing() {
 fn what_lies_in_the_future_is_refused() {
     let world = World::new(small_history());
     let (head, now) = (world.heads[world.last()], World::time(world.last()));
-    let ask = |at| block_on(world.queries.clusters(&Scope::everything(), at, &whole()));
+    let ask = |at| block_on(world.queries.ask(&Scope::everything(), at, ListClusters::new(&whole())));
     match ask(At::Offset(head.next())) {
         Err(QueryError::FutureOffset { asked, newest }) => assert_eq!((asked, newest), (head.next(), head)),
         other => panic!("{other:?}"),
@@ -121,14 +129,17 @@ fn a_deleted_resource_is_gone_but_its_history_is_told() {
     let (all, uid) = (Scope::everything(), Uid::new("shop-web-0"));
     let world = World::new(small_history());
     block_on(async {
-        let gone = world.queries.resource(&all, At::Now, &uid, None).await;
+        let gone = world.queries.ask(&all, At::Now, GetResource::new(&uid, None)).await;
         assert!(matches!(gone, Err(QueryError::NotFound { .. })), "{gone:?}");
-        let history =
-            world.queries.resource_history(&all, At::Now, &uid, None, true, &whole()).await.unwrap();
+        let history = world
+            .queries
+            .ask(&all, At::Now, ListResourceVersions::new(&uid, None, true, &whole()))
+            .await
+            .unwrap();
         let changes: Vec<_> = history.items.iter().map(|version| version.change).collect();
         assert_eq!(changes, [VersionChange::Deleted, VersionChange::Applied]);
         let last_alive = At::Offset(Offset::new(history.items[0].offset.get() - 1));
-        let detail = world.queries.resource(&all, last_alive, &uid, None).await.unwrap().value;
+        let detail = world.queries.ask(&all, last_alive, GetResource::new(&uid, None)).await.unwrap().value;
         assert_eq!(Some(detail.object), history.items[1].object);
         assert_eq!(detail.environments, [EnvironmentId::of("shop/web", "production")], "it was a member");
     });
@@ -146,13 +157,17 @@ fn what_is_held_back_by_a_finalizer_is_alive_then_terminating_then_gone() {
     block_on(async {
         for (step, since, waiting_for) in [(2, None, &[][..]), (3, Some(World::time(0)), &["shop/backup"])] {
             let at = At::Offset(world.heads[step]);
-            let detail = world.queries.resource(&scope, at, &uid, None).await.unwrap().value;
+            let detail = world.queries.ask(&scope, at, GetResource::new(&uid, None)).await.unwrap().value;
             assert_eq!(detail.resource.terminating_since, since, "step {step}");
             assert_eq!(detail.waiting_for, waiting_for, "step {step}");
-            let list = world.queries.environment_resources(&scope, at, &id, &every, &whole()).await.unwrap();
+            let list = world
+                .queries
+                .ask(&scope, at, ListEnvironmentResources::new(&id, &every, &whole()))
+                .await
+                .unwrap();
             assert_eq!(list.items, [detail.resource], "a list says the same");
         }
-        let gone = world.queries.resource(&scope, At::Now, &uid, None).await;
+        let gone = world.queries.ask(&scope, At::Now, GetResource::new(&uid, None)).await;
         assert!(matches!(gone, Err(QueryError::NotFound { .. })), "{gone:?}");
     });
 }
@@ -161,20 +176,23 @@ fn what_is_held_back_by_a_finalizer_is_alive_then_terminating_then_gone() {
 fn a_uid_of_two_clusters_asks_for_one() {
     let (all, uid, world) = (Scope::everything(), Uid::new("twin"), World::new(small_history()));
     block_on(async {
-        let ambiguous = world.queries.resource(&all, At::Now, &uid, None).await;
+        let ambiguous = world.queries.ask(&all, At::Now, GetResource::new(&uid, None)).await;
         let Err(QueryError::Ambiguous { keys, .. }) = ambiguous else { panic!("{ambiguous:?}") };
         assert_eq!(keys.iter().map(|key| key.cluster.as_str()).collect::<Vec<_>>(), ["east", "west"]);
-        let history = world.queries.resource_history(&all, At::Now, &uid, None, false, &whole()).await;
+        let history =
+            world.queries.ask(&all, At::Now, ListResourceVersions::new(&uid, None, false, &whole())).await;
         assert!(matches!(history, Err(QueryError::Ambiguous { .. })), "{history:?}");
         let any = &EventFilter::default();
-        let events = world.queries.resource_events(&all, At::Now, &uid, None, any, &whole()).await;
+        let events =
+            world.queries.ask(&all, At::Now, ListResourceEvents::new(&uid, None, any, &whole())).await;
         assert!(matches!(events, Err(QueryError::Ambiguous { .. })), "{events:?}");
         for cluster in ["east", "west"] {
-            let found = world.queries.resource(&all, At::Now, &uid, Some(cluster)).await.unwrap().value;
+            let found =
+                world.queries.ask(&all, At::Now, GetResource::new(&uid, Some(cluster))).await.unwrap().value;
             let ResourceKey { cluster: of, name, .. } = found.resource.key;
             assert_eq!((of.as_str(), name.as_str()), (cluster, "twin"));
         }
-        let nowhere = world.queries.resource(&all, At::Now, &uid, Some("north")).await;
+        let nowhere = world.queries.ask(&all, At::Now, GetResource::new(&uid, Some("north"))).await;
         assert!(matches!(nowhere, Err(QueryError::NotFound { .. })), "{nowhere:?}");
     });
 }
@@ -188,7 +206,7 @@ fn questions_that_are_held_answer_for_one_moment_whatever_happens_and_is_asked_f
         (Scope::everything(), EnvironmentFilter::default(), PageRequest { limit: 1, after: None });
     let list = |queries: Queries, at: At, page: PageRequest| {
         let (all, none) = (all.clone(), none.clone());
-        async move { queries.environments(&all, at, &none, &page).await.unwrap() }
+        async move { queries.ask(&all, at, ListEnvironments::new(&none, &page)).await.unwrap() }
     };
     let step = world.last();
     let now = block_on(world.queries.held(At::Now)).unwrap();

@@ -25,7 +25,8 @@ const FAILED: usize = 2;
 
 fn ask(world: &World, scope: &Scope, filter: &OnsetFilter) -> Result<Onset> {
     world.clock.set(World::time(world.last()));
-    block_on(world.queries.environment_onset(scope, At::Now, &shop(), filter)).map(|found| found.value)
+    block_on(world.queries.ask(scope, At::Now, GetEnvironmentOnset::new(&shop(), *filter)))
+        .map(|found| found.value)
 }
 
 /// Rank, kind and name of changes.
@@ -111,7 +112,8 @@ fn a_resource_has_an_onset_of_its_own() {
     world.clock.set(World::time(world.last()));
     let (all, uid) = (&Scope::everything(), Uid::new("shop-one"));
     let filter = &OnsetFilter { health: Some(Health::Degraded), ..OnsetFilter::default() };
-    let found = block_on(world.queries.resource_onset(all, At::Now, &uid, None, filter)).unwrap().value;
+    let found =
+        block_on(world.queries.ask(all, At::Now, GetResourceOnset::new(&uid, None, *filter))).unwrap().value;
     assert_eq!((found.from, found.until), (World::time(4), Some(World::time(5))));
     assert_eq!(found.sick.len(), 1);
     assert_eq!(found.causes[0].steps, Some(0));

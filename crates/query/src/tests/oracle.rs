@@ -13,7 +13,7 @@ use strandline_model::{Offset, Timestamp};
 pub(super) type Name = (String, String);
 
 /// When which resources belonged to whom, offset by offset.
-pub(super) struct Sight {
+pub(super) struct Oracle {
     /// For each resource, the offsets at which it belonged to some environment, with the time of the state it had
     /// then, and whether one of those environments can be seen.
     belonged: BTreeMap<Name, Vec<(Offset, Timestamp, bool)>>,
@@ -21,7 +21,7 @@ pub(super) struct Sight {
     held: BTreeMap<(EnvironmentId, Name), Vec<Offset>>,
 }
 
-impl Sight {
+impl Oracle {
     /// Asks the whole world at each of its offsets.
     pub(super) async fn of(world: &World, projects: &[&str]) -> Self {
         let (all, mut belonged) = (&Scope::everything(), BTreeMap::<Name, Vec<_>>::new());
@@ -29,10 +29,11 @@ impl Sight {
         let (any, every, page) = (&EnvironmentFilter::default(), &ResourceFilter::default(), &whole());
         for offset in 0..=world.heads[world.last()].get() {
             let (offset, at) = (Offset::new(offset), At::Offset(Offset::new(offset)));
-            let environments = world.queries.environments(all, at, any, page);
+            let environments = world.queries.ask(all, at, ListEnvironments::new(any, page));
             let mut here = BTreeMap::<Name, (Timestamp, bool)>::new();
             for environment in environments.await.unwrap().items {
-                let held = world.queries.environment_resources(all, at, &environment.id, every, page);
+                let held =
+                    world.queries.ask(all, at, ListEnvironmentResources::new(&environment.id, every, page));
                 for item in held.await.unwrap().items {
                     let name = (item.key.cluster, item.id.as_str().to_owned());
                     let visible = projects.contains(&environment.project.as_str());
@@ -46,7 +47,7 @@ impl Sight {
                 belonged.entry(name).or_default().push((offset, state, visible));
             }
         }
-        Sight { belonged, held: held_by }
+        Oracle { belonged, held: held_by }
     }
 
     /// Until when Events of a resource are told by one environment, or by any: until it left, or on where it had
@@ -104,7 +105,7 @@ impl Sight {
 }
 
 /// What happens without the other projects: their environments, and resources that never were in sight.
-pub(super) fn without_others(events: &[Event], projects: &[&str], sight: &Sight) -> Vec<Event> {
+pub(super) fn without_others(events: &[Event], projects: &[&str], sight: &Oracle) -> Vec<Event> {
     let seen =
         |thing: &Thing| sight.saw(&(thing.cluster.clone(), thing.uid.clone()), Offset::from_i64(i64::MAX));
     let reduce = |event: &Event| match event {

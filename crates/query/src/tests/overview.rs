@@ -83,7 +83,7 @@ fn history() -> impl Strategy<Value = Vec<Event>> {
 }
 
 /// One question at random.
-fn question() -> impl Strategy<Value = OverviewRequest> {
+fn question() -> impl Strategy<Value = GetOverview> {
     let some = |most: usize| prop::collection::vec(0..most, 0..2);
     let filter =
         (some(5), some(3), some(4), some(4), some(2), some(2), some(3), some(4), some(6), 0..5_usize);
@@ -109,7 +109,7 @@ fn question() -> impl Strategy<Value = OverviewRequest> {
             labels: SELECTORS[labels].parse().unwrap(),
         };
         let group_by = group_by.into_iter().map(|text| text.parse().unwrap()).collect();
-        OverviewRequest { filter, group_by, limit }
+        GetOverview { filter, group_by, limit }
     })
 }
 
@@ -133,7 +133,7 @@ fn passes(filter: &EnvironmentFilter, one: &Environment) -> bool {
 }
 
 /// In which groups an environment stands, told from what the list says of it.
-fn keys(request: &OverviewRequest, by: &[GroupBy], one: &Environment) -> BTreeSet<Vec<String>> {
+fn keys(request: &GetOverview, by: &[GroupBy], one: &Environment) -> BTreeSet<Vec<String>> {
     let group = || {
         let parts: Vec<_> = one.project.to_lowercase().split('/').map(str::to_owned).collect();
         let asked = request.filter.groups.iter().map(|group| group.folded());
@@ -173,7 +173,7 @@ fn counts<'a>(list: impl IntoIterator<Item = &'a Environment>) -> OverviewCounts
 }
 
 /// What a list of all environments amounts to.
-fn naive(request: &OverviewRequest, all: &[Environment]) -> Overview {
+fn naive(request: &GetOverview, all: &[Environment]) -> Overview {
     let by = if request.group_by.is_empty() { vec![GroupBy::Region] } else { request.group_by.clone() };
     let chosen: Vec<_> = all.iter().filter(|one| passes(&request.filter, one)).collect();
     let mut members: BTreeMap<Vec<String>, Vec<&Environment>> = BTreeMap::new();
@@ -203,14 +203,15 @@ fn naive(request: &OverviewRequest, all: &[Environment]) -> Overview {
 }
 
 /// Holds an overview and the list of the same filter against the list of all.
-async fn holds(world: &World, scope: &Scope, at: At, request: &OverviewRequest) {
+async fn holds(world: &World, scope: &Scope, at: At, request: &GetOverview) {
     let queries = &world.queries;
-    let all = queries.environments(scope, at, &EnvironmentFilter::default(), &whole()).await.unwrap();
-    let mut overview = queries.overview(scope, at, request).await.unwrap();
+    let all =
+        queries.ask(scope, at, ListEnvironments::new(&EnvironmentFilter::default(), &whole())).await.unwrap();
+    let mut overview = queries.ask(scope, at, request.clone()).await.unwrap();
     overview.value.warnings.clear();
     assert_eq!(overview.value, naive(request, &all.items), "at {at:?} for {request:?}");
     assert_eq!(overview.metadata, all.metadata.snapshot);
-    let list = queries.environments(scope, at, &request.filter, &whole()).await.unwrap().items;
+    let list = queries.ask(scope, at, ListEnvironments::new(&request.filter, &whole())).await.unwrap().items;
     let expected: Vec<_> = all.items.into_iter().filter(|one| passes(&request.filter, one)).collect();
     assert_eq!(list, expected, "at {at:?} for {:?}", request.filter);
 }
@@ -246,8 +247,8 @@ proptest! {
 #[test]
 fn an_environment_in_two_clusters_stands_in_both_and_counts_once() {
     let world = World::new(small_history());
-    let request = OverviewRequest { group_by: vec![GroupBy::Cluster], ..OverviewRequest::default() };
-    let overview = block_on(world.queries.overview(&Scope::everything(), At::Now, &request)).unwrap().value;
+    let request = GetOverview { group_by: vec![GroupBy::Cluster], ..GetOverview::default() };
+    let overview = block_on(world.queries.ask(&Scope::everything(), At::Now, request)).unwrap().value;
     let told: Vec<_> = overview.groups.iter().map(|group| (&*group.keys[0], group.counts.total)).collect();
     assert_eq!(told.iter().map(|(_, total)| total).sum::<u64>(), overview.totals.total + 1, "{told:?}");
     assert_eq!(overview.totals.total, 4);
@@ -259,8 +260,8 @@ fn what_an_agent_does_not_let_see_is_counted_without_health() {
     let failed = Thing { health: 2, ..Thing::pod("east", "shop", "web") };
     let world = World::new([catalog(declared), Event::Apply(failed)]);
     let ask = |scope: Scope| {
-        let request = OverviewRequest::default();
-        block_on(world.queries.overview(&scope, At::Now, &request)).unwrap().value.totals
+        let request = GetOverview::default();
+        block_on(world.queries.ask(&scope, At::Now, request)).unwrap().value.totals
     };
     let all = ask(Scope::everything());
     assert_eq!((all.total, all.denied, all.environments.degraded), (2, 0, 2));
@@ -274,8 +275,8 @@ fn what_an_agent_does_not_let_see_is_counted_without_health() {
 fn hostile_filters_match_nothing_but_themselves() {
     let world = World::new([catalog(vec![(3, 3, 1, 0, vec![]), (0, 0, 1, 0, vec![])])]);
     let total = |filter: EnvironmentFilter| {
-        let request = OverviewRequest { filter, ..OverviewRequest::default() };
-        block_on(world.queries.overview(&Scope::everything(), At::Now, &request)).unwrap().value.totals.total
+        let request = GetOverview { filter, ..GetOverview::default() };
+        block_on(world.queries.ask(&Scope::everything(), At::Now, request)).unwrap().value.totals.total
     };
     let any = EnvironmentFilter::default;
     assert_eq!(total(any()), 2);
@@ -309,7 +310,7 @@ fn an_overview_is_a_fold_over_the_list_wherever_a_stretch_begins() {
         rows.map(|row| row.unwrap() as u64).collect()
     };
     assert!(starts.len() > 3, "the history is long enough for several: {starts:?}");
-    let request = OverviewRequest::default();
+    let request = GetOverview::default();
     block_on(async {
         for offset in starts.iter().flat_map(|start| start - 1..=start + 1) {
             holds(&world, &Scope::everything(), At::Offset(strandline_model::Offset::new(offset)), &request)

@@ -40,21 +40,23 @@ impl List {
     async fn page(&self, world: &World, scope: &Scope, at: At, page: &PageRequest) -> Result<Part> {
         let queries = &world.queries;
         match self {
-            List::Environments(filter) => queries.environments(scope, at, filter, page).await.map(part),
+            List::Environments(filter) => {
+                queries.ask(scope, at, ListEnvironments::new(filter, page)).await.map(part)
+            }
             List::Resources(id, filter) => {
-                queries.environment_resources(scope, at, id, filter, page).await.map(part)
+                queries.ask(scope, at, ListEnvironmentResources::new(id, filter, page)).await.map(part)
             }
             List::History(uid, cluster) => {
-                queries.resource_history(scope, at, uid, *cluster, true, page).await.map(part)
+                queries.ask(scope, at, ListResourceVersions::new(uid, *cluster, true, page)).await.map(part)
             }
             List::Events(id, filter) => {
-                queries.environment_events(scope, at, id, filter, page).await.map(part)
+                queries.ask(scope, at, ListEnvironmentEvents::new(id, filter, page)).await.map(part)
             }
             List::EventsOf(uid, filter) => {
-                queries.resource_events(scope, at, uid, None, filter, page).await.map(part)
+                queries.ask(scope, at, ListResourceEvents::new(uid, None, filter, page)).await.map(part)
             }
-            List::Clusters => queries.clusters(scope, at, page).await.map(part),
-            List::Coverage(filter) => queries.coverage(scope, at, filter, page).await.map(part),
+            List::Clusters => queries.ask(scope, at, ListClusters::new(page)).await.map(part),
+            List::Coverage(filter) => queries.ask(scope, at, ListCoverage::new(filter, page)).await.map(part),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! A scope against a world in which the others never were.
 
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::oracle::{Name, Reach, Sight, plain, without_others};
+use super::oracle::{Name, Oracle, Reach, plain, without_others};
 use super::*;
 
 pub(super) const PROJECTS: [&str; 3] = ["shop/web", "shop/db", "ops/tools"];
@@ -23,14 +24,14 @@ struct Two {
     reduced: World,
     scope: Scope,
     projects: Vec<&'static str>,
-    sight: Sight,
+    sight: Oracle,
     events: Vec<Event>,
 }
 
 impl Two {
     fn new(events: Vec<Event>, projects: &[&'static str]) -> Self {
         let full = World::new(events.clone());
-        let sight = block_on(Sight::of(&full, projects));
+        let sight = block_on(Oracle::of(&full, projects));
         let reduced = World::new(without_others(&events, projects, &sight));
         let scope = Scope::projects(projects.iter().map(|&path| path.to_owned()));
         Two { full, reduced, scope, projects: projects.to_vec(), sight, events }
@@ -66,37 +67,36 @@ impl Two {
         things.collect()
     }
 
-    async fn lists_agree(&self, step: usize, reach: &Reach, (at, reduced): (At, At), page: &PageRequest) {
-        let (scope, all) = (&self.scope, &Scope::everything());
-        let (full, other, none) = (&self.full.queries, &self.reduced.queries, &EnvironmentFilter::default());
-        let ours = plain(full.environments(scope, at, none, page).await);
-        same(step, reach, ours, plain(other.environments(all, reduced, none, page).await));
-        let ours = plain(full.clusters(scope, at, page).await);
-        same(step, reach, ours, plain(other.clusters(all, reduced, page).await));
+    /// Holds one question to the whole world with the scope against the same to the world without the others.
+    async fn question_agrees<Q>(&self, step: usize, reach: &Reach, (at, reduced): (At, At), question: Q)
+    where
+        Q: Question<Answer: Serialize> + Clone,
+    {
+        let ours = plain(self.full.queries.ask(&self.scope, at, question.clone()).await);
+        let theirs = plain(self.reduced.queries.ask(&Scope::everything(), reduced, question).await);
+        same(step, reach, ours, theirs);
+    }
+
+    async fn lists_agree(&self, step: usize, reach: &Reach, at: (At, At), page: &PageRequest) {
+        let (environments, resources) = (EnvironmentFilter::default(), ResourceFilter::default());
+        self.question_agrees(step, reach, at, ListEnvironments::new(&environments, page)).await;
+        self.question_agrees(step, reach, at, ListClusters::new(page)).await;
         for id in ids(&self.events) {
-            let none = &ResourceFilter::default();
-            let ours = plain(full.environment_resources(scope, at, &id, none, page).await);
-            let theirs = other.environment_resources(all, reduced, &id, none, page).await;
-            same(step, reach, ours, plain(theirs));
+            let question = ListEnvironmentResources::new(&id, &resources, page);
+            self.question_agrees(step, reach, at, question).await;
         }
     }
 
-    async fn environments_agree(&self, step: usize, reach: &Reach, (at, reduced): (At, At)) {
-        let (scope, all) = (&self.scope, &Scope::everything());
-        let (full, other) = (&self.full.queries, &self.reduced.queries);
+    async fn environments_agree(&self, step: usize, reach: &Reach, at: (At, At)) {
         for id in ids(&self.events) {
-            let ours = plain(full.environment(scope, at, &id).await);
-            same(step, reach, ours, plain(other.environment(all, reduced, &id).await));
-            let ours = plain(full.environment_graph(scope, at, &id, &uncut()).await);
-            same(step, reach, ours, plain(other.environment_graph(all, reduced, &id, &uncut()).await));
+            self.question_agrees(step, reach, at, GetEnvironment::new(&id)).await;
+            self.question_agrees(step, reach, at, GetEnvironmentGraph::new(&id, &uncut())).await;
             for collapse in Collapse::ALL {
                 let few = GraphFilter { collapse, limit: 3, ..GraphFilter::default() };
-                let ours = plain(full.environment_graph(scope, at, &id, &few).await);
-                same(step, reach, ours, plain(other.environment_graph(all, reduced, &id, &few).await));
+                self.question_agrees(step, reach, at, GetEnvironmentGraph::new(&id, &few)).await;
             }
             self.differences_agree(step, reach, &id).await;
-            let ours = plain(full.environment_why(scope, at, &id, Why::LIMIT).await);
-            same(step, reach, ours, plain(other.environment_why(all, reduced, &id, Why::LIMIT).await));
+            self.question_agrees(step, reach, at, ExplainEnvironment::new(&id, Why::LIMIT)).await;
         }
     }
 
@@ -107,8 +107,9 @@ impl Two {
             let ask = async |world: &World, scope: &Scope| {
                 let [from, to] = [step / 2, step].map(|step| At::Offset(world.heads[step]));
                 let lens = Lens::new(Between::Versions, &[Class::Status]);
-                let request = EnvironmentDiffRequest { from: Some(from), to, lens, children };
-                let mut found = world.queries.environment_diff(scope, id, &request, &whole()).await;
+                let (environment, from) = (id.clone(), Some(from));
+                let question = DiffEnvironment { environment, from, lens, children, page: whole() };
+                let mut found = world.queries.ask(scope, to, question).await;
                 if let Ok(diff) = &mut found {
                     for item in &mut diff.items {
                         item.change = match item.change {
@@ -138,14 +139,16 @@ impl Two {
         };
         for name in self.events.iter().filter_map(spoken_of).collect::<BTreeSet<_>>() {
             let (uid, cluster) = (&Uid::new(name.1.as_str()), Some(name.0.as_str()));
-            let gone = queries.resource(all, now, uid, cluster).await.is_err();
+            let gone = queries.ask(all, now, GetResource::new(uid, cluster)).await.is_err();
             let mut told = BTreeMap::new();
             for of in ids(&self.events).into_iter().map(Some).chain([None]) {
                 let Some(until) = self.sight.told_until(of.as_ref(), &name, offset, gone) else { continue };
-                let page = queries.resource_events(all, At::Offset(until), uid, cluster, any, page).await;
+                let page = queries
+                    .ask(all, At::Offset(until), ListResourceEvents::new(uid, cluster, any, page))
+                    .await;
                 told.insert(of, texts(page.unwrap().items));
             }
-            let ours = queries.resource_events(&self.scope, now, uid, cluster, any, page).await;
+            let ours = queries.ask(&self.scope, now, ListResourceEvents::new(uid, cluster, any, page)).await;
             let ours = ours.ok().map(|page| texts(page.items));
             assert_eq!(ours, told.remove(&None), "step {step}: events of {name:?}");
             for (of, events) in told {
@@ -153,7 +156,7 @@ impl Two {
             }
         }
         for id in ids(&self.events) {
-            let found = queries.environment_events(&self.scope, now, &id, any, page).await;
+            let found = queries.ask(&self.scope, now, ListEnvironmentEvents::new(&id, any, page)).await;
             let Ok(found) = found else { continue };
             let expected = environments.remove(&id).unwrap_or_default();
             assert_eq!(texts(found.items), expected, "step {step}: events of {id}");
@@ -164,8 +167,10 @@ impl Two {
     async fn search_agrees(&self, step: usize) {
         let (offset, presence) = (self.full.heads[step], Presence::Any);
         let any = ResourceSearch { presence, ..ResourceSearch::default() };
-        let found = self.full.queries.search(&self.scope, At::Offset(offset), &any, &whole()).await.unwrap();
+        let question = SearchResources::new(&any, &whole());
+        let found = self.full.queries.ask(&self.scope, At::Offset(offset), question).await;
         let found: BTreeMap<Name, _> = found
+            .unwrap()
             .items
             .into_iter()
             .map(|one| {
@@ -183,26 +188,29 @@ impl Two {
         let (all, page, offset) = (&Scope::everything(), &whole(), self.full.heads[step]);
         let (uid, cluster) = (&Uid::new(name.1.as_str()), Some(name.0.as_str()));
         let lost = || QueryError::not_found("resource", uid);
-        let mut theirs = self.reduced.queries.resource(all, reduced, uid, cluster).await;
+        let mut theirs = self.reduced.queries.ask(all, reduced, GetResource::new(uid, cluster)).await;
         if !self.sight.sees(name, offset) {
             theirs = Err(lost());
         }
-        let ours = self.full.queries.resource(&self.scope, at, uid, cluster).await;
+        let ours = self.full.queries.ask(&self.scope, at, GetResource::new(uid, cluster)).await;
         same(step, reach, plain(ours), plain(theirs));
         self.edges_agree(step, name, (at, reduced)).await;
-        let everything = self.full.queries.resource_history(all, at, uid, cluster, true, page).await;
+        let everything =
+            self.full.queries.ask(all, at, ListResourceVersions::new(uid, cluster, true, page)).await;
         let told = |version: &Version| self.sight.tells(name, version, version.offset, offset);
         let told: BTreeSet<_> = everything
             .map(|page| page.items.into_iter().filter(told).map(|version| version.observed_at).collect())
             .unwrap_or_default();
-        let mut theirs = self.reduced.queries.resource_history(all, reduced, uid, cluster, true, page).await;
+        let mut theirs =
+            self.reduced.queries.ask(all, reduced, ListResourceVersions::new(uid, cluster, true, page)).await;
         if let Ok(page) = &mut theirs {
             page.items.retain(|version| told.contains(&version.observed_at));
         }
         if !self.sight.saw(name, offset) {
             theirs = Err(lost());
         }
-        let ours = self.full.queries.resource_history(&self.scope, at, uid, cluster, true, page).await;
+        let ours =
+            self.full.queries.ask(&self.scope, at, ListResourceVersions::new(uid, cluster, true, page)).await;
         self.last_difference_agrees(step, name, &ours).await;
         same(step, reach, plain(ours), plain(theirs));
     }
@@ -211,8 +219,9 @@ impl Two {
     async fn last_difference_agrees(&self, step: usize, name: &Name, history: &Result<Page<Version>>) {
         let (uid, cluster) = (&Uid::new(name.1.as_str()), Some(name.0.as_str()));
         let (to, lens) = (At::Offset(self.full.heads[step]), Lens::whole());
-        let request = DiffRequest { from: None, to, lens: lens.clone() };
-        let found = self.full.queries.resource_diff(&self.scope, uid, cluster, &request).await;
+        let question =
+            DiffResource { resource: ResourceRef::new(uid, cluster), from: None, lens: lens.clone() };
+        let found = self.full.queries.ask(&self.scope, to, question).await;
         let Ok(history) = history else {
             assert!(found.is_err(), "step {step}: {name:?} {found:?}");
             return;
@@ -227,7 +236,7 @@ impl Two {
     async fn edges_agree(&self, step: usize, name: &Name, (at, reduced): (At, At)) {
         let (all, page, offset) = (&Scope::everything(), &whole(), self.full.heads[step]);
         let (uid, cluster) = (&Uid::new(name.1.as_str()), Some(name.0.as_str()));
-        let ours = self.full.queries.resource_edges(&self.scope, at, uid, cluster, page).await;
+        let ours = self.full.queries.ask(&self.scope, at, ListResourceEdges::new(uid, cluster, page)).await;
         if !self.sight.sees(name, offset) {
             assert!(ours.is_err(), "step {step}: edges of {name:?}");
             return;
@@ -245,7 +254,7 @@ impl Two {
         let told = ours.items.iter().filter(|edge| edge.id.is_some()).count();
         let ours = ends(ours);
         assert_eq!(ours.len(), told, "step {step}: {name:?} is linked with what is out of sight");
-        let theirs = self.reduced.queries.resource_edges(all, reduced, uid, cluster, page).await;
+        let theirs = self.reduced.queries.ask(all, reduced, ListResourceEdges::new(uid, cluster, page)).await;
         assert_eq!(ours, ends(theirs.unwrap()), "step {step}: edges of {name:?}");
     }
 
@@ -256,10 +265,11 @@ impl Two {
         let names: Vec<_> = self.names().into_iter().filter(|name| name.1 == uid).collect();
         let present: Vec<_> = names.iter().filter(|name| self.sight.sees(name, offset)).collect();
         let seen: Vec<_> = names.iter().filter(|name| self.sight.saw(name, offset)).collect();
-        let found = self.full.queries.resource(scope, at, of, None).await;
+        let found = self.full.queries.ask(scope, at, GetResource::new(of, None)).await;
         assert_eq!(count(&found), present.len(), "step {step}, {uid}: {found:?}");
         let seen = if present.is_empty() { seen } else { present };
-        let history = self.full.queries.resource_history(scope, at, of, None, false, &whole()).await;
+        let history =
+            self.full.queries.ask(scope, at, ListResourceVersions::new(of, None, false, &whole())).await;
         assert_eq!(count(&history), seen.len(), "step {step}, history of {uid}: {history:?}");
     }
 }
@@ -376,7 +386,8 @@ fn each_project_of_the_small_world_sees_only_its_own() {
 /// The history of the resource that moves, as a scope is told it at the end.
 async fn told(world: &World, project: &str) -> Vec<(VersionChange, Option<Health>)> {
     let (scope, uid) = (Scope::projects([project.to_owned()]), Uid::new("shop-mover"));
-    let page = world.queries.resource_history(&scope, At::Now, &uid, None, true, &whole()).await;
+    let page =
+        world.queries.ask(&scope, At::Now, ListResourceVersions::new(&uid, None, true, &whole())).await;
     page.unwrap().items.into_iter().map(|version| (version.change, version.health)).collect()
 }
 
@@ -392,7 +403,8 @@ fn a_resource_that_moves_is_told_to_each_as_far_as_it_belonged() {
         assert_eq!(told(&world, "shop/db").await, db, "nothing of what it was before");
         let scope = Scope::projects(["ops/tools".to_owned()]);
         let uid = Uid::new("shop-mover");
-        let history = world.queries.resource_history(&scope, At::Now, &uid, None, true, &whole()).await;
+        let question = ListResourceVersions::new(&uid, None, true, &whole());
+        let history = world.queries.ask(&scope, At::Now, question).await;
         assert!(matches!(history, Err(QueryError::NotFound { .. })), "{history:?}");
     });
 }
@@ -401,7 +413,8 @@ fn a_resource_that_moves_is_told_to_each_as_far_as_it_belonged() {
 fn the_end_is_told_even_where_the_owner_went_first() {
     let world = World::new(small_history());
     let (scope, uid) = (Scope::projects(["shop/web".to_owned()]), Uid::new("stage-web-1"));
-    let page = block_on(world.queries.resource_history(&scope, At::Now, &uid, None, false, &whole()));
+    let question = ListResourceVersions::new(&uid, None, false, &whole());
+    let page = block_on(world.queries.ask(&scope, At::Now, question));
     let items = page.unwrap().items;
     assert_eq!(items.first().map(|version| version.change), Some(VersionChange::Deleted), "{items:?}");
 }
@@ -421,14 +434,14 @@ fn an_environment_that_went_to_others_tells_no_gap_of_where_it_is_now() {
     ]);
     let gaps = |project: &str| {
         let scope = Scope::projects([project.to_owned()]);
-        let request = EnvironmentDiffRequest {
+        let question = DiffEnvironment {
+            environment: EnvironmentId::new(MOVED),
             from: Some(At::Offset(world.heads[2])),
-            to: At::Now,
             lens: Lens::new(Between::Versions, &[]),
             children: true,
+            page: whole(),
         };
-        let diff =
-            block_on(world.queries.environment_diff(&scope, &EnvironmentId::new(MOVED), &request, &whole()));
+        let diff = block_on(world.queries.ask(&scope, At::Now, question));
         diff.unwrap().metadata.snapshot.coverage.gaps.len()
     };
     assert_eq!(gaps("shop/db"), 1, "whose it is now is told of it");

@@ -10,7 +10,7 @@ fn search(kind: &str, name: &str, presence: Presence) -> ResourceSearch {
 }
 
 fn ids(world: &World, scope: &Scope, at: At, search: &ResourceSearch) -> Vec<String> {
-    let page = block_on(world.queries.search(scope, at, search, &whole())).unwrap();
+    let page = block_on(world.queries.ask(scope, at, SearchResources::new(search, &whole()))).unwrap();
     page.items.iter().map(|one| one.resource.id.to_string()).collect()
 }
 
@@ -38,20 +38,20 @@ fn what_is_gone_is_told_as_it_was_last() {
     let (world, all) = (World::new(small_history()), Scope::everything());
     assert_eq!(ids(&world, &all, At::Now, &search("po", "mover", Presence::Present)), [""; 0]);
     let wanted = search("po", "mover", Presence::Gone);
-    let page = block_on(world.queries.search(&all, At::Now, &wanted, &whole())).unwrap();
+    let page = block_on(world.queries.ask(&all, At::Now, SearchResources::new(&wanted, &whole()))).unwrap();
     let [found] = page.items.as_slice() else { panic!("{page:?}") };
     let gone = found.gone.clone().unwrap();
     let last = At::Offset(gone.last_offset);
     let uid = Uid::new("shop-mover");
-    let then = block_on(world.queries.resource(&all, last, &uid, None)).unwrap();
+    let then = block_on(world.queries.ask(&all, last, GetResource::new(&uid, None))).unwrap();
     assert_eq!(found.resource, then.value.resource);
     let next = At::Offset(gone.last_offset.next());
-    let error = block_on(world.queries.resource(&all, next, &uid, None)).unwrap_err();
+    let error = block_on(world.queries.ask(&all, next, GetResource::new(&uid, None))).unwrap_err();
     let QueryError::NotFound { gone: Some(told), .. } = &error else { panic!("{error:?}") };
     assert_eq!((told, told.at.is_some()), (&gone, true), "the same is told to who asks by uid");
     assert!(error.to_string().contains(&format!("use at={}", gone.last_offset)), "{error}");
     // Before it came there is nothing to be told.
-    let early = block_on(world.queries.resource(&all, At::Offset(Offset::new(1)), &uid, None));
+    let early = block_on(world.queries.ask(&all, At::Offset(Offset::new(1)), GetResource::new(&uid, None)));
     assert!(matches!(early, Err(QueryError::NotFound { gone: None, .. })), "{early:?}");
 }
 
@@ -64,13 +64,21 @@ fn an_environment_that_is_gone_says_until_when_to_those_who_saw_it() {
         (Scope::projects(["ops/tools".to_owned()]), true),
         (Scope::projects(["shop/web".to_owned()]), false),
     ] {
-        let error = block_on(world.queries.environment(&scope, At::Now, &id)).unwrap_err();
+        let error = block_on(world.queries.ask(&scope, At::Now, GetEnvironment::new(&id))).unwrap_err();
         let QueryError::NotFound { gone, .. } = &error else { panic!("{error:?}") };
         assert_eq!(gone.is_some(), saw, "{scope:?}");
         let Some(gone) = gone else { continue };
-        assert!(block_on(world.queries.environment(&scope, At::Offset(gone.last_offset), &id)).is_ok());
         assert!(
-            block_on(world.queries.environment(&scope, At::Offset(gone.last_offset.next()), &id)).is_err()
+            block_on(world.queries.ask(&scope, At::Offset(gone.last_offset), GetEnvironment::new(&id)))
+                .is_ok()
+        );
+        assert!(
+            block_on(world.queries.ask(
+                &scope,
+                At::Offset(gone.last_offset.next()),
+                GetEnvironment::new(&id)
+            ))
+            .is_err()
         );
         // What it held is found all the same.
         let wanted = ResourceSearch { environment: Some(id.clone()), ..search("deploy", "", Presence::Gone) };

@@ -29,7 +29,7 @@ fn read(
     let mut page = PageRequest { limit, after: None };
     let mut whole: Option<Timeline> = None;
     loop {
-        let found = block_on(world.queries.environment_timeline(scope, at, id, filter, &page))?;
+        let found = block_on(world.queries.ask(scope, at, GetEnvironmentTimeline::new(id, filter, &page)))?;
         match &mut whole {
             None => whole = Some(found.timeline),
             Some(whole) => {
@@ -50,11 +50,15 @@ fn looked_at(world: &World, scope: &Scope, id: &EnvironmentId, until: Offset) ->
     let mut before: BTreeMap<(String, String), Offset> = BTreeMap::new();
     let mut happened = BTreeSet::new();
     for offset in (1..=until.get()).map(Offset::new) {
-        let held = block_on(world.queries.environment_resources(all, At::Offset(offset), id, every, page));
+        let held = block_on(world.queries.ask(
+            all,
+            At::Offset(offset),
+            ListEnvironmentResources::new(id, every, page),
+        ));
         let held = held.map(|page| page.items).unwrap_or_default();
         let now: BTreeMap<_, _> =
             held.into_iter().map(|held| ((held.key.cluster, held.id.to_string()), held.offset)).collect();
-        let readable = block_on(world.queries.environment(scope, At::Offset(offset), id))
+        let readable = block_on(world.queries.ask(scope, At::Offset(offset), GetEnvironment::new(id)))
             .is_ok_and(|found| found.value.access == Access::Granted);
         for (name, state) in now.iter().filter(|_| readable) {
             let what = match before.get(name) {
@@ -67,7 +71,8 @@ fn looked_at(world: &World, scope: &Scope, id: &EnvironmentId, until: Offset) ->
         }
         for name in before.keys().filter(|name| readable && !now.contains_key(*name)) {
             let (uid, cluster) = (Uid::new(name.1.as_str()), Some(name.0.as_str()));
-            let there = block_on(world.queries.resource(all, At::Offset(offset), &uid, cluster)).is_ok();
+            let there =
+                block_on(world.queries.ask(all, At::Offset(offset), GetResource::new(&uid, cluster))).is_ok();
             let what = if there { "parted" } else { "deleted" };
             happened.insert((offset, what.to_owned(), name.0.clone(), name.1.clone()));
         }
@@ -80,7 +85,7 @@ fn looked_at(world: &World, scope: &Scope, id: &EnvironmentId, until: Offset) ->
 fn is_first(world: &World, (cluster, uid): &(String, String), at: Offset) -> bool {
     let before = At::Offset(Offset::new(at.get() - 1));
     let (all, uid) = (Scope::everything(), Uid::new(uid.as_str()));
-    block_on(world.queries.resource(&all, before, &uid, Some(cluster))).is_err()
+    block_on(world.queries.ask(&all, before, GetResource::new(&uid, Some(cluster)))).is_err()
 }
 
 fn told(timeline: &Timeline) -> BTreeSet<Happened> {
@@ -175,7 +180,11 @@ fn events_are_told_of_the_resources_that_the_list_of_events_tells_of() {
     for environment in environments().into_iter().filter(|spec| spec.name != "development") {
         let any = &EventFilter::default();
         let page = whole();
-        let listed = block_on(world.queries.environment_events(all, At::Now, &environment.id, any, &page));
+        let listed = block_on(world.queries.ask(
+            all,
+            At::Now,
+            ListEnvironmentEvents::new(&environment.id, any, &page),
+        ));
         let listed: BTreeSet<_> = listed.unwrap().items.into_iter().map(|event| event.id).collect();
         let lanes = vec![Lane::Events];
         let filter = TimelineFilter { lanes, ..since_the_start(10) };
@@ -281,7 +290,7 @@ fn a_workload_tells_of_all_that_was_below_it() {
         let (all, uid) = (Scope::everything(), Uid::new(uid));
         let filter = TimelineFilter { below, ..since_the_start(9) };
         let page = whole();
-        let found = world.queries.resource_timeline(&all, At::Now, &uid, None, &filter, &page);
+        let found = world.queries.ask(&all, At::Now, GetResourceTimeline::new(&uid, None, &filter, &page));
         block_on(found).unwrap().timeline
     };
     // All of it is gone by now: the owner first, its Pods after it.

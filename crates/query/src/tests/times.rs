@@ -46,7 +46,7 @@ fn id() -> EnvironmentId {
 
 /// The gaps that an environment names: since when, until when, and why.
 fn gaps(world: &World, at: At) -> Vec<(Timestamp, Option<Timestamp>, String)> {
-    let answer = block_on(world.queries.environment(&Scope::everything(), at, &id())).unwrap();
+    let answer = block_on(world.queries.ask(&Scope::everything(), at, GetEnvironment::new(&id()))).unwrap();
     let coverage = answer.metadata.coverage;
     assert_eq!(coverage.complete, coverage.gaps.is_empty());
     coverage.gaps.into_iter().map(|gap| (gap.since, gap.until, gap.reason)).collect()
@@ -93,7 +93,7 @@ fn a_gap_in_which_nothing_was_missed_is_none_of_a_time() {
     assert_eq!(gaps(&world, At::Offset(world.heads[7])).len(), 1, "the offset at which it was one keeps it");
     let coverage = |at| {
         let (all, any, page) = (Scope::everything(), CoverageFilter::default(), whole());
-        let items = block_on(world.queries.coverage(&all, at, &any, &page)).unwrap().items;
+        let items = block_on(world.queries.ask(&all, at, ListCoverage::new(&any, &page))).unwrap().items;
         items.iter().map(|item| item.gaps.len()).collect::<Vec<_>>()
     };
     assert_eq!((coverage(At::Now), coverage(At::Offset(world.heads[8]))), (vec![0], vec![1]));
@@ -111,7 +111,8 @@ fn a_gap_that_was_over_when_it_was_recorded_changes_only_answers_about_its_times
     for step in 1..=world.last() {
         assert_eq!(gaps(&world, At::Offset(world.heads[step])), [], "offset of step {step}");
     }
-    let answer = block_on(world.queries.environment(&Scope::everything(), At::Now, &id())).unwrap();
+    let answer =
+        block_on(world.queries.ask(&Scope::everything(), At::Now, GetEnvironment::new(&id()))).unwrap();
     assert_ne!(answer.value.health.state, Some(Health::Unknown), "it is watched");
 }
 
@@ -125,27 +126,31 @@ fn spans_and_comparisons_name_the_gaps_of_all_their_times() {
     block_on(async {
         for (step, named) in [(3, 1), (4, 1), (6, 0)] {
             let filter = HealthFilter { since: since(step), ..HealthFilter::default() };
-            let history = queries.environment_health(&all, now, &id(), &filter).await.unwrap();
+            let history = queries.ask(&all, now, GetEnvironmentHealth::new(&id(), filter)).await.unwrap();
             assert_eq!(history.metadata.coverage.gaps.len(), named, "health since step {step}");
             let filter = TimelineFilter { since: since(step), ..TimelineFilter::default() };
-            let page = queries.environment_timeline(&all, now, &id(), &filter, &whole()).await.unwrap();
+            let page =
+                queries.ask(&all, now, GetEnvironmentTimeline::new(&id(), &filter, &whole())).await.unwrap();
             assert_eq!(page.timeline.gaps.len(), named, "timeline since step {step}");
             let uid = Uid::new("shop-web");
-            let page = queries.resource_timeline(&all, now, &uid, None, &filter, &whole()).await.unwrap();
+            let page = queries
+                .ask(&all, now, GetResourceTimeline::new(&uid, None, &filter, &whole()))
+                .await
+                .unwrap();
             assert_eq!(page.timeline.gaps.len(), named, "timeline of a resource since step {step}");
         }
         for (step, complete) in [(3, true), (4, false), (6, true)] {
-            let lens = Lens::new(Between::Versions, &[]);
-            let request =
-                EnvironmentDiffRequest { from: since(step), to: now, lens: lens.clone(), children: false };
-            let diff = queries.environment_diff(&all, &id(), &request, &whole()).await.unwrap();
+            let from = since(step);
+            let (environment, lens, page) = (id(), Lens::new(Between::Versions, &[]), whole());
+            let question = DiffEnvironment { environment, from, lens: lens.clone(), children: false, page };
+            let diff = queries.ask(&all, now, question).await.unwrap();
             assert_eq!(diff.metadata.snapshot.coverage.complete, complete, "environment from step {step}");
-            let request = DiffRequest { from: since(step), to: now, lens };
-            let diff = queries.resource_diff(&all, &Uid::new("shop-web"), None, &request).await.unwrap();
+            let resource = ResourceRef::new(&Uid::new("shop-web"), None);
+            let diff = queries.ask(&all, now, DiffResource { resource, from, lens }).await.unwrap();
             assert_eq!(diff.metadata.coverage.complete, complete, "resource from step {step}");
         }
         let onset = OnsetFilter { health: Some(Health::Healthy), ..OnsetFilter::default() };
-        let found = queries.environment_onset(&all, now, &id(), &onset).await;
+        let found = queries.ask(&all, now, GetEnvironmentOnset::new(&id(), onset)).await;
         assert!(found.is_ok() || matches!(found, Err(QueryError::OnsetUnknown { .. })), "{found:?}");
     });
 }
@@ -155,11 +160,10 @@ fn later_pages_name_the_gaps_of_the_time_that_the_first_was_asked_for() {
     let mut world = unseen();
     let page = |world: &World, at, after| {
         let request = PageRequest { limit: 1, after };
-        let page = block_on(world.queries.environments(
+        let page = block_on(world.queries.ask(
             &Scope::everything(),
             at,
-            &EnvironmentFilter::default(),
-            &request,
+            ListEnvironments::new(&EnvironmentFilter::default(), &request),
         ));
         page.unwrap().metadata
     };
@@ -178,7 +182,8 @@ fn later_pages_name_the_gaps_of_the_time_that_the_first_was_asked_for() {
     assert!(next.snapshot.coverage.complete && next.snapshot.delay_ms.is_none(), "an offset is one");
     let request = PageRequest { limit: 1, after: ago.next };
     let (all, any) = (Scope::everything(), EnvironmentFilter::default());
-    let other = block_on(world.queries.environments(&all, At::Time(World::time(6)), &any, &request));
+    let other =
+        block_on(world.queries.ask(&all, At::Time(World::time(6)), ListEnvironments::new(&any, &request)));
     assert!(matches!(other, Err(QueryError::BadToken(_))), "another time is another moment");
 }
 
@@ -189,7 +194,8 @@ fn held_questions_are_all_of_the_time_that_was_asked_for() {
     let by_offset = block_on(world.queries.held(At::Offset(world.heads[5]))).unwrap();
     world.go_on([restarted(watch("east", "Pod", ""), 3), Event::Nothing]);
     let complete = |queries: &Queries| {
-        let answer = block_on(queries.environment(&Scope::everything(), At::Now, &id())).unwrap();
+        let answer =
+            block_on(queries.ask(&Scope::everything(), At::Now, GetEnvironment::new(&id()))).unwrap();
         answer.metadata.coverage.complete
     };
     assert_eq!((complete(&by_time), complete(&by_offset)), (false, true));
@@ -206,9 +212,13 @@ fn no_gap_of_a_namespace_shows_that_a_caller_does_not_look_into() {
     let named = |world: &World, projects: &[&str], id: EnvironmentId| {
         let scope = Scope::projects(projects.iter().map(|path| (*path).to_owned()));
         let at = At::Time(World::time(5));
-        let list = block_on(world.queries.environments(&scope, at, &EnvironmentFilter::default(), &whole()));
-        let one = block_on(world.queries.environment(&scope, at, &id)).unwrap();
-        let clusters = block_on(world.queries.clusters(&scope, at, &whole())).unwrap().items;
+        let list = block_on(world.queries.ask(
+            &scope,
+            at,
+            ListEnvironments::new(&EnvironmentFilter::default(), &whole()),
+        ));
+        let one = block_on(world.queries.ask(&scope, at, GetEnvironment::new(&id))).unwrap();
+        let clusters = block_on(world.queries.ask(&scope, at, ListClusters::new(&whole()))).unwrap().items;
         let of_clusters = clusters.iter().map(|cluster| cluster.gaps.len()).sum::<usize>();
         [list.unwrap().metadata.snapshot.coverage.gaps.len(), one.metadata.coverage.gaps.len(), of_clusters]
     };
@@ -236,7 +246,8 @@ fn an_answer_by_time_states_up_to_when_it_is_confirmed_and_how_late_changes_may_
     let ask = |told: &[(&'static str, Confirmed)], scope: &Scope, at| {
         let queries = world.queries.clone().with_freshness(Arc::new(Told(told.to_vec())));
         let page =
-            block_on(queries.environments(scope, at, &EnvironmentFilter::default(), &whole())).unwrap();
+            block_on(queries.ask(scope, at, ListEnvironments::new(&EnvironmentFilter::default(), &whole())))
+                .unwrap();
         (page.metadata.snapshot.confirmed_until, page.metadata.snapshot.delay_ms)
     };
     let until = |seconds_: u64| Confirmed::Until(seconds(seconds_).plus(Duration::from_millis(700)));
@@ -253,10 +264,10 @@ fn an_answer_by_time_states_up_to_when_it_is_confirmed_and_how_late_changes_may_
     let tools = &[("east", until(9)), ("west", Confirmed::InGaps)];
     assert_eq!(ask(tools, &all, At::Now).0, Some(seconds(9)), "gaps are named and confirm nothing");
     assert_eq!(ask(&[("east", until(9))], &all, At::Now).0, None, "nothing is known of one");
-    let east = block_on(world.queries.clone().with_freshness(Arc::new(Told(both.to_vec()))).environment(
+    let east = block_on(world.queries.clone().with_freshness(Arc::new(Told(both.to_vec()))).ask(
         &all,
         At::Now,
-        &id(),
+        GetEnvironment::new(&id()),
     ));
     assert_eq!(east.unwrap().metadata.confirmed_until, Some(seconds(9)), "of its own cluster alone");
 }
@@ -272,7 +283,8 @@ fn while_nothing_can_be_recorded_no_answer_about_it_is_complete() {
     let queries = Queries::new(world.directory(), 1, status, clock);
     let named = |scope: &Scope, at| {
         let page =
-            block_on(queries.environments(scope, at, &EnvironmentFilter::default(), &whole())).unwrap();
+            block_on(queries.ask(scope, at, ListEnvironments::new(&EnvironmentFilter::default(), &whole())))
+                .unwrap();
         let coverage = page.metadata.snapshot.coverage;
         assert_eq!(coverage.complete, coverage.gaps.is_empty());
         coverage.gaps.into_iter().map(|gap| (gap.cluster, gap.kind, gap.since)).collect::<Vec<_>>()
@@ -285,10 +297,10 @@ fn while_nothing_can_be_recorded_no_answer_about_it_is_complete() {
     }
     assert_eq!(named(&all, At::Time(World::time(4))), []);
     assert_eq!(named(&all, At::Offset(world.heads[6])), [], "an offset holds what was recorded");
-    let one = block_on(queries.environment(&all, At::Now, &id())).unwrap().metadata;
+    let one = block_on(queries.ask(&all, At::Now, GetEnvironment::new(&id()))).unwrap().metadata;
     assert_eq!(one.coverage.gaps.iter().map(|gap| gap.cluster.as_str()).collect::<Vec<_>>(), ["east"]);
     assert!(one.not_recording && one.coverage.gaps[0].message.contains("make room"));
-    let clusters = block_on(queries.clusters(&all, At::Now, &whole())).unwrap().items;
+    let clusters = block_on(queries.ask(&all, At::Now, ListClusters::new(&whole()))).unwrap().items;
     assert!(clusters.iter().all(|cluster| !cluster.watched && cluster.gaps.len() == 1), "{clusters:?}");
 }
 

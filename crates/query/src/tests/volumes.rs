@@ -35,7 +35,8 @@ fn object(body: Value) -> Event {
 async fn claims(world: &World) -> Vec<String> {
     let (scope, filter, page) = (Scope::everything(), ResourceFilter::default(), whole());
     let id = EnvironmentId::of("shop/web", "production");
-    let held = world.queries.environment_resources(&scope, At::Now, &id, &filter, &page).await.unwrap();
+    let held =
+        world.queries.ask(&scope, At::Now, ListEnvironmentResources::new(&id, &filter, &page)).await.unwrap();
     let claims = held.items.into_iter().filter(|item| item.key.kind.kind == "PersistentVolumeClaim");
     let mut names: Vec<_> = claims.map(|item| item.key.name).collect();
     names.sort();
@@ -44,7 +45,8 @@ async fn claims(world: &World) -> Vec<String> {
 
 async fn edges(world: &World) -> Vec<(String, String, String, u64)> {
     let (scope, id) = (Scope::everything(), EnvironmentId::of("shop/web", "production"));
-    let graph = world.queries.environment_graph(&scope, At::Now, &id, &uncut()).await.unwrap().value;
+    let graph =
+        world.queries.ask(&scope, At::Now, GetEnvironmentGraph::new(&id, &uncut())).await.unwrap().value;
     graph.edges.into_iter().map(|edge| (edge.from, edge.kind, edge.to, edge.count)).collect()
 }
 
@@ -110,12 +112,12 @@ async fn a_lost_volume_shows_in_the_health_of_its_environment_and_in_why() {
     let set = stateful_set("web", &["data"], &json!({}));
     let mut world = World::new([declared(), object(set), object(claim("data-web-0", "Bound"))]);
     let health = async |world: &World| {
-        world.queries.environment(&scope, At::Now, &id).await.unwrap().value.health.state
+        world.queries.ask(&scope, At::Now, GetEnvironment::new(&id)).await.unwrap().value.health.state
     };
     assert_eq!(health(&world).await, Some(Health::Healthy));
     world.go_on([object(claim("data-web-0", "Lost"))]);
     assert_eq!(health(&world).await, Some(Health::Degraded));
-    let why = world.queries.environment_why(&scope, At::Now, &id, 3).await.unwrap().value;
+    let why = world.queries.ask(&scope, At::Now, ExplainEnvironment::new(&id, 3)).await.unwrap().value;
     let steps = |path: &WhyPath| path.steps.iter().map(|step| step.key.name.clone()).collect::<Vec<_>>();
     assert_eq!(why.paths.iter().map(steps).collect::<Vec<_>>(), [["web", "data-web-0"]]);
     assert_eq!(why.roots, 1);
@@ -130,7 +132,7 @@ async fn an_owner_that_is_wrong_as_well_is_told_once_with_the_way_below_it() {
         "spec": {"containers": [], "volumes": [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {}}}]},
         "status": {"phase": "Failed"}});
     let world = World::new([declared(), object(pod), object(claim("web-scratch", "Lost"))]);
-    let why = world.queries.environment_why(&scope, At::Now, &id, 3).await.unwrap().value;
+    let why = world.queries.ask(&scope, At::Now, ExplainEnvironment::new(&id, 3)).await.unwrap().value;
     let names: Vec<Vec<_>> =
         why.paths.iter().map(|path| path.steps.iter().map(|step| step.key.name.clone()).collect()).collect();
     assert_eq!((why.roots, names), (1, vec![vec!["web".to_owned(), "web-scratch".to_owned()]]));
@@ -172,7 +174,8 @@ async fn a_broad_peer_of_a_policy_is_one_edge() {
     events.extend(pods.iter().cloned().map(Event::Apply));
     let world = World::new(events);
     let uid = Uid::new("NetworkPolicy-shop-open");
-    let found = world.queries.resource_edges(&scope, At::Now, &uid, None, &whole()).await.unwrap();
+    let found =
+        world.queries.ask(&scope, At::Now, ListResourceEdges::new(&uid, None, &whole())).await.unwrap();
     let ends: Vec<_> = found.items.iter().map(|edge| (edge.edge.as_str(), edge.name.as_str())).collect();
     assert_eq!(ends, [("references", ""), ("references", "shop")]);
     let rows: i64 = world
@@ -222,7 +225,11 @@ async fn an_edge_moves_with_the_annotation_in_which_it_stands() {
         installed("a"),
     ]);
     let ends = async |world: &World, uid: &str| {
-        let found = world.queries.resource_edges(&scope, At::Now, &Uid::new(uid), None, &page).await.unwrap();
+        let found = world
+            .queries
+            .ask(&scope, At::Now, ListResourceEdges::new(&Uid::new(uid), None, &page))
+            .await
+            .unwrap();
         found.items.into_iter().map(|edge| format!("{} {}", edge.edge, edge.name)).collect::<Vec<_>>()
     };
     for (n, (class, release)) in [("one", "a"), ("two", "b")].into_iter().enumerate() {

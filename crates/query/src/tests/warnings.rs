@@ -7,7 +7,7 @@ use strandline_model::{CoverageState, Kind};
 fn told(events: Vec<Event>) -> Vec<String> {
     let world = World::new(events);
     let id = EnvironmentId::of("shop/web", "production");
-    let found = block_on(world.queries.environment(&Scope::everything(), At::Now, &id)).unwrap();
+    let found = block_on(world.queries.ask(&Scope::everything(), At::Now, GetEnvironment::new(&id))).unwrap();
     found.value.warnings.into_iter().map(|warning| warning.code).collect()
 }
 

@@ -25,9 +25,9 @@ fn filter(part: &str, text: &str) -> EnvironmentFilter {
 
 async fn asked(world: &World, scope: &Scope, filter: &EnvironmentFilter) -> Vec<UnknownWord> {
     world.clock.set(World::time(world.last()));
-    let page = world.queries.environments(scope, At::Now, filter, &whole()).await.unwrap();
-    let request = OverviewRequest { filter: filter.clone(), ..OverviewRequest::default() };
-    let overview = world.queries.overview(scope, At::Now, &request).await.unwrap().value;
+    let page = world.queries.ask(scope, At::Now, ListEnvironments::new(filter, &whole())).await.unwrap();
+    let request = GetOverview { filter: filter.clone(), ..GetOverview::default() };
+    let overview = world.queries.ask(scope, At::Now, request.clone()).await.unwrap().value;
     assert_eq!(page.metadata.warnings, overview.warnings, "a list and an overview say the same");
     page.metadata.warnings
 }
@@ -119,15 +119,17 @@ fn what_is_not_to_be_seen_is_told_like_what_is_not_there() {
                 ..ResourceSearch::default()
             };
             let page = whole();
-            let found = with.queries.search(&scope, At::Now, &search, &page).await.unwrap();
-            let alone = without.queries.search(&scope, At::Now, &search, &page).await.unwrap();
+            let found =
+                with.queries.ask(&scope, At::Now, SearchResources::new(&search, &page)).await.unwrap();
+            let alone =
+                without.queries.ask(&scope, At::Now, SearchResources::new(&search, &page)).await.unwrap();
             assert_eq!(found.metadata.warnings, alone.metadata.warnings);
             assert!(short(&found.metadata.warnings).iter().any(|word| word.1 == namespace), "{found:?}");
         }
         for id in ["ops.tools.secret", "ops.tools.secre"] {
             let id = EnvironmentId::new(id);
             let [found, alone] =
-                [&with, &without].map(|world| world.queries.environment(&scope, At::Now, &id));
+                [&with, &without].map(|world| world.queries.ask(&scope, At::Now, GetEnvironment::new(&id)));
             let text = found.await.unwrap_err().to_string();
             assert_eq!(text, alone.await.unwrap_err().to_string());
             assert_eq!(text, format!("no environment `{id}`"));
@@ -142,19 +144,20 @@ fn deployments_resources_and_coverage_name_the_word_too() {
     let queries = &world.queries;
     block_on(async {
         let filter = DeploymentFilter { projects: globs(&["payments/**"]), ..DeploymentFilter::default() };
-        let found = queries.deployments(&all, At::Now, &filter, &whole()).await.unwrap();
+        let found = queries.ask(&all, At::Now, ListDeployments::new(&filter, &whole())).await.unwrap();
         assert_eq!(short(&found.metadata.warnings), [("project", "payments/**", None)]);
         let filter =
             CoverageFilter { clusters: vec!["wset".into()], kinds: vec!["Pdo".into()], states: vec![] };
-        let found = queries.coverage(&all, At::Now, &filter, &whole()).await.unwrap();
+        let found = queries.ask(&all, At::Now, ListCoverage::new(&filter, &whole())).await.unwrap();
         assert_eq!(short(&found.metadata.warnings)[0], ("cluster", "wset", Some("west")));
         assert_eq!(short(&found.metadata.warnings)[1].1, "Pdo");
         let filter = ImageFilter { regions: vec!["uss".into()], ..ImageFilter::default() };
-        let found = queries.images(&all, At::Now, &filter, &whole()).await.unwrap();
+        let found = queries.ask(&all, At::Now, ListImages::new(&filter, &whole())).await.unwrap();
         assert_eq!(short(&found.metadata.warnings), [("region", "uss", Some("us"))]);
         let filter = ResourceFilter { kinds: vec!["Pdo".into()], ..ResourceFilter::default() };
         let id = EnvironmentId::of("shop/web", "production");
-        let found = queries.environment_resources(&all, At::Now, &id, &filter, &whole()).await.unwrap();
+        let found =
+            queries.ask(&all, At::Now, ListEnvironmentResources::new(&id, &filter, &whole())).await.unwrap();
         assert_eq!(short(&found.metadata.warnings)[0].1, "Pdo");
     });
 }
@@ -165,14 +168,15 @@ fn what_is_not_there_says_what_may_have_been_meant_and_when_it_was_asked_for() {
     world.clock.set(World::time(world.last()));
     let text = |at, id: &str| {
         let id = EnvironmentId::new(id);
-        block_on(world.queries.environment(&all, at, &id)).unwrap_err().to_string()
+        block_on(world.queries.ask(&all, at, GetEnvironment::new(&id))).unwrap_err().to_string()
     };
     let near = "no environment `shop.web.producton`; did you mean `shop.web.production`?";
     assert_eq!(text(At::Now, "shop.web.producton"), near);
     let head = world.heads[world.last()];
     let at = text(At::Offset(head), "nothing-of-the-kind");
     assert!(at.starts_with(&format!("no environment `nothing-of-the-kind` at offset {head}, 20")), "{at}");
-    let project = block_on(world.queries.project(&all, At::Now, "shop/wbe")).unwrap_err().to_string();
+    let project =
+        block_on(world.queries.ask(&all, At::Now, GetProject::new("shop/wbe"))).unwrap_err().to_string();
     assert_eq!(project, "no project `shop/wbe`; did you mean `shop/web`?");
 }
 
@@ -192,7 +196,7 @@ fn an_image_that_nobody_has_is_told_with_what_may_have_been_meant() {
     let (all, own) = (Scope::everything(), Scope::projects(["shop/web".to_owned()]));
     let told = async |scope: &Scope, at: At, pattern: &str| {
         let filter = ImageFilter { images: vec![pattern.parse().unwrap()], ..ImageFilter::default() };
-        let page = world.queries.images(scope, at, &filter, &whole()).await.unwrap();
+        let page = world.queries.ask(scope, at, ListImages::new(&filter, &whole())).await.unwrap();
         page.metadata.warnings.into_iter().map(|word| (word.message, word.suggestion)).collect::<Vec<_>>()
     };
     let none = |text: &str| vec![(format!("no image `{text}`"), None)];

@@ -1,6 +1,6 @@
 //! A span of time in equal parts, and what falls into each.
 
-use super::super::health::{Course, Span};
+use crate::series::{HealthSeries, Span};
 use strandline_model::{Happening, Health, Timestamp, attention};
 use strandline_protocol::{Bucket, Tally, TimelineGap};
 
@@ -70,7 +70,7 @@ impl Axis {
     /// The parts, with health and with whether nothing of each was hidden; `seen` are the times in which it was not.
     pub(super) fn buckets(
         &self,
-        course: &Course,
+        course: &HealthSeries,
         gaps: &[TimelineGap],
         seen: &[(Timestamp, Timestamp)],
     ) -> Vec<Bucket> {
@@ -86,7 +86,7 @@ impl Axis {
     }
 
     /// What needs attention most in each part.
-    fn healths(&self, course: &Course) -> Vec<Option<Health>> {
+    fn healths(&self, course: &HealthSeries) -> Vec<Option<Health>> {
         let mut healths = vec![None; self.tallies.len()];
         let Span { since, until } = self.span();
         for (number, mark) in course.marks.iter().enumerate() {

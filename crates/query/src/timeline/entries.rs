@@ -2,10 +2,13 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
-use super::super::health::{Course, Mark};
-use super::super::judged::judged;
-use super::super::{QueryError, Question, Result, resources};
-use super::{Place, What, gaps};
+use crate::error::{QueryError, Result};
+use crate::judged::judged;
+use crate::question::Context;
+use crate::resources;
+use crate::series::{HealthSeries, Mark};
+use crate::timeline::gaps;
+use crate::timeline::place::{Place, What};
 use strandline_log::{LogError, LogReader};
 use strandline_model::{Change, Happening, Kind, Lane, Offset, ResourceKey, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Lens, compare};
@@ -15,9 +18,9 @@ use strandline_view::health_at;
 
 /// Tells of each place.
 pub(super) fn told(
-    q: &mut Question<'_>,
+    q: &mut Context<'_>,
     places: &[Place],
-    course: &Course,
+    course: &HealthSeries,
     gaps: &[gaps::Found],
 ) -> Result<Vec<Entry>> {
     let mut entries = Vec::with_capacity(places.len());
@@ -65,7 +68,7 @@ fn unwatched(place: &Place, gaps: &[gaps::Found]) -> Entry {
 }
 
 /// What happened to a resource, or was deployed, with all that is told of it.
-pub(crate) fn happened(q: &mut Question<'_>, place: &Place, what: Happening) -> Result<Entry> {
+pub(crate) fn happened(q: &mut Context<'_>, place: &Place, what: Happening) -> Result<Entry> {
     let mut entry = entry(place, what.lane(), what.as_str());
     match what.lane() {
         Lane::Changes => entry.resource = resource(q.view, q.log, place)?,
@@ -161,7 +164,7 @@ fn change_at(log: &mut LogReader, offset: i64) -> Result<Option<Change>> {
 
 /// A state of a resource and the one before, where there are both.
 pub(crate) fn states(
-    q: &mut Question<'_>,
+    q: &mut Context<'_>,
     resource: i64,
     offset: i64,
 ) -> Result<Option<(serde_json::Value, serde_json::Value)>> {

@@ -3,10 +3,11 @@
 
 use rusqlite::{Connection, Row, named_params, params};
 
-use super::super::Result;
-use super::super::health::{Seen, Span};
-use super::axis::Axis;
-use super::{Order, Place, Wanted, What};
+use crate::error::Result;
+use crate::series::{Span, VisibleRange};
+use crate::timeline::axis::Axis;
+use crate::timeline::filter::Order;
+use crate::timeline::place::{EntryFilter, Place, What};
 use strandline_log::LogReader;
 use strandline_model::{Happening, Hour, Lane, Offset, Stored, Timestamp};
 use strandline_view::{count_at, number_at};
@@ -32,7 +33,7 @@ impl Part {
 }
 
 /// The parts of what is in sight that lie at or before an offset, and that retention has not let go.
-pub(super) fn parts(log: &LogReader, at: Offset, sight: &[Seen]) -> Result<Vec<Part>> {
+pub(super) fn parts(log: &LogReader, at: Offset, sight: &[VisibleRange]) -> Result<Vec<Part>> {
     let at = at.as_i64();
     let hour = |offset: i64| {
         let time = log.observed_at(Offset::from_i64(offset))?;
@@ -145,7 +146,7 @@ pub(super) fn page(
     environment: i64,
     parts: &[Part],
     span: Span,
-    wanted: &Wanted<'_>,
+    wanted: &EntryFilter<'_>,
 ) -> Result<Vec<Place>> {
     let (hours, rows) = match wanted.order {
         Order::Newest => (select_hours!("DESC"), select_rows!("DESC")),

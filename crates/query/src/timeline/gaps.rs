@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, Row, ToSql};
 
-use super::super::Result;
-use super::super::health::Span;
-use super::super::moment::Moment;
-use super::super::scope::{Sight, reads};
+use crate::error::Result;
+use crate::moment::Moment;
+use crate::scope::{ResolvedScope, reads};
+use crate::series::Span;
 use strandline_model::Timestamp;
 use strandline_protocol::{Timeline, TimelineGap};
 
@@ -116,7 +116,7 @@ pub(super) const OF_RESOURCES: Statements = Statements {
 pub(super) fn of_environment(
     view: &Connection,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     environment: i64,
     span: Span,
 ) -> Result<Vec<Found>> {

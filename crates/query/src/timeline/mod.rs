@@ -7,179 +7,37 @@
 mod axis;
 mod entries;
 mod environment;
+mod filter;
 mod gaps;
+mod place;
 mod resources;
 
 pub(super) use entries::{happened as entry, states};
-
-use std::fmt;
-use std::str::FromStr;
+pub use filter::{Order, TimelineFilter};
+pub(super) use place::{Place, What};
 
 use serde::Serialize;
 
-use self::axis::Axis;
-use super::health::{self, Course, Seen, Span};
-use super::moment::{Concerns, Moment};
-use super::page::Start;
-use super::scope::Scope;
-use super::{PageRequest, Queries, Question, Result, environments, resources as found};
+use crate::concerns::Concerns;
+use crate::environments;
+use crate::error::Result;
+use crate::filters::PageRequest;
+use crate::moment::Moment;
+use crate::page::Start;
+use crate::question::{Context, Question, ResourceRef};
+use crate::resources as found;
+use crate::series;
+use crate::series::{HealthSeries, Span, VisibleRange};
+use crate::timeline::axis::Axis;
+use crate::timeline::place::EntryFilter;
 use strandline_log::LogReader;
-use strandline_model::{At, EnvironmentId, Happening, Lane, Offset, Stored, Timestamp, Uid};
+use strandline_model::{EnvironmentId, Lane, Offset, Timestamp, Uid};
 use strandline_protocol::{HealthHistory, PageMetadata, Timeline, TimelineBelow, TimelineGap, TimelinePage};
-
-/// What a timeline shows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct TimelineFilter {
-    /// Where it begins, a duration being one before its end; a day before where nothing is said.
-    pub since: Option<At>,
-    /// Parts of the span, 1 to [`Timeline::BUCKETS`].
-    pub buckets: usize,
-    /// Only entries of these lanes; empty for all.
-    pub lanes: Vec<Lane>,
-    /// In which order entries are.
-    pub order: Order,
-    /// Of a resource, whether also what was below it along *owns* is told of.
-    pub below: bool,
-}
-
-impl Default for TimelineFilter {
-    fn default() -> Self {
-        let (lanes, order) = (Vec::new(), Order::default());
-        TimelineFilter { since: None, buckets: Timeline::BUCKETS_DEFAULT, lanes, order, below: false }
-    }
-}
-
-/// In which order entries are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub enum Order {
-    /// The newest first.
-    #[default]
-    Newest,
-    /// The oldest first.
-    Oldest,
-}
-
-impl Order {
-    /// All orders.
-    pub const ALL: [Order; 2] = [Order::Newest, Order::Oldest];
-
-    /// The word for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Order::Newest => "newest",
-            Order::Oldest => "oldest",
-        }
-    }
-}
-
-impl fmt::Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Order {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
-        let known = Order::ALL.into_iter().find(|order| order.as_str() == text);
-        known.ok_or_else(|| format!("invalid order `{text}`; use one of newest, oldest"))
-    }
-}
-
-/// Where something stands among all that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    pub(super) time: Timestamp,
-    pub(super) offset: i64,
-    pub(super) what: What,
-    /// The resource, the Event or the deployment.
-    pub(super) subject: i64,
-}
-
-/// What stands there, in the order in which what stands at one change is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum What {
-    /// Something happened to a resource, was said of one, or was deployed.
-    Happened(Happening),
-    /// The health became another.
-    Health,
-    /// A gap began.
-    Gap,
-}
-
-impl What {
-    /// The number in page tokens and in ids of entries; health and gaps follow on the numbers of the view.
-    fn code(self) -> i64 {
-        match self {
-            What::Happened(happening) => happening.number(),
-            What::Health => 100,
-            What::Gap => 101,
-        }
-    }
-
-    fn of_code(code: i64) -> Option<Self> {
-        let others = [What::Health, What::Gap].into_iter().find(|what| what.code() == code);
-        others.or_else(|| Happening::of_number(code).map(What::Happened))
-    }
-
-    /// The lane on which it is drawn.
-    fn lane(self) -> Lane {
-        match self {
-            What::Happened(happening) => happening.lane(),
-            What::Health => Lane::Health,
-            What::Gap => Lane::Gaps,
-        }
-    }
-}
-
-/// Which entries a page holds.
-struct Wanted<'a> {
-    lanes: &'a [Lane],
-    order: Order,
-    after: Option<Place>,
-    /// One more than the page holds.
-    limit: usize,
-}
-
-impl Wanted<'_> {
-    fn shows(&self, lane: Lane) -> bool {
-        self.lanes.is_empty() || self.lanes.contains(&lane)
-    }
-
-    fn follows(&self, place: &Place) -> bool {
-        match (self.after, self.order) {
-            (None, _) => true,
-            (Some(after), Order::Newest) => *place < after,
-            (Some(after), Order::Oldest) => *place > after,
-        }
-    }
-
-    /// Offsets, both included, cut to where the page can begin. Health may change later than the change that lets it, so
-    /// that the offset it stands at says nothing of what came between.
-    fn offsets(&self, from: i64, to: i64) -> (i64, i64) {
-        match self.after.filter(|after| matches!(after.what, What::Happened(_))) {
-            Some(after) if self.order == Order::Newest => (from, to.min(after.offset)),
-            Some(after) => (from.max(after.offset), to),
-            None => (from, to),
-        }
-    }
-
-    /// Puts what happened into order and cuts it to what a page needs.
-    fn cut(&self, places: &mut Vec<Place>) {
-        places.retain(|place| self.follows(place));
-        places.sort_unstable();
-        if self.order == Order::Newest {
-            places.reverse();
-        }
-        places.truncate(self.limit);
-    }
-}
 
 /// All that a timeline is made of, before a page of it is told.
 struct Gathered {
     axis: Axis,
-    course: Course,
+    course: HealthSeries,
     gaps: Vec<gaps::Found>,
     /// What happened, as much as the page needs.
     places: Vec<Place>,
@@ -188,15 +46,15 @@ struct Gathered {
 }
 
 /// The span: of a later page that of the first, which its token tells.
-fn span(q: &Question<'_>, filter: &TimelineFilter) -> Result<Span> {
+fn span(q: &Context<'_>, filter: &TimelineFilter) -> Result<Span> {
     let told = |part: usize| q.start.after(part).parse().ok().map(Timestamp::from_micros);
     match (told(4), told(5)) {
         (Some(since), Some(until)) => Ok(Span { since, until }),
-        _ => health::span(q.log, &q.moment, filter.since),
+        _ => series::span(q.log, &q.moment, filter.since),
     }
 }
 
-fn wanted<'a>(start: &Start, filter: &'a TimelineFilter) -> Wanted<'a> {
+fn wanted<'a>(start: &Start, filter: &'a TimelineFilter) -> EntryFilter<'a> {
     let number = |part: usize| start.after(part).parse::<i64>().ok();
     let what = number(2).and_then(What::of_code);
     let after = match (number(0), number(1), what, number(3)) {
@@ -206,7 +64,7 @@ fn wanted<'a>(start: &Start, filter: &'a TimelineFilter) -> Wanted<'a> {
         _ => None,
     };
     let limit = usize::try_from(start.rows()).unwrap_or(usize::MAX);
-    Wanted { lanes: &filter.lanes, order: filter.order, after, limit }
+    EntryFilter { lanes: &filter.lanes, order: filter.order, after, limit }
 }
 
 /// The last offset observed at or before a time or, where retention let that go, the earliest that there is.
@@ -219,7 +77,7 @@ pub(super) fn offset_at(log: &mut LogReader, time: Timestamp, limit: Offset) -> 
 }
 
 /// The times in which something was in sight; before what is recorded and kept, nothing was.
-fn seen(log: &LogReader, moment: &Moment, sight: &[Seen]) -> Result<Vec<(Timestamp, Timestamp)>> {
+fn seen(log: &LogReader, moment: &Moment, sight: &[VisibleRange]) -> Result<Vec<(Timestamp, Timestamp)>> {
     let kept = log.compacted()?.observed_at;
     let first = kept.or(log.observed_at(Offset::new(1))?).unwrap_or_default();
     let mut seen = Vec::new();
@@ -233,9 +91,9 @@ fn seen(log: &LogReader, moment: &Moment, sight: &[Seen]) -> Result<Vec<(Timesta
 
 /// Adds health and gaps to what happened, and makes a page of it.
 fn told(
-    q: &mut Question<'_>,
+    q: &mut Context<'_>,
     mut gathered: Gathered,
-    wanted: &Wanted<'_>,
+    wanted: &EntryFilter<'_>,
     concerns: &Concerns<'_>,
 ) -> Result<TimelinePage> {
     let mut places = std::mem::take(&mut gathered.places);
@@ -288,11 +146,11 @@ fn told(
     Ok(TimelinePage { timeline, metadata: PageMetadata::new(snapshot, next) })
 }
 
-fn of_environment(mut q: Question<'_>, id: &EnvironmentId, filter: &TimelineFilter) -> Result<TimelinePage> {
+fn of_environment(mut q: Context<'_>, id: &EnvironmentId, filter: &TimelineFilter) -> Result<TimelinePage> {
     let (number, _) = environments::find(q.view, &q.moment, q.scope, id)?;
     let span = span(&q, filter)?;
     let wanted = wanted(&q.start, filter);
-    let course = health::course_of_environment(q.view, q.log, &q.moment, q.scope, number, span)?;
+    let course = series::series_of_environment(q.view, q.log, &q.moment, q.scope, number, span)?;
     let parts = environment::parts(q.log, q.moment.offset, &course.sight)?;
     let mut axis = Axis::new(span, filter.buckets);
     environment::count(q.view, number, &parts, span, &mut axis)?;
@@ -302,15 +160,11 @@ fn of_environment(mut q: Question<'_>, id: &EnvironmentId, filter: &TimelineFilt
     told(&mut q, gathered, &wanted, &Concerns::Environment(number))
 }
 
-fn of_resource(
-    mut q: Question<'_>,
-    (uid, cluster): (&Uid, Option<&str>),
-    filter: &TimelineFilter,
-) -> Result<TimelinePage> {
-    let held = found::find(q.view, q.moment.offset, q.scope, uid, cluster, false)?;
+fn of_resource(mut q: Context<'_>, resource: &ResourceRef, filter: &TimelineFilter) -> Result<TimelinePage> {
+    let held = found::find(q.view, q.moment.offset, q.scope, resource, false)?;
     let (top, span) = (held.id.0, span(&q, filter)?);
     let wanted = wanted(&q.start, filter);
-    let course = health::course_of_resource(q.view, q.log, &q.moment, q.scope, top, span)?;
+    let course = series::series_of_resource(q.view, q.log, &q.moment, q.scope, top, span)?;
     let (numbers, below) = if filter.below {
         let (numbers, told) = resources::below(q.view, q.log, &q.moment, q.scope, top, span)?;
         (numbers, Some(told))
@@ -335,16 +189,16 @@ fn of_resource(
 /// The newest changes of resources of an environment and deployments to it within a span up to an offset, as many as are
 /// asked for and one more where there are more, and whether there are.
 pub(super) fn newest_of_environment(
-    q: &Question<'_>,
+    q: &Context<'_>,
     number: i64,
-    course: &Course,
+    course: &HealthSeries,
     span: Span,
     at: Offset,
     limit: usize,
 ) -> Result<(Vec<Place>, bool)> {
     let parts = environment::parts(q.log, at, &course.sight)?;
     let lanes = &[Lane::Changes, Lane::Deployments];
-    let wanted = Wanted { lanes, order: Order::Newest, after: None, limit: limit + 1 };
+    let wanted = EntryFilter { lanes, order: Order::Newest, after: None, limit: limit + 1 };
     let places = environment::page(q.view, number, &parts, span, &wanted)?;
     let more = places.len() > limit;
     Ok((places, more))
@@ -353,7 +207,7 @@ pub(super) fn newest_of_environment(
 /// The changes of resources within a span up to an offset, with the deployments to what holds the one at the top, and
 /// whether there are more than are looked at.
 pub(super) fn newest_of_resources(
-    q: &mut Question<'_>,
+    q: &mut Context<'_>,
     numbers: &[i64],
     top: i64,
     span: Span,
@@ -372,51 +226,91 @@ pub(super) fn gaps_by_time() -> [&'static str; 2] {
 }
 
 /// The newest gaps of what an environment holds within a span.
-pub(super) fn gaps_of_environment(q: &Question<'_>, number: i64, span: Span) -> Result<Vec<TimelineGap>> {
+pub(super) fn gaps_of_environment(q: &Context<'_>, number: i64, span: Span) -> Result<Vec<TimelineGap>> {
     let found = gaps::of_environment(q.view, &q.moment, q.scope, number, span)?;
     Ok(found.into_iter().map(|found| found.gap).collect())
 }
 
 /// The newest gaps of the kinds of resources where they are within a span.
-pub(super) fn gaps_of_resources(q: &Question<'_>, numbers: &[i64], span: Span) -> Result<Vec<TimelineGap>> {
+pub(super) fn gaps_of_resources(q: &Context<'_>, numbers: &[i64], span: Span) -> Result<Vec<TimelineGap>> {
     let numbers = serde_json::json!(numbers).to_string();
     let found = gaps::of_resources(q.view, &q.moment, &numbers, span)?;
     Ok(found.into_iter().map(|found| found.gap).collect())
 }
 
-impl Queries {
-    /// What happened to an environment over a span of time that ends at the moment.
-    ///
-    /// # Errors
-    /// [`super::QueryError::NotFound`] when the environment was not declared at that moment.
-    pub async fn environment_timeline(
-        &self,
-        scope: &Scope,
-        at: At,
-        id: &EnvironmentId,
-        filter: &TimelineFilter,
-        page: &PageRequest,
-    ) -> Result<TimelinePage> {
-        let (of, wanted) = (id.clone(), filter.clone());
-        let answer = move |q: Question<'_>| of_environment(q, &of, &wanted);
-        self.ask(scope, at, "environment_timeline", &(id, filter), page, answer).await
+/// What happened in an environment over a span of time that ends at the time asked for.
+#[derive(Clone, Debug, Serialize)]
+pub struct GetEnvironmentTimeline {
+    /// The environment.
+    pub environment: EnvironmentId,
+    /// What it shows.
+    pub filter: TimelineFilter,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl GetEnvironmentTimeline {
+    /// The question with these parts.
+    pub fn new(environment: &EnvironmentId, filter: &TimelineFilter, page: &PageRequest) -> Self {
+        GetEnvironmentTimeline {
+            environment: environment.clone(),
+            filter: filter.clone(),
+            page: page.clone(),
+        }
+    }
+}
+
+impl Question for GetEnvironmentTimeline {
+    const NAME: &'static str = "environment_timeline";
+    type Answer = TimelinePage;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
     }
 
-    /// What happened to a resource over a span of time that ends at the moment, be it there or gone.
-    ///
     /// # Errors
-    /// As for [`Queries::resource_history`].
-    pub async fn resource_timeline(
-        &self,
-        scope: &Scope,
-        at: At,
-        uid: &Uid,
-        cluster: Option<&str>,
-        filter: &TimelineFilter,
-        page: &PageRequest,
-    ) -> Result<TimelinePage> {
-        let (of, in_cluster, wanted) = (uid.clone(), cluster.map(str::to_owned), filter.clone());
-        let answer = move |q: Question<'_>| of_resource(q, (&of, in_cluster.as_deref()), &wanted);
-        self.ask(scope, at, "resource_timeline", &(uid, cluster, filter), page, answer).await
+    /// [`QueryError::NotFound`] when the environment did not exist at that time.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        of_environment(context, &self.environment, &self.filter)
+    }
+}
+
+/// What happened to a resource, existing or deleted, over a span of time that ends at the time asked for.
+#[derive(Clone, Debug, Serialize)]
+pub struct GetResourceTimeline {
+    /// The resource.
+    pub resource: ResourceRef,
+    /// What it shows.
+    pub filter: TimelineFilter,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl GetResourceTimeline {
+    /// The question with these parts.
+    pub fn new(uid: &Uid, cluster: Option<&str>, filter: &TimelineFilter, page: &PageRequest) -> Self {
+        GetResourceTimeline {
+            resource: ResourceRef::new(uid, cluster),
+            filter: filter.clone(),
+            page: page.clone(),
+        }
+    }
+}
+
+impl Question for GetResourceTimeline {
+    const NAME: &'static str = "resource_timeline";
+    type Answer = TimelinePage;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
+    /// # Errors
+    /// [`QueryError::NotFound`] when the resource never existed up to that time, [`QueryError::Ambiguous`] when several
+    /// clusters have the uid and none is named.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        of_resource(context, &self.resource, &self.filter)
     }
 }

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, named_params};
 
-use super::super::Result;
-use super::super::health::Span;
-use super::super::history::told;
-use super::super::moment::Moment;
-use super::super::scope::{Sight, belonged, reads};
-use super::{Place, What};
+use crate::error::Result;
+use crate::history::told;
+use crate::moment::Moment;
+use crate::scope::{ResolvedScope, belonged, reads};
+use crate::series::Span;
+use crate::timeline::place::{Place, What};
 use strandline_log::LogReader;
 use strandline_model::{Offset, Timestamp};
 use strandline_protocol::{Timeline, TimelineBelow};
@@ -26,7 +26,7 @@ pub(super) fn happened(
     view: &Connection,
     log: &mut LogReader,
     at: Offset,
-    scope: &Sight,
+    scope: &ResolvedScope,
     resources: &str,
     top: i64,
     span: Span,
@@ -144,7 +144,7 @@ pub(super) fn below(
     view: &Connection,
     log: &mut LogReader,
     moment: &Moment,
-    scope: &Sight,
+    scope: &ResolvedScope,
     top: i64,
     span: Span,
 ) -> Result<(Vec<i64>, TimelineBelow)> {
@@ -175,7 +175,7 @@ pub(super) fn below(
 }
 
 /// Those of which the scope ever saw something.
-fn seen(view: &Connection, at: Offset, scope: &Sight, met: &HashSet<i64>) -> Result<Vec<i64>> {
+fn seen(view: &Connection, at: Offset, scope: &ResolvedScope, met: &HashSet<i64>) -> Result<Vec<i64>> {
     let sql = concat!(
         "SELECT i.value FROM json_each(:of) i WHERE :scope IS NULL OR EXISTS (
             SELECT 1 FROM membership m CROSS JOIN environment_audience e ON e.environment_id = m.environment_id

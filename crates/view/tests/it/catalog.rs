@@ -10,6 +10,7 @@ use super::*;
 use strandline_gitlab::{Membership, read_agent_config};
 use strandline_log::CatalogChange;
 use strandline_protocol::Access;
+use strandline_query::GetEnvironment;
 
 const PROJECTS: [&str; 3] = ["shop/web", "shop/deep/api", "ops/deploy"];
 const CLUSTERS: [&str; 2] = ["us", "eu"];
@@ -283,7 +284,7 @@ fn ids() -> impl Iterator<Item = EnvironmentId> {
 
 async fn agree(queries: &Queries, at: Offset, catalog: &Catalog, now: &Catalog) {
     for id in ids() {
-        let found = queries.environment(&Scope::everything(), At::Offset(at), &id).await.ok();
+        let found = queries.ask(&Scope::everything(), At::Offset(at), GetEnvironment::new(&id)).await.ok();
         let told = found.map(|answer| answer.value).map(|environment| Expected {
             region: environment.region,
             state: environment.state,
@@ -295,7 +296,7 @@ async fn agree(queries: &Queries, at: Offset, catalog: &Catalog, now: &Catalog) 
         assert_eq!(told, catalog.expected(&id), "{id} at {at}");
         for (caller, (projects, groups)) in CALLERS.iter().enumerate() {
             let scope = Scope::members(Membership::new(*projects, *groups));
-            let found = queries.environment(&scope, At::Offset(at), &id).await.ok();
+            let found = queries.ask(&scope, At::Offset(at), GetEnvironment::new(&id)).await.ok();
             let expected = catalog.access(now, &id, caller);
             assert_eq!(found.map(|answer| answer.value.access), expected, "{id} at {at} for {caller}");
         }

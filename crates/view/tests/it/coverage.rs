@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 use strandline_protocol::{LastChange, WatchCoverage, WatchGap};
 use strandline_query::CoverageFilter;
+use strandline_query::ListCoverage;
 
 /// What the view tells of every watch after an offset.
 pub(super) async fn told(queries: &Queries, offset: Offset) -> Vec<WatchCoverage> {
     let page = PageRequest { limit: 500, after: None };
     let (scope, filter) = (Scope::everything(), CoverageFilter::default());
-    queries.coverage(&scope, At::Offset(offset), &filter, &page).await.unwrap().items
+    queries.ask(&scope, At::Offset(offset), ListCoverage::new(&filter, &page)).await.unwrap().items
 }
 
 /// Everything in memory, everything counted anew.

@@ -7,6 +7,9 @@ use serde_json::json;
 use super::*;
 use strandline_clock::testing::ManualClock;
 use strandline_query::testing::{World, environment as looking, record as play_at};
+use strandline_query::{
+    ExplainEnvironment, GetEnvironmentOnset, GetResource, GetResourceHealth, ListEnvironments,
+};
 use strandline_query::{HealthFilter, OnsetFilter};
 
 /// What happens at a time, in seconds.
@@ -109,7 +112,7 @@ impl Played {
     /// The health of a Pod at an offset, its reason, and since when it has it.
     fn health(&self, n: usize, offset: u64) -> (Option<Health>, String, Timestamp) {
         let (scope, at, uid) = (Scope::everything(), At::Offset(Offset::new(offset)), Uid::new(name(n)));
-        let told = block_on(self.queries.resource(&scope, at, &uid, None)).unwrap();
+        let told = block_on(self.queries.ask(&scope, at, GetResource::new(&uid, None))).unwrap();
         let told = told.value.resource;
         (told.health, told.reason, told.health_since)
     }
@@ -118,7 +121,7 @@ impl Played {
     fn course(&self, n: usize) -> Vec<(Timestamp, Option<Health>, String)> {
         let (scope, uid) = (Scope::everything(), Uid::new(name(n)));
         let filter = HealthFilter { since: Some(At::Time(at(0))), limit: 10 };
-        let told = block_on(self.queries.resource_health(&scope, At::Now, &uid, None, &filter));
+        let told = block_on(self.queries.ask(&scope, At::Now, GetResourceHealth::new(&uid, None, filter)));
         let told = told.unwrap().value.intervals;
         let mut told: Vec<_> = told.into_iter().map(|one| (one.from, one.health, one.message)).collect();
         told.sort();
@@ -129,7 +132,7 @@ impl Played {
     fn environment(&self, offset: u64) -> (Option<Health>, u64) {
         let (scope, at) = (Scope::everything(), At::Offset(Offset::new(offset)));
         let (filter, page) = (EnvironmentFilter::default(), PageRequest::default());
-        let list = block_on(self.queries.environments(&scope, at, &filter, &page));
+        let list = block_on(self.queries.ask(&scope, at, ListEnvironments::new(&filter, &page)));
         let health = list.unwrap().items.into_iter().find(|one| one.name == "production").unwrap().health;
         (health.state, health.counts.degraded)
     }
@@ -161,11 +164,12 @@ fn what_has_waited_for_too_long_is_told_with_why_and_onset() {
     let played =
         played(&[(0, Event::Waits(0, 0)), (0, Event::Runs(1)), (301, Event::Else), (302, Event::Else)]);
     let (scope, id) = (Scope::everything(), EnvironmentId::new("g.shop.production"));
-    let why = block_on(played.queries.environment_why(&scope, At::Now, &id, 10)).unwrap().value;
+    let why = block_on(played.queries.ask(&scope, At::Now, ExplainEnvironment::new(&id, 10))).unwrap().value;
     let [path] = &why.paths[..] else { panic!("{why:?}") };
     let sick: Vec<_> = path.steps.iter().map(|step| (step.key.name.as_str(), step.health)).collect();
     assert_eq!(sick, [("pod-0", FAILS)]);
-    let onset = block_on(played.queries.environment_onset(&scope, At::Now, &id, &OnsetFilter::default()));
+    let onset =
+        block_on(played.queries.ask(&scope, At::Now, GetEnvironmentOnset::new(&id, OnsetFilter::default())));
     let onset = onset.unwrap().value;
     let said = Offset::new(played.head.get() - 1);
     assert_eq!((onset.health, onset.offset), (Health::Degraded, said), "the change that says so");

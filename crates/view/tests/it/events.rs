@@ -11,6 +11,7 @@ use strandline_model::*;
 use strandline_protocol::FoldedEvent;
 use strandline_query::testing::{self, observation};
 use strandline_query::{EventFilter, PageRequest, Queries, QueryError, Scope};
+use strandline_query::{ListEnvironmentEvents, ListResourceEvents};
 
 /// Event objects, of which several say the same.
 pub(super) const EVENTS: usize = 4;
@@ -160,7 +161,11 @@ impl History {
         for (name, told) in &self.told {
             if told[at].is_some() {
                 let id = EnvironmentId::new(*name);
-                let found = queries.environment_events(scope, moment, &id, all, page).await.unwrap().items;
+                let found = queries
+                    .ask(scope, moment, ListEnvironmentEvents::new(&id, all, page))
+                    .await
+                    .unwrap()
+                    .items;
                 assert_eq!(shown(&found), self.expected(name, at), "events of {name} at {at}");
             }
         }
@@ -169,7 +174,9 @@ impl History {
             return;
         }
         for of in (0..OBJECTS).flat_map(|n| [uid(n, 0), uid(n, 1)]) {
-            let found = queries.resource_events(scope, moment, &Uid::new(of.as_str()), None, all, page).await;
+            let found = queries
+                .ask(scope, moment, ListResourceEvents::new(&Uid::new(of.as_str()), None, all, page))
+                .await;
             let known = (0..=at).any(|n| self.alive[n].contains(&of));
             match found {
                 Ok(found) => {
@@ -209,7 +216,9 @@ fn heard(steps: Vec<super::Step>) -> Vec<(String, u64)> {
     let queries = testing::queries(dir.path(), std::sync::Arc::new(strandline_clock::SystemClock));
     let (scope, all, of) = (Scope::everything(), EventFilter::default(), Uid::new(uid(0, 0)));
     let page = PageRequest::default();
-    let found = testing::block_on(queries.resource_events(&scope, At::Now, &of, None, &all, &page)).unwrap();
+    let found =
+        testing::block_on(queries.ask(&scope, At::Now, ListResourceEvents::new(&of, None, &all, &page)))
+            .unwrap();
     found.items.into_iter().map(|event| (event.note, event.count)).collect()
 }
 

@@ -6,6 +6,7 @@ use super::*;
 use strandline_object::Object;
 use strandline_protocol::{Collapse, FarEnd, Graph};
 use strandline_query::GraphFilter;
+use strandline_query::{GetEnvironmentGraph, ListResourceEdges};
 use strandline_relations::{Direction, Far, Relations, edges};
 
 /// What happens to one of a few objects that select, own, mount and scale each other.
@@ -175,13 +176,14 @@ fn naive(objects: &[(ResourceKey, String)], relations: &Relations) -> BTreeSet<L
 fn graph_at(queries: &Queries, offset: Offset) -> Graph {
     let filter = GraphFilter { collapse: Collapse::None, limit: Graph::LIMIT, ..GraphFilter::default() };
     let (scope, id) = (Scope::everything(), EnvironmentId::new("all"));
-    block_on(queries.environment_graph(&scope, At::Offset(offset), &id, &filter)).unwrap().value
+    block_on(queries.ask(&scope, At::Offset(offset), GetEnvironmentGraph::new(&id, &filter))).unwrap().value
 }
 
 /// The edges of one resource, as its own list tells them.
 fn listed(queries: &Queries, offset: Offset, uid: &Uid) -> BTreeSet<Link> {
     let (scope, page) = (Scope::everything(), PageRequest { limit: PageRequest::MAX, after: None });
-    let found = block_on(queries.resource_edges(&scope, At::Offset(offset), uid, None, &page)).unwrap();
+    let found =
+        block_on(queries.ask(&scope, At::Offset(offset), ListResourceEdges::new(uid, None, &page))).unwrap();
     let ends = found.items.into_iter().filter_map(|edge| Some((edge.id?.to_string(), edge.far, edge.edge)));
     let link = |(far, end, kind): (String, FarEnd, String)| match end {
         FarEnd::Cause => (far, uid.to_string(), kind),

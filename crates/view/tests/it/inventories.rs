@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use strandline_query::CoverageFilter;
+use strandline_query::{GetEnvironment, ListCoverage};
 
 /// An object of a cluster, as JSON with everything it says.
 pub(super) fn object(api_version: &str, kind: &str, namespace: &str, name: &str, metadata: &Value) -> Value {
@@ -195,9 +196,10 @@ fn whoever_looks_into_all_namespaces_is_concerned_by_the_gaps_of_each() {
     let seen = heads.iter().map(|at| {
         block_on(async {
             let (at, id) = (At::Offset(*at), EnvironmentId::new("one"));
-            let answer = queries.environment(&scope, at, &id).await.unwrap();
+            let answer = queries.ask(&scope, at, GetEnvironment::new(&id)).await.unwrap();
             let page = PageRequest { limit: 500, after: None };
-            let watches = queries.coverage(&scope, at, &CoverageFilter::default(), &page).await.unwrap();
+            let watches =
+                queries.ask(&scope, at, ListCoverage::new(&CoverageFilter::default(), &page)).await.unwrap();
             (answer.value.health.state, answer.metadata.coverage.gaps.len(), watches.items.len())
         })
     });

@@ -26,6 +26,7 @@ use strandline_log::{Appender, Batch, Begin, LogReader, Observed, Phase};
 use strandline_model::*;
 use strandline_query::testing::{self, block_on, judged_fields, observation};
 use strandline_query::{EnvironmentFilter, PageRequest, Queries, ResourceFilter, Scope};
+use strandline_query::{GetEnvironment, ListEnvironmentResources, ListEnvironments};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::*;
@@ -337,10 +338,10 @@ fn history(records: &[Record]) -> events::History {
 
 async fn told(queries: &Queries, offset: Offset, name: &str) -> Option<Told> {
     let (scope, at, id) = (Scope::everything(), At::Offset(offset), EnvironmentId::new(name));
-    let environment = queries.environment(&scope, at, &id).await.ok()?.value;
+    let environment = queries.ask(&scope, at, GetEnvironment::new(&id)).await.ok()?.value;
     let page = PageRequest { limit: 500, after: None };
     let resources = queries
-        .environment_resources(&scope, at, &id, &ResourceFilter::default(), &page)
+        .ask(&scope, at, ListEnvironmentResources::new(&id, &ResourceFilter::default(), &page))
         .await
         .unwrap()
         .items;
@@ -382,7 +383,12 @@ fn a_gap_makes_unknown_and_what_was_known_goes_on_after_it() {
     let health = |offset: u64| {
         let (scope, id) = (Scope::everything(), EnvironmentId::new("one"));
         block_on(async {
-            queries.environment(&scope, At::Offset(Offset::new(offset)), &id).await.unwrap().value.health
+            queries
+                .ask(&scope, At::Offset(Offset::new(offset)), GetEnvironment::new(&id))
+                .await
+                .unwrap()
+                .value
+                .health
         })
     };
     let (before, during, after) = (health(3), health(4), health(5));
@@ -427,7 +433,7 @@ proptest! {
                 assert_eq!(coverage::told(&queries, offset).await, coverage::fold(&records[..n]), "at {offset}");
             }
             let list = queries
-                .environments(&Scope::everything(), At::Now, &EnvironmentFilter::default(), &PageRequest::default())
+                .ask(&Scope::everything(), At::Now, ListEnvironments::new(&EnvironmentFilter::default(), &PageRequest::default()))
                 .await
                 .unwrap();
             assert!(list.items.len() <= 2);

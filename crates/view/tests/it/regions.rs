@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::inventories::{Write, object, written};
 use super::*;
+use strandline_query::ListClusters;
 
 fn node(name: &str, labels: &Value) -> Value {
     object("v1", "Node", "", name, &json!({"labels": labels}))
@@ -22,9 +23,12 @@ fn told(directory: &Path, writes: Vec<Write>) -> Vec<String> {
     let heads = written(directory, writes);
     let queries = testing::queries(directory, Arc::new(SystemClock));
     let region = |at: &Offset| {
-        let clusters =
-            block_on(queries.clusters(&Scope::everything(), At::Offset(*at), &PageRequest::default()))
-                .unwrap();
+        let clusters = block_on(queries.ask(
+            &Scope::everything(),
+            At::Offset(*at),
+            ListClusters::new(&PageRequest::default()),
+        ))
+        .unwrap();
         clusters.items.into_iter().find(|cluster| cluster.id == "one").map(|cluster| cluster.region).unwrap()
     };
     heads.iter().map(region).collect()

@@ -7,7 +7,11 @@ use serde_json::{Value, json};
 use super::*;
 use strandline_log::ChangeType;
 use strandline_query::testing::{Event, Remark, Thing, World};
-use strandline_query::{CoverageFilter, GraphFilter, OverviewRequest, TimelineFilter};
+use strandline_query::{CoverageFilter, GetOverview, GraphFilter, TimelineFilter};
+use strandline_query::{
+    ExplainEnvironment, GetEnvironment, GetEnvironmentGraph, GetEnvironmentTimeline, GetResource,
+    ListCoverage, ListEnvironments, ListProjects, ListResourceEdges,
+};
 use strandline_relations::EdgeKind;
 
 /// Every number that stands in log or view. A new value gets a number that was never used; none ever gets another one.
@@ -244,37 +248,40 @@ fn a_number_or_word_that_nobody_knows_is_told_and_never_read_as_a_milder_one() {
     let any = EnvironmentFilter::default();
     let told = [
         refused("UPDATE version SET health = 9", async |queries| {
-            queries.resource(&scope, At::Now, &uid, None).await.err()
+            queries.ask(&scope, At::Now, GetResource::new(&uid, None)).await.err()
         }),
         refused("UPDATE environment_health SET state = 6", async |queries| {
-            queries.environment(&scope, At::Now, &id).await.err()
+            queries.ask(&scope, At::Now, GetEnvironment::new(&id)).await.err()
         }),
         refused("UPDATE edge SET kind = 6", async |queries| {
-            queries.resource_edges(&scope, At::Now, &uid, None, &page).await.err()
+            queries.ask(&scope, At::Now, ListResourceEdges::new(&uid, None, &page)).await.err()
         }),
         refused("UPDATE selected SET kind = 6", async |queries| {
-            queries.environment_graph(&scope, At::Now, &id, &GraphFilter::default()).await.err()
+            queries.ask(&scope, At::Now, GetEnvironmentGraph::new(&id, &GraphFilter::default())).await.err()
         }),
         refused("UPDATE coverage SET state = 3", async |queries| {
-            queries.coverage(&scope, At::Now, &CoverageFilter::default(), &page).await.err()
+            queries.ask(&scope, At::Now, ListCoverage::new(&CoverageFilter::default(), &page)).await.err()
         }),
         refused("UPDATE happening SET what = 9", async |queries| {
-            queries.environment_timeline(&scope, At::Now, &id, &TimelineFilter::default(), &page).await.err()
+            queries
+                .ask(&scope, At::Now, GetEnvironmentTimeline::new(&id, &TimelineFilter::default(), &page))
+                .await
+                .err()
         }),
         refused("UPDATE membership SET health = -2", async |queries| {
-            queries.environment_why(&scope, At::Now, &id, 3).await.err()
+            queries.ask(&scope, At::Now, ExplainEnvironment::new(&id, 3)).await.err()
         }),
         refused("UPDATE environment SET tier = 'moon'", async |queries| {
-            queries.environments(&scope, At::Now, &any, &page).await.err()
+            queries.ask(&scope, At::Now, ListEnvironments::new(&any, &page)).await.err()
         }),
         refused("UPDATE project SET source = 'moon'", async |queries| {
-            queries.projects(&scope, At::Now, &page).await.err()
+            queries.ask(&scope, At::Now, ListProjects::new(&page)).await.err()
         }),
         refused("UPDATE environment_health SET missing = -1", async |queries| {
-            queries.environment(&scope, At::Now, &id).await.err()
+            queries.ask(&scope, At::Now, GetEnvironment::new(&id)).await.err()
         }),
         refused("UPDATE stretch_health SET no_health = -9223372036854775808", async |queries| {
-            queries.overview(&scope, At::Now, &OverviewRequest::default()).await.err()
+            queries.ask(&scope, At::Now, GetOverview::default()).await.err()
         }),
     ];
     let expected = [

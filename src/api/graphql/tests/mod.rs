@@ -16,6 +16,7 @@ use super::{Asked, schema};
 use crate::catalog::{Authority, CatalogWriter};
 use strandline_clock::testing::ManualClock;
 use strandline_model::{AgentId, DeploymentId, Offset};
+use strandline_query::ListDeployments;
 use strandline_query::testing::{block_on, queries, record};
 use strandline_query::{Queries, Scope};
 use strandline_view::Projector;
@@ -160,7 +161,7 @@ impl Recorded {
         let id = strandline_model::EnvironmentId::of("group/project", environment);
         let filter = strandline_query::DeploymentFilter { environment: Some(id), ..Default::default() };
         let (all, page) = (Scope::everything(), strandline_query::PageRequest::default());
-        let asked = self.queries.deployments(&all, strandline_model::At::Now, &filter, &page);
+        let asked = self.queries.ask(&all, strandline_model::At::Now, ListDeployments::new(&filter, &page));
         block_on(async { asked.await.unwrap().items.iter().map(|item| item.spec.id).collect() })
     }
 }

@@ -6,23 +6,23 @@
 use strandline_model::{EnvironmentFilter, Labels, Target};
 
 /// A filter, ready to be held against rows.
-pub(super) struct Sieve<'a> {
+pub(super) struct RowFilter<'a> {
     filter: &'a EnvironmentFilter,
     /// The groups in the form in which paths are compared.
     groups: Vec<String>,
 }
 
 /// What of a row it looks at; labels and targets as JSON.
-pub(super) struct Candidate<'r> {
+pub(super) struct FilteredRow<'r> {
     pub(super) project: &'r str,
     pub(super) name: &'r str,
     pub(super) labels: &'r str,
     pub(super) targets: &'r str,
 }
 
-impl<'a> Sieve<'a> {
+impl<'a> RowFilter<'a> {
     pub(super) fn new(filter: &'a EnvironmentFilter) -> Self {
-        Sieve { filter, groups: filter.groups.iter().map(|group| group.folded()).collect() }
+        RowFilter { filter, groups: filter.groups.iter().map(|group| group.folded()).collect() }
     }
 
     /// Whether it looks at targets.
@@ -36,7 +36,7 @@ impl<'a> Sieve<'a> {
     }
 
     /// Whether an environment passes; what is cheap is asked first.
-    pub(super) fn admits(&self, row: &Candidate<'_>) -> serde_json::Result<bool> {
+    pub(super) fn matches(&self, row: &FilteredRow<'_>) -> serde_json::Result<bool> {
         let EnvironmentFilter { projects, names, search, .. } = self.filter;
         let passes = (projects.is_empty() || projects.iter().any(|glob| glob.matches_path(row.project)))
             && (names.is_empty() || names.iter().any(|glob| glob.matches(row.name)))
@@ -81,11 +81,11 @@ pub(super) fn below<'p>(path: &'p str, group: &str) -> Option<&'p str> {
 mod tests {
     use super::*;
 
-    fn admits(filter: &EnvironmentFilter, project: &str, name: &str) -> bool {
+    fn matches(filter: &EnvironmentFilter, project: &str, name: &str) -> bool {
         let targets = r#"[{"cluster":"eu","namespace":"a","labels":{},"agent":"shop/agents:one"},
             {"cluster":"us","namespace":"b","labels":{},"agent":null}]"#;
-        let row = Candidate { project, name, labels: r#"{"team":"pay","pci":""}"#, targets };
-        Sieve::new(filter).admits(&row).unwrap()
+        let row = FilteredRow { project, name, labels: r#"{"team":"pay","pci":""}"#, targets };
+        RowFilter::new(filter).matches(&row).unwrap()
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
             ("ops/other", false),
             ("other/shop/web", false),
         ] {
-            assert_eq!(admits(&filter, project, "production"), expected, "{project}");
+            assert_eq!(matches(&filter, project, "production"), expected, "{project}");
         }
     }
 
@@ -128,7 +128,7 @@ mod tests {
             ),
         ];
         for (filter, expected) in cases {
-            assert_eq!(admits(&filter, "shop/web", "production"), expected, "{filter:?}");
+            assert_eq!(matches(&filter, "shop/web", "production"), expected, "{filter:?}");
         }
     }
 }

@@ -1,11 +1,11 @@
 //! When the present or last time of a health began.
 
-use super::super::health::Mark;
+use crate::series::Mark;
 use strandline_model::{Health, Timestamp};
 
 /// A time of one health, from its first mark to the one that ended it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Spell {
+pub(super) struct Episode {
     /// The place of its first mark.
     pub(super) first: usize,
     pub(super) until: Option<Timestamp>,
@@ -22,7 +22,7 @@ pub(super) fn find(
     marks: &[Mark],
     health: Health,
     blind: impl Fn(Timestamp, Timestamp) -> bool,
-) -> Option<Spell> {
+) -> Option<Episode> {
     let last = marks.iter().rposition(|mark| mark.health == Some(health))?;
     let unseen = |place: usize| {
         marks.get(place).zip(marks.get(place + 1)).is_some_and(|(mark, next)| {
@@ -39,7 +39,7 @@ pub(super) fn find(
     let before = known.checked_sub(1).and_then(|before| marks.get(before))?;
     let not_before = if known == first { mark.time } else { marks[known].time };
     let until = marks.get(last + 1).map(|next| next.time);
-    Some(Spell { first, until, before: before.health, not_before })
+    Some(Episode { first, until, before: before.health, not_before })
 }
 
 #[cfg(test)]

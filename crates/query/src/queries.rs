@@ -1,0 +1,177 @@
+//! Answers questions on a pool of readers of the view and the log.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::error::{QueryError, Result};
+use crate::freshness::{Freshness, Live};
+use crate::moment::Moment;
+use crate::page::{PageKey, Start};
+use crate::question::{Context, Question};
+use crate::reader::{self, Reader};
+use crate::scope::Scope;
+use crate::words;
+use strandline_clock::Clock;
+use strandline_log::LogReader;
+use strandline_model::{At, Offset};
+use strandline_sqlite::{Asker, Crowd, Pool};
+use strandline_view::ViewStatus;
+
+/// How far the view is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Newest offset of the log.
+    pub head: Offset,
+    /// Last one the view holds.
+    pub checkpoint: Offset,
+}
+
+/// Answers queries; clones share one pool of readers.
+#[derive(Clone)]
+pub struct Queries {
+    pub(super) pool: Pool<Reader>,
+    status: ViewStatus,
+    clock: Arc<dyn Clock>,
+    /// The moment of all questions, where they are to agree with each other.
+    held: Option<Moment>,
+    /// How long a question may read.
+    longest: Duration,
+    freshness: Option<Arc<dyn Freshness>>,
+    pages: PageKey,
+    /// Whose questions they are.
+    pub(super) asker: Asker,
+}
+
+impl std::fmt::Debug for Queries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Queries")
+    }
+}
+
+impl Queries {
+    /// Answers from the view and log of a data directory with at most `readers` questions at a time.
+    pub fn new(directory: &Path, readers: usize, status: ViewStatus, clock: Arc<dyn Clock>) -> Self {
+        let directory = directory.to_owned();
+        let of_log = status.clone();
+        let open = move || {
+            let reader = Reader::open(&directory)?;
+            // Files that took the place of ours hold something else.
+            match of_log.is_log_displaced() {
+                false => Ok(reader),
+                true => Err("the data directory was removed or replaced".to_owned()),
+            }
+        };
+        let pool = Pool::new(readers, open);
+        let (longest, pages, asker) = (reader::LONGEST, PageKey::passing(), Asker::from(""));
+        Queries { pool, status, clock, held: None, longest, freshness: None, pages, asker }
+    }
+
+    /// The same, whose answers by time state up to when they are confirmed.
+    pub fn with_freshness(self, freshness: Arc<dyn Freshness>) -> Self {
+        Queries { freshness: Some(freshness), ..self }
+    }
+
+    /// The same, whose lists can be gone on with after a restart: their tokens are marked with what follows from this key.
+    pub fn with_key(self, key: &[u8; 32]) -> Self {
+        Queries { pages: PageKey::derived(key), ..self }
+    }
+
+    /// The same for somebody, who gets a fair share of the readers and no more.
+    pub fn of(self, asker: &Asker) -> Self {
+        Queries { asker: Arc::clone(asker), ..self }
+    }
+
+    /// How many questions are read, and how many wait for a reader.
+    pub fn crowd(&self) -> Crowd {
+        self.pool.crowd()
+    }
+
+    fn live(&self) -> Live {
+        Live { problem: self.status.writer_problem(), freshness: self.freshness.clone() }
+    }
+
+    /// The same with less time for a question.
+    #[cfg(test)]
+    pub(super) fn within(&self, longest: Duration) -> Self {
+        Queries { longest, ..self.clone() }
+    }
+
+    /// Opens the files anew, after the view was swapped for another.
+    pub fn reopen(&self) {
+        self.pool.reset();
+    }
+
+    /// Lets `swap` put another view into the place of the one that is read. Questions wait for it where they have to open
+    /// the view; those at work go on with the one that they have.
+    pub fn replace<R>(&self, swap: impl FnOnce() -> R) -> R {
+        self.pool.replace(swap)
+    }
+
+    /// How far the view is behind the log.
+    pub fn progress(&self) -> Progress {
+        let (head, checkpoint) = self.status.progress();
+        Progress { head, checkpoint }
+    }
+
+    /// Answers a question for a caller, as of a time.
+    ///
+    /// # Errors
+    /// See [`QueryError`] and the question.
+    pub async fn ask<Q: Question>(&self, scope: &Scope, at: At, question: Q) -> Result<Q::Answer> {
+        let start = Start::read(&self.pages, Q::NAME, scope, &question, question.page())?;
+        let (scope, now, held, live) = (scope.clone(), self.clock.now(), self.held.clone(), self.live());
+        self.read(move |view, log| {
+            let moment = match held {
+                Some(held) => held.found_again(view, log)?,
+                None => Moment::find(view, log, now, at, start.pinned)?.with_live(live),
+            };
+            let (scope, start) = (scope.resolve(view)?, start.at(moment.by_time()));
+            let context = Context { view, log: &mut *log, moment: moment.clone(), scope: &scope, start };
+            let placed = |error: QueryError| words::suggested(error.asked_at(&moment), view, &moment, &scope);
+            question.answer(context).map_err(|error| placed(error).dated(log).or_lost(log))
+        })
+        .await
+    }
+
+    /// Reads on a thread of the pool, from the view in one unchanging state.
+    async fn read<T: Send + 'static>(
+        &self,
+        answer: impl FnOnce(&Connection, &mut LogReader) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        if !self.status.is_usable() {
+            let Progress { head, checkpoint } = self.progress();
+            return Err(QueryError::Building { checkpoint, head });
+        }
+        let longest = self.longest;
+        let result = self.pool.run(&self.asker, move |reader, abandoned| {
+            let (view, mut log) = reader.begin(longest, abandoned)?;
+            answer(&view, &mut log)
+        });
+        let result = result.await?;
+        if let Err(QueryError::Damaged(damage)) = &result {
+            tracing::error!(damage, "the view is damaged and will be rebuilt");
+            self.status.report_damage();
+        }
+        result
+    }
+
+    /// The same questions, all at one moment: what `at` means now. Whatever moment they are asked for themselves is
+    /// passed over then, and a page token only tells where its list goes on.
+    ///
+    /// Asked of questions that have a moment already, "now" is theirs, and durations are counted back from it.
+    ///
+    /// # Errors
+    /// When there is no such moment yet, or the view cannot be read.
+    pub async fn held(&self, at: At) -> Result<Queries> {
+        if self.held.is_some() && at == At::Now {
+            return Ok(self.clone());
+        }
+        let now = self.held.as_ref().map_or_else(|| self.clock.now(), |held| held.now);
+        let held = self.read(move |view, log| Moment::find(view, log, now, at, None)).await?;
+        let held = held.with_live(self.live());
+        Ok(Queries { held: Some(held), ..self.clone() })
+    }
+}

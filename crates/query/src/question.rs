@@ -1,0 +1,64 @@
+//! Questions as values: what is asked, apart from who asks it and of which time.
+//!
+//! Why: docs/decisions/0029-questions-are-values.md.
+
+use rusqlite::Connection;
+use serde::Serialize;
+
+use super::error::Result;
+use super::filters::PageRequest;
+use super::moment::Moment;
+use super::page::Start;
+use super::scope::ResolvedScope;
+use strandline_log::LogReader;
+use strandline_model::Uid;
+
+/// A question, answered by [`Queries::ask`](super::Queries::ask).
+///
+/// Its serialised form, without the page, is what a page token is good for: two questions that may have different
+/// answers never serialise alike.
+pub trait Question: Serialize + Send + 'static {
+    /// Its name in page tokens; no two questions share one unless their pages continue each other.
+    const NAME: &'static str;
+
+    /// What it is answered with.
+    type Answer: Send + 'static;
+
+    /// Which page of a list; none where the answer has no pages.
+    fn page(&self) -> Option<&PageRequest> {
+        None
+    }
+
+    /// Answers it.
+    ///
+    /// # Errors
+    /// See [`QueryError`](super::QueryError) and each question.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer>;
+}
+
+/// What a question is answered from: the view and the log, each in one unchanging state, at one moment.
+#[expect(missing_debug_implementations, reason = "connections have nothing to show")]
+pub struct Context<'a> {
+    pub(super) view: &'a Connection,
+    pub(super) log: &'a mut LogReader,
+    pub(super) moment: Moment,
+    pub(super) scope: &'a ResolvedScope,
+    /// Where the page begins; of an answer without pages, the first page.
+    pub(super) start: Start,
+}
+
+/// The resource that a question is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ResourceRef {
+    /// Its uid.
+    pub uid: Uid,
+    /// Its cluster, where several clusters have the uid.
+    pub cluster: Option<String>,
+}
+
+impl ResourceRef {
+    /// Of this uid, in this cluster if one is named.
+    pub fn new(uid: &Uid, cluster: Option<&str>) -> Self {
+        ResourceRef { uid: uid.clone(), cluster: cluster.map(str::to_owned) }
+    }
+}
