@@ -19,8 +19,6 @@
 //! 5. Async ends at `strandline_sqlite`: scans, diffs and writes run on threads of their own.
 //! 6. Every query takes a [`strandline_query::Scope`] and puts it into its SQL.
 
-pub mod config;
-
 pub mod backup;
 
 pub mod catalog;
@@ -37,6 +35,8 @@ pub mod api;
 pub mod web;
 
 pub mod service;
+
+pub mod config;
 
 pub mod doctor;
 

@@ -16,7 +16,6 @@ use rustix::fs::FileType;
 
 use super::checkout::Folder;
 use super::error::CatalogError;
-use crate::config::AgentFolderConfig;
 use strandline_gitlab::{MAX_CONFIG_BYTES, known_agent_config};
 use strandline_log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing};
 use strandline_model::{AgentId, AgentSpec, CatalogFact, CatalogKind, Source};
@@ -33,6 +32,17 @@ const AGENTS_AT_ONCE: usize = 128;
 
 /// The file of an agent, in the folder of its name.
 const FILE: &str = "config.yaml";
+
+/// A checkout with the configuration files of a project's agents, laid out as GitLab has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentFolderConfig {
+    /// Full path of the project.
+    pub project: String,
+    /// The checkout; `.gitlab/agents/<name>/config.yaml` stands below it.
+    pub path: PathBuf,
+    /// To which cluster each agent connects, by the agent's name; another agent leads to none.
+    pub clusters: BTreeMap<String, String>,
+}
 
 /// What an agent's file said when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]

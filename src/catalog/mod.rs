@@ -29,12 +29,12 @@ pub use authority::Authority;
 pub use deployments::{Deployed, DeploymentInput, StatusInput};
 pub use environments::EnvironmentInput;
 pub use error::{CatalogCode, CatalogError};
-pub use folder::{FolderReader, FoundAgent, UnreadableFolder, withdraw_folders};
+pub use folder::{AgentFolderConfig, FolderReader, FoundAgent, UnreadableFolder, withdraw_folders};
 pub use projects::ProjectInput;
+pub use quotas::QuotaConfig;
 pub use retire::{Retired, retire_deployments};
 
 use self::quotas::Rates;
-use crate::config::QuotaConfig;
 use strandline_log::{
     AppendError, Appender, Catalog, CatalogChange, Forget, ForgetRefusal, Forgotten, LogError, Standing,
     WeakAppender,

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lru::LruCache;
 
 use super::error::{CatalogCode, CatalogError};
-use crate::config::QuotaConfig;
 use strandline_clock::{Mark, mark};
 use strandline_log::{Catalog, CatalogChange, LogError};
 use strandline_model::{CatalogFact, CatalogKind};
@@ -18,6 +17,35 @@ const DECLARATION_MAX: usize = 256 * 1024;
 const CALLERS: NonZeroUsize = NonZeroUsize::new(10_000).expect("it must not be zero");
 
 const MINUTE: f64 = 60.0;
+
+/// What callers may declare, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuotaConfig {
+    /// Environments of a project.
+    pub environments: u64,
+    /// Agents of a project.
+    pub agents: u64,
+    /// Deployments to an environment that are kept.
+    pub deployments: u64,
+    /// Requests that write, of one token within a minute.
+    pub writes_per_minute: u64,
+}
+
+impl Default for QuotaConfig {
+    fn default() -> Self {
+        QuotaConfig { environments: 5000, agents: 500, deployments: 10_000, writes_per_minute: 1200 }
+    }
+}
+
+impl QuotaConfig {
+    /// No bounds at all.
+    pub const NONE: QuotaConfig = QuotaConfig {
+        environments: u64::MAX,
+        agents: u64::MAX,
+        deployments: u64::MAX,
+        writes_per_minute: u64::MAX,
+    };
+}
 
 /// That what is to be declared is within the quotas. A few that are decided at the same time may pass one together.
 pub(super) fn check(

@@ -1,10 +1,10 @@
 //! Finds the resource that an address such as `deploy/web` means, and lists what a search finds.
 
+use super::answers::{parameters, print_list, typed};
 use super::args::{FindArgs, PlaceArgs, ServerArgs, Subject};
 use super::client::Client;
 use super::error::{CliError, Exit};
 use super::query::Add;
-use super::read::{below, parameters, print_list, typed};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::{FoundResource, Page};
 use strandline_query::Presence;
@@ -50,6 +50,18 @@ pub(super) async fn find(
         .add("limit", &[CANDIDATES]);
     let page: Page<FoundResource> = typed(&what, client.get(&what, "/api/v1/resources", &query).await?)?;
     choose(&what, page.items)
+}
+
+/// The address of what stands below a resource, and the cluster to ask it with.
+pub(super) async fn below(
+    subject: &Subject,
+    place: &PlaceArgs,
+    server: &ServerArgs,
+    what: &str,
+) -> Result<(String, Option<String>), CliError> {
+    let Address { uid, cluster } = find(&Client::of(&server.address)?, server, subject, place).await?;
+    let slash = if what.is_empty() { "" } else { "/" };
+    Ok((format!("/api/v1/resources/{}{slash}{what}", percent_encode(uid.as_str())), cluster))
 }
 
 /// An environment or a resource, and the route that tells something of it.

@@ -3,6 +3,7 @@
 mod access;
 mod address;
 mod backup;
+mod config;
 mod diff;
 mod doctor;
 mod filter;
@@ -17,6 +18,7 @@ mod values;
 pub use access::{AccessCheckArgs, AccessCommand};
 pub use address::{AddressArgs, TokenText};
 pub use backup::{BackupArgs, RestoreArgs};
+pub use config::ConfigCommand;
 pub use diff::{DiffArgs, DiffFormat};
 pub(super) use doctor::RoleWidth;
 pub use doctor::{DoctorArgs, ReportFormat};
@@ -118,6 +120,9 @@ first: erasing it here does not revoke it.")]
   strandline doctor --config strandline.yaml --cluster eu-1 --rbac | kubectl --context eu-1 apply -f -
   strandline doctor --config strandline.yaml --cluster eu-1 --rbac=groups | kubectl --context eu-1 apply -f -")]
     Doctor(DoctorArgs),
+    /// Print the JSON Schema of the configuration file
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Show the health of an environment or resource over time, or assess objects in a file without a server
     #[command(after_help = "Examples:
   strandline health shop.web.production --since 7d

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
+use super::answers::{listing, parameters, reference, typed};
 use super::args::{LeftBehindArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
 use super::output::{document, write};
-use super::read::{listing, parameters, reference, typed};
 use super::table::Cell;
 use super::views::Listed;
 use crate::present::{age, clock_time, visible};

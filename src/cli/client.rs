@@ -16,10 +16,10 @@ use hyper_util::rt::TokioExecutor;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::args::{AddressArgs, TokenText};
 use super::error::{CliError, Exit};
 use super::query::{Parameter, Parameters, with_query};
 use super::tls::{TRUST_HINT, tls};
-use super::{AddressArgs, TokenText};
 use strandline_syntax::diagnostics::of_json;
 
 /// How long one answer may take.
@@ -300,9 +300,9 @@ pub(super) fn refused(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::runtime;
-    use crate::config::TokenHash;
+    use crate::cli::runtime::runtime;
     use crate::http::auth::Gate;
+    use crate::http::auth::TokenHash;
     use crate::http::params::{AT, CONTINUE, LIMIT};
     use crate::http::problem::{Code, Problem};
     use crate::http::request::Context;

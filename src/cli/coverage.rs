@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::answers::{documented, listing, parameters, print_time, reference, typed};
 use super::args::{CoverageArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
 use super::output::write;
 use super::query::{Add, Parameters};
-use super::read::{documented, listing, parameters, reference, tell_moment, typed};
 use super::table::Cell;
 use super::views::Listed;
 use crate::present::{age, kind_name, several, visible};
@@ -29,7 +29,7 @@ pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
     }
     let mut page: Page<WatchCoverage> = typed(what, value)?;
     let now = reference(&list.server, &page.metadata.snapshot);
-    tell_moment(list, &page.metadata.snapshot);
+    print_time(list, &page.metadata.snapshot);
     // Hundreds of kinds are watched; what is not must not be lost among them.
     page.items.sort_by_key(|item| item.state != CoverageState::Gap);
     if !page.items.is_empty() {

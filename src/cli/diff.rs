@@ -2,13 +2,15 @@
 
 use serde_json::Value;
 
+use super::address::below;
+use super::answers::{parameters, typed};
 use super::args::{DiffArgs, DiffFormat, OutputFormat, ServerArgs, Subject};
 use super::client::Client;
 use super::error::{CliError, Exit, Outcome};
+use super::line;
 use super::output::{Paint, document, write};
 use super::query::{Add, Parameters};
-use super::read::{below, parameters, typed};
-use super::{line, runtime};
+use super::runtime::runtime;
 use crate::present::{change_sign, environment_diff, printed, resource_diff, visible};
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::EnvironmentId;

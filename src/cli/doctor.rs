@@ -9,7 +9,7 @@ use super::error::CliError;
 use super::kinds::selected;
 use super::output::{document, write};
 use super::progress::Progress;
-use super::runtime;
+use super::runtime::runtime;
 use crate::doctor::{self, Manifest, Report};
 use crate::present::visible;
 use crate::service::{self, ServiceError};

@@ -2,14 +2,18 @@
 
 use serde::Serialize;
 
+use super::address::below;
+use super::answers::{parameters, print_list};
 use super::args::{EdgesArgs, ObjectsArgs};
 use super::error::{CliError, Exit};
 use super::objects::{Shown, look};
-use super::read;
+use super::query::Add;
+use super::runtime::runtime;
 use super::table::{Cell, Table};
 use crate::config::{self, ConfigError};
 use strandline_model::Kind;
 use strandline_object::Object;
+use strandline_protocol::ResourceEdge;
 use strandline_relations::{Direction, EdgeKind, EdgeRef, Far, Relations, edges};
 
 /// Tells the edges of the objects of a file, or asks a server.
@@ -17,8 +21,20 @@ pub(super) fn run(args: &EdgesArgs) -> Result<(), CliError> {
     let objects = args.objects();
     match objects.map_err(|why| CliError::new("printing relations", why).exit(Exit::Usage))? {
         Some(objects) => of_file(&objects, args),
-        None => read::edges(args),
+        None => of_server(args),
     }
+}
+
+/// Lists what a resource is linked to.
+fn of_server(args: &EdgesArgs) -> Result<(), CliError> {
+    runtime()?.block_on(async {
+        let Some(subject) = &args.resource else {
+            return Err(CliError::new("reading edges", "no resource given").exit(Exit::Usage));
+        };
+        let (path, cluster) = below(subject, &args.place, &args.list.server, "edges").await?;
+        let query = parameters(&args.list.server).add("cluster", cluster.as_slice());
+        print_list::<ResourceEdge>("edges", &path, query, &args.list).await
+    })
 }
 
 fn of_file(objects: &ObjectsArgs, args: &EdgesArgs) -> Result<(), CliError> {

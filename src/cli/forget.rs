@@ -6,7 +6,7 @@ use super::args::ForgetArgs;
 use super::client::Client;
 use super::error::CliError;
 use super::output::write;
-use super::runtime;
+use super::runtime::runtime;
 use crate::present::visible;
 use strandline_syntax::percent_encode;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::args::HealthArgs;
 use super::error::{CliError, Exit, Outcome};
-use super::objects::{Shown, look};
+use super::objects::{Shown, look, shortened};
 use super::table::{Cell, Table};
 use super::{health_cases, health_history};
 use crate::config::{self, ReadScriptsError};
@@ -12,9 +12,6 @@ use strandline_health::Patience;
 use strandline_health_lua::Judge;
 use strandline_model::Verdict;
 use strandline_object::Object;
-
-/// How much of a message stands in a table.
-const MESSAGE_MAX: usize = 100;
 
 /// Judges the objects of a file, or asks a server.
 pub(super) fn health(args: &HealthArgs) -> Result<Outcome, CliError> {
@@ -81,15 +78,6 @@ fn table(judged: &[Judged]) -> Table {
     }
 }
 
-/// The beginning of a message on one line.
-pub(super) fn shortened(message: &str) -> String {
-    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MESSAGE_MAX) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::args::{ColorChoice, LineFormat, ObjectsArgs};
@@ -146,11 +134,5 @@ mod tests {
         let failure = by(Some("/nowhere")).err().unwrap_or_default();
         assert!(failure.starts_with("error: reading the scripts: cannot read /nowhere: "), "{failure}");
         assert!(failure.contains("\nhint: "), "{failure}");
-    }
-
-    #[test]
-    fn long_messages_are_cut_on_one_line() {
-        assert_eq!(shortened("a\n  b"), "a b");
-        assert_eq!(shortened(&"é".repeat(101)), format!("{}…", "é".repeat(100)));
     }
 }

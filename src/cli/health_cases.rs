@@ -4,8 +4,7 @@ use serde_json::json;
 
 use super::args::{LineFormat, ObjectsArgs};
 use super::error::{CliError, Outcome};
-use super::health::shortened;
-use super::objects::{Source, failures, sources};
+use super::objects::{Source, failures, shortened, sources};
 use super::output::{Paint, write};
 use super::table::{Cell, Table};
 use strandline_health::{Agreement, Case};

@@ -1,14 +1,14 @@
 //! The health of an environment or a resource over time.
 
 use super::address::{Whose, whose_route};
+use super::answers::{parameters, reference, typed};
 use super::args::{HealthArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
 use super::line::{Style, moment};
 use super::output::{Paint, document, write};
 use super::query::Add;
-use super::read::{parameters, reference, typed};
-use super::runtime;
+use super::runtime::runtime;
 use super::table::{Cell, Table};
 use crate::present::{clock_time, lasted, shares, sign, visible, worsened};
 use strandline_protocol::{Answer, HealthHistory, HealthInterval};

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
+use super::address::below;
+use super::answers::{parameters, print_list};
 use super::args::{HistoryArgs, ImagesArgs};
 use super::error::CliError;
 use super::query::Add;
-use super::read::{below, parameters, print_list};
 use super::table::Cell;
 use super::views::Listed;
 use crate::present::{age, clock_time, workload_names};

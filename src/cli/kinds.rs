@@ -4,11 +4,11 @@ use futures_util::future::join_all;
 use serde::Serialize;
 use serde_json::json;
 
+use super::answers::listing;
 use super::args::KindsArgs;
 use super::error::{CliError, Exit};
 use super::output::{document, write};
-use super::read::listing;
-use super::runtime;
+use super::runtime::runtime;
 use super::serve::load;
 use super::table::Cell;
 use super::views::Listed;

@@ -5,10 +5,12 @@
 
 mod access;
 mod address;
+mod answers;
 mod args;
 mod backup;
 mod catalog;
 mod client;
+mod config;
 mod coverage;
 mod diff;
 mod doctor;
@@ -33,6 +35,7 @@ mod read;
 mod rebuild;
 mod redact;
 mod relist;
+mod runtime;
 mod serve;
 mod table;
 mod timeline;
@@ -43,24 +46,16 @@ mod tree;
 mod views;
 mod why;
 
-use tokio::runtime::{Builder, Runtime};
-
 pub use args::{
-    AccessCheckArgs, AccessCommand, AddressArgs, BackupArgs, Cli, ColorChoice, Command, CoverageArgs,
-    DemoArgs, DiffArgs, DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs,
-    FilterArgs, FindArgs, ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs,
-    ImportForm, KindsArgs, LeftBehindArgs, LineFormat, ListArgs, ObjectsArgs, OnsetArgs, OutputArgs,
-    OutputFormat, OverviewArgs, PlaceArgs, ReadCommand, RebuildArgs, RedactArgs, RelistArgs, ReportFormat,
-    RestoreArgs, ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs,
-    WhyArgs,
+    AccessCheckArgs, AccessCommand, AddressArgs, BackupArgs, Cli, ColorChoice, Command, ConfigCommand,
+    CoverageArgs, DemoArgs, DiffArgs, DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs,
+    ExportArgs, FilterArgs, FindArgs, ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs,
+    ImportArgs, ImportForm, KindsArgs, LeftBehindArgs, LineFormat, ListArgs, ObjectsArgs, OnsetArgs,
+    OutputArgs, OutputFormat, OverviewArgs, PlaceArgs, ReadCommand, RebuildArgs, RedactArgs, RelistArgs,
+    ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs,
+    VersionArgs, WhyArgs,
 };
 pub use error::{CliError, Exit, Outcome};
-
-/// What a command that asks others runs on: it mostly waits, so one thread is enough.
-fn runtime() -> Result<Runtime, CliError> {
-    let runtime = Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| CliError::new("starting", error))
-}
 
 /// Carries out a command.
 ///
@@ -81,6 +76,7 @@ pub fn run(cli: &Cli) -> Result<Outcome, CliError> {
         Command::Export(args) => transfer::export(args),
         Command::Import(args) => transfer::import(args),
         Command::Kinds(args) => kinds::run(args),
+        Command::Config(command) => config::run(*command),
         Command::Doctor(args) => doctor::run(args),
         Command::Edges(args) => edges::run(args),
         Command::Token(args) => token::run(args),

@@ -12,6 +12,9 @@ use super::table::Table;
 use strandline_object::Object;
 use strandline_object::manifests::{self, Unreadable};
 
+/// How much of a message stands in a table.
+const MESSAGE_MAX: usize = 100;
+
 /// How something that was found in an object is printed.
 pub(super) trait Shown: Sized {
     /// As a line of JSON, without its end.
@@ -128,6 +131,15 @@ pub(super) fn failures(mut unreadable: Vec<CliError>, seen: usize) -> Result<(),
     Err(last.hint(format!("the other {seen} objects were processed")))
 }
 
+/// The beginning of a message on one line.
+pub(super) fn shortened(message: &str) -> String {
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MESSAGE_MAX) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
+
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
@@ -167,5 +179,11 @@ mod tests {
             "what is named itself is read"
         );
         assert!(texts(&folder.path().join("absent")).is_err());
+    }
+
+    #[test]
+    fn long_messages_are_cut_on_one_line() {
+        assert_eq!(shortened("a\n  b"), "a b");
+        assert_eq!(shortened(&"é".repeat(101)), format!("{}…", "é".repeat(100)));
     }
 }

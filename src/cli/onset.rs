@@ -1,13 +1,13 @@
 //! When something became Degraded, or whatever it is, and what changed just before.
 
 use super::address::{Whose, whose_route};
+use super::answers::{parameters, reference, typed};
 use super::args::{OnsetArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
 use super::line::{Beside, Style, moment};
 use super::output::{Paint, document, width, write};
 use super::query::Add;
-use super::read::{parameters, reference, typed};
 use crate::present::{
     Places, age, clock_time, difference_line, entry_name, entry_subject, entry_words, grouped, lasted,
     no_cause, sign, visible,

@@ -1,12 +1,12 @@
 //! Environments counted in groups.
 
+use super::answers::{documented, parameters, reference, typed};
 use super::args::{FilterArgs, OutputFormat, OverviewArgs};
 use super::client::Client;
 use super::error::CliError;
 use super::line;
 use super::output::{Paint, write};
 use super::query::{Add, Parameters};
-use super::read::{documented, parameters, reference, typed};
 use super::table::{Cell, Table};
 use crate::present::{grouped, several, visible};
 use strandline_model::GroupBy;

@@ -1,28 +1,26 @@
 //! The commands that read: ask the server, then print.
 
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::address::{self, Address};
+use super::address::{self, Address, below};
+use super::answers::{parameters, print_at, print_list, print_one, reference, typed};
 use super::args::{
-    EdgesArgs, EnvironmentsArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputArgs, OutputFormat,
-    PlaceArgs, ReadCommand, ServerArgs, Subject, TreeArgs, VersionArgs,
+    EnvironmentsArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputFormat, PlaceArgs, ReadCommand,
+    Subject, TreeArgs, VersionArgs,
 };
 use super::client::Client;
 use super::error::{CliError, Exit};
 use super::line::Style;
 use super::output::{Paint, document, write};
 use super::query::{Add, Parameters};
-use super::views::{Listed, table};
-use super::{catalog, coverage, images, line, onset, overview, runtime, timeline, tree, why};
-use crate::present::{moment, visible};
-use strandline_clock::{Clock, SystemClock};
-use strandline_model::Timestamp;
+use super::runtime::runtime;
+use super::views::Listed;
+use super::{catalog, coverage, images, onset, overview, timeline, tree, why};
+use crate::present::visible;
 use strandline_protocol::{
-    Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Page, Project,
-    ProjectGroup, Resource, ResourceDetail, ResourceEdge, Snapshot, Version,
+    Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Project, ProjectGroup,
+    Resource, ResourceDetail, Version,
 };
-use strandline_syntax::diagnostics::of_json;
 use strandline_syntax::percent_encode;
 
 /// Runs a command that reads.
@@ -133,31 +131,6 @@ async fn events(args: &EventsArgs) -> Result<(), CliError> {
     print_list::<FoldedEvent>("events", &path, query, &args.list).await
 }
 
-/// Lists what a resource is linked to.
-pub(super) fn edges(args: &EdgesArgs) -> Result<(), CliError> {
-    runtime()?.block_on(async {
-        let Some(subject) = &args.resource else {
-            return Err(CliError::new("reading edges", "no resource given").exit(Exit::Usage));
-        };
-        let (path, cluster) = below(subject, &args.place, &args.list.server, "edges").await?;
-        let query = parameters(&args.list.server).add("cluster", cluster.as_slice());
-        print_list::<ResourceEdge>("edges", &path, query, &args.list).await
-    })
-}
-
-/// The address of what stands below a resource, and the cluster to ask it with.
-pub(super) async fn below(
-    subject: &Subject,
-    place: &PlaceArgs,
-    server: &ServerArgs,
-    what: &str,
-) -> Result<(String, Option<String>), CliError> {
-    let Address { uid, cluster } =
-        address::find(&Client::of(&server.address)?, server, subject, place).await?;
-    let slash = if what.is_empty() { "" } else { "/" };
-    Ok((format!("/api/v1/resources/{}{slash}{what}", percent_encode(uid.as_str())), cluster))
-}
-
 /// One resource with its object.
 async fn one(subject: &Subject, place: &PlaceArgs, list: &ListArgs) -> Result<(), CliError> {
     let (path, cluster) = below(subject, place, &list.server, "").await?;
@@ -213,120 +186,4 @@ fn version(args: &VersionArgs) -> Result<(), CliError> {
         Some(text) => write(&text?),
         None => write(concat!("strandline ", env!("CARGO_PKG_VERSION"), "\n")),
     }
-}
-
-/// Asks for one thing and prints it as a list of one, with what is odd about it.
-async fn print_one<T: Listed + DeserializeOwned>(
-    noun: &str,
-    nouns: &str,
-    id: &str,
-    list: &ListArgs,
-) -> Result<(), CliError> {
-    let what = format!("reading {noun} {id}");
-    let path = format!("/api/v1/{nouns}/{}", percent_encode(id));
-    print_at::<T>(&what, &path, &parameters(&list.server), list).await
-}
-
-async fn print_at<T: Listed + DeserializeOwned>(
-    what: &str,
-    path: &str,
-    query: &Parameters,
-    list: &ListArgs,
-) -> Result<(), CliError> {
-    let value = Client::of(&list.server.address)?.get(what, path, query).await?;
-    if let Some(text) = document(list.output.output, &value) {
-        return write(&text?);
-    }
-    let answer: Answer<T> = typed(what, value)?;
-    let now = reference(&list.server, &answer.metadata);
-    let gaps = line::gaps(&answer.metadata.coverage.gaps, now);
-    let odd = answer.value.warnings();
-    for warning in gaps.iter().map(String::as_str).chain(odd.iter().map(String::as_str)) {
-        eprintln!("warning: {}", visible(warning));
-    }
-    tell_moment(list, &answer.metadata);
-    write(&listing(&[answer.value], &list.output, now))
-}
-
-/// Asks for a list and prints it.
-pub(super) async fn print_list<T: Listed + DeserializeOwned>(
-    nouns: &str,
-    path: &str,
-    query: Parameters,
-    list: &ListArgs,
-) -> Result<(), CliError> {
-    let what = format!("reading {nouns}");
-    let value = Client::of(&list.server.address)?.list(&what, path, query, list.limit).await?;
-    if documented(&what, list.output.output, &value)? {
-        return Ok(());
-    }
-    let page: Page<T> = typed(&what, value)?;
-    let now = reference(&list.server, &page.metadata.snapshot);
-    for gap in line::gaps(&page.metadata.snapshot.coverage.gaps, now) {
-        eprintln!("warning: {gap}");
-    }
-    tell_moment(list, &page.metadata.snapshot);
-    if page.items.is_empty() {
-        eprintln!("No {nouns} found.");
-        return Ok(());
-    }
-    write(&listing(&page.items, &list.output, now))
-}
-
-/// Prints an answer as a document, where one is asked for; either way fails where it was not [`understood`].
-pub(super) fn documented(what: &str, format: OutputFormat, value: &Value) -> Result<bool, CliError> {
-    let text = document(format, value).transpose()?;
-    text.iter().try_for_each(|text| write(text))?;
-    understood(what, value)?;
-    Ok(text.is_some())
-}
-
-/// Fails where nothing was found because words of the question fit nothing: scripts must not take a slip of the finger for
-/// an environment in which all is well.
-fn understood(what: &str, value: &Value) -> Result<(), CliError> {
-    let warnings = value["warnings"].as_array().or_else(|| value["metadata"]["warnings"].as_array());
-    let messages = warnings.into_iter().flatten().filter_map(|warning| warning["message"].as_str());
-    let messages: Vec<&str> = messages.collect();
-    if messages.is_empty() {
-        return Ok(());
-    }
-    Err(CliError::new(what, messages.join("; ")).exit(Exit::NotFound))
-}
-
-/// What `2h` meant is known only now; scripts that ask for names or documents have no use for it.
-pub(super) fn tell_moment(list: &ListArgs, snapshot: &Snapshot) {
-    if list.server.at.as_deref().is_some_and(|at| at != "now") && list.output.output != OutputFormat::Name {
-        eprintln!("as of {}", line::moment(snapshot));
-    }
-}
-
-/// Items in the form asked for, where that is made for people or is names.
-pub(super) fn listing<T: Listed>(items: &[T], output: &OutputArgs, now: Timestamp) -> String {
-    match output.output {
-        OutputFormat::Name => items.iter().map(|item| visible(&item.name()).into_owned() + "\n").collect(),
-        format => {
-            let paint = Paint::for_stdout(output.color);
-            table(items, format == OutputFormat::Wide, now).render(paint, !output.no_headers)
-        }
-    }
-}
-
-/// The moment from which ages count.
-pub(super) fn reference(server: &ServerArgs, snapshot: &Snapshot) -> Timestamp {
-    let asked_for_now = server.at.as_deref().is_none_or(|at| at == "now");
-    moment(snapshot, asked_for_now, SystemClock.now())
-}
-
-/// An answer as what it is.
-pub(super) fn typed<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, CliError> {
-    serde_json::from_value(value).map_err(|error| {
-        CliError::new(what, format!("unexpected response format: {}", of_json(&error))).hint(
-            "check that this program and the server have the same version; -o json prints the raw response",
-        )
-    })
-}
-
-/// What every question asks for.
-pub(super) fn parameters(server: &ServerArgs) -> Parameters {
-    Parameters::new().add_of(server.at_argument.unwrap_or("--at"), "at", server.at.as_slice())
 }

@@ -8,7 +8,7 @@ use super::args::{AddressArgs, RebuildArgs};
 use super::client::Client;
 use super::error::CliError;
 use super::progress::Progress;
-use super::runtime;
+use super::runtime::runtime;
 use super::serve::{failure, load, log_to_stderr};
 use crate::service;
 

@@ -8,7 +8,7 @@ use super::args::RelistArgs;
 use super::client::Client;
 use super::error::CliError;
 use super::query::{Add, Parameters, with_query};
-use super::runtime;
+use super::runtime::runtime;
 
 /// How often the server is asked whether it is done.
 const LOOK: Duration = Duration::from_millis(250);

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use tracing_subscriber::EnvFilter;
 
+use super::args::{DemoArgs, ServeArgs};
+use super::error::{CliError, Exit};
 use super::progress::Progress;
-use super::{CliError, DemoArgs, Exit, ServeArgs};
-use crate::config::Config;
-use crate::service::{self, DemoOptions, Overrides, ServiceError};
+use crate::config::{Config, Overrides};
+use crate::service::{self, DemoOptions, ServiceError};
 
 /// `strandline serve`.
 pub(super) fn serve(args: &ServeArgs) -> Result<(), CliError> {
@@ -25,7 +26,7 @@ pub(super) fn serve(args: &ServeArgs) -> Result<(), CliError> {
         data: args.data.clone(),
         allow_anonymous_read: args.allow_anonymous_read,
     };
-    service::serve(&config, &args.config, overrides).map_err(failure("serving"))
+    service::serve(config.into_options(&args.config, overrides)).map_err(failure("serving"))
 }
 
 /// `strandline demo`.
@@ -42,17 +43,21 @@ pub(super) fn demo(args: &DemoArgs) -> Result<(), CliError> {
 
 /// Reads the configuration.
 pub(super) fn load(path: &Path) -> Result<Config, CliError> {
-    crate::config::load(path).map_err(|error| failure("reading the configuration")(error.into()))
+    crate::config::load(path).map_err(|error| {
+        let (hint, failed) =
+            (error.hint(), CliError::new("reading the configuration", error).exit(Exit::Usage));
+        match hint {
+            Some(hint) => failed.hint(hint),
+            None => failed,
+        }
+    })
 }
 
 /// What a part of the service tells, in the words of the command line.
 pub(super) fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
     move |error| {
         let hint = error.hint();
-        let wrong = matches!(
-            error,
-            ServiceError::Config(_) | ServiceError::Connect { .. } | ServiceError::OpenToOthers { .. }
-        );
+        let wrong = matches!(error, ServiceError::Connect { .. } | ServiceError::OpenToOthers { .. });
         let error = CliError::new(what, error).exit(if wrong { Exit::Usage } else { Exit::Failure });
         match hint {
             Some(hint) => error.hint(hint),

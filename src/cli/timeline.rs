@@ -1,13 +1,13 @@
 //! A timeline as a picture of rows, and its entries below.
 
 use super::address::{Whose, whose_route};
+use super::answers::{parameters, reference, typed};
 use super::args::{OutputFormat, TimelineArgs};
 use super::client::Client;
 use super::error::CliError;
 use super::line::{Style, moment};
 use super::output::{Paint, document, width, write};
 use super::query::Add;
-use super::read::{parameters, reference, typed};
 use super::table::{Cell, Table};
 use crate::present::{
     Places, age, clock_time, entry_subject, entry_words, grouped, lasted, level, several, sign, visible,

@@ -3,8 +3,9 @@
 use data_encoding::HEXLOWER;
 use serde::Serialize;
 
-use super::{CliError, Exit, TokenArgs};
-use crate::config::{TOKEN_PREFIX, TokenHash};
+use super::args::TokenArgs;
+use super::error::{CliError, Exit};
+use crate::http::auth::{TOKEN_PREFIX, TokenHash};
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::{Timestamp, parse_duration};
 

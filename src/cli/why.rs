@@ -1,12 +1,12 @@
 //! Why an environment is in the state it is in, as the paths from its top down to what is wrong.
 
+use super::answers::{parameters, reference, typed};
 use super::args::{OutputFormat, WhyArgs};
 use super::client::Client;
 use super::error::CliError;
 use super::line::{Beside, Style};
 use super::output::{Paint, document, write};
 use super::query::Add;
-use super::read::{parameters, reference, typed};
 use super::views::Listed;
 use crate::present::{Places, grouped, missing_end, preface, visible};
 use strandline_model::Health;

@@ -6,7 +6,8 @@ use serde_saphyr::Spanned;
 
 use super::check::Check;
 use super::file::{self, Agents, File};
-use super::{AgentFolderConfig, ClusterConfig};
+use super::settings::ClusterConfig;
+use crate::catalog::AgentFolderConfig;
 use strandline_model::{AgentId, AgentSpec, NamespaceGrant, ProjectSpec};
 use strandline_syntax::{Glob, is_dns_label, is_project_path};
 

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_saphyr::{Location, Spanned};
 
-use super::file::{Environment, File};
-use super::{AccessConfig, ClusterConfig, Config, DATA, LISTEN, QuotaConfig};
+use super::file::{DATA, Environment, File, LISTEN};
+use super::settings::{ClusterConfig, Config};
+use crate::catalog::QuotaConfig;
+use crate::http::auth::AccessConfig;
 use strandline_model::{EnvironmentId, EnvironmentSettings, EnvironmentSpec, Tier};
 use strandline_redact::has_login;
 use strandline_syntax::diagnostics::Mistake;

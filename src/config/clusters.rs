@@ -8,7 +8,7 @@ use serde_saphyr::{Location, Spanned};
 use super::check::Check;
 
 use super::file::{Cluster, File, Watcher};
-use super::{ClusterConfig, WatcherConfig};
+use super::settings::{ClusterConfig, WatcherConfig};
 use strandline_model::{EnvironmentId, KindPattern};
 use strandline_redact::{has_login, without_logins};
 use strandline_syntax::LabelSelector;

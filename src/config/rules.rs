@@ -5,8 +5,10 @@ use std::time::Duration;
 use serde_saphyr::{Location, Spanned};
 
 use super::check::Check;
+use super::error::ConfigError;
 use super::file::{File, Health, Ignored};
-use super::{ConfigError, read_all_scripts};
+use super::relations::read_relations;
+use super::scripts::read_all_scripts;
 use strandline_health::Patience;
 use strandline_health_lua::Scripts;
 use strandline_model::parse_duration;
@@ -48,7 +50,7 @@ impl Check {
     fn relations(&mut self, written: Option<&Spanned<String>>) -> Relations {
         let Some(written) = written else { return Relations::default() };
         let path = self.path(&written.value);
-        super::read_relations(&path).unwrap_or_else(|error| {
+        read_relations(&path).unwrap_or_else(|error| {
             match error {
                 ConfigError::Unreadable { source, .. } => {
                     let message = format!("{} cannot be read: {source}", path.display());

@@ -2,9 +2,9 @@
 
 use serde_saphyr::{Location, Spanned};
 
-use super::ClusterConfig;
 use super::check::Check;
 use super::file::{self, Environment};
+use super::settings::ClusterConfig;
 use strandline_model::{AgentId, Inventory, InventoryError, TargetSpec};
 use strandline_syntax::diagnostics::closest;
 

@@ -7,11 +7,15 @@ mod diff;
 mod quotas;
 mod redact;
 mod retention;
+mod schema;
 mod tokens;
 
+use std::path::{Path, PathBuf};
+
+use super::file::LISTEN;
 use super::*;
 use strandline_model::{EnvironmentState, KindPattern, Tier};
-use strandline_watch::ClusterAccess;
+use strandline_watch::{ClusterAccess, ConnectSettings};
 
 const CLUSTER: &str = "clusters: [{name: one, url: 'http://127.0.0.1:1', region: eu}]\n";
 

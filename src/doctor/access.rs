@@ -1,7 +1,8 @@
 //! Judges who may ask.
 
 use super::report::Check;
-use crate::config::{Config, EXPIRY_NOTICE};
+use crate::config::Config;
+use crate::http::auth::EXPIRY_NOTICE;
 use strandline_model::Timestamp;
 
 const SUBJECT: &str = "access";
@@ -48,7 +49,8 @@ mod tests {
 
     use super::super::report::CheckResult;
     use super::*;
-    use crate::config::{TokenHash, parse};
+    use crate::config::parse;
+    use crate::http::auth::TokenHash;
 
     #[test]
     fn who_could_ask_is_judged_before_anybody_does() {

@@ -1,5 +1,6 @@
 //! Who asks, what they may see, and whether they may write.
 
+mod config;
 mod known;
 mod report;
 #[cfg(test)]
@@ -12,7 +13,6 @@ use super::credentials::{Presented, presented};
 use super::problem::{Code, Problem};
 use super::request::{Context, Request};
 use crate::catalog::Authority;
-use crate::config::{AccessConfig, TokenConfig, TokenHash};
 use known::Known;
 use strandline_clock::Clock;
 use strandline_gitlab::Membership;
@@ -21,6 +21,7 @@ use strandline_query::Scope;
 use strandline_sqlite::Asker;
 use wrong::{Verdict, WrongTokens};
 
+pub use config::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
 pub use report::{TokenReport, TokensReport};
 
 /// Whoever asks, as far as a token or its absence tells.

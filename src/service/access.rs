@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{self, EXPIRY_NOTICE};
 use crate::http::Access;
+use crate::http::auth::{AccessConfig, EXPIRY_NOTICE};
 use strandline_clock::Clock;
 use strandline_model::Timestamp;
 
@@ -18,20 +18,30 @@ const LOOK: Duration = Duration::from_secs(2);
 /// What is told of a file that cannot be used: anyone may probe, so it names nothing.
 const PROBLEM: &str = "reloading the configuration failed; the previous access rules stay in effect";
 
+/// A file that says who may ask.
+#[derive(Clone, Debug)]
+pub struct AccessFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Reads of its text who may ask, or says what is wrong with it.
+    pub parse: fn(&str, &Path) -> Result<AccessConfig, String>,
+}
+
 /// Follows the file, where there is one, until `stop`.
 pub(super) async fn follow(
-    file: Option<PathBuf>,
+    file: Option<AccessFile>,
     access: Arc<Access>,
     clock: Arc<dyn Clock>,
     stop: CancellationToken,
 ) {
     let (mut last, mut spoken) = (None, BTreeSet::new());
     loop {
-        if let Some(path) = file.clone() {
+        if let Some(file) = &file {
+            let path = file.path.clone();
             let text = tokio::task::spawn_blocking(move || read(&path)).await;
             let text = text.unwrap_or_else(|error| Err(error.to_string()));
             if last.as_ref() != Some(&text) {
-                take(&text, file.as_deref().unwrap_or(Path::new("")), &access);
+                take(&text, file, &access);
                 last = Some(text);
             }
         }
@@ -44,17 +54,16 @@ pub(super) async fn follow(
 }
 
 fn read(path: &Path) -> Result<String, String> {
-    config::text_of(path).map_err(|error| error.to_string())
+    std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
 /// Goes by what the file says now, or by what it said before where that cannot be used.
-fn take(text: &Result<String, String>, path: &Path, access: &Access) {
-    let parsed = text.as_ref().map_err(Clone::clone);
-    let parsed = parsed.and_then(|text| config::parse_access(text, path).map_err(|error| error.to_string()));
-    match parsed {
+fn take(text: &Result<String, String>, file: &AccessFile, access: &Access) {
+    let text = text.as_ref().map_err(Clone::clone);
+    match text.and_then(|text| (file.parse)(text, &file.path)) {
         Ok(config) => {
             let before = access.config();
-            let config = config::AccessConfig { allow_anonymous_read: before.allow_anonymous_read, ..config };
+            let config = AccessConfig { allow_anonymous_read: before.allow_anonymous_read, ..config };
             let (changed, tokens) = (config != before, config.tokens.len());
             // Also where it is as it was: what was wrong with the file is over.
             access.replace(config);

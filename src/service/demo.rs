@@ -17,8 +17,9 @@ use tokio_util::sync::CancellationToken;
 use super::readiness::Checks;
 use super::{Options, Service, ServiceError, Watched, end};
 use crate::api::{Announcement, Notice};
-use crate::config::{AccessConfig, RetentionConfig};
+use crate::http::auth::AccessConfig;
 use crate::present::{clock_time, lasted};
+use crate::service::retention::RetentionConfig;
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::{Appender, CatalogChange, LogReader};
 use strandline_model::{
@@ -154,7 +155,7 @@ async fn run(
             consistency: None,
             ignored: Vec::new(),
             redact: Choices::default(),
-            quotas: crate::config::QuotaConfig::default(),
+            quotas: crate::catalog::QuotaConfig::default(),
             preparing: recorded == 0,
             announcement: announcement.clone(),
         },

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::config::ConfigError;
 use strandline_log::{AppendError, LogError};
 use strandline_sqlite::{LockError, OpenError};
 use strandline_view::ProjectorError;
@@ -16,9 +15,6 @@ use strandline_watch::ConnectError;
 /// Why the service did not start or go on.
 #[derive(Debug, Error)]
 pub enum ServiceError {
-    /// The configuration is wrong.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
     /// A cluster cannot even be tried.
     #[error("cluster `{cluster}`: {source}")]
     Connect {
@@ -130,7 +126,6 @@ impl ServiceError {
             ServiceError::Log(error) | ServiceError::Projection(ProjectorError::Log(error)) => {
                 error.hint()?
             }
-            ServiceError::Config(error) => return error.hint(),
             ServiceError::Key(_) => "put the file back as it was, or remove it to begin with a new key",
             ServiceError::Connect { .. }
             | ServiceError::Append(_)

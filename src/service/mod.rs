@@ -26,11 +26,13 @@ mod serve;
 mod setup;
 mod tasks;
 
+pub use access::AccessFile;
 pub use clock::follow as follow_clock;
 pub use demo::{DemoOptions, demo};
 pub use error::ServiceError;
 pub use mend::{accept_loss, check_filesystem, mend_clock, salvage};
-pub use serve::{Overrides, serve};
+pub use retention::RetentionConfig;
+pub use serve::serve;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -41,7 +43,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::{Announcement, ApiState};
 use crate::catalog::CatalogWriter;
-use crate::config::{AccessConfig, AgentFolderConfig, QuotaConfig, RetentionConfig};
+use crate::catalog::{AgentFolderConfig, QuotaConfig};
+use crate::http::auth::AccessConfig;
 use crate::http::{self, Hosts, RequestStats, ServerOptions};
 use crate::web;
 use strandline_clock::{Clock, SteadyClock};
@@ -101,8 +104,8 @@ pub struct Options {
     pub rules: RuleSet,
     /// Who may ask.
     pub access: AccessConfig,
-    /// The file in which that stands, to be read again whenever it changes.
-    pub access_file: Option<PathBuf>,
+    /// The file that says so, which is read again whenever it changes.
+    pub access_file: Option<AccessFile>,
     /// Overviews by name.
     pub views: Vec<SavedView>,
     /// What is kept for how long.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 use super::{ServiceError, Watched};
-use crate::config::AccessConfig;
+use crate::http::auth::AccessConfig;
 use crate::http::{Access, Load, LoadLimits};
 use strandline_clock::Clock;
 use strandline_redact::Rules;

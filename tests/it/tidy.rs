@@ -224,7 +224,8 @@ fn the_tree_of_dependencies_stays_small() {
     let ours = lock.matches("\nname = \"strandline").count();
     let packages = lock.matches("[[package]]").count() - ours;
     // GraphQL takes fifteen of them, half for macros: the library is the one whose own limits hold against hostile queries.
-    assert!(packages <= 368, "{packages} packages; is there one to be spared?");
+    // The JSON Schema of the configuration takes four, of which three are macros and what those need.
+    assert!(packages <= 371, "{packages} packages; is there one to be spared?");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::server::{Server, body, server, status};
 use super::{Access, ApiState};
 use crate::api::routes;
 use crate::catalog::CatalogWriter;
-use crate::config::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
+use crate::http::auth::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
 use crate::http::router::Router;
 use strandline_log::{Appender, Batch, Begin, Observed, Phase};
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, Kind, Source, WatchKey};

@@ -11,7 +11,7 @@ use super::server::{Server, body, header, server, status};
 use super::{Ready, Uncounted};
 use crate::api::document::JSON;
 use crate::api::{ApiState, routes};
-use crate::config::{TokenConfig, TokenHash};
+use crate::http::auth::{TokenConfig, TokenHash};
 use strandline_clock::SystemClock;
 use strandline_query::GetEnvironment;
 use strandline_query::Queries;

@@ -16,8 +16,8 @@ use super::{
     RelistReport, Relisting,
 };
 use crate::catalog::CatalogWriter;
-use crate::config::{AccessConfig, TokenConfig};
 use crate::http::auth::Gate;
+use crate::http::auth::{AccessConfig, TokenConfig};
 use crate::http::problem::Problem;
 use crate::http::request::Context;
 use crate::http::{Access, Caller};

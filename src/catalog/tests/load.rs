@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::super::{Authority, CatalogCode, CatalogError, CatalogWriter, Deployed, Outcome};
-use crate::config::QuotaConfig;
+use crate::catalog::QuotaConfig;
 use strandline_clock::testing::ManualClock;
 use strandline_log::{Appender, Batch, Begin, Observed, Phase};
 use strandline_model::{

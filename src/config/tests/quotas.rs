@@ -1,6 +1,7 @@
 //! What callers may declare, and how often.
 
 use super::*;
+use crate::catalog::QuotaConfig;
 
 #[test]
 fn each_quota_that_is_not_said_has_its_default() {

@@ -1,6 +1,7 @@
 //! What is hidden, and logins where they would be seen.
 
 use super::*;
+use strandline_redact::Choices;
 
 #[test]
 fn what_is_hidden_is_read_and_mistakes_have_their_place() {

@@ -1,6 +1,7 @@
 //! Tokens, good and bad.
 
 use super::*;
+use crate::http::auth::{AccessConfig, LocalAccess, TokenHash};
 
 const HASH: &str = "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae";
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Caller;
-use crate::config::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
+use super::config::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
 use strandline_model::Timestamp;
 
 /// What a configuration says of who may ask, as it is asked for.

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
+use super::config::TokenConfig;
 use super::known::Used;
-use crate::config::TokenConfig;
 use strandline_model::Timestamp;
 
 /// The tokens, and how they were used.

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::LocalAccess;
+use crate::http::auth::LocalAccess;
 use strandline_clock::SystemClock;
 use strandline_clock::testing::ManualClock;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::config::{AccessConfig, TokenConfig, TokenHash};
+use crate::http::auth::{AccessConfig, TokenConfig, TokenHash};
 use strandline_log::{Appender, LogWriter};
 use strandline_model::{CatalogFact, CoverageState, Kind, Offset, ProjectSpec, Source, WatchKey, reason};
 use strandline_sqlite::Watermark;

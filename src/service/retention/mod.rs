@@ -4,6 +4,7 @@
 //! view has let go of what lies before them, and then lets the log do so, in steps between which changes are recorded. It pauses while a view is being built: that
 //! reads the log from its beginning.
 
+mod config;
 mod numbers;
 mod sizes;
 #[cfg(test)]
@@ -15,12 +16,13 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+pub use self::config::RetentionConfig;
 pub(super) use self::numbers::Numbers;
 pub(super) use self::sizes::Sizes;
+
 use super::rebuild::Rebuild;
 use crate::api::{RebuildState, Rebuilding};
 use crate::catalog::retire_deployments;
-use crate::config::RetentionConfig;
 use strandline_clock::Clock;
 use strandline_log::{AppendError, Appender, Compacted, Floor, LogError, LogReader};
 use strandline_model::Offset;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use serde_json::json;
 
 use super::*;
-use crate::config::AccessConfig;
+use crate::http::auth::AccessConfig;
 use crate::service::{Options, Service};
 use strandline_clock::SystemClock;
 use strandline_log::{Catalog, CatalogChange, LogReader, LogWriter};
@@ -83,7 +83,7 @@ fn serve_until(
             consistency: None,
             ignored: Vec::new(),
             redact: Choices::default(),
-            quotas: crate::config::QuotaConfig::default(),
+            quotas: crate::catalog::QuotaConfig::default(),
             preparing: false,
             announcement: crate::api::Announcement::default(),
         };

@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
-use strandline::config::TokenHash;
+use strandline::http::auth::TokenHash;
 use tempfile::TempDir;
 use tokio::process::Command;
 

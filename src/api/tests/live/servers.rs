@@ -9,7 +9,8 @@ use super::super::server::{Server, server};
 use super::super::{Access, ApiState, Check, Readiness, Ready, Uncounted, access};
 use crate::api::{ClusterLists, routes};
 use crate::catalog::CatalogWriter;
-use crate::config::{AccessConfig, QuotaConfig, TokenConfig, TokenHash};
+use crate::catalog::QuotaConfig;
+use crate::http::auth::{AccessConfig, TokenConfig, TokenHash};
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::Appender;
 use strandline_model::{

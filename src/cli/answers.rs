@@ -1,0 +1,134 @@
+//! What commands that read share: parameters of every request, and how answers are printed.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::args::{ListArgs, OutputArgs, OutputFormat, ServerArgs};
+use super::client::Client;
+use super::error::{CliError, Exit};
+use super::line;
+use super::output::{Paint, document, write};
+use super::query::{Add, Parameters};
+use super::views::{Listed, table};
+use crate::present::{moment, visible};
+use strandline_clock::{Clock, SystemClock};
+use strandline_model::Timestamp;
+use strandline_protocol::{Answer, Page, Snapshot};
+use strandline_syntax::diagnostics::of_json;
+use strandline_syntax::percent_encode;
+
+/// Asks for one thing and prints it as a list of one, with what is odd about it.
+pub(super) async fn print_one<T: Listed + DeserializeOwned>(
+    noun: &str,
+    nouns: &str,
+    id: &str,
+    list: &ListArgs,
+) -> Result<(), CliError> {
+    let what = format!("reading {noun} {id}");
+    let path = format!("/api/v1/{nouns}/{}", percent_encode(id));
+    print_at::<T>(&what, &path, &parameters(&list.server), list).await
+}
+
+pub(super) async fn print_at<T: Listed + DeserializeOwned>(
+    what: &str,
+    path: &str,
+    query: &Parameters,
+    list: &ListArgs,
+) -> Result<(), CliError> {
+    let value = Client::of(&list.server.address)?.get(what, path, query).await?;
+    if let Some(text) = document(list.output.output, &value) {
+        return write(&text?);
+    }
+    let answer: Answer<T> = typed(what, value)?;
+    let now = reference(&list.server, &answer.metadata);
+    let gaps = line::gaps(&answer.metadata.coverage.gaps, now);
+    let odd = answer.value.warnings();
+    for warning in gaps.iter().map(String::as_str).chain(odd.iter().map(String::as_str)) {
+        eprintln!("warning: {}", visible(warning));
+    }
+    print_time(list, &answer.metadata);
+    write(&listing(&[answer.value], &list.output, now))
+}
+
+/// Asks for a list and prints it.
+pub(super) async fn print_list<T: Listed + DeserializeOwned>(
+    nouns: &str,
+    path: &str,
+    query: Parameters,
+    list: &ListArgs,
+) -> Result<(), CliError> {
+    let what = format!("reading {nouns}");
+    let value = Client::of(&list.server.address)?.list(&what, path, query, list.limit).await?;
+    if documented(&what, list.output.output, &value)? {
+        return Ok(());
+    }
+    let page: Page<T> = typed(&what, value)?;
+    let now = reference(&list.server, &page.metadata.snapshot);
+    for gap in line::gaps(&page.metadata.snapshot.coverage.gaps, now) {
+        eprintln!("warning: {gap}");
+    }
+    print_time(list, &page.metadata.snapshot);
+    if page.items.is_empty() {
+        eprintln!("No {nouns} found.");
+        return Ok(());
+    }
+    write(&listing(&page.items, &list.output, now))
+}
+
+/// Prints an answer as a document, where one is asked for; either way fails where it was not [`understood`].
+pub(super) fn documented(what: &str, format: OutputFormat, value: &Value) -> Result<bool, CliError> {
+    let text = document(format, value).transpose()?;
+    text.iter().try_for_each(|text| write(text))?;
+    understood(what, value)?;
+    Ok(text.is_some())
+}
+
+/// Fails where nothing was found because words of the question fit nothing: scripts must not take a slip of the finger for
+/// an environment in which all is well.
+fn understood(what: &str, value: &Value) -> Result<(), CliError> {
+    let warnings = value["warnings"].as_array().or_else(|| value["metadata"]["warnings"].as_array());
+    let messages = warnings.into_iter().flatten().filter_map(|warning| warning["message"].as_str());
+    let messages: Vec<&str> = messages.collect();
+    if messages.is_empty() {
+        return Ok(());
+    }
+    Err(CliError::new(what, messages.join("; ")).exit(Exit::NotFound))
+}
+
+/// What `2h` meant is known only now; scripts that ask for names or documents have no use for it.
+pub(super) fn print_time(list: &ListArgs, snapshot: &Snapshot) {
+    if list.server.at.as_deref().is_some_and(|at| at != "now") && list.output.output != OutputFormat::Name {
+        eprintln!("as of {}", line::moment(snapshot));
+    }
+}
+
+/// Items in the form asked for, where that is made for people or is names.
+pub(super) fn listing<T: Listed>(items: &[T], output: &OutputArgs, now: Timestamp) -> String {
+    match output.output {
+        OutputFormat::Name => items.iter().map(|item| visible(&item.name()).into_owned() + "\n").collect(),
+        format => {
+            let paint = Paint::for_stdout(output.color);
+            table(items, format == OutputFormat::Wide, now).render(paint, !output.no_headers)
+        }
+    }
+}
+
+/// The moment from which ages count.
+pub(super) fn reference(server: &ServerArgs, snapshot: &Snapshot) -> Timestamp {
+    let asked_for_now = server.at.as_deref().is_none_or(|at| at == "now");
+    moment(snapshot, asked_for_now, SystemClock.now())
+}
+
+/// An answer as what it is.
+pub(super) fn typed<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, CliError> {
+    serde_json::from_value(value).map_err(|error| {
+        CliError::new(what, format!("unexpected response format: {}", of_json(&error))).hint(
+            "check that this program and the server have the same version; -o json prints the raw response",
+        )
+    })
+}
+
+/// What every question asks for.
+pub(super) fn parameters(server: &ServerArgs) -> Parameters {
+    Parameters::new().add_of(server.at_argument.unwrap_or("--at"), "at", server.at.as_slice())
+}

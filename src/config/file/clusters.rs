@@ -1,0 +1,112 @@
+//! Clusters: how each is reached, and what is watched in it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::values::{Kind, LabelSelector, Name, Path, Url};
+
+/// An entry of `clusters`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct Cluster {
+    /// A unique name.
+    #[schemars(with = "Name")]
+    pub(in crate::config) name: Spanned<String>,
+    /// Where the cluster runs. Default: the Nodes' label `topology.kubernetes.io/region`, while all Nodes that
+    /// carry it agree.
+    #[serde(default)]
+    pub(in crate::config) region: String,
+    /// A context of the kubeconfig. Default: the kubeconfig's current context.
+    #[schemars(with = "Option<String>")]
+    pub(in crate::config) context: Option<Spanned<String>>,
+    /// The kubeconfig file. Default: the top-level `kubeconfig`.
+    #[schemars(with = "Option<Path>")]
+    pub(in crate::config) kubeconfig: Option<Spanned<String>>,
+    /// Use the service account of the Pod that Strandline runs in.
+    #[serde(default)]
+    pub(in crate::config) in_cluster: bool,
+    /// An API server that needs no credentials, such as `kubectl proxy`.
+    #[schemars(with = "Option<Url>")]
+    pub(in crate::config) url: Option<Spanned<String>>,
+    /// Watch only these namespaces. Default: all.
+    #[serde(default)]
+    #[schemars(with = "Vec<Name>")]
+    pub(in crate::config) namespaces: Vec<Spanned<String>>,
+    /// Permit the kubeconfig to run a program for credentials.
+    #[serde(default)]
+    pub(in crate::config) allow_exec_plugins: bool,
+    /// Several connections instead of one.
+    #[serde(default)]
+    #[schemars(with = "Vec<Watcher>")]
+    pub(in crate::config) watchers: Vec<Spanned<Watcher>>,
+    /// Follow these kinds although they are excluded by default.
+    #[serde(default)]
+    #[schemars(with = "Vec<Kind>")]
+    pub(in crate::config) include: Vec<Spanned<String>>,
+    /// Do not follow these kinds; takes precedence over `include`.
+    #[serde(default)]
+    #[schemars(with = "Vec<Kind>")]
+    pub(in crate::config) exclude: Vec<Spanned<String>>,
+    /// Namespaces that a whole-cluster watcher leaves out.
+    #[serde(default)]
+    #[schemars(with = "Vec<Name>")]
+    pub(in crate::config) exclude_namespaces: Vec<Spanned<String>>,
+    /// Record only objects that match. Default: all.
+    #[schemars(with = "Option<LabelSelector>")]
+    pub(in crate::config) labels: Option<Spanned<String>>,
+}
+
+impl Cluster {
+    /// The way to the cluster that its own keys describe.
+    pub(in crate::config) fn own(&self) -> Watcher {
+        Watcher {
+            context: self.context.clone(),
+            kubeconfig: self.kubeconfig.clone(),
+            in_cluster: self.in_cluster,
+            url: self.url.clone(),
+            namespaces: self.namespaces.clone(),
+            allow_exec_plugins: self.allow_exec_plugins,
+        }
+    }
+}
+
+/// An entry of a cluster's `watchers`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct Watcher {
+    /// A context of the kubeconfig. Default: the kubeconfig's current context.
+    #[schemars(with = "Option<String>")]
+    pub(in crate::config) context: Option<Spanned<String>>,
+    /// The kubeconfig file. Default: the top-level `kubeconfig`.
+    #[schemars(with = "Option<Path>")]
+    pub(in crate::config) kubeconfig: Option<Spanned<String>>,
+    /// Use the service account of the Pod that Strandline runs in.
+    #[serde(default)]
+    pub(in crate::config) in_cluster: bool,
+    /// An API server that needs no credentials, such as `kubectl proxy`.
+    #[schemars(with = "Option<Url>")]
+    pub(in crate::config) url: Option<Spanned<String>>,
+    /// Watch only these namespaces. Default: all.
+    #[serde(default)]
+    #[schemars(with = "Vec<Name>")]
+    pub(in crate::config) namespaces: Vec<Spanned<String>>,
+    /// Permit the kubeconfig to run a program for credentials.
+    #[serde(default)]
+    pub(in crate::config) allow_exec_plugins: bool,
+}
+
+impl Watcher {
+    /// The first of its keys that is written, if any.
+    pub(in crate::config) fn first_key(&self) -> Option<&'static str> {
+        let written = [
+            ("context", self.context.is_some()),
+            ("kubeconfig", self.kubeconfig.is_some()),
+            ("in_cluster", self.in_cluster),
+            ("url", self.url.is_some()),
+            ("namespaces", !self.namespaces.is_empty()),
+            ("allow_exec_plugins", self.allow_exec_plugins),
+        ];
+        written.into_iter().find(|(_, written)| *written).map(|(key, _)| key)
+    }
+}

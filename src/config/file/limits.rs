@@ -1,0 +1,59 @@
+//! What is kept for how long, how often it is compared, and how much callers may declare.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::values::{Duration, DurationOrForever, SizeOrNone};
+use crate::catalog::QuotaConfig;
+
+/// What is kept for how long.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct Retention {
+    /// Older history is pruned.
+    #[schemars(with = "Option<DurationOrForever>", extend("default" = "30d"))]
+    pub(in crate::config) age: Option<Spanned<String>>,
+    /// Limit of the whole data directory.
+    #[schemars(with = "Option<SizeOrNone>", extend("default" = "10GiB"))]
+    pub(in crate::config) size: Option<Spanned<String>>,
+    /// Younger history stays, whatever its size.
+    #[schemars(with = "Option<Duration>", extend("default" = "1h"))]
+    pub(in crate::config) at_least: Option<Spanned<String>>,
+    /// How often retention runs; the first run is at start.
+    #[schemars(with = "Option<Duration>", extend("default" = "1h"))]
+    pub(in crate::config) every: Option<Spanned<String>>,
+    /// A shorter age for each kind: `Event: 3d`, `Pod: 14d`, `"*.metrics.k8s.io": 1d`.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Duration>")]
+    pub(in crate::config) kinds: BTreeMap<String, Spanned<String>>,
+}
+
+/// How the record is compared with the clusters.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct Consistency {
+    /// How often the record of each kind is compared with its cluster; at least `10m`. Default: once a day.
+    #[schemars(with = "Option<Duration>")]
+    pub(in crate::config) every: Option<Spanned<String>>,
+}
+
+/// What callers of the API may declare, and how often.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct Quotas {
+    /// Environments of a project.
+    #[schemars(extend("default" = QuotaConfig::default().environments))]
+    pub(in crate::config) environments: Option<u64>,
+    /// Agents of a project.
+    #[schemars(extend("default" = QuotaConfig::default().agents))]
+    pub(in crate::config) agents: Option<u64>,
+    /// Deployments that are kept of an environment; retention prunes old ones.
+    #[schemars(extend("default" = QuotaConfig::default().deployments))]
+    pub(in crate::config) deployments: Option<u64>,
+    /// Write requests of one token.
+    #[schemars(extend("default" = QuotaConfig::default().writes_per_minute))]
+    pub(in crate::config) writes_per_minute: Option<u64>,
+}
