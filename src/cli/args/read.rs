@@ -6,7 +6,7 @@ use super::address::AddressArgs;
 use super::filter::{EnvironmentsArgs, OverviewArgs};
 use super::subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
 use super::timeline::{OnsetArgs, TimelineArgs};
-use super::values::{environment, moment, number, uid};
+use super::values::{deployment, environment, moment, number, uid};
 use strandline_model::{CoverageState, DeploymentStatus, EnvironmentId, Health, Uid};
 use strandline_object::kube_event::EventType;
 use strandline_protocol::{Collapse, Graph, Why};
@@ -132,7 +132,7 @@ pub enum GetCommand {
     )]
     Deployments {
         /// Only the deployment with this ID
-        #[arg(value_name = "NUMBER", value_parser = number(0..=u64::MAX), conflicts_with_all = ["environment", "status", "limit"])]
+        #[arg(value_name = "NUMBER", value_parser = deployment, conflicts_with_all = ["environment", "status", "limit"])]
         id: Option<u64>,
         /// Only deployments to this environment, such as shop.web.production
         #[arg(short, long, value_parser = environment)]

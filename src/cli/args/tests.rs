@@ -9,6 +9,35 @@ fn the_definitions_hold_together() {
 }
 
 #[test]
+fn names_are_understood_as_they_are_printed() {
+    let parsed =
+        |line: String| format!("{:?}", Cli::try_parse_from(line.split(' ')).expect("a command").command);
+    for command in [
+        "why ID",
+        "tree ID",
+        "onset ID",
+        "health ID",
+        "timeline ID",
+        "events ID",
+        "diff ID ID",
+        "left-behind ID",
+        "get environment ID",
+        "get resources -e ID",
+        "get deployments -e ID",
+        "find deploy/web -e ID",
+        "images -e ID",
+        "export --data d --environment ID",
+    ] {
+        let of = |id: &str| parsed(format!("strandline {}", command.replace("ID", id)));
+        assert_eq!(of("environment/shop.web.production"), of("shop.web.production"), "{command}");
+    }
+    let deployment = |number: &str| parsed(format!("strandline get deployment {number}"));
+    assert_eq!(deployment("deployment/512"), deployment("512"));
+    assert!(Cli::try_parse_from(["strandline", "why", "environment/"]).is_err());
+    assert!(Cli::try_parse_from(["strandline", "config", "schema"]).is_ok());
+}
+
+#[test]
 fn commands_read_like_kubectl() {
     let parse = |line: &str| Cli::try_parse_from(line.split(' ')).map_err(|error| error.exit_code());
     for line in [

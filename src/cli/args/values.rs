@@ -9,7 +9,9 @@ pub(super) fn moment(text: &str) -> Result<String, String> {
     text.parse::<At>().map(|_| text.to_owned())
 }
 
+/// The id of an environment, also as `-o name` prints it: an id has no slash.
 pub(super) fn environment(text: &str) -> Result<EnvironmentId, String> {
+    let text = text.strip_prefix("environment/").unwrap_or(text);
     if text.is_empty() { Err("the environment is empty".into()) } else { Ok(EnvironmentId::new(text)) }
 }
 
@@ -27,6 +29,11 @@ pub(super) fn number(
         let read = text.parse().ok().filter(|number| bounds.contains(number));
         read.ok_or_else(|| format!("use a whole number from {least}{to}"))
     }
+}
+
+/// The number of a deployment, also as `-o name` prints it.
+pub(super) fn deployment(text: &str) -> Result<u64, String> {
+    number(0..=u64::MAX)(text.strip_prefix("deployment/").unwrap_or(text))
 }
 
 /// Reads where to listen.
