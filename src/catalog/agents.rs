@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
+use super::decision::{Decided, of_api};
 use super::error::CatalogError;
 use super::given::Given;
 use super::input::{self, ProjectRef, Rest};
-use super::{Decided, of_api};
 use strandline_gitlab::known_agent_config;
 use strandline_log::{Catalog, CatalogChange, LogError, Standing};
 use strandline_model::{AgentId, AgentSpec, CatalogFact, CatalogKind};

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use self::numbers::free_id;
 pub(super) use self::numbers::{find, projects_of};
+use super::agents;
 use super::authority::{self, Authority};
+use super::decision::Decided;
 use super::environments::{self, check_name};
 use super::error::{CatalogCode, CatalogError};
 use super::input::{self, AgentRef, JobRef, ProjectRef, Rest, UserRef};
-use super::{Decided, agents};
 use strandline_gitlab::{Decision, Job, Reason, decide, known_agent_config};
 use strandline_log::{Catalog, CatalogChange, LogError};
 use strandline_model::{

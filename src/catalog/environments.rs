@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::authority::Authority;
+use super::decision::{Decided, of_api};
 use super::error::{CatalogCode, CatalogError};
 use super::given::Given;
 use super::input::{self, AgentRef, ProjectRef, Rest};
 use super::targets::{self, TargetInput};
-use super::{Decided, of_api};
 use strandline_log::{Catalog, CatalogChange, LogError, Standing};
 use strandline_model::{
     AgentId, CatalogFact, CatalogKind, EnvironmentId, EnvironmentSpec, EnvironmentState, Labels, TargetSpec,

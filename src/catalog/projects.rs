@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use super::authority::Authority;
+use super::decision::{Decided, of_api};
 use super::error::{CatalogCode, CatalogError};
 use super::given::Given;
 use super::input::{self, Rest};
-use super::{Decided, of_api};
 use strandline_log::{Catalog, CatalogChange, LogError};
 use strandline_model::{CatalogFact, CatalogKind, Labels, ProjectSpec};
 

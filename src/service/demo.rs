@@ -14,8 +14,11 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::end;
+use super::error::ServiceError;
+use super::options::{Options, Watched};
 use super::readiness::Checks;
-use super::{Options, Service, ServiceError, Watched, end};
+use super::running::Service;
 use crate::api::{Announcement, Notice};
 use crate::http::auth::AccessConfig;
 use crate::present::{clock_time, lasted};

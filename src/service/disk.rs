@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::metrics::{Teller, signed};
 use super::retention::{Numbers, Sizes};
+use crate::service::metric_writer::{MetricWriter, signed};
 use strandline_sqlite::free_bytes;
 
 /// How often the disk is measured.
@@ -70,15 +70,15 @@ impl Disk {
     }
 
     /// Writes the numbers.
-    pub(super) fn encode(&self, tell: &mut Teller<'_, '_>) -> fmt::Result {
+    pub(super) fn encode(&self, out: &mut MetricWriter<'_, '_>) -> fmt::Result {
         let state = self.lock();
         let none: &[(&str, &str)] = &[];
         let help = "Free bytes on the disk of the data directory";
-        tell.gauges("data_disk_free_bytes", help, state.free.map(|free| (none, signed(free))))?;
+        out.gauges("data_disk_free_bytes", help, state.free.map(|free| (none, signed(free))))?;
         let full = state.free.and_then(|free| state.growth.seconds_until(free));
         let help = "Seconds until that disk is full at the data directory's growth in the last hour; absent while it \
                     does not grow, or if the growth is not known yet";
-        tell.gauges("data_disk_full_in_seconds", help, full.map(|seconds| (none, signed(seconds))))
+        out.gauges("data_disk_full_in_seconds", help, full.map(|seconds| (none, signed(seconds))))
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::ServiceError;
+use super::error::ServiceError;
 
 /// How long the parts have to end once that was asked for; Kubernetes kills after thirty seconds.
 const GRACE: Duration = Duration::from_secs(20);

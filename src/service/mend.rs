@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::ServiceError;
+use super::error::ServiceError;
 use strandline_clock::SystemClock;
 use strandline_log::{AcceptedLoss, Salvaged, WrongTimes};
 use strandline_sqlite::{DirectoryLock, KEY_FILE, keep_key, redaction_key};

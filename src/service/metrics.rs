@@ -1,4 +1,4 @@
-//! What `/metrics` tells, in the text of OpenMetrics: numbers that are there already, read when they are asked for.
+//! What `/metrics` shows, in the text of OpenMetrics: numbers that are there already, read when they are asked for.
 
 mod access;
 mod clock;
@@ -11,21 +11,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use super::disk::Disk;
+use super::metric_writer::{MetricWriter, age_seconds, signed};
 use super::rebuild::Rebuild;
 use super::retention;
 use crate::api::{Metrics, RebuildState, Rebuilding};
 use crate::http::{Access, Load, RequestStats};
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{WeakAppender, WriterHealth};
-use strandline_model::Timestamp;
 use strandline_query::Queries;
 use strandline_view::ViewStatus;
 use strandline_watch::{ClusterCounts, ClusterStats};
@@ -88,43 +85,39 @@ impl Metrics for Exposition {
 
 impl Collector for Sources {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut tell = Teller { encoder: &mut encoder };
+        let mut out = MetricWriter { encoder: &mut encoder };
         let version = [("version", env!("CARGO_PKG_VERSION"))];
-        tell.gauges(
-            "build_info",
-            "Version of the running server, as a label; always 1",
-            [(&version[..], 1)],
-        )?;
+        out.gauges("build_info", "Version of the running server, as a label; always 1", [(&version[..], 1)])?;
         let (head, checkpoint) = self.status.progress();
         let none: &[(&str, &str)] = &[];
-        tell.gauges("log_head_offset", "Newest offset of the log", [(none, head.as_i64())])?;
-        tell.gauges(
+        out.gauges("log_head_offset", "Newest offset of the log", [(none, head.as_i64())])?;
+        out.gauges(
             "view_checkpoint_offset",
             "Last offset that the view includes",
             [(none, checkpoint.as_i64())],
         )?;
         let rebuild = self.rebuild.report();
         let building = i64::from(rebuild.state == RebuildState::Building);
-        tell.gauges(
+        out.gauges(
             "view_building",
             "1 while a view is being built from the log, else 0",
             [(none, building)],
         )?;
         let help = "Last offset that the most recently built view includes";
-        tell.gauges("view_built_offset", help, [(none, rebuild.checkpoint.as_i64())])?;
+        out.gauges("view_built_offset", help, [(none, rebuild.checkpoint.as_i64())])?;
         let writable = i64::from(self.writer.problem().is_none());
-        tell.gauges("log_writable", "1 while the log is writable, else 0", [(none, writable)])?;
-        self.log(&mut tell)?;
-        self.retention.tell(&mut tell, self.status.pruning().rows())?;
-        self.disk.encode(&mut tell)?;
-        self.clusters(&mut tell)?;
+        out.gauges("log_writable", "1 while the log is writable, else 0", [(none, writable)])?;
+        self.log(&mut out)?;
+        self.retention.encode(&mut out, self.status.pruning().rows())?;
+        self.disk.encode(&mut out)?;
+        self.clusters(&mut out)?;
         if let Some(steady) = &self.steady {
-            clock::encode(&mut tell, &steady.status())?;
+            clock::encode(&mut out, &steady.status())?;
         }
-        coverage::encode(&mut tell, &self.clusters, self.clock.now())?;
-        access::encode(&mut tell, &self.access)?;
-        requests::encode(&mut tell, &self.requests)?;
-        requests::under_way(&mut tell, self.load.counts(), self.queries.crowd())
+        coverage::encode(&mut out, &self.clusters, self.clock.now())?;
+        access::encode(&mut out, &self.access)?;
+        requests::encode(&mut out, &self.requests)?;
+        requests::under_way(&mut out, self.load.counts(), self.queries.crowd())
     }
 }
 
@@ -140,24 +133,24 @@ const OUTCOMES: [(&str, Count); 5] = [
 ];
 
 impl Sources {
-    fn log(&self, tell: &mut Teller<'_, '_>) -> fmt::Result {
+    fn log(&self, out: &mut MetricWriter<'_, '_>) -> fmt::Result {
         let none: &[(&str, &str)] = &[];
         let now = self.clock.now();
         let problem = self.writer.problem();
         let since = problem.map(|problem| ([("reason", problem.reason)], age_seconds(problem.since, now)));
         let help = "Seconds since the log became unwritable, by reason; absent while it is writable";
-        tell.gauges("log_not_writable_seconds", help, since)?;
+        out.gauges("log_not_writable_seconds", help, since)?;
         let load = self.queue.queue_load();
         let (waiting, capacity) = load.map(|load| (load.waiting, load.capacity)).unzip();
         let help = "Requests in the queue of the log writer";
-        tell.gauges("log_queue_requests", help, waiting.map(|waiting| (none, signed(waiting as u64))))?;
+        out.gauges("log_queue_requests", help, waiting.map(|waiting| (none, signed(waiting as u64))))?;
         let help = "Capacity of the queue of the log writer; further requests wait outside it";
-        tell.gauges("log_queue_capacity", help, capacity.map(|capacity| (none, signed(capacity as u64))))?;
+        out.gauges("log_queue_capacity", help, capacity.map(|capacity| (none, signed(capacity as u64))))?;
         let help = "Duration of the log's commits that wrote something; each waits for one fsync of the WAL";
-        tell.histograms("log_commit_duration_seconds", help, [(none, self.writer.commits().histogram())])
+        out.histograms("log_commit_duration_seconds", help, [(none, self.writer.commits().histogram())])
     }
 
-    fn clusters(&self, tell: &mut Teller<'_, '_>) -> fmt::Result {
+    fn clusters(&self, out: &mut MetricWriter<'_, '_>) -> fmt::Result {
         let counts: Vec<(&str, ClusterCounts)> =
             self.clusters.iter().map(|(name, stats)| (name.as_str(), stats.counts())).collect();
         let of =
@@ -166,107 +159,22 @@ impl Sources {
             OUTCOMES.map(|(outcome, value)| ([("cluster", *name), ("outcome", outcome)], value(counts)))
         });
         let help = "Observations received from clusters, by outcome";
-        tell.counters("cluster_observations", help, outcomes)?;
-        tell.counters("cluster_lists", "List requests started", of(|counts| counts.relists))?;
+        out.counters("cluster_observations", help, outcomes)?;
+        out.counters("cluster_lists", "List requests started", of(|counts| counts.relists))?;
         let help = "Differences from clusters that a consistency list found and no event reported";
-        tell.counters("cluster_missed", help, of(|counts| counts.missed))?;
-        tell.counters(
+        out.counters("cluster_missed", help, of(|counts| counts.missed))?;
+        out.counters(
             "cluster_requests",
             "List and watch requests sent to clusters",
             of(|counts| counts.requests),
         )?;
         let watches = of(|counts| counts.watches).map(|(labels, value)| (labels, signed(value)));
-        tell.gauges("cluster_watches", "Watches currently running", watches)?;
+        out.gauges("cluster_watches", "Watches currently running", watches)?;
         let heard = counts.iter().filter_map(|(name, counts)| {
             let heard = counts.last_heard?;
             Some(([("cluster", *name)], heard.as_micros() / 1_000_000))
         });
         let help = "Time at which everything received from a cluster was last known to be recorded, in seconds since 1970";
-        tell.gauges("cluster_last_heard_timestamp_seconds", help, heard)
-    }
-}
-
-/// Whole seconds from then to now; none below zero, whatever the clock does.
-fn age_seconds(then: Timestamp, now: Timestamp) -> i64 {
-    (now.as_micros().saturating_sub(then.as_micros()) / 1_000_000).max(0)
-}
-
-pub(super) fn signed(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-/// Writes families of numbers.
-pub(super) struct Teller<'a, 'e> {
-    encoder: &'a mut DescriptorEncoder<'e>,
-}
-
-impl Teller<'_, '_> {
-    pub(super) fn gauges<L: AsRef<[(&'static str, V)]>, V>(
-        &mut self,
-        name: &str,
-        help: &str,
-        values: impl IntoIterator<Item = (L, i64)>,
-    ) -> fmt::Result
-    where
-        V: AsRef<str>,
-    {
-        self.family(name, help, values.into_iter().map(|(labels, value)| (labels, ConstGauge::new(value))))
-    }
-
-    pub(super) fn counters<L: AsRef<[(&'static str, V)]>, V>(
-        &mut self,
-        name: &str,
-        help: &str,
-        values: impl IntoIterator<Item = (L, u64)>,
-    ) -> fmt::Result
-    where
-        V: AsRef<str>,
-    {
-        self.family(name, help, values.into_iter().map(|(labels, value)| (labels, ConstCounter::new(value))))
-    }
-
-    /// Gauges of seconds that are not whole.
-    pub(super) fn durations<L: AsRef<[(&'static str, V)]>, V>(
-        &mut self,
-        name: &str,
-        help: &str,
-        values: impl IntoIterator<Item = (L, f64)>,
-    ) -> fmt::Result
-    where
-        V: AsRef<str>,
-    {
-        self.family(name, help, values.into_iter().map(|(labels, value)| (labels, ConstGauge::new(value))))
-    }
-
-    pub(super) fn histograms<L: AsRef<[(&'static str, V)]>, V>(
-        &mut self,
-        name: &str,
-        help: &str,
-        values: impl IntoIterator<Item = (L, Histogram)>,
-    ) -> fmt::Result
-    where
-        V: AsRef<str>,
-    {
-        self.family(name, help, values)
-    }
-
-    fn family<L: AsRef<[(&'static str, V)]>, V: AsRef<str>, M: EncodeMetric>(
-        &mut self,
-        name: &str,
-        help: &str,
-        metrics: impl IntoIterator<Item = (L, M)>,
-    ) -> fmt::Result {
-        let mut metrics = metrics.into_iter().peekable();
-        let Some((_, first)) = metrics.peek() else { return Ok(()) };
-        let mut family = self.encoder.encode_descriptor(name, help, None, first.metric_type())?;
-        for (labels, metric) in metrics {
-            let labels: Vec<(&str, &str)> =
-                labels.as_ref().iter().map(|(name, value)| (*name, value.as_ref())).collect();
-            if labels.is_empty() {
-                return metric.encode(family);
-            }
-            metric.encode(family.encode_family(&labels)?)?;
-        }
-        Ok(())
+        out.gauges("cluster_last_heard_timestamp_seconds", help, heard)
     }
 }

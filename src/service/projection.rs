@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use super::error::ServiceError;
 use super::rebuild::Rebuild;
 use super::recording::LogOpened;
-use super::{Ended, ServiceError};
+use super::tasks::Ended;
 use strandline_model::Offset;
 use strandline_query::Queries;
 use strandline_sqlite::RoomWait;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::ServiceError;
+use super::error::ServiceError;
 use strandline_clock::Clock;
 use strandline_log::{Appender, LogError, LogReader, LogWriter, OpenLog, Queue, WriterHealth};
 use strandline_query::Queries;

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Options, Service, ServiceError, end};
+use super::end;
+use super::error::ServiceError;
+use super::options::Options;
+use super::running::Service;
 use strandline_clock::SystemClock;
 
 /// Serves with these options until the process is asked to end.

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-use super::{ServiceError, Watched};
+use super::error::ServiceError;
+use super::options::Watched;
 use crate::http::auth::AccessConfig;
 use crate::http::{Access, Load, LoadLimits};
 use strandline_clock::Clock;

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::ServiceError;
+use super::error::ServiceError;
 use strandline_syntax::diagnostics::panic_text;
 
 /// The least and the most time before a task that failed is begun anew. It doubles with each failure, until the task has

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::AccessAs;
+use super::agent_config::AccessAs;
 
 /// Whether a job may deploy with an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::Variables;
+use super::variables::Variables;
 
 /// The longest text that comes out, in bytes.
 const MAX_BYTES: usize = 64 * 1024;

@@ -1,7 +1,7 @@
 //! A CI/CD job that wants to deploy.
 
-use super::Variables;
 use super::path;
+use super::variables::Variables;
 use strandline_model::Tier;
 use strandline_syntax::slug;
 

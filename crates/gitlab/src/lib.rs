@@ -21,11 +21,10 @@ mod membership;
 mod namespace;
 mod path;
 mod user;
+mod variables;
 
 #[cfg(test)]
 mod tests;
-
-use std::collections::BTreeMap;
 
 pub use agent_config::{
     AccessAs, AgentConfig, AgentConfigError, CiAccess, Entry, ExtraKeyVal, Grant, Impersonate, LongNamespace,
@@ -38,6 +37,4 @@ pub use job::{Job, JobEnvironment};
 pub use membership::Membership;
 pub use path::folded;
 pub use user::{UserAccess, UserAccessAs};
-
-/// CI/CD variables by name.
-pub type Variables = BTreeMap<String, String>;
+pub use variables::Variables;

@@ -2,7 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{LongNamespace, Reason};
+use super::agent_config::LongNamespace;
+use super::decision::Reason;
 use strandline_syntax::is_dns_label;
 
 /// The longest name of a namespace.

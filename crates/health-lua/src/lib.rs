@@ -27,6 +27,7 @@ mod library;
 mod machine;
 mod pattern;
 mod rules;
+mod script;
 mod scripts;
 mod sources;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use mlua::{
 
 use super::budget::{Budget, Limit, MEMORY_BYTES, OBJECT_MEMORY_BYTES, SLICE};
 use super::library;
-use super::scripts::Script;
+use super::script::Script;
 use super::values;
 use strandline_object::Object;
 

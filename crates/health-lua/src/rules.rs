@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use super::machine::{Machine, Outcome};
-use super::scripts::{Script, Scripts};
+use super::script::Script;
+use super::scripts::Scripts;
 use strandline_health::Rules;
 use strandline_model::{Health, Kind, Verdict};
 use strandline_object::Object;

@@ -6,22 +6,12 @@ use std::sync::Arc;
 
 use super::glob::Glob;
 use super::machine;
+use super::script::Script;
 
 /// Bytes that one script may have.
 pub const SCRIPT_BYTES_MAX: usize = 256 << 10;
 /// How many scripts a set may have.
 pub const SCRIPTS_MAX: usize = 4096;
-
-/// A script.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Script {
-    /// The rule's name in verdicts, such as `lua/cert-manager.io/Certificate`.
-    pub(super) rule: String,
-    /// Where it stands, such as `cert-manager.io/Certificate/health.lua`.
-    pub(super) origin: String,
-    /// The script itself.
-    pub(super) text: String,
-}
 
 /// Scripts of one source: those for a kind, and those for all that match, in the order in which they are asked.
 #[derive(Clone, Debug, Default)]

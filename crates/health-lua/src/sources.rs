@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::glob::{Glob, is_glob};
-use super::scripts::{Script, Scripts, ScriptsError};
+use super::script::Script;
+use super::scripts::{Scripts, ScriptsError};
 use strandline_syntax::diagnostics::of_syntax;
 
 /// The file of a script.

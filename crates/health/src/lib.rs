@@ -12,60 +12,18 @@ mod builtin;
 mod cases;
 mod conventions;
 mod fields;
+mod finding;
 mod patience;
 #[cfg(test)]
 mod tests;
 
-use fields::{Malformed, Section};
-use patience::Wait;
+use fields::Section;
+use finding::{Finding, NOT_REPORTED, verdict, without_health};
 use strandline_model::{Health, Verdict};
 use strandline_object::Object;
 
 pub use cases::{Agreement, Case};
 pub use patience::Patience;
-
-/// What a rule finds; the rule's own name is added by [`assess`].
-#[derive(Debug)]
-struct Finding {
-    health: Health,
-    reason: String,
-    message: String,
-    /// For what the object waits, where it may do so for a time only.
-    wait: Option<Wait>,
-}
-
-impl Finding {
-    fn new(health: Health, reason: impl Into<String>, message: impl Into<String>) -> Self {
-        Finding { health, reason: reason.into(), message: message.into(), wait: None }
-    }
-
-    fn healthy() -> Self {
-        Finding::new(Health::Healthy, "", "")
-    }
-
-    /// What cannot be known, by the word that says nothing to us.
-    fn unknown(word: &str, message: &str) -> Self {
-        Finding::new(Health::Unknown, if word.is_empty() { NOT_REPORTED } else { word }, message)
-    }
-
-    fn progressing(reason: &str, message: impl Into<String>) -> Self {
-        Finding::new(Health::Progressing, reason, message)
-    }
-
-    /// What was found on an object on which somebody is to report who has not yet.
-    fn unreported(object: &Object<'_>) -> Self {
-        let wait = Wait::Report { since: object.metadata.creation_timestamp };
-        Finding { wait: Some(wait), ..Finding::progressing(NOT_REPORTED, "Waiting for a status") }
-    }
-}
-
-/// The reason while a controller has not yet looked at the newest spec.
-const NOT_OBSERVED: &str = "GenerationNotObserved";
-
-/// The reason where nobody has said anything yet.
-const NOT_REPORTED: &str = "NotReported";
-
-type Rule = fn(&Object<'_>) -> Result<Finding, Malformed>;
 
 /// Keeps hooks from being deleted before their phase has ended; until then they are judged as ever.
 const HOOK_FINALIZER: &str = "argocd.argoproj.io/hook-finalizer";
@@ -119,17 +77,6 @@ impl Rules for BuiltIn {
             None => builtin::has_no_health(group, kind).then(without_health),
         }
     }
-}
-
-fn verdict(rule: &str, finding: Finding) -> Verdict {
-    let Finding { health, reason, message, .. } = finding;
-    Verdict { health: Some(health), reason, message, rule: rule.to_owned(), later: None }
-}
-
-/// The verdict on what has no state that could be good or bad.
-fn without_health() -> Verdict {
-    let (reason, message) = (String::new(), String::new());
-    Verdict { health: None, reason, message, rule: "none".to_owned(), later: None }
 }
 
 /// What the first page of the crate shows, which has to be true.

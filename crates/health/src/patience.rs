@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{Finding, verdict};
+use super::finding::{Finding, Wait, verdict};
 use strandline_model::{Health, Later, Timestamp, Verdict};
 
 /// For how long what may still come right is given time, by the user's setting.
@@ -23,22 +23,6 @@ impl Default for Patience {
     fn default() -> Self {
         Patience { unschedulable: Some(Duration::from_secs(300)), unreported: Duration::from_secs(60) }
     }
-}
-
-/// For what an object waits.
-#[derive(Debug)]
-pub(super) enum Wait {
-    /// A node, which none can be as the message says.
-    Node {
-        /// As the object tells.
-        since: Option<Timestamp>,
-        message: String,
-    },
-    /// Somebody's report.
-    Report {
-        /// When it was made.
-        since: Option<Timestamp>,
-    },
 }
 
 impl Patience {

@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-use super::Teller;
 use crate::http::Access;
+use crate::service::metric_writer::MetricWriter;
 
-pub(super) fn encode(tell: &mut Teller<'_, '_>, access: &Access) -> fmt::Result {
+pub(super) fn encode(out: &mut MetricWriter<'_, '_>, access: &Access) -> fmt::Result {
     let none: &[(&str, &str)] = &[];
     let current = i64::from(access.problem().is_none());
     let help = "1 while the access rules are those of the configuration file, 0 after reloading it failed";
-    tell.gauges("access_configuration_current", help, [(none, current)])?;
+    out.gauges("access_configuration_current", help, [(none, current)])?;
     let tokens = access.config().tokens;
     let ends = tokens.iter().filter_map(|token| {
         let expires = token.expires?.as_micros() / 1_000_000;
         Some(([("token", token.name.as_str())], expires))
     });
     let help = "Expiry time of each token that has one, in seconds since 1970";
-    tell.gauges("token_expiry_timestamp_seconds", help, ends)?;
+    out.gauges("token_expiry_timestamp_seconds", help, ends)?;
     let (refused, slowed) = access.wrong_tokens();
     let wrong = [([("answer", "refused")], refused), ([("answer", "asked_to_wait")], slowed)];
-    tell.counters("wrong_tokens", "Requests with an unknown token, by answer", wrong)
+    out.counters("wrong_tokens", "Requests with an unknown token, by answer", wrong)
 }

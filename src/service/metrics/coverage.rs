@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Teller, age_seconds};
 use crate::present::kind_name;
+use crate::service::metric_writer::{MetricWriter, age_seconds};
 use strandline_model::{CoverageState, Timestamp, WatchKey};
 use strandline_watch::{ClusterStats, WatchStatus};
 
 pub(super) fn encode(
-    tell: &mut Teller<'_, '_>,
+    out: &mut MetricWriter<'_, '_>,
     clusters: &[(String, Arc<ClusterStats>)],
     now: Timestamp,
 ) -> fmt::Result {
@@ -30,24 +30,24 @@ pub(super) fn encode(
     });
     let help =
         "Watches currently in a gap, by kind (* is the whole cluster, *.group one API group) and reason";
-    tell.gauges("coverage_gaps", help, gaps)?;
+    out.gauges("coverage_gaps", help, gaps)?;
     let oldest = statuses.iter().map(|(cluster, statuses, _)| {
         let since = statuses.iter().filter_map(|(_, status)| status.gap_since).min();
         ([("cluster", *cluster)], since.map_or(0, |since| age_seconds(since, now)))
     });
     let help = "Age of a cluster's oldest open gap; 0 if none is open";
-    tell.gauges("coverage_oldest_gap_seconds", help, oldest)?;
+    out.gauges("coverage_oldest_gap_seconds", help, oldest)?;
     let bookmarks = statuses.iter().filter_map(|(cluster, statuses, _)| {
         let oldest = statuses.iter().filter(is_watched).filter_map(|(_, s)| s.bookmark_at).min()?;
         Some(([("cluster", *cluster)], age_seconds(oldest, now)))
     });
     let help = "Age of the last bookmark, of the kind whose last bookmark is the oldest";
-    tell.gauges("cluster_bookmark_age_seconds", help, bookmarks)?;
+    out.gauges("cluster_bookmark_age_seconds", help, bookmarks)?;
     let confirmed = statuses.iter().filter_map(|(cluster, _, stats)| {
         Some(([("cluster", *cluster)], age_seconds(stats.confirmed_until()?, now)))
     });
     let help = "Age of the time up to which everything is recorded, of the kinds that are in no gap";
-    tell.gauges("cluster_confirmed_age_seconds", help, confirmed)
+    out.gauges("cluster_confirmed_age_seconds", help, confirmed)
 }
 
 fn is_gap(status: &WatchStatus) -> bool {

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use super::{Teller, signed};
 use crate::http::{LoadCounts, RequestStats};
+use crate::service::metric_writer::{MetricWriter, signed};
 use strandline_sqlite::Crowd;
 
-pub(super) fn encode(tell: &mut Teller<'_, '_>, requests: &RequestStats) -> fmt::Result {
+pub(super) fn encode(out: &mut MetricWriter<'_, '_>, requests: &RequestStats) -> fmt::Result {
     let routes = requests.routes();
     let counts = routes.iter().flat_map(|stats| {
         stats.codes.iter().map(|(code, count)| {
@@ -15,26 +15,26 @@ pub(super) fn encode(tell: &mut Teller<'_, '_>, requests: &RequestStats) -> fmt:
             ([route, method, ("code", code.to_string())], *count)
         })
     });
-    tell.counters("http_requests", "Requests answered, by route, method and status code", counts)?;
+    out.counters("http_requests", "Requests answered, by route, method and status code", counts)?;
     let took =
         routes.iter().map(|stats| ([("route", stats.route), ("method", stats.method)], stats.took.clone()));
-    tell.histograms("http_request_duration_seconds", "Duration of requests, by route and method", took)
+    out.histograms("http_request_duration_seconds", "Duration of requests, by route and method", took)
 }
 
 /// What is under way now.
-pub(super) fn under_way(tell: &mut Teller<'_, '_>, load: LoadCounts, crowd: Crowd) -> fmt::Result {
+pub(super) fn under_way(out: &mut MetricWriter<'_, '_>, load: LoadCounts, crowd: Crowd) -> fmt::Result {
     let none: &[(&str, &str)] = &[];
     let number = |value: usize| signed(value as u64);
     let help = "Open connections, by place: ordinary for all requests, reserve for probes and metrics only";
     let places = [("ordinary", load.connections), ("reserve", load.reserve)];
-    tell.gauges("http_connections", help, places.map(|(place, count)| ([("place", place)], number(count))))?;
+    out.gauges("http_connections", help, places.map(|(place, count)| ([("place", place)], number(count))))?;
     let help = "Connections over the limit, which got a place in the reserve or none";
-    tell.counters("http_connections_refused", help, [(none, load.connections_refused)])?;
+    out.counters("http_connections_refused", help, [(none, load.connections_refused)])?;
     let help = "Requests in progress, until the client has read the answer";
-    tell.gauges("http_requests_in_flight", help, [(none, number(load.requests))])?;
+    out.gauges("http_requests_in_flight", help, [(none, number(load.requests))])?;
     let help = "Bytes of the requests in progress and of their answers";
-    tell.gauges("http_in_flight_bytes", help, [(none, number(load.bytes))])?;
+    out.gauges("http_in_flight_bytes", help, [(none, number(load.bytes))])?;
     let help = "Storage queries, by state: reading, or waiting for a reader";
     let questions = [("reading", crowd.under_way), ("waiting", crowd.waiting)];
-    tell.gauges("questions", help, questions.map(|(state, count)| ([("state", state)], number(count))))
+    out.gauges("questions", help, questions.map(|(state, count)| ([("state", state)], number(count))))
 }

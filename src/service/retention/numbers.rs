@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::sizes::Sizes;
-use crate::service::metrics::{Teller, signed};
+use crate::service::metric_writer::{MetricWriter, signed};
 use strandline_log::{Compacted, Swept, Thinned};
 use strandline_model::Timestamp;
 
@@ -73,46 +73,46 @@ impl Numbers {
     }
 
     /// Tells them; `view_rows` are those that the view has let go.
-    pub(in crate::service) fn tell(&self, tell: &mut Teller<'_, '_>, view_rows: u64) -> fmt::Result {
+    pub(in crate::service) fn encode(&self, out: &mut MetricWriter<'_, '_>, view_rows: u64) -> fmt::Result {
         let counts = self.lock().clone();
         let none: &[(&str, &str)] = &[];
         let compacted = counts.compacted;
         let help = "Oldest available offset; zero before anything was pruned";
-        tell.gauges("log_compacted_offset", help, [(none, compacted.offset.as_i64())])?;
+        out.gauges("log_compacted_offset", help, [(none, compacted.offset.as_i64())])?;
         let seconds = |time: Timestamp| time.as_micros() / 1_000_000;
         let help =
             "Time at which the change at the oldest available offset was observed, in seconds since 1970";
-        tell.gauges(
+        out.gauges(
             "log_compacted_timestamp_seconds",
             help,
             compacted.observed_at.map(|at| (none, seconds(at))),
         )?;
         let files = counts.sizes.files.map(|(file, bytes)| ([("file", file)], signed(bytes)));
-        tell.gauges("data_file_bytes", "Size of the files of the data directory when last measured", files)?;
+        out.gauges("data_file_bytes", "Size of the files of the data directory when last measured", files)?;
         let help = "Size of the whole data directory when last measured";
-        tell.gauges("data_bytes", help, [(none, signed(counts.sizes.total))])?;
+        out.gauges("data_bytes", help, [(none, signed(counts.sizes.total))])?;
         let (at, took) = counts.last_run.unzip();
         let help = "End of the last successful retention run, in seconds since 1970";
-        tell.gauges("retention_last_run_timestamp_seconds", help, at.map(|at| (none, seconds(at))))?;
+        out.gauges("retention_last_run_timestamp_seconds", help, at.map(|at| (none, seconds(at))))?;
         let took = took.map(|took| (none, took.as_secs_f64()));
-        tell.durations(
+        out.durations(
             "retention_last_run_duration_seconds",
             "Duration of the last successful retention run",
             took,
         )?;
         let help = "1 while the data directory exceeds its size limit and all records are within the minimum retention period";
-        tell.gauges("retention_over_limit", help, [(none, i64::from(counts.over_limit))])?;
-        tell.counters("retention_changes", "Changes pruned from the log", [(none, counts.changes)])?;
+        out.gauges("retention_over_limit", help, [(none, i64::from(counts.over_limit))])?;
+        out.counters("retention_changes", "Changes pruned from the log", [(none, counts.changes)])?;
         let help = "Changes of kinds with a shorter retention, pruned from the log except for their rows";
-        tell.counters("retention_thinned_changes", help, [(none, counts.thinned)])?;
+        out.counters("retention_thinned_changes", help, [(none, counts.thinned)])?;
         let help = "Finished deployments withdrawn after their retention period";
-        tell.counters("retention_deployments", help, [(none, counts.retired)])?;
-        tell.counters(
+        out.counters("retention_deployments", help, [(none, counts.retired)])?;
+        out.counters(
             "retention_bytes",
             "Stored bytes of the bodies of pruned changes",
             [(none, counts.bytes)],
         )?;
-        tell.counters("retention_view_rows", "Rows pruned from the view", [(none, view_rows)])?;
-        tell.counters("retention_failures", "Failed retention runs", [(none, counts.failures)])
+        out.counters("retention_view_rows", "Rows pruned from the view", [(none, view_rows)])?;
+        out.counters("retention_failures", "Failed retention runs", [(none, counts.failures)])
     }
 }

@@ -6,10 +6,12 @@ use std::collections::HashMap;
 
 use serde_saphyr::{Location, Spanned};
 
-use super::super::expression::Expression;
-use super::super::{UserAccess, path};
+use super::file;
 use super::place::place;
-use super::{AgentConfig, CiAccess, Entry, Grant, LongNamespace, NoMatch, Rule, When, file};
+use super::types::{AgentConfig, CiAccess, Entry, Grant, LongNamespace, NoMatch, Rule, When};
+use crate::expression::Expression;
+use crate::path;
+use crate::user::UserAccess;
 use strandline_syntax::diagnostics::{Mistake, closest, instead};
 use strandline_syntax::is_dns_label;
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::super::UserAccessAs;
-use super::AccessAs;
+use super::types::AccessAs;
+use crate::user::UserAccessAs;
 
 /// The whole file. What it has besides decides nothing of who may do what.
 #[derive(Debug, Default)]

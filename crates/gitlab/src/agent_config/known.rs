@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use lru::LruCache;
 use sha2::{Digest, Sha256};
 
-use super::{AgentConfigError, ReadAgentConfig, read_agent_config};
+use super::read::{AgentConfigError, ReadAgentConfig, read_agent_config};
 
 /// The most files that are kept, and the most bytes that they take about.
 const ENTRIES: NonZeroUsize = NonZeroUsize::new(256).expect("it must not be zero");

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::UserAccess;
-use super::super::expression::Expression;
+use crate::expression::Expression;
+use crate::user::UserAccess;
 
 /// The configuration of an agent, as far as it is about access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

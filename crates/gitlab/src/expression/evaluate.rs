@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::super::Variables;
-use super::MAX_MATCHED_BYTES;
 use super::lexer::Comparison;
+use super::limits::MAX_MATCHED_BYTES;
 use super::parser::Node;
 use super::pattern::{self, Pattern, PatternError};
+use crate::variables::Variables;
 
 /// The longest text that is matched with a regular expression, in bytes.
 const MAX_SUBJECT: usize = 64 * 1024;

@@ -1,6 +1,7 @@
 //! An expression's text in tokens.
 
-use super::{ExpressionError, MAX_BYTES, MAX_TOKENS};
+use super::error::ExpressionError;
+use super::limits::{MAX_BYTES, MAX_TOKENS};
 
 /// A token and where it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,36 +9,24 @@
 //! null and false are untrue inside `&&` and `||`, which give one of their sides; the whole is true when what it gives
 //! is neither null, false nor blank. There are no escapes in texts, and variables in them are not expanded.
 
+mod error;
 mod evaluate;
 mod lexer;
+mod limits;
 mod parser;
 mod pattern;
 
 #[cfg(test)]
 mod tests;
 
+pub use error::ExpressionError;
 pub use evaluate::{Effort, EvaluationError, Value};
+pub use limits::{MAX_BYTES, MAX_COMPILED_BYTES, MAX_DEPTH, MAX_MATCHED_BYTES, MAX_TOKENS};
 pub use parser::Remark;
 
 use self::evaluate::Evaluation;
 use self::parser::Node;
-use super::Variables;
-
-/// The longest expression, in bytes.
-pub const MAX_BYTES: usize = 16 * 1024;
-
-/// The most tokens of an expression. GitLab allows 99.
-pub const MAX_TOKENS: usize = 1000;
-
-/// What the regular expressions of one file may take together once they are compiled, in bytes.
-pub const MAX_COMPILED_BYTES: usize = 4 * 1024 * 1024;
-
-/// How many bytes the expressions of one question may match with regular expressions; those of a larger program count
-/// several times (see [`Effort`]).
-pub const MAX_MATCHED_BYTES: usize = 1024 * 1024;
-
-/// How deep parentheses and `!` may be nested.
-pub const MAX_DEPTH: usize = 50;
+use crate::variables::Variables;
 
 /// An expression that was found to be sound.
 #[derive(Clone, Debug)]
@@ -56,18 +44,6 @@ impl PartialEq for Expression {
 }
 
 impl Eq for Expression {}
-
-/// Why a text is no expression.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message} (column {column})")]
-pub struct ExpressionError {
-    /// Where, in characters from 1.
-    pub column: usize,
-    /// Stable word for it: `bad_expression`, `bad_regex`, `too_long`, or `too_large`.
-    pub code: &'static str,
-    /// What is wrong and what was expected.
-    pub message: String,
-}
 
 impl Expression {
     /// Reads an expression. `room` says how many bytes its regular expressions may take once they are compiled, and is

@@ -1,8 +1,9 @@
 //! Tokens as a tree, by recursive descent of bounded depth.
 
+use super::error::ExpressionError;
 use super::lexer::{Comparison, Kind, Token};
+use super::limits::{MAX_COMPILED_BYTES, MAX_DEPTH};
 use super::pattern::{self, Pattern, PatternError};
-use super::{ExpressionError, MAX_COMPILED_BYTES, MAX_DEPTH};
 
 /// What is odd about an expression without being wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! CronJob: whether its last run came to a good end, as far as the object tells.
 
-use super::Finding;
-use super::fields::{Malformed, Section};
+use crate::fields::{Malformed, Section};
+use crate::finding::Finding;
 use strandline_model::{Health, Timestamp};
 use strandline_object::Object;
 

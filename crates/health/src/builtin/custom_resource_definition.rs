@@ -1,7 +1,7 @@
 //! CustomResourceDefinition: there when its names are accepted and its resources are served.
 
-use super::Finding;
-use super::fields::{Malformed, Section};
+use crate::fields::{Malformed, Section};
+use crate::finding::Finding;
 use strandline_model::Health;
 use strandline_object::Object;
 

@@ -1,7 +1,7 @@
 //! DaemonSet: rolled out when every node that should has a new and available pod.
 
-use super::fields::{Malformed, Section, observed};
-use super::{Finding, NOT_OBSERVED};
+use crate::fields::{Malformed, Section, observed};
+use crate::finding::{Finding, NOT_OBSERVED};
 use strandline_model::Health;
 use strandline_object::Object;
 

@@ -1,7 +1,8 @@
 //! Deployment: rolled out when every replica is new, no old one is left and all are available.
 
-use super::fields::{Malformed, Section, observed};
-use super::{Finding, NOT_OBSERVED, surplus};
+use super::surplus::surplus;
+use crate::fields::{Malformed, Section, observed};
+use crate::finding::{Finding, NOT_OBSERVED};
 use strandline_model::Health;
 use strandline_object::Object;
 

@@ -1,8 +1,8 @@
 //! Kinds of the Gateway API: whether those who carry them out have accepted, resolved and programmed them.
 
-use super::fields::{Malformed, Section};
-use super::{Finding, NOT_OBSERVED};
-use crate::Rule;
+use super::rule::Rule;
+use crate::fields::{Malformed, Section};
+use crate::finding::{Finding, NOT_OBSERVED};
 use strandline_model::Health;
 use strandline_object::Object;
 

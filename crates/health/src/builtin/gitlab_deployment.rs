@@ -1,7 +1,7 @@
 //! GitLabDeployment: whether what it declares can be understood, since it has no status of its own.
 
-use super::Finding;
-use super::fields::Malformed;
+use crate::fields::Malformed;
+use crate::finding::Finding;
 use strandline_model::Health;
 use strandline_object::Object;
 use strandline_object::gitlab_deployment::Declaration;

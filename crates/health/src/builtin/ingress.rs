@@ -1,7 +1,7 @@
 //! Ingress: there once a controller has given it an address.
 
-use super::Finding;
-use super::fields::{Malformed, Section};
+use crate::fields::{Malformed, Section};
+use crate::finding::Finding;
 use strandline_object::Object;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {

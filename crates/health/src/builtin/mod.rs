@@ -22,9 +22,11 @@ mod pod;
 mod pod_disruption_budget;
 mod replica_set;
 mod resource_claim;
+mod rule;
 mod service;
 mod silent;
 mod stateful_set;
+mod surplus;
 mod volume_attachment;
 mod volume_snapshot;
 mod workflow;
@@ -33,15 +35,8 @@ pub(super) use silent::has_no_health;
 
 #[cfg(test)]
 use super::tests;
-use super::{Finding, NOT_OBSERVED, Rule, Wait, fields};
+use rule::Rule;
 use strandline_object::gitlab_deployment::{DEPLOYMENT, GROUP};
-
-/// What there is to say of more Pods than are wanted, which are to go: the work is not done while they are there.
-fn surplus(waiting: &str, wanted: Option<i64>, pods: i64) -> Option<Finding> {
-    let more = pods.saturating_sub(wanted?);
-    let message = format!("{waiting}: {more} pods are pending termination...");
-    (more > 0).then(|| Finding::progressing("TooManyPods", message))
-}
 
 /// The rule for a kind, with its name.
 pub(super) fn rule(group: &str, kind: &str) -> Option<(&'static str, Rule)> {

@@ -1,7 +1,7 @@
 //! Node: ready and without pressure; one that takes no new pods was cordoned on purpose.
 
-use super::Finding;
-use super::fields::{Malformed, Section};
+use crate::fields::{Malformed, Section};
+use crate::finding::Finding;
 use strandline_model::Health;
 use strandline_object::Object;
 

@@ -1,7 +1,7 @@
 //! PersistentVolume: by phase; one that is kept after its claim has gone is at rest.
 
-use super::Finding;
-use super::fields::{Malformed, Section};
+use crate::fields::{Malformed, Section};
+use crate::finding::Finding;
 use strandline_model::Health;
 use strandline_object::Object;
 

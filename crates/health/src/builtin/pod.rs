@@ -1,7 +1,7 @@
 //! Pod: judged by its phase, its containers and, while it runs, its readiness.
 
-use super::fields::{Malformed, Section};
-use super::{Finding, Wait};
+use crate::fields::{Malformed, Section};
+use crate::finding::{Finding, Wait};
 use strandline_model::{Health, Timestamp};
 use strandline_object::Object;
 

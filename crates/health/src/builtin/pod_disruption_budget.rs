@@ -1,7 +1,7 @@
 //! PodDisruptionBudget: works as long as its controller can count the pods, however few they are.
 
-use super::Finding;
-use super::fields::{Malformed, Section};
+use crate::fields::{Malformed, Section};
+use crate::finding::Finding;
 use strandline_model::Health;
 use strandline_object::Object;
 

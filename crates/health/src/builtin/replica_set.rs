@@ -1,7 +1,8 @@
 //! ReplicaSet: there when all its replicas are available, failed when it cannot create them.
 
-use super::fields::{Malformed, Section, observed};
-use super::{Finding, NOT_OBSERVED, surplus};
+use super::surplus::surplus;
+use crate::fields::{Malformed, Section, observed};
+use crate::finding::{Finding, NOT_OBSERVED};
 use strandline_model::Health;
 use strandline_object::Object;
 

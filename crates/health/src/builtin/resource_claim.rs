@@ -1,7 +1,7 @@
 //! ResourceClaim: there once devices are allocated, failed when one of them says so.
 
-use super::Finding;
-use super::fields::{Malformed, Section};
+use crate::fields::{Malformed, Section};
+use crate::finding::Finding;
 use strandline_model::Health;
 use strandline_object::Object;
 

@@ -1,7 +1,7 @@
 //! Service: a load balancer is awaited, anything else is there as soon as it is written.
 
-use super::Finding;
-use super::fields::{Malformed, Section};
+use crate::fields::{Malformed, Section};
+use crate::finding::Finding;
 use strandline_object::Object;
 
 pub(super) fn judge(object: &Object<'_>) -> Result<Finding, Malformed> {

@@ -1,7 +1,8 @@
 //! StatefulSet: there when its pods are ready and at the revision its update strategy asks for.
 
-use super::fields::{Malformed, Section, observed};
-use super::{Finding, NOT_OBSERVED, surplus};
+use super::surplus::surplus;
+use crate::fields::{Malformed, Section, observed};
+use crate::finding::{Finding, NOT_OBSERVED};
 use strandline_model::Health;
 use strandline_object::Object;
 

@@ -1,7 +1,7 @@
 //! VolumeSnapshot and VolumeSnapshotContent: there when ready to use.
 
-use super::Finding;
-use super::fields::{Malformed, Section};
+use crate::fields::{Malformed, Section};
+use crate::finding::Finding;
 use strandline_model::Health;
 use strandline_object::Object;
 

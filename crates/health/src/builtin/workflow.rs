@@ -1,7 +1,7 @@
 //! Workflow of Argo: done when it has run, so that one that runs is on its way.
 
-use super::Finding;
-use super::fields::{Malformed, Section};
+use crate::fields::{Malformed, Section};
+use crate::finding::Finding;
 use strandline_model::Health;
 use strandline_object::Object;
 

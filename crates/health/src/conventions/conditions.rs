@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::Opinion;
+use super::opinion::Opinion;
 use super::states::below;
 use super::words::{self, Meaning};
-use crate::NOT_OBSERVED;
 use crate::fields::{Malformed, Section};
+use crate::finding::NOT_OBSERVED;
 use strandline_model::Health;
 
 /// Types that speak for the whole object.

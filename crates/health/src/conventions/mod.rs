@@ -7,6 +7,7 @@
 //! Why: docs/decisions/0010-kinds-without-a-rule-are-judged-by-words.md.
 
 mod conditions;
+mod opinion;
 mod replicas;
 mod states;
 #[cfg(test)]
@@ -16,48 +17,12 @@ mod words;
 use serde_json::{Map, Value};
 
 use self::conditions::Generations;
-use super::fields::{Malformed, Section};
-use super::{Finding, NOT_OBSERVED, Patience, verdict, without_health};
+use self::opinion::Opinion;
+use crate::fields::{Malformed, Section};
+use crate::finding::{Finding, NOT_OBSERVED, verdict, without_health};
+use crate::patience::Patience;
 use strandline_model::{Health, Verdict};
 use strandline_object::Object;
-
-/// What one convention says.
-#[derive(Clone, Debug)]
-struct Opinion {
-    health: Health,
-    /// Said in so many words, not guessed from what is not said.
-    sure: bool,
-    /// Said of the whole object, not of a part.
-    summary: bool,
-    rule: String,
-    reason: String,
-    message: String,
-}
-
-impl Opinion {
-    /// What stands under a name in the status.
-    fn new(health: Health, name: &str, reason: &str, message: impl Into<String>) -> Self {
-        let rule = format!("conventions/{name}");
-        Opinion {
-            health,
-            sure: true,
-            summary: false,
-            rule,
-            reason: reason.to_owned(),
-            message: message.into(),
-        }
-    }
-
-    fn progressing(name: &str, reason: &str, message: &str) -> Self {
-        Opinion::new(Health::Progressing, name, reason, message)
-    }
-}
-
-impl From<Opinion> for Verdict {
-    fn from(Opinion { health, rule, reason, message, .. }: Opinion) -> Self {
-        verdict(&rule, Finding::new(health, reason, message))
-    }
-}
 
 /// Members of a spec by which people ask a controller to leave the object alone.
 const PAUSES: [&str; 4] = ["paused", "suspend", "suspended", "pause"];

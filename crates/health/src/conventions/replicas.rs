@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Opinion;
+use super::opinion::Opinion;
 use strandline_model::Health;
 
 /// What is counted, each with the counters that must reach the number that is wanted.

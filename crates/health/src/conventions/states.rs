@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Opinion;
+use super::opinion::Opinion;
 use super::words::{self, Meaning};
 use strandline_model::Health;
 
