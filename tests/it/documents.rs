@@ -10,7 +10,7 @@ use strandline::cli::Cli;
 use strandline::config::{ConfigError, parse};
 
 /// Every document of the checkout.
-fn documents() -> Vec<PathBuf> {
+pub(crate) fn documents() -> Vec<PathBuf> {
     let is_document = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
     files(&root()).into_iter().filter(is_document).collect()
 }

@@ -1,5 +1,7 @@
 //! The rules of the house, read from the sources.
 
+mod words;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
