@@ -8,6 +8,7 @@ mod diff;
 mod doctor;
 mod filter;
 mod objects;
+mod output;
 mod read;
 mod redact;
 mod subject;
@@ -24,9 +25,10 @@ pub(super) use doctor::RoleWidth;
 pub use doctor::{DoctorArgs, ReportFormat};
 pub use filter::{EnvironmentsArgs, FilterArgs, OverviewArgs};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
+pub use output::{ColorChoice, ListArgs, OutputArgs, OutputFormat, ServerArgs};
 pub use read::{
-    ColorChoice, CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ListArgs, OutputArgs,
-    OutputFormat, ReadCommand, ServerArgs, TreeArgs, VersionArgs, WhyArgs,
+    CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ReadCommand, TreeArgs, VersionArgs,
+    WhyArgs,
 };
 pub use redact::RedactArgs;
 pub use timeline::{OnsetArgs, TimelineArgs};

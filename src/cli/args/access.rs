@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::ReportFormat;
+use super::doctor::ReportFormat;
 
 /// Subcommands of `access`.
 #[derive(Clone, Debug, Subcommand)]

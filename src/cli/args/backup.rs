@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ReportFormat;
+use super::doctor::ReportFormat;
 
 /// Arguments of `backup`.
 #[derive(Clone, Debug, Args)]

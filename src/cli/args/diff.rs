@@ -2,8 +2,9 @@
 
 use clap::{Args, ValueEnum};
 
+use super::output::{ColorChoice, ServerArgs};
+use super::subject::{PlaceArgs, Subject};
 use super::values::{environment, moment, number};
-use super::{ColorChoice, PlaceArgs, ServerArgs, Subject};
 use strandline_model::EnvironmentId;
 use strandline_object_diff::{Class, NamePair, PathRule};
 

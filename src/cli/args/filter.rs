@@ -2,8 +2,8 @@
 
 use clap::Args;
 
+use super::output::{ListArgs, OutputArgs, ServerArgs};
 use super::values::number;
-use super::{ListArgs, OutputArgs, ServerArgs};
 use strandline_model::{AgentId, EnvironmentId, EnvironmentState, GroupBy, GroupPath, Health, Tier};
 use strandline_protocol::Overview;
 use strandline_syntax::{Glob, LabelSelector};

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueEnum};
 
+use super::output::{ColorChoice, ListArgs, OutputArgs, OutputFormat, ServerArgs};
+use super::subject::{PlaceArgs, Subject};
 use super::values::{environment, moment, number};
-use super::{ColorChoice, ListArgs, OutputArgs, OutputFormat, PlaceArgs, ServerArgs, Subject};
 use strandline_model::EnvironmentId;
 use strandline_protocol::HealthHistory;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ReportFormat;
+use super::doctor::ReportFormat;
 
 /// Arguments of `redact`.
 #[derive(Clone, Debug, Args)]

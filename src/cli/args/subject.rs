@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use super::ListArgs;
+use super::output::ListArgs;
 use super::values::{environment, moment};
 use strandline_model::{EnvironmentId, KindName, Tier, Uid};
 use strandline_query::Presence;

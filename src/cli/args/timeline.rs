@@ -2,8 +2,9 @@
 
 use clap::{ArgGroup, Args};
 
+use super::output::{OutputArgs, ServerArgs};
+use super::subject::{PlaceArgs, Subject};
 use super::values::{environment, moment, number};
-use super::{OutputArgs, PlaceArgs, ServerArgs, Subject};
 use strandline_model::{EnvironmentId, Health, Lane, parse_duration};
 use strandline_query::{PageRequest, TimelineOrder};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::ReportFormat;
+use super::doctor::ReportFormat;
 use super::values::{environment, moment};
 use strandline_model::{EnvironmentId, Timestamp};
 

@@ -1,0 +1,74 @@
+//! What commands that read share: which server and time, how many, and how to print.
+
+use clap::{Args, ValueEnum};
+
+use super::address::AddressArgs;
+use super::values::{moment, number};
+
+/// How to list.
+#[derive(Clone, Debug, Args)]
+pub struct ListArgs {
+    /// Limit the number of items; default: all
+    #[arg(long, value_parser = number(1..=u64::MAX))]
+    pub limit: Option<u64>,
+    /// Where from.
+    #[command(flatten)]
+    pub server: ServerArgs,
+    /// How to print.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Where to read from, and for which time.
+#[derive(Clone, Debug, Args)]
+pub struct ServerArgs {
+    /// Which server.
+    #[command(flatten)]
+    pub address: AddressArgs,
+    /// Show the state at a past time (2026-11-20T14:05:00Z), a duration ago (2h, 1d12h) or an offset (1234)
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub at: Option<String>,
+    /// The argument that gave the time, where that is another one.
+    #[arg(skip)]
+    pub at_argument: Option<&'static str>,
+}
+
+/// How to print.
+#[derive(Clone, Debug, Args)]
+pub struct OutputArgs {
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = OutputFormat::Table)]
+    pub output: OutputFormat,
+    /// Do not print table headers
+    #[arg(long)]
+    pub no_headers: bool,
+    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are respected
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]
+    pub color: ColorChoice,
+}
+
+/// Output formats of lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// A table.
+    Table,
+    /// A table with more columns.
+    Wide,
+    /// JSON, as returned by the API.
+    Json,
+    /// YAML with the fields of the JSON.
+    Yaml,
+    /// One name per line.
+    Name,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
