@@ -5,7 +5,7 @@ use std::path::Path;
 use super::error::ServiceError;
 use strandline_clock::SystemClock;
 use strandline_log::{AcceptedLoss, Salvaged, WrongTimes};
-use strandline_sqlite::{DirectoryLock, KEY_FILE, keep_key, redaction_key};
+use strandline_sqlite::{DirectoryLock, KEY_FILE, redaction_key, write_key};
 
 /// Goes on with a log that lost its end; none where nothing is lost.
 ///
@@ -48,7 +48,7 @@ pub fn salvage(
     let salvaged = strandline_log::salvage(data, target, progress)?;
     if data.join(KEY_FILE).exists() && !target.join(KEY_FILE).exists() {
         let key = redaction_key(data).map_err(ServiceError::Key)?;
-        keep_key(target, &key).map_err(ServiceError::Key)?;
+        write_key(target, &key).map_err(ServiceError::Key)?;
     }
     Ok(salvaged)
 }

@@ -11,7 +11,7 @@ use super::recording::LogOpened;
 use super::tasks::Ended;
 use strandline_model::Offset;
 use strandline_query::Queries;
-use strandline_sqlite::RoomWait;
+use strandline_sqlite::FullDiskBackoff;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Build, Projector, ProjectorError, ViewState, ViewStatus};
 
@@ -115,7 +115,7 @@ impl Projection {
 
     fn keep_up(&self) -> Result<(), ProjectorError> {
         let mut sound = self.is_current();
-        let mut room = RoomWait::new("the view");
+        let mut room = FullDiskBackoff::new("the view");
         while !self.stopping.is_cancelled() {
             if !sound {
                 match self.build() {
@@ -159,8 +159,8 @@ impl Projection {
         matches!(strandline_view::inspect_at_rest(&self.data), ViewState::Current(_))
     }
 
-    fn wait_for_room(&self, room: &mut RoomWait, error: &ProjectorError) {
-        strandline_sqlite::sleep_unless(room.full(error), || self.stopping.is_cancelled());
+    fn wait_for_room(&self, room: &mut FullDiskBackoff, error: &ProjectorError) {
+        strandline_sqlite::sleep_unless(room.next_wait(error), || self.stopping.is_cancelled());
     }
 
     /// Builds the view while no question can be answered; false when asked to stop meanwhile.
@@ -216,9 +216,9 @@ impl Projection {
     }
 
     /// Follows the log until asked to stop, until a reader meets damage, or until another view can take over.
-    fn follow(&self, room: &mut RoomWait) -> Result<(), ProjectorError> {
+    fn follow(&self, room: &mut FullDiskBackoff) -> Result<(), ProjectorError> {
         let mut projector = Projector::open(&self.data, self.rules.clone())?;
-        room.over();
+        room.end();
         // Who reads it on a full disk would not see what is written from now on.
         self.queries.reopen();
         if projector.has_other_rules()? {

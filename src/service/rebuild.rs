@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::api::{RebuildReport, RebuildState, Rebuilding};
 use strandline_clock::Clock;
 use strandline_model::{Offset, Timestamp};
-use strandline_sqlite::{RoomWait, Watermark};
+use strandline_sqlite::{FullDiskBackoff, Watermark};
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Build, ProjectorError, ViewStatus};
 
@@ -160,11 +160,11 @@ impl Shared {
 
     /// Opens the file of the new view, as soon as there is room for it.
     fn open(&self) -> Result<Build, ProjectorError> {
-        let mut room = RoomWait::new("the new view");
+        let mut room = FullDiskBackoff::new("the new view");
         loop {
             match Build::open(&self.data, self.rules.clone()) {
                 Err(error) if error.is_disk_full() && !self.stopping.is_cancelled() => {
-                    strandline_sqlite::sleep_unless(room.full(&error), || self.stopping.is_cancelled());
+                    strandline_sqlite::sleep_unless(room.next_wait(&error), || self.stopping.is_cancelled());
                 }
                 opened => return opened,
             }
@@ -172,15 +172,15 @@ impl Shared {
     }
 
     fn catch_up(&self, build: &mut Build, told: impl Fn(Offset)) -> Result<bool, ProjectorError> {
-        let mut room = RoomWait::new("the new view");
+        let mut room = FullDiskBackoff::new("the new view");
         while !self.stopping.is_cancelled() {
             self.checkpoint.set(build.checkpoint());
             told(build.checkpoint());
             match build.step() {
-                Ok(true) => room.over(),
+                Ok(true) => room.end(),
                 Ok(false) => return Ok(true),
                 Err(error) if error.is_disk_full() => {
-                    strandline_sqlite::sleep_unless(room.full(&error), || self.stopping.is_cancelled());
+                    strandline_sqlite::sleep_unless(room.next_wait(&error), || self.stopping.is_cancelled());
                 }
                 Err(error) => return Err(error),
             }

@@ -8,7 +8,7 @@ use super::error::ServiceError;
 use strandline_clock::Clock;
 use strandline_log::{Appender, LogError, LogReader, LogWriter, OpenLog, Queue, WriterHealth};
 use strandline_query::Queries;
-use strandline_sqlite::{RoomWait, Watermark};
+use strandline_sqlite::{FullDiskBackoff, Watermark};
 use strandline_view::ViewState;
 
 /// The log as far as it can be used.
@@ -47,7 +47,7 @@ pub(super) struct Waiting {
     data: PathBuf,
     /// A new key, to be kept before anything is recorded by it.
     key: Option<[u8; 32]>,
-    room: RoomWait,
+    room: FullDiskBackoff,
     opened: LogOpened,
 }
 
@@ -89,8 +89,8 @@ impl Recording {
         if let Ok(found) = LogReader::open_at_rest(data).and_then(|log| log.head()) {
             head.set(found);
         }
-        let mut room = RoomWait::new("the log");
-        room.full(error);
+        let mut room = FullDiskBackoff::new("the log");
+        room.next_wait(error);
         queue.waits_for_room();
         let waiting = Waiting { queue, data: data.to_owned(), key, room, opened: opened.clone() };
         Recording { appender, head, health, writer: Some(Writer::Waiting(waiting)), opened }
@@ -128,12 +128,12 @@ impl Writer {
 impl Waiting {
     fn run(mut self, queries: &Queries) -> Result<(), LogError> {
         while !self.queue.is_closed() {
-            let error = match self.keep_key() {
+            let error = match self.write_key() {
                 Err(error) => error.to_string(),
                 // Who reads it on a full disk would not see what is written from now on.
                 Ok(()) => match queries.replace(|| OpenLog::open(&self.data)) {
                     Ok(log) => {
-                        self.room.over();
+                        self.room.end();
                         self.opened.set();
                         return LogWriter::new(self.queue, log).run();
                     }
@@ -142,14 +142,14 @@ impl Waiting {
                 },
             };
             self.queue.waits_for_room();
-            strandline_sqlite::sleep_unless(self.room.full(&error), || self.queue.is_closed());
+            strandline_sqlite::sleep_unless(self.room.next_wait(&error), || self.queue.is_closed());
         }
         Ok(())
     }
 
-    fn keep_key(&mut self) -> std::io::Result<()> {
+    fn write_key(&mut self) -> std::io::Result<()> {
         if let Some(key) = &self.key {
-            strandline_sqlite::keep_key(&self.data, key)?;
+            strandline_sqlite::write_key(&self.data, key)?;
         }
         self.key = None;
         Ok(())

@@ -16,7 +16,7 @@ use super::reader::LogReader;
 use super::schema;
 use super::transaction::WriterState;
 use strandline_model::{Offset, Timestamp};
-use strandline_sqlite::{Cut, OpenError, Role};
+use strandline_sqlite::{OpenError, Role, Truncation};
 
 /// A log up to this size is checked page by page when it is opened; of a larger one only the newest changes are.
 const FULL_CHECK_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -94,9 +94,9 @@ pub(super) fn of_file(path: &Path, error: LogError) -> LogError {
 
 /// That the file has its end, unless that may stand in the WAL.
 pub(super) fn whole(path: &Path) -> Result<(), LogError> {
-    match strandline_sqlite::cut(path) {
+    match strandline_sqlite::truncation(path) {
         None => Ok(()),
-        Some(Cut { found, written }) => {
+        Some(Truncation { found, written }) => {
             let what = format!("it is truncated: it has {found} bytes, {written} were written");
             Err(LogError::File { path: path.to_owned(), what })
         }

@@ -24,7 +24,7 @@ use super::thinning::Thinned;
 use super::transaction::{Write, WriterState};
 use strandline_clock::{Clock, ClockChange};
 use strandline_model::reason;
-use strandline_sqlite::{Displaced, RoomWait, Watermark};
+use strandline_sqlite::{Displaced, FullDiskBackoff, Watermark};
 
 type Replies = Vec<Result<Reply, AppendError>>;
 
@@ -44,7 +44,7 @@ pub struct LogWriter {
     health: WriterHealth,
     /// Whether the WAL is to be emptied after the next commit.
     wal_due: bool,
-    room: RoomWait,
+    room: FullDiskBackoff,
     /// Asked before each commit; false for a full disk.
     has_room: Option<Box<dyn Fn() -> bool + Send>>,
     /// What is known in memory is not what stands in the log, as it could not be read again.
@@ -79,7 +79,7 @@ impl LogWriter {
             head,
             health,
             wal_due: false,
-            room: RoomWait::new("the log"),
+            room: FullDiskBackoff::new("the log"),
             has_room: None,
             stale: false,
         }
@@ -215,7 +215,7 @@ impl LogWriter {
         match committed {
             Ok(replies) => {
                 assert!(self.state.head >= self.head.get(), "the log ends before what was acknowledged");
-                self.room.over();
+                self.room.end();
                 self.health.recovered();
                 self.head.set(self.state.head);
                 for (queued, reply) in group.drain(..).zip(replies) {
@@ -234,7 +234,7 @@ impl LogWriter {
                     "no space left on the disk; free disk space, then recording resumes automatically"
                         .to_owned();
                 self.health.report(reason::NO_ROOM, self.clock.now(), message);
-                Ok(Some(self.room.full(&error)))
+                Ok(Some(self.room.next_wait(&error)))
             }
             Err(error) => {
                 tracing::error!(%error, "writing the log failed");
@@ -263,7 +263,7 @@ impl LogWriter {
         match self.health.check_files() {
             None => Ok(()),
             Some(displaced) => {
-                strandline_sqlite::leave_files(&self.connection)?;
+                strandline_sqlite::skip_checkpoint_on_close(&self.connection)?;
                 Err(LogError::Displaced(displaced))
             }
         }
@@ -271,7 +271,7 @@ impl LogWriter {
 
     /// Empties the WAL, if no reader and no full disk is in the way.
     fn empty_wal(&self) -> Result<(), LogError> {
-        match strandline_sqlite::empty_wal(&self.connection) {
+        match strandline_sqlite::truncate_wal(&self.connection) {
             Err(error) if !strandline_sqlite::is_disk_full(&error) => Err(error.into()),
             _ => Ok(()),
         }
@@ -363,7 +363,7 @@ impl LogWriter {
                 Request::FollowClock => Ok(Reply::Appended(write.appended(0, 0))),
                 Request::Shrink(pages) => {
                     self.wal_due = true;
-                    let free_pages = strandline_sqlite::give_back(&transaction, *pages)?;
+                    let free_pages = strandline_sqlite::incremental_vacuum(&transaction, *pages)?;
                     Ok(Reply::Shrunk(Shrunk { free_pages }))
                 }
             });

@@ -1,6 +1,6 @@
 //! The key of this installation, with which hidden values are digested.
 //!
-//! It stands in a file of its own: whoever gets hold of a copy of the log alone cannot try passwords against
+//! It has a file of its own: whoever gets hold of a copy of the log alone cannot try passwords against
 //! the digests in it. Without the file every hidden value looks changed once, and nothing else happens.
 
 use std::fs;
@@ -24,7 +24,7 @@ pub fn redaction_key(data: &Path) -> io::Result<[u8; 32]> {
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let key = new_key()?;
-            keep_key(data, &key)?;
+            write_key(data, &key)?;
             Ok(key)
         }
         Err(error) => Err(error),
@@ -45,7 +45,7 @@ pub fn new_key() -> io::Result<[u8; 32]> {
 ///
 /// # Errors
 /// When the file cannot be made.
-pub fn keep_key(data: &Path, key: &[u8; 32]) -> io::Result<()> {
+pub fn write_key(data: &Path, key: &[u8; 32]) -> io::Result<()> {
     let path = data.join(KEY_FILE);
     // Written under another name first: a key cut short by the end of the process must not be taken for one.
     let beside = path.with_extension("new");

@@ -3,7 +3,8 @@
 //! This is where async ends: a query is handed to a thread of the pool, never run where requests are served.
 
 pub mod column;
-mod cut;
+mod failure;
+mod full_disk;
 mod identity;
 mod key;
 mod lock;
@@ -11,28 +12,28 @@ mod mounts;
 mod open;
 mod pool;
 mod private;
-mod room;
 mod space;
 mod timed;
+mod truncation;
 mod turns;
+mod wal;
 mod watermark;
 
-pub use cut::{Cut, cut, is_database};
+pub use failure::{is_corrupt, is_denied, is_disk_full, is_interrupted, is_storage_full};
+pub use full_disk::{FullDiskBackoff, sleep_unless};
 pub use identity::{Displaced, Identities};
-pub use key::{KEY_FILE, keep_key, new_key, redaction_key};
+pub use key::{KEY_FILE, new_key, redaction_key, write_key};
 pub use lock::{DirectoryLock, LockError};
 pub use mounts::{filesystem_of, is_unreliable};
-pub use open::{
-    OpenError, Role, empty_wal, give_back, is_corrupt, is_denied, is_disk_full, is_interrupted,
-    is_shrinkable, is_storage_full, leave_files, open, open_at_rest, sqlite_version, with_temporary,
-};
+pub use open::{OpenError, Role, open, open_at_rest, sqlite_version, with_temporary};
 pub use pool::{Abandoned, Pool, PoolError};
 pub use private::{
     Exposed, create_directories, create_directory, create_file, enter_directory, exposed, is_link,
     keep_private, open_file, replace_file,
 };
-pub use room::{RoomWait, sleep_unless};
 pub use space::free_bytes;
 pub use timed::commit;
+pub use truncation::{Truncation, is_database, truncation};
 pub use turns::{Asker, Crowd};
+pub use wal::{incremental_vacuum, is_shrinkable, skip_checkpoint_on_close, truncate_wal};
 pub use watermark::Watermark;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::open::is_storage_full;
+use super::failure::is_storage_full;
 use super::private;
 
 /// Holds a data directory for this process; released when dropped or when the process ends in any way.

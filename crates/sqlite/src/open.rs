@@ -3,14 +3,15 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+use rusqlite::{Connection, OpenFlags, ffi};
 use thiserror::Error;
 
-use super::cut::cut;
+use super::failure::is_disk_full;
 use super::private;
+use super::truncation::truncation;
+use super::wal::{LOCK_TIMEOUT, is_empty, wal};
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +27,6 @@ pub enum Role {
     /// A look from outside, by a program that serves nothing; leaves no trace, not even of a lock.
     Inspector,
 }
-
-/// How long to wait for a lock; most last for milliseconds.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How long emptying the WAL waits for readers.
-const WAL_PATIENCE: Duration = Duration::from_millis(50);
 
 /// Why a database could not be opened.
 #[derive(Debug, Error)]
@@ -97,8 +92,8 @@ fn open_as(path: &Path, name: &Path, role: Role, application_id: i32) -> Result<
     }
     let connection =
         Connection::open_with_flags(name, access | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sqlite)?;
-    if role == Role::Inspector && cut(path).is_some() {
-        // What is left of a file that lost its end is not looked at by SQLite otherwise.
+    if role == Role::Inspector && truncation(path).is_some() {
+        // SQLite does not look at what is left of a truncated file otherwise.
         connection.pragma_update(None, "writable_schema", true).map_err(sqlite)?;
     }
     prepare(&connection, role).map_err(sqlite)?;
@@ -112,12 +107,6 @@ fn open_as(path: &Path, name: &Path, role: Role, application_id: i32) -> Result<
 /// which, made by another user, would keep the owner out.
 fn inspected(path: &Path) -> PathBuf {
     uri(path, if wal(path).exists() { "?mode=ro" } else { "?immutable=1" })
-}
-
-pub(super) fn wal(path: &Path) -> PathBuf {
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    PathBuf::from(wal)
 }
 
 fn uri(path: &Path, how: &str) -> PathBuf {
@@ -134,7 +123,7 @@ fn uri(path: &Path, how: &str) -> PathBuf {
 
 fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
     // A reader may meet the moment in which a writer resets the WAL; both sides wait rather than fail.
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(LOCK_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(128);
     // Plans that look at bound values are made anew at each use of a cached statement, which clears them.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -197,55 +186,6 @@ fn claim(connection: &Connection, path: &Path, role: Role, wanted: i32) -> Resul
     }
 }
 
-/// Whether free pages of a file can be given back to the disk; it cannot where the file was made without that in mind.
-///
-/// # Errors
-/// When the file cannot be read.
-pub fn is_shrinkable(connection: &Connection) -> rusqlite::Result<bool> {
-    let mode: i64 = connection.pragma_query_value(None, "auto_vacuum", |row| row.get(0))?;
-    Ok(mode != 0)
-}
-
-/// Gives up to `pages` free pages of the file back to the disk, within the transaction there may be; tells how many are
-/// left. The file itself becomes shorter when the WAL is next emptied.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn give_back(connection: &Connection, pages: u32) -> rusqlite::Result<u64> {
-    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({pages})"))?;
-    let mut rows = statement.query([])?;
-    // Each step gives one page back.
-    while rows.next()?.is_some() {}
-    // SQLite keeps it in 32 bits.
-    let free: u32 = connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
-    Ok(u64::from(free))
-}
-
-/// Moves all that the WAL holds into the file and gives its room back, if no reader needs it; tells whether it did.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn empty_wal(connection: &Connection) -> rusqlite::Result<bool> {
-    // Whoever writes next waits for this, so it may wait for readers only as long as short ones take.
-    connection.busy_timeout(WAL_PATIENCE)?;
-    let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
-    connection.busy_timeout(PATIENCE)?;
-    Ok(!busy?)
-}
-
-/// Leaves the files beside a database alone when the connection is closed: another database may have taken their place.
-///
-/// # Errors
-/// When SQLite does not take the setting.
-pub fn leave_files(connection: &Connection) -> rusqlite::Result<()> {
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(|_| ())
-}
-
-/// Whether an error of the system says the same.
-pub fn is_storage_full(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
-}
-
 /// Lets `write` fill temporary tables of a reader's connection, which `query_only` forbids like all writing. The file is
 /// out of its reach all the same: it is opened for reading alone.
 ///
@@ -276,37 +216,11 @@ pub fn open_at_rest(path: &Path, application_id: i32) -> Result<Connection, Open
     }
 }
 
-pub(super) fn is_empty(path: &Path) -> bool {
-    std::fs::metadata(path).map_or(true, |file| file.len() == 0)
-}
-
 /// The version of SQLite in this program, and whether two connections of it can safely checkpoint at once.
 ///
 /// Versions before 3.51.3 can damage a database when they do (sqlite.org/wal.html#walresetbug).
 pub fn sqlite_version() -> (&'static str, bool) {
     (rusqlite::version(), rusqlite::version_number() >= 3_051_003)
-}
-
-/// Whether an error says that the database file itself is damaged.
-pub fn is_corrupt(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
-}
-
-/// Whether an error says that a statement was broken off.
-pub fn is_interrupted(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted)
-}
-
-/// Whether an error says that this program may not open or write the file.
-pub fn is_denied(error: &rusqlite::Error) -> bool {
-    let denied = [ErrorCode::CannotOpen, ErrorCode::ReadOnly, ErrorCode::PermissionDenied];
-    error.sqlite_error_code().is_some_and(|code| denied.contains(&code))
-}
-
-/// Whether an error says that there is no room left, which can pass.
-pub fn is_disk_full(error: &rusqlite::Error) -> bool {
-    let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
-    error.sqlite_error_code() == Some(ErrorCode::DiskFull) || extended == ffi::SQLITE_IOERR_SHMSIZE
 }
 
 #[cfg(test)]

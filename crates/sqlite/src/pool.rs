@@ -100,7 +100,7 @@ impl<T: Send + 'static> Pool<T> {
             }
             let (generation, mut reader) = shared.take()?;
             let result = query(&mut reader, &abandoned);
-            shared.give_back(generation, reader);
+            shared.put_back(generation, reader);
             Ok(result)
         };
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(PoolError::Panicked))
@@ -147,7 +147,7 @@ impl<T> Shared<T> {
         (self.open)().map_err(PoolError::Open)
     }
 
-    fn give_back(&self, generation: u64, reader: T) {
+    fn put_back(&self, generation: u64, reader: T) {
         let mut idle = self.lock();
         if idle.0 == generation {
             idle.1.push(reader);

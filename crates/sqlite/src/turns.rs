@@ -23,13 +23,13 @@ struct State {
     share: usize,
     under_way: usize,
     /// Everyone who has a turn or waits for one.
-    lines: HashMap<Asker, Line>,
+    queues: HashMap<Asker, AskerQueue>,
     /// Counts arrivals and turns, to tell what was before what.
     count: u64,
 }
 
 #[derive(Debug, Default)]
-struct Line {
+struct AskerQueue {
     under_way: usize,
     last_turn: u64,
     /// By arrival.
@@ -52,8 +52,8 @@ pub struct Crowd {
     pub waiting: usize,
 }
 
-/// A place in a line, which is left when nobody waits there any more.
-struct Place<'a> {
+/// A place in a queue, which is left when nobody waits there any more.
+struct QueuePlace<'a> {
     turns: &'a Turns,
     asker: &'a Asker,
     arrival: u64,
@@ -64,7 +64,7 @@ impl Turns {
     pub(super) fn new(all: usize) -> Self {
         let all = all.max(1);
         let share = (all - all.div_ceil(4)).max(1);
-        Turns(Arc::new(Mutex::new(State { all, share, under_way: 0, lines: HashMap::new(), count: 0 })))
+        Turns(Arc::new(Mutex::new(State { all, share, under_way: 0, queues: HashMap::new(), count: 0 })))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -76,7 +76,7 @@ impl Turns {
     pub(super) async fn take(&self, asker: &Asker) -> Option<Turn> {
         let (sender, receiver) = oneshot::channel();
         let place = self.lock().wait(asker, sender);
-        let _place = Place { turns: self, asker, arrival: place };
+        let _place = QueuePlace { turns: self, asker, arrival: place };
         self.serve();
         receiver.await.ok()
     }
@@ -93,7 +93,7 @@ impl Turns {
 
     pub(super) fn crowd(&self) -> Crowd {
         let state = self.lock();
-        let waiting = state.lines.values().map(|line| line.waiting.len()).sum();
+        let waiting = state.queues.values().map(|queue| queue.waiting.len()).sum();
         Crowd { under_way: state.under_way, waiting }
     }
 }
@@ -101,7 +101,7 @@ impl Turns {
 impl State {
     fn wait(&mut self, asker: &Asker, sender: oneshot::Sender<Turn>) -> u64 {
         self.count += 1;
-        self.lines.entry(Arc::clone(asker)).or_default().waiting.insert(self.count, sender);
+        self.queues.entry(Arc::clone(asker)).or_default().waiting.insert(self.count, sender);
         self.count
     }
 
@@ -109,26 +109,26 @@ impl State {
         if self.under_way == self.all {
             return None;
         }
-        let due = self.lines.iter().filter(|(_, line)| line.under_way < self.share);
-        let due = due.filter_map(|(asker, line)| {
-            let (arrival, _) = line.waiting.first_key_value()?;
-            Some(((line.under_way, line.last_turn, *arrival), asker))
+        let due = self.queues.iter().filter(|(_, queue)| queue.under_way < self.share);
+        let due = due.filter_map(|(asker, queue)| {
+            let (arrival, _) = queue.waiting.first_key_value()?;
+            Some(((queue.under_way, queue.last_turn, *arrival), asker))
         });
         let asker = Arc::clone(due.min()?.1);
-        let line = self.lines.get_mut(&asker)?;
-        let (_, sender) = line.waiting.pop_first()?;
+        let queue = self.queues.get_mut(&asker)?;
+        let (_, sender) = queue.waiting.pop_first()?;
         self.count += 1;
-        (line.under_way, line.last_turn) = (line.under_way + 1, self.count);
+        (queue.under_way, queue.last_turn) = (queue.under_way + 1, self.count);
         self.under_way += 1;
         Some((asker, sender))
     }
 
-    /// Changes the line of an asker, and forgets it when nobody is left in it.
-    fn change(&mut self, asker: &Asker, change: impl FnOnce(&mut Line)) {
-        let Some(line) = self.lines.get_mut(asker) else { return };
-        change(line);
-        if line.under_way == 0 && line.waiting.is_empty() {
-            self.lines.remove(asker);
+    /// Changes the queue of an asker, and removes it when it is empty.
+    fn change(&mut self, asker: &Asker, change: impl FnOnce(&mut AskerQueue)) {
+        let Some(queue) = self.queues.get_mut(asker) else { return };
+        change(queue);
+        if queue.under_way == 0 && queue.waiting.is_empty() {
+            self.queues.remove(asker);
         }
     }
 }
@@ -137,15 +137,15 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let mut state = self.turns.lock();
         state.under_way -= 1;
-        state.change(&self.asker, |line| line.under_way -= 1);
+        state.change(&self.asker, |queue| queue.under_way -= 1);
         drop(state);
         self.turns.serve();
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
-        self.turns.lock().change(self.asker, |line| _ = line.waiting.remove(&self.arrival));
+        self.turns.lock().change(self.asker, |queue| _ = queue.waiting.remove(&self.arrival));
     }
 }
 
@@ -196,6 +196,6 @@ mod tests {
         assert!((&mut waiting[0]).now_or_never().is_some(), "and then they go by arrival");
         drop(waiting);
         assert_eq!(turns.crowd(), Crowd::default());
-        assert!(turns.lock().lines.is_empty(), "nothing is kept of who is gone");
+        assert!(turns.lock().queues.is_empty(), "nothing is kept of who is gone");
     }
 }

@@ -20,7 +20,7 @@ use super::segment::Segments;
 use strandline_clock::mark;
 use strandline_log::LogReader;
 use strandline_model::Offset;
-use strandline_sqlite::{Identities, Role, RoomWait, Watermark};
+use strandline_sqlite::{FullDiskBackoff, Identities, Role, Watermark};
 
 /// How often to look whether the view is in place.
 const LOOK: Duration = Duration::from_secs(1);
@@ -189,7 +189,7 @@ impl Projector {
         due.read(&self.view)?;
         checkpoint.set(self.checkpoint());
         pruning.begin_anew();
-        let (mut looked, mut room) = (mark(), RoomWait::new("the view"));
+        let (mut looked, mut room) = (mark(), FullDiskBackoff::new("the view"));
         while !stop() {
             if looked.elapsed() >= LOOK {
                 looked = mark();
@@ -198,7 +198,7 @@ impl Projector {
             let pruned = self.prune(pruning);
             match pruned.and_then(|pruned| Ok((self.step()?, pruned))) {
                 Ok((Some(touched), _)) => {
-                    room.over();
+                    room.end();
                     due.read(&self.view)?;
                     checkpoint.set(self.checkpoint());
                     tracing::trace!(
@@ -213,7 +213,7 @@ impl Projector {
                     head.wait_past(self.checkpoint(), TICK);
                 }
                 Err(error) if error.is_disk_full() => {
-                    strandline_sqlite::sleep_unless(room.full(&error), &stop);
+                    strandline_sqlite::sleep_unless(room.next_wait(&error), &stop);
                 }
                 Err(error) => return Err(error),
             }
@@ -226,7 +226,7 @@ impl Projector {
         match self.files.displaced() {
             None => Ok(()),
             Some(displaced) => {
-                strandline_sqlite::leave_files(&self.view)?;
+                strandline_sqlite::skip_checkpoint_on_close(&self.view)?;
                 Err(displaced.into())
             }
         }

@@ -112,10 +112,10 @@ pub(super) fn step(
     let Some(on) = pass else { return Ok(false) };
     let transaction = view.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let Some(walk) = &on.current else {
-        let free = strandline_sqlite::give_back(&transaction, PAGES)?;
+        let free = strandline_sqlite::incremental_vacuum(&transaction, PAGES)?;
         transaction.commit()?;
         if free == 0 {
-            strandline_sqlite::empty_wal(view)?;
+            strandline_sqlite::truncate_wal(view)?;
             *lock(&pruning.done) = std::mem::take(&mut on.floors);
             *pass = None;
         }

@@ -1,15 +1,14 @@
-//! Whether a database file still has its end, as its own header tells: SQLite says of one that has not only that it is
-//! malformed.
+//! Whether a database file is truncated, by the size in its header: SQLite calls such a file malformed and no more.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::open::{is_empty, wal};
+use super::wal::{is_empty, wal};
 
 /// A database file that is shorter than it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct Truncation {
     /// How many bytes it has.
     pub found: u64,
     /// How many its header counts.
@@ -31,8 +30,8 @@ pub fn is_database(path: &Path) -> bool {
     header(path).is_some()
 }
 
-/// Whether a file has lost its end; none where it is whole, or where what is missing may stand in its WAL.
-pub fn cut(path: &Path) -> Option<Cut> {
+/// How a file is truncated; none where it is whole, or where what is missing may be in its WAL.
+pub fn truncation(path: &Path) -> Option<Truncation> {
     let header = header(path).filter(|_| is_empty(&wal(path)))?;
     let number = |at: usize| header.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
     let page = match number(14)? & 0xffff {
@@ -42,7 +41,7 @@ pub fn cut(path: &Path) -> Option<Cut> {
     // The count of pages holds only where whoever wrote last kept it.
     let counted = number(24)? == number(92)?;
     let (found, written) = (std::fs::metadata(path).ok()?.len(), u64::from(number(28)?) * page);
-    (counted && found < written).then_some(Cut { found, written })
+    (counted && found < written).then_some(Truncation { found, written })
 }
 
 #[cfg(test)]
@@ -52,26 +51,26 @@ mod tests {
     use crate::{Role, open};
 
     #[test]
-    fn a_file_tells_that_its_end_is_missing() {
+    fn a_truncated_file_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.db");
-        assert_eq!((cut(&path), is_database(&path)), (None, false));
+        assert_eq!((truncation(&path), is_database(&path)), (None, false));
         let writer = open(&path, Role::LogWriter, 7).unwrap();
         let rows = "WITH RECURSIVE n (a) AS (VALUES (1) UNION ALL SELECT a + 1 FROM n LIMIT 500)";
         writer
             .execute_batch(&format!("CREATE TABLE t (a); {rows} INSERT INTO t SELECT zeroblob(100) FROM n"))
             .unwrap();
-        assert_eq!(cut(&path), None, "the rest stands in the WAL");
+        assert_eq!(truncation(&path), None, "the rest is in the WAL");
         drop(writer);
         let written = std::fs::metadata(&path).unwrap().len();
-        assert_eq!((cut(&path), is_database(&path)), (None, true));
+        assert_eq!((truncation(&path), is_database(&path)), (None, true));
         for found in [written - 1, written / 2, 100] {
             File::options().write(true).open(&path).unwrap().set_len(found).unwrap();
-            assert_eq!(cut(&path), Some(Cut { found, written }));
+            assert_eq!(truncation(&path), Some(Truncation { found, written }));
         }
         for left in [99, 0] {
             File::options().write(true).open(&path).unwrap().set_len(left).unwrap();
-            assert_eq!((cut(&path), is_database(&path)), (None, false));
+            assert_eq!((truncation(&path), is_database(&path)), (None, false));
         }
     }
 }

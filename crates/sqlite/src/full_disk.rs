@@ -1,4 +1,4 @@
-//! Waiting for room on the disk, with few words.
+//! Backing off while the disk is full, with few log lines.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const REMINDER: Duration = Duration::from_secs(60);
 
 /// Tries that found no room on the disk: the first of them is logged, then one a minute, then the end.
 #[derive(Debug)]
-pub struct RoomWait {
+pub struct FullDiskBackoff {
     what: &'static str,
     waiting: Option<Waiting>,
 }
@@ -29,14 +29,14 @@ struct Waiting {
     wait: Duration,
 }
 
-impl RoomWait {
+impl FullDiskBackoff {
     /// Of who writes `what`, and has room so far.
     pub fn new(what: &'static str) -> Self {
-        RoomWait { what, waiting: None }
+        FullDiskBackoff { what, waiting: None }
     }
 
     /// A try found no room: how long to wait before the next.
-    pub fn full(&mut self, error: &dyn Display) -> Duration {
+    pub fn next_wait(&mut self, error: &dyn Display) -> Duration {
         let (what, now) = (self.what, Instant::now());
         let Some(waiting) = &mut self.waiting else {
             tracing::error!(%error, "no space left on the disk to write {what}; free disk space, then writing resumes automatically");
@@ -54,7 +54,7 @@ impl RoomWait {
     }
 
     /// A try found room.
-    pub fn over(&mut self) {
+    pub fn end(&mut self) {
         if let Some(Waiting { since, tries, .. }) = self.waiting.take() {
             let (what, seconds) = (self.what, since.elapsed().as_secs());
             tracing::info!(tries, seconds, "disk space is available again; writing {what} resumes");
@@ -80,10 +80,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn waits_become_longer_and_begin_anew_once_there_was_room() {
-        let mut room = RoomWait::new("a test");
-        let waits: Vec<_> = (0..8).map(|_| room.full(&"full").as_millis()).collect();
+        let mut backoff = FullDiskBackoff::new("a test");
+        let waits: Vec<_> = (0..8).map(|_| backoff.next_wait(&"full").as_millis()).collect();
         assert_eq!(waits, [250, 500, 1000, 1000, 1000, 1000, 1000, 1000]);
-        room.over();
-        assert_eq!(room.full(&"full"), WAIT_LEAST);
+        backoff.end();
+        assert_eq!(backoff.next_wait(&"full"), WAIT_LEAST);
     }
 }
