@@ -19,7 +19,7 @@
 //! # Ok::<_, rusqlite::Error>(())
 //! ```
 //!
-//! [`VIEW`] and [`LOG`] read what can be unknown: their errors name the table too, and tell what to do. For plain texts,
+//! [`VIEW`] and [`LOG`] read what can be unknown: their errors name the table too, and what to do. For plain texts,
 //! numbers and times `row.get("name")` serves. A name is looked up for each row, which costs about what reading the column
 //! does: loops over many rows look it up once per statement, with `Statement::column_index` and [`Columns::get_at`].
 
@@ -153,7 +153,7 @@ impl Place {
     }
 }
 
-/// A word or a number that this program does not know. It never stands for one that says less.
+/// A stored value that this program does not know. It is never read as another one.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 #[error("column `{column}` contains `{value}`, an unknown {what}; {remedy}")]
 pub struct UnknownValue {
@@ -167,7 +167,7 @@ pub struct UnknownValue {
     pub remedy: &'static str,
 }
 
-/// The value that nobody knows, where that is why a row cannot be read.
+/// The unknown value, where that is why a row cannot be read.
 pub fn unknown(error: &rusqlite::Error) -> Option<&UnknownValue> {
     match error {
         rusqlite::Error::FromSqlConversionFailure(_, _, error) => error.downcast_ref(),

@@ -11,7 +11,7 @@ const WAIT_LEAST: Duration = Duration::from_millis(250);
 /// The longest wait between two tries.
 const WAIT_MOST: Duration = Duration::from_secs(1);
 
-/// How often the log says that there is still no room.
+/// How often a log line repeats that the disk is still full.
 const REMINDER: Duration = Duration::from_secs(60);
 
 /// Tries that found no room on the disk: the first of them is logged, then one a minute, then the end.
@@ -62,7 +62,7 @@ impl FullDiskBackoff {
     }
 }
 
-/// Sleeps for so long on this thread, or until `stop` says so.
+/// Sleeps for so long on this thread, or until `stop` is true.
 pub fn sleep_unless(wait: Duration, stop: impl Fn() -> bool) {
     let begun = std::time::Instant::now();
     while !stop() {

@@ -41,8 +41,8 @@ impl Identities {
         Identities { paths: paths.into_iter().map(known).collect() }
     }
 
-    /// The first path that leads elsewhere. A path of which the system tells nothing, for whatever reason but that
-    /// nothing is there, is left for the next look.
+    /// The first path that leads elsewhere. A path that the system cannot look up, for any reason but that nothing is
+    /// there, is left for the next look.
     pub fn displaced(&mut self) -> Option<Displaced> {
         for (path, known) in &mut self.paths {
             let Ok(found) = identity(path) else { continue };
@@ -95,7 +95,7 @@ mod tests {
         fs::rename(folder.join("former"), &file).unwrap();
         assert_eq!(identities.displaced(), None, "it is back");
         fs::rename(&folder, dir.path().join("moved")).unwrap();
-        let told = identities.displaced().unwrap();
-        assert_eq!((told.path, told.replaced), (folder, false));
+        let displaced = identities.displaced().unwrap();
+        assert_eq!((displaced.path, displaced.replaced), (folder, false));
     }
 }

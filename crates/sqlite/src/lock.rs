@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::failure::is_storage_full;
 use super::private;
 
-/// Holds a data directory for this process; released when dropped or when the process ends in any way.
+/// Locks a data directory for this process; released when dropped or when the process ends in any way.
 #[derive(Debug)]
 pub struct DirectoryLock {
     _file: File,
@@ -18,7 +18,7 @@ pub struct DirectoryLock {
 /// Why a data directory could not be taken.
 #[derive(Debug, Error)]
 pub enum LockError {
-    /// Another process holds it.
+    /// Another process has locked it.
     #[error("{} is in use by process {holder}", directory.display())]
     Held {
         /// The directory.
@@ -75,7 +75,7 @@ impl DirectoryLock {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        // A shared lock tells the same, and of two who look at once neither takes the other for the holder.
+        // A shared lock shows the same, and of two who look at once neither takes the other for the holder.
         match file.try_lock_shared() {
             Ok(()) => Ok(None),
             Err(TryLockError::WouldBlock) => Ok(Some(holder(&mut file))),
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_holder_is_told_and_not_disturbed() {
+    fn the_holder_is_found_and_not_disturbed() {
         let dir = tempfile::tempdir().unwrap();
         let holder = || DirectoryLock::holder(dir.path()).unwrap();
         assert_eq!(holder(), None);

@@ -1,12 +1,12 @@
-//! On which kind of filesystem a path lies, as the kernel tells it in `/proc/self/mountinfo`.
+//! On which kind of filesystem a path is, as the kernel lists it in `/proc/self/mountinfo`.
 //!
-//! statfs tells a number that several share: ext2 to ext4 have one, and so have all that FUSE serves, whose names people know.
+//! statfs returns a number that several share: ext2 to ext4 have one, and so have all that FUSE serves, whose names people know.
 
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// The filesystem on which a file or folder lies, or would lie once it is made; none where this system does not tell.
+/// The filesystem on which a file or folder lies, or would lie once it is made; none where this system does not list them.
 pub fn filesystem_of(place: &Path) -> Option<String> {
     let there = place.ancestors().find_map(|above| fs::canonicalize(above).ok());
     let there = there.or_else(|| fs::canonicalize(".").ok())?;
@@ -27,7 +27,7 @@ fn mount(line: &str) -> Option<(PathBuf, &str)> {
     Some((unescape(mount.split(' ').nth(4)?), source.split(' ').next()?))
 }
 
-/// Blanks, tabs, line ends and backslashes stand there as a backslash with three octal digits.
+/// Blanks, tabs, line ends and backslashes are written there as a backslash with three octal digits.
 fn unescape(text: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -50,7 +50,7 @@ fn unescape(text: &str) -> PathBuf {
 }
 
 /// Whether SQLite cannot rely on a filesystem: its locks and shared memory may reach no other machine, or a
-/// program stands between the file and the disk.
+/// program is between the file and the disk.
 pub fn is_unreliable(filesystem: &str) -> bool {
     let names = ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "ceph", "afs", "lustre"];
     names.contains(&filesystem) || filesystem.starts_with("fuse")

@@ -82,7 +82,7 @@ fn open_as(path: &Path, name: &Path, role: Role, application_id: i32) -> Result<
     };
     if access.contains(OpenFlags::SQLITE_OPEN_CREATE) {
         // SQLite gives what it puts beside a database the mode of that. One that is there is not touched, since closing
-        // it would let go of the locks of all its connections; where it cannot be made SQLite says why.
+        // it would release the locks of all its connections; where it cannot be made SQLite reports why.
         let _ = private::create_file(path);
         if private::is_link(path) {
             let code = ffi::Error::new(ffi::SQLITE_CANTOPEN_SYMLINK);
@@ -103,7 +103,7 @@ fn open_as(path: &Path, name: &Path, role: Role, application_id: i32) -> Result<
 
 /// The name under which a file is opened to be inspected.
 ///
-/// Without a WAL nobody has it open and it is whole as it stands; a plain reader would then leave a WAL behind,
+/// Without a WAL nobody has it open and it is whole as it is; a plain reader would then leave a WAL behind,
 /// which, made by another user, would keep the owner out.
 fn inspected(path: &Path) -> PathBuf {
     uri(path, if wal(path).exists() { "?mode=ro" } else { "?immutable=1" })
@@ -147,7 +147,7 @@ fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
             connection.pragma_update(None, "journal_mode", "wal")?;
             // After a burst the WAL's file is given back to the disk.
             connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
-            // The view is written all over, the log at its end and where it tells what is alive.
+            // The view is written all over, the log at its end and where it keeps what is alive.
             let cache = match role {
                 Role::ViewWriter | Role::ViewBuilder => -32_768,
                 _ => -16_384,
@@ -157,7 +157,7 @@ fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
             if role == Role::ViewBuilder {
                 // Nobody reads beside a build, so that its WAL may grow to 128 MiB, and what changes often is written to
                 // the file less often. That and its large transactions make waiting for the disk rare: a build need
-                // not do without it, and goes on where it stood after a power cut as well.
+                // not do without it, and is resumed after a power cut as well.
                 connection.pragma_update(None, "wal_autocheckpoint", 32_768)?;
             }
         }

@@ -24,7 +24,7 @@ const DIRECTORY: u32 = 0o700;
 /// The set-group-ID bit.
 const SHARED: u32 = 0o2000;
 
-/// What stands in a data directory and in a backup: names, or how they begin. Nothing else is ours to change.
+/// The files of a data directory and of a backup: names, or how they begin. Nothing else is ours to change.
 const OURS: [&str; 9] = [
     "log.",
     "view.",
@@ -129,7 +129,7 @@ pub struct Exposed {
     pub tight: u32,
 }
 
-/// What others may do with a data directory and what stands in it, the directory first; and whether it holds what is not
+/// What others may do with a data directory and the files in it, the directory first; and whether it has files that are not
 /// ours, so that it is not ours to close.
 ///
 /// # Errors
@@ -150,7 +150,7 @@ pub fn exposed(directory: &Path) -> io::Result<(Vec<Exposed>, bool)> {
         let name = entry.file_name();
         let begins = |known: &str| name.as_encoded_bytes().starts_with(known.as_bytes());
         if OURS.iter().any(|known| begins(known)) {
-            // What others may do with a link says nothing, and what it leads to is not ours.
+            // The mode of a link means nothing, and what it leads to is not ours.
             let stat = entry.metadata()?;
             if !stat.is_symlink() {
                 look(entry.path(), stat.mode() & 0o7777);
@@ -162,8 +162,8 @@ pub fn exposed(directory: &Path) -> io::Result<(Vec<Exposed>, bool)> {
     Ok((found, is_foreign))
 }
 
-/// Takes from others what they may do with a data directory and its files, and says so. A directory in which other things
-/// stand too is left open. What cannot be changed is no failure: a volume can belong to somebody else.
+/// Takes from others what they may do with a data directory and its files, and logs it. A directory with files that are
+/// not ours is left open. What cannot be changed is no failure: a volume can belong to somebody else.
 pub(super) fn tighten(directory: &Path) {
     let (found, is_foreign) = match exposed(directory) {
         Ok(found) => found,

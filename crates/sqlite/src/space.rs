@@ -6,7 +6,7 @@ use std::path::Path;
 /// Bytes that are free on the filesystem of a place, as far as who is not root may use them.
 ///
 /// # Errors
-/// When the place is not there or its filesystem does not tell.
+/// When the place is not there or its filesystem does not report it.
 pub fn free_bytes(place: &Path) -> io::Result<u64> {
     let about = rustix::fs::statvfs(place)?;
     Ok(about.f_bavail.saturating_mul(about.f_frsize))

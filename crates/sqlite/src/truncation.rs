@@ -38,7 +38,7 @@ pub fn truncation(path: &Path) -> Option<Truncation> {
         1 => 65_536,
         bytes => u64::from(bytes),
     };
-    // The count of pages holds only where whoever wrote last kept it.
+    // The count of pages is valid only where the last writer updated it.
     let counted = number(24)? == number(92)?;
     let (found, written) = (std::fs::metadata(path).ok()?.len(), u64::from(number(28)?) * page);
     (counted && found < written).then_some(Truncation { found, written })

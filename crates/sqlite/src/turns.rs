@@ -1,4 +1,4 @@
-//! Decides who is next where many ask and few are served at a time.
+//! Decides whose query is next where many wait and few run at a time.
 //!
 //! Next is whoever has the least under way, and of these whose last turn is longest ago. So one that asks for much waits for
 //! itself, and who comes with one question waits for one turn and not for a thousand.
@@ -24,7 +24,7 @@ struct State {
     under_way: usize,
     /// Everyone who has a turn or waits for one.
     queues: HashMap<Asker, AskerQueue>,
-    /// Counts arrivals and turns, to tell what was before what.
+    /// Counts arrivals and turns, to order them.
     count: u64,
 }
 
@@ -163,11 +163,11 @@ mod tests {
     async fn one_that_asks_for_much_leaves_a_part_to_others() {
         let turns = Turns::new(8);
         let (much, other) = (asker("much"), asker("other"));
-        let mut held = Vec::new();
+        let mut turns_taken = Vec::new();
         while let Some(turn) = turns.take(&much).now_or_never() {
-            held.push(turn);
+            turns_taken.push(turn);
         }
-        assert_eq!(held.len(), 6);
+        assert_eq!(turns_taken.len(), 6);
         let others: Vec<_> = (0..2).map(|_| turns.take(&other).now_or_never()).collect();
         assert!(others.iter().all(Option::is_some), "they wait for nobody");
         assert!(turns.take(&asker("third")).now_or_never().is_none(), "there are eight");

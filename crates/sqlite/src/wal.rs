@@ -60,7 +60,7 @@ pub fn truncate_wal(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(!busy?)
 }
 
-/// Leaves the files beside a database alone when the connection is closed: another database may have taken their place.
+/// Lets closing the connection neither checkpoint nor remove the files beside the database: another database may have taken their place.
 ///
 /// # Errors
 /// When SQLite does not take the setting.

@@ -33,7 +33,7 @@ impl Watermark {
         self.shared.1.notify_all();
     }
 
-    /// Waits until the position has passed `offset`, or for `timeout`; tells where it is then.
+    /// Waits until the position has passed `offset`, or for `timeout`; returns where it is then.
     pub fn wait_past(&self, offset: Offset, timeout: Duration) -> Offset {
         let (guard, _) = self
             .shared

@@ -79,7 +79,7 @@ pub(super) fn apply(
             let owned = relinked.unwrap_or_default().owned;
             membership::settle(&mut at, *id, (before, Presence::Absent), owned)?;
         }
-        // What held later came with a later change.
+        // What was true later came with a later change.
         (Change::Forgotten { .. }, _) => {}
         // The view is built from what is left of what was recorded.
         (Change::Erased(_), _) => {}

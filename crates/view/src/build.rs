@@ -14,7 +14,7 @@ use strandline_sqlite::{Role, Watermark};
 
 /// A view on its way, beside the one that answers until this one takes its place.
 ///
-/// It keeps its checkpoint like any view, so that a build that was broken off goes on where it stood.
+/// It keeps its checkpoint like any view, so that a build that was interrupted is resumed.
 #[derive(Debug)]
 pub struct Build {
     directory: PathBuf,
@@ -23,7 +23,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// Begins a build, or goes on with one that was broken off, if that was made from this log, by this program and by
+    /// Begins a build, or resumes one that was interrupted, if that was made from this log, by this program and by
     /// the same rules.
     ///
     /// # Errors
@@ -41,17 +41,17 @@ impl Build {
         Ok(Build { directory: directory.to_owned(), projector, resumed_at })
     }
 
-    /// The last offset that it holds.
+    /// The last offset applied.
     pub fn checkpoint(&self) -> Offset {
         self.projector.checkpoint()
     }
 
-    /// What it held when it was opened: zero unless it goes on with one that was broken off.
+    /// Its checkpoint when it was opened: zero unless it was resumed.
     pub fn resumed_at(&self) -> Offset {
         self.resumed_at
     }
 
-    /// Takes the next changes of the log; false when it holds all of them.
+    /// Takes the next changes of the log; false when all of them are applied.
     ///
     /// # Errors
     /// When the log cannot be read or the view cannot be written; it is then as before.
@@ -59,15 +59,15 @@ impl Build {
         Ok(self.projector.step()?.is_some())
     }
 
-    /// Puts it into the place of the old view, which nobody may write any longer. Who has the old one open goes on
-    /// reading it; who opens the view meanwhile may find none.
+    /// Puts it into the place of the old view, which nobody may write any longer. Who has the old one open still
+    /// reads it; who opens the view meanwhile may find none.
     ///
     /// # Errors
     /// When a file cannot be moved.
     pub fn swap(self) -> Result<Offset, ProjectorError> {
         let checkpoint = self.checkpoint();
         self.projector.close()?;
-        // The old file goes with its WAL: a WAL left behind would be played into the new one.
+        // The old file is removed with its WAL: a WAL left behind would be played into the new one.
         let path = file::path(&self.directory);
         remove(&path)?;
         fs::rename(beside(&self.directory), &path)?;

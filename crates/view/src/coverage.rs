@@ -27,7 +27,7 @@ pub(super) fn mark(at: &mut Apply<'_>, mark: &CoverageMark) -> rusqlite::Result<
     debug_assert!(closed <= 1, "one row of coverage is open for a watch");
     insert(at, mark, (cluster, kind), OPEN, None)?;
     // Discovery concerns all that a cluster holds; a group's own discovery concerns nothing by itself, for the
-    // watches of its known kinds speak for themselves.
+    // watches of its known kinds have marks of their own.
     let concerned = "SELECT DISTINCT t.environment_id FROM target t WHERE t.cluster_id = ?1 AND (?3 OR EXISTS (
         SELECT 1 FROM member_count c WHERE c.environment_id = t.environment_id AND c.kind_id = ?2 AND c.total > 0))";
     let mut statement = at.connection.prepare_cached(concerned)?;

@@ -1,7 +1,7 @@
 //! What has lasted for too long, and is judged anew though nothing about it has changed.
 //!
-//! A verdict says until when the same state may last. The log alone decides when that is over: the first change that was
-//! observed then or later, whatever it tells of. So a view that is built anew judges anew at the same offsets. Where nothing
+//! A verdict has a time until which the same state may last. The log alone decides when that is over: the first change
+//! that was observed then or later, whatever it changes. So a view that is built anew judges anew at the same offsets. Where nothing
 //! changes, whoever records sees from [`NextDue`] that time alone is to be recorded.
 //!
 //! Why: docs/decisions/0012-the-log-decides-when-a-time-is-over.md.
@@ -25,7 +25,7 @@ const DUE: &str = "SELECT resource_id, from_offset, later_health FROM version
 const NEXT: &str = "SELECT min(later_at) FROM version
     WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 9223372036854775807 AND later_at <= ?1";
 
-/// Judges anew what has lasted for too long by now, but for the resource of which the change itself tells: what holds of
+/// Judges anew what has lasted for too long by now, but for the resource that the change itself is about: what holds of
 /// that from here on is its next state.
 pub(super) fn settle(at: &mut Apply<'_>, own: Option<ResourceId>) -> rusqlite::Result<()> {
     let due = {

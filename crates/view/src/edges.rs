@@ -70,7 +70,7 @@ impl Row {
     }
 }
 
-/// Makes a resource declare exactly these edges from here on; tells what it came to own, or owns no longer, by them.
+/// Makes a resource declare exactly these edges from here on; returns what it came to own, or owns no longer, by them.
 pub(super) fn declare(
     at: &mut Apply<'_>,
     id: ResourceId,
@@ -81,15 +81,15 @@ pub(super) fn declare(
     for edge in edges {
         wanted.extend(Row::of(at, cluster, edge)?);
     }
-    let held = current(at, id)?;
-    for row in held.difference(&wanted) {
+    let current = current(at, id)?;
+    for row in current.difference(&wanted) {
         at.segments.close(at.now(), &EDGE, id.0, &[&row.far, &row.kind, &row.outward])?;
     }
-    for row in wanted.difference(&held) {
+    for row in wanted.difference(&current) {
         at.segments.open(at.now(), &EDGE, id.0, &[&row.far, &row.kind, &row.outward])?;
     }
     let mut owned = Vec::new();
-    for row in held.symmetric_difference(&wanted).filter(|row| row.owns_far()) {
+    for row in current.symmetric_difference(&wanted).filter(|row| row.owns_far()) {
         owned.extend(resources_at(at, cluster, row.far)?);
     }
     Ok(owned)

@@ -2,8 +2,8 @@
 //!
 //! An environment is as healthy as the worst of its roots that have a health and count. While a kind that it holds,
 //! or its cluster as a whole, is not watched it is Unknown, with what was last known kept beside it. Where users
-//! give Progressing a grace time, a row says how the environment shows until that has passed: whoever reads it knows
-//! the time it is read for, and this does not.
+//! give Progressing a grace time, a row has what the environment shows until that has passed: a reader knows
+//! the time that it reads for, and the projector does not.
 //!
 //! An environment is Unknown only for gaps that concern it: its cluster's discovery, or a kind of which it holds
 //! resources. One broken kind, or one API group whose server is down, must not make every environment of a cluster
@@ -60,7 +60,7 @@ struct Grace {
 }
 
 impl HealthRow {
-    /// Since when a health has been known that is known now: it goes on through a time of grace that did not show.
+    /// Since when a health has been known that is known now: a time of grace, which did not show, does not end it.
     fn lasts(&self, known: Option<Health>, now: Timestamp) -> Option<Timestamp> {
         let patient = self.grace.filter(|grace| grace.until > now && grace.state == known);
         let same = (self.known == known).then_some(self.known_since);
@@ -84,10 +84,10 @@ struct Members {
 /// Brings the health of every touched environment up to date.
 pub(super) fn settle(at: &mut Apply<'_>) -> rusqlite::Result<()> {
     for environment in at.touched.environments.clone() {
-        let held = current(at, environment)?;
+        let current = current(at, environment)?;
         let wanted =
-            if exists(at, environment)? { Some(judge(at, environment, held.as_ref())?) } else { None };
-        if held == wanted {
+            if exists(at, environment)? { Some(judge(at, environment, current.as_ref())?) } else { None };
+        if current == wanted {
             continue;
         }
         // The open row is the last; without saying so, every earlier one of the environment would be looked at.
@@ -98,7 +98,7 @@ pub(super) fn settle(at: &mut Apply<'_>) -> rusqlite::Result<()> {
         debug_assert!(closed <= 1, "one row of health is open for an environment");
         at.segments.close(at.now(), &HEALTH_BY_TIME, LOG, &[&environment])?;
         if let Some(row) = wanted {
-            let moved = held.is_none_or(|held| held.shown() != row.shown());
+            let moved = current.is_none_or(|current| current.shown() != row.shown());
             open(at, environment, &row, moved)?;
         }
     }
@@ -134,12 +134,13 @@ fn current(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<HealthRo
     row.optional()
 }
 
-fn judge(at: &Apply<'_>, environment: i64, held: Option<&HealthRow>) -> rusqlite::Result<HealthRow> {
+fn judge(at: &Apply<'_>, environment: i64, current: Option<&HealthRow>) -> rusqlite::Result<HealthRow> {
     let members = members(at, environment)?;
     let known = members.worst;
-    // What is known goes on through a gap, so that a short one does not make an old trouble look new.
-    let known_since = held.and_then(|held| held.lasts(known, at.observed_at)).unwrap_or(at.observed_at);
-    let grace = grace(at, held, &members, known_since);
+    // A gap does not end what is known, so that a short one does not make an old trouble look new.
+    let known_since =
+        current.and_then(|current| current.lasts(known, at.observed_at)).unwrap_or(at.observed_at);
+    let grace = grace(at, current, &members, known_since);
     let (state, since, grace) = match gap(at, environment)? {
         Some(since) => (Some(Health::Unknown), since, None),
         None => (known, known_since, grace),
@@ -149,14 +150,14 @@ fn judge(at: &Apply<'_>, environment: i64, held: Option<&HealthRow>) -> rusqlite
 
 /// How the environment shows until it has been Progressing for long enough; where nothing else is known of it, it is
 /// Progressing from the start.
-fn grace(at: &Apply<'_>, held: Option<&HealthRow>, members: &Members, since: Timestamp) -> Option<Grace> {
+fn grace(at: &Apply<'_>, current: Option<&HealthRow>, members: &Members, since: Timestamp) -> Option<Grace> {
     let until = since.plus(at.rules.set.progressing_grace);
     let patient =
         members.worst == Some(Health::Progressing) && members.settled.is_some() && until > at.observed_at;
     patient.then(|| {
-        let shown = held.map(|held| match held.grace {
+        let shown = current.map(|current| match current.grace {
             Some(grace) if grace.until > at.observed_at => (grace.state, grace.since),
-            _ => (held.state, held.since),
+            _ => (current.state, current.since),
         });
         let kept = shown.filter(|(state, _)| *state == members.settled);
         Grace { state: members.settled, since: kept.map_or(at.observed_at, |(_, since)| since), until }

@@ -33,7 +33,7 @@ pub enum ProjectorError {
         /// Where the view is.
         checkpoint: Offset,
     },
-    /// Retention has let go of changes that the view does not hold yet.
+    /// Retention has pruned changes that are not in the view yet.
     #[error("the view ends at offset {checkpoint}, and retention pruned the changes after it up to {swept}")]
     Outrun {
         /// Where the view is.

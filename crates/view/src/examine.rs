@@ -1,4 +1,4 @@
-//! Reads the whole view and tells what of it is damaged.
+//! Reads the whole view and lists what of it is damaged.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::file::{self, ViewState};
 use strandline_log::LogReader;
 use strandline_sqlite::Role;
 
-/// Lines that SQLite's own check tells at most.
+/// Lines that SQLite's own check returns at most.
 const LINES: u32 = 100;
 
 /// What is wrong with the view of a data directory, which is not changed; nothing where there is none yet.

@@ -49,9 +49,9 @@ pub(super) fn open(directory: &Path, role: Role) -> Result<Connection, OpenError
     strandline_sqlite::open(&path(directory), role, APPLICATION_ID)
 }
 
-/// What tells one view from another: the statements themselves, what the numbers in its columns mean, and the version of the
-/// program's rules. What users add is not part of it: a view judged by other additions is whole, and each verdict in it says
-/// by which.
+/// What distinguishes views: the statements themselves, what the numbers in its columns mean, and the version of the
+/// program's rules. What users add is not part of it: a view judged by other additions is whole, and each verdict in it has
+/// its rules.
 fn fingerprint() -> i32 {
     fingerprint_of(SCHEMA, &numbers(), RULES_VERSION)
 }
@@ -97,7 +97,7 @@ pub(super) fn is_current_file(path: &Path) -> bool {
     )
 }
 
-/// How a view stands.
+/// The state of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViewState {
     /// There is none yet.

@@ -1,7 +1,7 @@
 //! Which images resources run, over time.
 //!
 //! A Pod counts until it has ended, a template unless it wants no replicas or its maker names the same. A row is written
-//! when the images move: digests of the spec and of what the status says are compared, so that a change of a status costs
+//! when the images move: digests of the spec and of the images in the status are compared, so that a change of a status costs
 //! no look into the spec.
 
 use std::collections::BTreeSet;
@@ -31,16 +31,16 @@ impl Hasher for Stable {
     }
 }
 
-/// A digest of what a status tells of images.
+/// A digest of the images in a status.
 fn digest(running: &Running) -> i64 {
     let mut hasher = Stable(blake3::Hasher::new());
     running.hash(&mut hasher);
     hasher.finish().cast_signed()
 }
 
-/// A digest of what an object's status tells of its images. Most changes move neither that nor the object's own images,
-/// which stand where its links do.
-pub(super) fn told(object: Option<&Object<'_>>) -> i64 {
+/// A digest of the images in an object's status. Most changes move neither those nor the object's own images, which are
+/// in its spec, as its links are.
+pub(super) fn status_digest(object: Option<&Object<'_>>) -> i64 {
     digest(&object.map(Running::of).unwrap_or_default())
 }
 
@@ -61,19 +61,19 @@ impl Imaged {
     }
 }
 
-/// Makes a resource run exactly these images from here on; `told` is the digest of what its status tells of them.
-pub(super) fn declare(at: &Apply<'_>, id: ResourceId, found: &Imaged, told: i64) -> rusqlite::Result<()> {
+/// Makes a resource run exactly these images from here on; `status` is the digest of those in its status.
+pub(super) fn declare(at: &Apply<'_>, id: ResourceId, found: &Imaged, status: i64) -> rusqlite::Result<()> {
     let mut wanted = BTreeSet::new();
     for image in &found.images {
         wanted.insert(number(at, image)?);
     }
-    exchange(at, id, &wanted)?;
+    replace(at, id, &wanted)?;
     let sql = "UPDATE resource SET images = ?2 WHERE id = ?1 AND images IS NOT ?2";
-    at.connection.prepare_cached(sql)?.execute(params![id, found.has_any.then_some(told)])?;
+    at.connection.prepare_cached(sql)?.execute(params![id, found.has_any.then_some(status)])?;
     Ok(())
 }
 
-/// Whether an object would have images if its status did not say that they have ended.
+/// Whether an object would have images if its status did not have them ended.
 fn ended(object: &Object<'_>, running: &Running) -> bool {
     *running != Running::default() && !images(object, &Running::default()).is_empty()
 }
@@ -91,8 +91,8 @@ fn number(at: &Apply<'_>, image: &Image) -> rusqlite::Result<i64> {
     at.connection.prepare_cached(insert)?.insert(params![repository, tag, digest])
 }
 
-fn exchange(at: &Apply<'_>, id: ResourceId, wanted: &BTreeSet<i64>) -> rusqlite::Result<()> {
-    let held: BTreeSet<i64> = {
+fn replace(at: &Apply<'_>, id: ResourceId, wanted: &BTreeSet<i64>) -> rusqlite::Result<()> {
+    let current: BTreeSet<i64> = {
         let sql = "SELECT image_id FROM image_use WHERE resource_id = ?1 AND to_offset = ?2";
         let mut statement = at.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params![id, OPEN], |row| row.get("image_id"))?;
@@ -101,13 +101,13 @@ fn exchange(at: &Apply<'_>, id: ResourceId, wanted: &BTreeSet<i64>) -> rusqlite:
     let close =
         "UPDATE image_use SET to_offset = ?3 WHERE image_id = ?2 AND resource_id = ?1 AND to_offset = ?4";
     let mut statement = at.connection.prepare_cached(close)?;
-    for image in held.difference(wanted) {
+    for image in current.difference(wanted) {
         statement.execute(params![id, image, at.offset, OPEN])?;
     }
     let open =
         "INSERT INTO image_use (image_id, resource_id, from_offset, to_offset) VALUES (?2, ?1, ?3, ?4)";
     let mut statement = at.connection.prepare_cached(open)?;
-    for image in wanted.difference(&held) {
+    for image in wanted.difference(&current) {
         statement.execute(params![id, image, at.offset, OPEN])?;
     }
     Ok(())

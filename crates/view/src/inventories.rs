@@ -1,7 +1,7 @@
 //! The inventories whose marks are carried by what is there.
 //!
 //! Marks are found by cluster and mark, and are part of the digest by which a resource's links are found again, so that
-//! one that comes or goes alone is noticed.
+//! one that is added or removed alone is noticed.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use rusqlite::params;
 use super::context::Apply;
 use strandline_model::ResourceId;
 
-/// Finds a resource by exactly these marks from here on; the digest of its links tells whether they changed.
+/// Finds a resource by exactly these marks from here on; whether they changed is known from the digest of its links.
 pub(super) fn declare(at: &Apply<'_>, id: ResourceId, marks: &BTreeSet<String>) -> rusqlite::Result<()> {
-    let held: BTreeSet<String> = {
+    let current: BTreeSet<String> = {
         let sql = "SELECT mark FROM inventory_mark WHERE resource_id = ?1";
         let mut statement = at.connection.prepare_cached(sql)?;
         let rows = statement.query_map([id], |row| row.get("mark"))?;
@@ -21,7 +21,7 @@ pub(super) fn declare(at: &Apply<'_>, id: ResourceId, marks: &BTreeSet<String>) 
     let delete = "DELETE FROM inventory_mark WHERE resource_id = ?1 AND mark = ?2";
     let insert = "INSERT INTO inventory_mark (cluster_id, mark, resource_id)
         SELECT cluster_id, ?2, id FROM resource WHERE id = ?1";
-    for (sql, marks) in [(delete, held.difference(marks)), (insert, marks.difference(&held))] {
+    for (sql, marks) in [(delete, current.difference(marks)), (insert, marks.difference(&current))] {
         let mut statement = at.connection.prepare_cached(sql)?;
         for mark in marks {
             statement.execute(params![id, mark])?;

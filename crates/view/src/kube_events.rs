@@ -1,8 +1,8 @@
-//! Kubernetes' Events, folded: what is said of an object, how often, and when.
+//! Kubernetes Events, folded: which notes an object got, how often, and when.
 //!
 //! Every Event object counts for itself and is dropped by its cluster within the hour, while controllers may go on
-//! to say the same by another. So what is kept is the growth of each object's count, added to whatever the object
-//! says at that time: clusters join similar Events by giving a counted object another note.
+//! to send the same by another. So what is kept is the growth of each object's count, added to the note that the object
+//! has at that time: clusters join similar Events by giving a counted object another note.
 //!
 //! Why: docs/decisions/0025-kubernetes-events-are-folded-not-resources.md.
 
@@ -14,7 +14,7 @@ use super::context::Apply;
 use strandline_model::{ResourceKey, Timestamp, Uid};
 use strandline_object::kube_event::KubeEvent;
 
-/// How often something has been said, and when.
+/// How often an Event was counted, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tally {
     count: i64,
@@ -35,9 +35,9 @@ pub(super) fn apply(
     let cluster = at.ids.cluster(at.connection, &key.cluster)?;
     let growth = grow(at, cluster, uid, i64::from(event.count))?;
     let id = event_id(at, cluster, &key.cluster, event)?;
-    let held = last(at, id)?;
-    let wanted = add(held.map(|(_, tally)| tally), growth, event, at.observed_at);
-    match held {
+    let current = last(at, id)?;
+    let wanted = add(current.map(|(_, tally)| tally), growth, event, at.observed_at);
+    match current {
         Some((_, tally)) if tally == wanted => return Ok(()),
         Some((from, _)) => {
             let sql = "UPDATE kube_event_count SET to_offset = ?3 WHERE event_id = ?1 AND from_offset = ?2";
@@ -63,22 +63,22 @@ fn grow(at: &Apply<'_>, cluster: i64, uid: &Uid, count: i64) -> rusqlite::Result
     Ok(growth)
 }
 
-/// What is known after one more state. Something newly said was said once at least, even where a counted object
+/// The tally after one more state. A new note counts once at least, even where a counted object
 /// was only given another note.
-fn add(held: Option<Tally>, growth: i64, event: &KubeEvent, observed_at: Timestamp) -> Tally {
+fn add(current: Option<Tally>, growth: i64, event: &KubeEvent, observed_at: Timestamp) -> Tally {
     let last_at = event.last_at.unwrap_or(observed_at).as_micros();
     let first_at = event.first_at.map_or(last_at, Timestamp::as_micros);
-    match held {
+    match current {
         None => Tally { count: growth.max(1), first_at, last_at },
-        Some(held) => Tally {
-            count: held.count.saturating_add(growth),
-            first_at: held.first_at.min(first_at),
-            last_at: held.last_at.max(last_at),
+        Some(current) => Tally {
+            count: current.count.saturating_add(growth),
+            first_at: current.first_at.min(first_at),
+            last_at: current.last_at.max(last_at),
         },
     }
 }
 
-/// The view's number of what an Event says.
+/// The view's number of an Event's note and object.
 fn event_id(at: &Apply<'_>, cluster: i64, cluster_name: &str, event: &KubeEvent) -> rusqlite::Result<i64> {
     let identity = identity(cluster_name, event);
     let select = "SELECT id FROM kube_event WHERE identity = ?1";
@@ -105,7 +105,7 @@ fn event_id(at: &Apply<'_>, cluster: i64, cluster_name: &str, event: &KubeEvent)
     ])
 }
 
-/// Tells apart what is said, and stays the same in every view of a log.
+/// Identifies a note and its object, the same in every view of a log.
 fn identity(cluster: &str, event: &KubeEvent) -> [u8; 16] {
     let about = &event.regarding;
     let mut hasher = blake3::Hasher::new();
@@ -130,7 +130,7 @@ fn identity(cluster: &str, event: &KubeEvent) -> [u8; 16] {
     identity
 }
 
-/// Where the last row of an entry begins, and what it says.
+/// Reads where the last row of an Event begins, and its tally.
 fn last(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<(i64, Tally)>> {
     let sql = "SELECT from_offset, count, first_at, last_at FROM kube_event_count WHERE event_id = ?1
         ORDER BY from_offset DESC LIMIT 1";

@@ -12,7 +12,7 @@ use strandline_sqlite::column::{Json, VIEW};
 /// The label that everything carries, so that what asks for no value finds all of a place.
 pub(super) const ANY: (&str, &str) = ("", "");
 
-/// Under which the stem of a numbered name stands among labels; no label has this name.
+/// The name under which the stem of a numbered name is kept among labels; no label has it.
 pub(super) const SERIES: &str = "";
 
 /// Where in the world a label is looked for.
@@ -25,7 +25,7 @@ pub(super) struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// The number under which a label stands here; two labels that share one are told apart by their words. Its upper
+    /// The number under which a label is filed here; two labels that share one differ in their words. Its upper
     /// half is of the ground alone, so that what arrives together, as lists do, is written to the same pages.
     pub(super) fn place(self, (name, value): (&str, &str)) -> i64 {
         let ground = half(&[&self.kind.to_le_bytes(), self.namespace.as_bytes()]);
@@ -52,7 +52,7 @@ fn half(parts: &[&[u8]]) -> u32 {
     u32::from_le_bytes(first)
 }
 
-/// Finds a resource by exactly these labels from here on; tells whether any changed. Whoever calls keeps them.
+/// Finds a resource by exactly these labels from here on; returns whether any changed. The caller stores them.
 pub(super) fn declare(
     at: &Apply<'_>,
     id: ResourceId,
@@ -63,15 +63,15 @@ pub(super) fn declare(
     }
     let (kind, namespace) = ground(at, id)?;
     let ground = Ground { kind, namespace: &namespace };
-    let (before, after) = (sought(at, id)?, with_series(at, id, labels.clone())?);
+    let (before, after) = (searchable(at, id)?, with_series(at, id, labels.clone())?);
     move_places(at, id, &ground.places(before.as_ref()), &ground.places(Some(&after)))?;
     Ok(true)
 }
 
-/// Finds a resource by no label any more. Whoever calls lets go of them.
+/// Finds a resource by no label any more. The caller removes them.
 pub(super) fn withdraw(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<()> {
     let (kind, namespace) = ground(at, id)?;
-    let before = Ground { kind, namespace: &namespace }.places(sought(at, id)?.as_ref());
+    let before = Ground { kind, namespace: &namespace }.places(searchable(at, id)?.as_ref());
     move_places(at, id, &before, &BTreeSet::new())
 }
 
@@ -100,7 +100,10 @@ pub(super) fn of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<BTre
 }
 
 /// The same with the stem of its name, where it is one of a series, under [`SERIES`].
-pub(super) fn sought(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<BTreeMap<String, String>>> {
+pub(super) fn searchable(
+    at: &Apply<'_>,
+    id: ResourceId,
+) -> rusqlite::Result<Option<BTreeMap<String, String>>> {
     of(at, id)?.map(|labels| with_series(at, id, labels)).transpose()
 }
 
@@ -126,8 +129,8 @@ pub(super) fn ground(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<(i64, S
     at.connection.prepare_cached(sql)?.query_row([id], |row| Ok((row.get("kind_id")?, row.get("namespace")?)))
 }
 
-/// What stands under a place and may carry its label.
-pub(super) fn at_place(at: &Apply<'_>, place: i64) -> rusqlite::Result<Vec<ResourceId>> {
+/// The resources that are filed under a place and may carry its label.
+pub(super) fn resources_at(at: &Apply<'_>, place: i64) -> rusqlite::Result<Vec<ResourceId>> {
     let mut statement =
         at.connection.prepare_cached("SELECT resource_id FROM label_place WHERE place = ?1")?;
     let rows = statement.query_map([place], |row| row.get("resource_id"))?;
@@ -143,12 +146,7 @@ pub(super) fn namespaces(at: &Apply<'_>, kind: i64) -> rusqlite::Result<Vec<Stri
 }
 
 /// Whether a resource is of a kind and, unless that is empty, in a namespace.
-pub(super) fn stands_on(
-    at: &Apply<'_>,
-    id: ResourceId,
-    kind: i64,
-    namespace: &str,
-) -> rusqlite::Result<bool> {
+pub(super) fn is_at(at: &Apply<'_>, id: ResourceId, kind: i64, namespace: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM resource WHERE id = ?1 AND kind_id = ?2 AND ?3 IN ('', namespace)";
     let found = at.connection.prepare_cached(sql)?.query_row(params![id, kind, namespace], |_| Ok(()));
     Ok(found.optional()?.is_some())

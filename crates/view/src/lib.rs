@@ -55,5 +55,5 @@ pub use file::{ViewState, inspect, inspect_at_rest, is_current, numbers, open_at
 pub use members::{Members, members_ever};
 pub use options::{ProjectorOptions, Sizes};
 pub use projector::Projector;
-pub use prune::{LetGo, Pruning};
+pub use prune::{PruneRequest, Pruning};
 pub use status::ViewStatus;

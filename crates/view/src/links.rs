@@ -16,7 +16,7 @@ use strandline_sqlite::column::Json;
 /// What changed with a resource's links, besides the resource itself.
 #[derive(Debug, Default)]
 pub(super) struct Relinked {
-    /// Resources it came to own, or owns no longer, by its own word.
+    /// Resources it came to own, or owns no longer, by its own declaration.
     pub(super) owned: Vec<ResourceId>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Carried {
     marks: BTreeSet<String>,
     /// A digest of all from which its links are found.
     links: i64,
-    /// A digest of what its status tells of its images.
+    /// A digest of the images in its status.
     images: i64,
     /// None where it carried the same before, so that nobody will ask.
     found: Option<FoundLinks>,
@@ -58,7 +58,7 @@ impl Carried {
         let inventories = object.map(marks).unwrap_or_default();
         let managed = object.map(managed_marks).unwrap_or_default();
         let marks = inventories.iter().map(Inventory::to_string).chain(managed).collect();
-        let (links, images) = (source(rules, object, &marks), images::told(object));
+        let (links, images) = (source(rules, object, &marks), images::status_digest(object));
         let found = (!known.has(id, (links, images))).then(|| FoundLinks::of(object, rules));
         Carried { marks, links, images, found }
     }
@@ -173,7 +173,7 @@ fn source(rules: Rules<'_>, object: Option<&Object<'_>>, marks: &BTreeSet<String
 pub(super) fn withdraw(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<Relinked> {
     labels::withdraw(at, id)?;
     keep(at.connection, id, None)?;
-    images::declare(at, id, &Imaged::default(), images::told(None))?;
+    images::declare(at, id, &Imaged::default(), images::status_digest(None))?;
     inventories::declare(at, id, &BTreeSet::new())?;
     catalog::declare(at, id, None)?;
     let mut relinked = Relinked { owned: edges::declare(at, id, &[])? };

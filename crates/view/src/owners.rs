@@ -1,4 +1,4 @@
-//! Who owns whom at present: by the word of the owned, by the word of the owner, and by what owners select.
+//! Who owns whom at present: as the owned declares it, as the owner declares it, and by what owners select.
 //!
 //! Several statements instead of one with UNION, which would sort into a temporary table at every call. Both ends
 //! are in one cluster.

@@ -104,7 +104,7 @@ impl Projector {
         self.position.checkpoint
     }
 
-    /// Whether a part of the view was judged by other rules, as its answers say; building it anew judges all alike.
+    /// Whether a part of the view was judged by other rules, as each verdict is marked with its rules; a rebuild judges all alike.
     ///
     /// # Errors
     /// When the view cannot be read.
@@ -112,7 +112,7 @@ impl Projector {
         Ok(file::has_other_rules(&self.view, self.rule_set_id)?)
     }
 
-    /// Applies what comes next and tells what it touched; none when the view holds all of the log.
+    /// Applies what comes next and returns what it touched; none when all of the log is applied.
     ///
     /// # Errors
     /// When the log cannot be read or the view cannot be written; the view is then as before.
@@ -162,7 +162,7 @@ impl Projector {
         Ok((touched, batch.end))
     }
 
-    /// Lets go of a part of what nobody may ask for any more; false when nothing is left to do.
+    /// Prunes a part of what is requested; false when nothing is left to do.
     ///
     /// # Errors
     /// When the view cannot be written; it is then as before.
@@ -175,7 +175,7 @@ impl Projector {
         Ok(pruned)
     }
 
-    /// Follows the log until `stop` says so, publishing the checkpoint after each commit, and prunes in between.
+    /// Follows the log until `stop` is true, publishing the checkpoint after each commit, and prunes in between.
     ///
     /// # Errors
     /// When the log cannot be read or the view cannot be written, save for a full disk, which it waits out.

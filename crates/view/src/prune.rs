@@ -1,6 +1,6 @@
-//! Lets go of what the view says of the time before the oldest offset that can be asked for.
+//! Prunes what the view has of the time before the oldest offset that can be asked for.
 //!
-//! A pass walks through every table once, in the order of its primary key and a stretch at a time, between the batches of
+//! A pass walks through every table once, in the order of its primary key and some rows at a time, between the batches of
 //! changes. So it needs no index that each change would pay for, and costs one reading of the view. Which tables hold
 //! intervals is read from the schema: each has the columns `from_offset` and `to_offset`.
 //!
@@ -21,65 +21,65 @@ use strandline_model::Offset;
 /// Pages that are given back to the disk in one transaction.
 const PAGES: u32 = 500;
 
-/// What nobody may ask for any more.
+/// What is to be pruned, since nobody may ask for it any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LetGo {
+pub struct PruneRequest {
     /// Everything before this offset …
     pub before: Offset,
     /// … and of these kinds what is before an offset of their own.
     pub kinds: Vec<Floor>,
 }
 
-/// What is wanted of the projector, and how far it has come; clones share it.
+/// What the projector is to prune, and what it has pruned; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Pruning {
-    wanted: Arc<Mutex<LetGo>>,
-    done: Arc<Mutex<LetGo>>,
+    requested: Arc<Mutex<PruneRequest>>,
+    done: Arc<Mutex<PruneRequest>>,
     rows: Arc<AtomicU64>,
 }
 
-fn lock(of: &Mutex<LetGo>) -> MutexGuard<'_, LetGo> {
+fn lock(of: &Mutex<PruneRequest>) -> MutexGuard<'_, PruneRequest> {
     // It is replaced as a whole.
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Pruning {
-    /// Asks for this to be let go, which nobody may ask for any more.
-    pub fn want(&self, wanted: LetGo) {
-        *lock(&self.wanted) = wanted;
+    /// Requests this, in the place of what was requested before.
+    pub fn request(&self, request: PruneRequest) {
+        *lock(&self.requested) = request;
     }
 
-    /// Whether all that is wanted was let go by the view that is there now.
+    /// Whether all that is requested is pruned from the view that is there now.
     pub fn is_done(&self) -> bool {
-        *lock(&self.wanted) == *lock(&self.done)
+        *lock(&self.requested) == *lock(&self.done)
     }
 
-    /// Rows that were let go since the program began.
+    /// Rows pruned since the program began.
     pub fn rows(&self) -> u64 {
         self.rows.load(Ordering::Relaxed)
     }
 
     /// Another view has taken the place of the one that was pruned.
     pub(super) fn begin_anew(&self) {
-        *lock(&self.done) = LetGo::default();
+        *lock(&self.done) = PruneRequest::default();
     }
 }
 
-/// A table, the columns it is walked by, and what of it goes.
+/// A table, the columns by which it is walked, and which rows of it are pruned.
 #[derive(Debug)]
 struct Walk {
     table: String,
     key: Vec<String>,
-    /// SQL that holds for what goes; `:floor` is the oldest offset that can be asked for.
-    goes: String,
-    /// The rows that are to say that health moved there, as if each were the first, since it is the first that is left.
+    /// SQL that is true of rows to be pruned; `:floor` is the oldest offset that can be asked for.
+    expired: String,
+    /// SQL that is true of rows to be marked as moves of health: each is the first of those that are left.
     moves: Option<String>,
 }
 
 /// One walk through the view.
 #[derive(Debug)]
 pub(super) struct Pass {
-    floors: LetGo,
+    floors: PruneRequest,
     walks: std::vec::IntoIter<Walk>,
     current: Option<Walk>,
     /// The key of the last row that was looked at; empty at the beginning of a table.
@@ -87,7 +87,7 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    fn begin(view: &Connection, floors: LetGo) -> rusqlite::Result<Self> {
+    fn begin(view: &Connection, floors: PruneRequest) -> rusqlite::Result<Self> {
         floors::write(view, &floors.kinds)?;
         let mut walks = walks(view, !floors.kinds.is_empty())?.into_iter();
         let current = walks.next();
@@ -105,7 +105,7 @@ pub(super) fn step(
     if pruning.is_done() {
         return Ok(false);
     }
-    let wanted = lock(&pruning.wanted).clone();
+    let wanted = lock(&pruning.requested).clone();
     if pass.as_ref().is_none_or(|pass| pass.floors != wanted) {
         *pass = Some(Pass::begin(view, wanted)?);
     }
@@ -162,8 +162,8 @@ impl Walk {
         // A number of ours, the same for a whole pass; not every condition asks for it.
         let floor = floor.as_i64().to_string();
         let within = format!("{after_or_all} AND {until}");
-        let goes = self.goes.replace(":floor", &floor);
-        let sql = format!("DELETE FROM {} WHERE {within} AND ({goes})", self.table);
+        let expired = self.expired.replace(":floor", &floor);
+        let sql = format!("DELETE FROM {} WHERE {within} AND ({expired})", self.table);
         let rows = view.prepare_cached(&sql)?.execute(values.as_slice())?;
         if let Some(moves) = &self.moves {
             let moves = moves.replace(":floor", &floor);
@@ -193,8 +193,8 @@ fn walks(view: &Connection, any_kinds: bool) -> rusqlite::Result<Vec<Walk>> {
         if !has("from_offset") || !has("to_offset") {
             continue;
         }
-        let goes = |floor: &str| match table.as_str() {
-            // What is gone is not told of any more, and neither is what was said last.
+        let expired = |floor: &str| match table.as_str() {
+            // What is gone has no later row that needs it, and neither has the last count of an Event.
             "version" => format!("to_offset <= {floor} OR (deleted = 1 AND from_offset <= {floor})"),
             "kube_event_count" => {
                 format!("to_offset <= {floor} OR (to_offset = {OPEN} AND from_offset <= {floor})")
@@ -212,16 +212,16 @@ fn walks(view: &Connection, any_kinds: bool) -> rusqlite::Result<Vec<Walk>> {
             None => sql(":floor"),
         };
         let moves = has("moved").then(|| each(&holds));
-        walks.push(Walk { goes: each(&goes), moves, ..Walk::of(view, &table)? });
+        walks.push(Walk { expired: each(&expired), moves, ..Walk::of(view, &table)? });
     }
-    for (table, goes) in rest(any_kinds) {
-        walks.push(Walk { goes, ..Walk::of(view, table)? });
+    for (table, expired) in dependents(any_kinds) {
+        walks.push(Walk { expired, ..Walk::of(view, table)? });
     }
     Ok(walks)
 }
 
-/// SQL for the offset from which on the kind is known of which a row of a table tells; NULL, before which nothing goes,
-/// where nothing is said of the kind.
+/// SQL for the offset from which on the kind of a row is known whole; NULL, before which nothing is pruned, where the kind
+/// has no floor of its own.
 fn floor_of_kind(table: &str) -> Option<String> {
     let floor = |of: &str, is: &str| {
         format!(
@@ -230,7 +230,7 @@ fn floor_of_kind(table: &str) -> Option<String> {
         )
     };
     let named = r#"f."group" = o."group" AND f.kind = o.kind"#;
-    let said = "f.kind = 'Event'";
+    let events = "f.kind = 'Event'";
     match table {
         "membership" => Some(floor("(SELECT * FROM kind WHERE id = membership.kind_id) o", named)),
         "version" => {
@@ -238,30 +238,30 @@ fn floor_of_kind(table: &str) -> Option<String> {
             Some(floor(kind, named))
         }
         "kube_event_count" => {
-            Some(floor("(SELECT cluster_id FROM kube_event WHERE id = kube_event_count.event_id) o", said))
+            Some(floor("(SELECT cluster_id FROM kube_event WHERE id = kube_event_count.event_id) o", events))
         }
-        "kube_event_object" => Some(floor("(SELECT kube_event_object.cluster_id) o", said)),
+        "kube_event_object" => Some(floor("(SELECT kube_event_object.cluster_id) o", events)),
         _ => None,
     }
 }
 
 /// What only intervals need, or what they count.
-fn rest(any_kinds: bool) -> [(&'static str, String); 9] {
-    let held = "(SELECT max(from_offset) FROM stretch WHERE from_offset <= :floor)";
+fn dependents(any_kinds: bool) -> [(&'static str, String); 9] {
+    let kept = "(SELECT max(from_offset) FROM stretch WHERE from_offset <= :floor)";
     let unused = |table: &str, by: &str, column: &str| {
         format!("NOT EXISTS (SELECT 1 FROM {by} WHERE {by}.{column} = {table}.id)")
     };
-    let said_before = match floor_of_kind("kube_event_object").filter(|_| any_kinds) {
+    let counted_before = match floor_of_kind("kube_event_object").filter(|_| any_kinds) {
         Some(floor) => format!("last_offset <= :floor OR last_offset <= {floor}"),
         None => "last_offset <= :floor".to_owned(),
     };
     [
-        ("stretch_health", format!("stretch < {held}")),
-        ("stretch", format!("from_offset < {held}")),
+        ("stretch_health", format!("stretch < {kept}")),
+        ("stretch", format!("from_offset < {kept}")),
         ("kube_event", unused("kube_event", "kube_event_count", "event_id")),
-        ("kube_event_object", said_before),
+        ("kube_event_object", counted_before),
         ("resource", unused("resource", "version", "resource_id")),
-        // What happened goes with what it happened to.
+        // What happened is pruned with what it happened to.
         (
             "happening",
             r#""offset" <= :floor
@@ -291,7 +291,7 @@ impl Walk {
         key.retain(|(_, place)| *place > 0);
         key.sort_by_key(|(_, place)| *place);
         let key = key.into_iter().map(|(column, _)| format!("\"{column}\"")).collect();
-        Ok(Walk { table: table.to_owned(), key, goes: String::new(), moves: None })
+        Ok(Walk { table: table.to_owned(), key, expired: String::new(), moves: None })
     }
 }
 

@@ -21,23 +21,23 @@ use strandline_model::{Offset, Record, Timestamp};
 /// Records read at once.
 const BATCH: usize = 1000;
 
-/// How far a view holds the log.
+/// How far a view has applied the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position {
-    /// The last offset that it holds.
+    /// The last offset applied.
     pub(super) checkpoint: Offset,
-    /// Up to where the log held only what is kept when that was read.
+    /// Up to where the log was swept when that was read.
     pub(super) swept: Offset,
 }
 
 /// Records that follow on a position, each with what follows from it alone.
 pub(super) struct Batch {
     pub(super) records: Vec<(Record, Prepared)>,
-    /// Where the view is when it holds them.
+    /// Where the view is once they are applied.
     pub(super) end: Position,
     /// The hash of the last of them.
     pub(super) hash: [u8; 16],
-    /// Whether the log held more when they were read.
+    /// Whether the log had more when they were read.
     pub(super) has_more: bool,
     /// The earliest moment that can be asked for, where it lies behind the position: its change may not be among these.
     pub(super) floor: Option<(Offset, Timestamp)>,
@@ -102,7 +102,7 @@ impl Reading {
 
     fn ask(&self, position: Position) {
         if let Some(positions) = &self.positions {
-            // A thread that is gone answers nothing, which tells why.
+            // A thread that is gone sends no answer, which is noticed where one is received.
             let _ = positions.send(position);
         }
     }
@@ -141,7 +141,7 @@ impl Reader {
         let mut log = self.log.begin()?;
         let swept = log.swept()?;
         if checkpoint != Offset::ZERO && checkpoint < swept && before != swept {
-            // What was let go meanwhile may have ended what is in the view already.
+            // What was pruned meanwhile may have ended what is in the view already.
             return Err(ProjectorError::Outrun { checkpoint, swept });
         }
         let records = log.after(checkpoint, BATCH)?;

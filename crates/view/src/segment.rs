@@ -1,13 +1,14 @@
 //! Rows that hold over intervals, kept together by segments of their owner.
 //!
-//! A question about an environment at a moment wants what it held then, and one that has been there for long has held a
-//! thousand times as much. So the rows of an owner stand in segments: one that has taken its share ends, and the next
-//! takes over what holds then. What holds at one moment stands beside each other with little else among it, whether the
-//! moment is now or long ago, at the cost of half a row more for each that is written.
+//! A query for an environment at a time needs its rows of that time, and one that has existed for long has a thousand
+//! times as many. So the rows of an owner are written in segments: one that is full ends, and the next takes over what is
+//! open then. The rows of one time lie beside each other with few others among them, whether the time is now or long ago,
+//! at the cost of half a row more for each that is written.
 //!
-//! The health of all environments has one owner, the log: where rows stand by environment, each of a moment is in a page
-//! of its own. Its segments take rows over as they are, so that a row tells when it began, however long ago; members and
-//! links ask only what holds, and theirs begin anew with the segment. In SQL a segment is called stretch.
+//! The health of all environments has one owner, the log: ordered by environment, each row of one time would be in a page
+//! of its own. Its segments take rows over unchanged, so that a row has the offset at which it began, however long ago;
+//! members and links are only asked for what is open, and theirs begin anew with the segment. In SQL a segment is called
+//! stretch.
 //!
 //! Why: docs/decisions/0015-segments-keep-one-time-together.md.
 
@@ -53,14 +54,14 @@ pub(super) enum Carried {
     },
     /// As rows that are the same in both.
     Unchanged {
-        /// Notes the segment, with the number of rows that it took over, which nothing else tells apart.
+        /// Writes the segment, with the number of rows that it took over: they look like any others.
         begin: &'static str,
         /// Rows that it takes at least, so that few environments make no short segments.
         rows: i64,
     },
 }
 
-/// The segment of an owner that goes on.
+/// The last segment of an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Segment {
     /// The offset at which it began.
@@ -76,12 +77,12 @@ impl Segment {
     }
 }
 
-/// Writes rows into segments, and remembers the ones that go on.
+/// Writes rows into segments, and remembers the last ones.
 #[derive(Debug)]
 pub(super) struct Segments {
     /// Rows that a segment of one environment or resource takes at least.
     rows: i64,
-    going_on: HashMap<(&'static str, i64), Segment>,
+    last_segments: HashMap<(&'static str, i64), Segment>,
 }
 
 /// Where rows are written, and from which offset on they hold.
@@ -93,12 +94,12 @@ pub(super) struct Now<'a> {
 
 impl Segments {
     pub(super) fn new(rows: i64) -> Self {
-        Segments { rows, going_on: HashMap::new() }
+        Segments { rows, last_segments: HashMap::new() }
     }
 
     /// Forgets what may not have been written.
     pub(super) fn clear(&mut self) {
-        self.going_on.clear();
+        self.last_segments.clear();
     }
 
     /// Lets a row of an owner hold from here on.
@@ -146,9 +147,9 @@ impl Segments {
         Ok(())
     }
 
-    /// The segment of an owner that goes on; none where it has no row yet.
+    /// Reads the last segment of an owner; none where it has no row yet.
     fn last(&mut self, now: Now<'_>, table: &SegmentTable, owner: i64) -> rusqlite::Result<Option<Segment>> {
-        if let Some(segment) = self.going_on.get(&(table.name, owner)) {
+        if let Some(segment) = self.last_segments.get(&(table.name, owner)) {
             return Ok(Some(*segment));
         }
         let read = |row: &rusqlite::Row<'_>| {
@@ -198,10 +199,10 @@ impl Segments {
     }
 
     fn remember(&mut self, table: &SegmentTable, owner: i64, segment: Segment) {
-        if self.going_on.len() >= OWNERS_MAX {
-            self.going_on.clear();
+        if self.last_segments.len() >= OWNERS_MAX {
+            self.last_segments.clear();
         }
-        self.going_on.insert((table.name, owner), segment);
+        self.last_segments.insert((table.name, owner), segment);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Links to whatever carries labels that match.
 //!
-//! A selector stands under the places of its anchor, the label by which all that it selects can be found, and every
+//! A selector is filed under the places of its anchor, the label by which all that it selects can be found, and every
 //! label under its own place: so whichever of the two changes finds the other without looking at the rest.
 //!
 //! Why: docs/decisions/0013-each-object-declares-its-own-edges.md.
@@ -57,7 +57,7 @@ struct Row {
 /// One selected resource, as one of its two ends sees it: the other end, the kind of edge, and its direction.
 type Selected = (ResourceId, EdgeKind, bool);
 
-/// Makes a resource declare exactly these selectors; tells what it came to own, or owns no longer, by them.
+/// Makes a resource declare exactly these selectors; returns what it came to own, or owns no longer, by them.
 pub(super) fn declare(
     at: &mut Apply<'_>,
     id: ResourceId,
@@ -70,11 +70,11 @@ pub(super) fn declare(
             wanted.extend(row(at, cluster, edge)?);
         }
     }
-    let held = declared_by(at, id)?;
-    if held.iter().map(|(_, row)| row).eq(&wanted) {
+    let current = declared_by(at, id)?;
+    if current.iter().map(|(_, row)| row).eq(&wanted) {
         return Ok(Vec::new());
     }
-    for (number, _) in &held {
+    for (number, _) in &current {
         at.connection.prepare_cached("DELETE FROM selector WHERE id = ?1")?.execute([number])?;
         at.connection
             .prepare_cached("DELETE FROM selector_anchor WHERE selector_id = ?1")?
@@ -87,7 +87,7 @@ pub(super) fn declare(
     }
     // What does not link to itself does not select itself.
     selected.retain(|(far, ..)| *far != id);
-    exchange(at, Side::Declarer(id), &selected)
+    replace(at, Side::Declarer(id), &selected)
 }
 
 fn row(at: &mut Apply<'_>, cluster: i64, edge: &EdgeRef) -> rusqlite::Result<Option<Row>> {
@@ -146,7 +146,7 @@ fn insert(at: &Apply<'_>, id: ResourceId, row: &Row) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Where a selector's anchor stands in one namespace, or under the empty one for selectors of all namespaces.
+/// The places of a selector's anchor in one namespace, or under the empty one for selectors of all namespaces.
 fn places(kind: i64, namespace: &str, selector: &LabelSelector) -> Vec<i64> {
     let ground = Ground { kind, namespace };
     match selector.anchor() {
@@ -164,9 +164,9 @@ fn matching(at: &Apply<'_>, row: &Row) -> rusqlite::Result<BTreeSet<ResourceId>>
     let mut found = BTreeSet::new();
     for namespace in &namespaces {
         for place in places(row.far_kind, namespace, &row.selector) {
-            for id in labels::at_place(at, place)? {
-                let stands = labels::stands_on(at, id, row.far_kind, &row.far_namespace)?;
-                if stands && selects(&row.selector, labels::sought(at, id)?.as_ref()) {
+            for id in labels::resources_at(at, place)? {
+                let is_there = labels::is_at(at, id, row.far_kind, &row.far_namespace)?;
+                if is_there && selects(&row.selector, labels::searchable(at, id)?.as_ref()) {
                     found.insert(id);
                 }
             }
@@ -187,7 +187,7 @@ pub(super) fn settle(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<()>
     if !at.connection.prepare_cached(sought)?.query_row([kind], |row| row.get(0))? {
         return Ok(());
     }
-    let labels = labels::sought(at, id)?;
+    let labels = labels::searchable(at, id)?;
     let mut selected = BTreeSet::new();
     for (declarer, row) in candidates(at, kind, &namespace, labels.as_ref())? {
         let reaches = row.far_kind == kind && ["", &namespace].contains(&row.far_namespace.as_str());
@@ -195,7 +195,7 @@ pub(super) fn settle(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<()>
             selected.insert((declarer, row.kind, row.outward));
         }
     }
-    exchange(at, Side::Selected(id), &selected)?;
+    replace(at, Side::Selected(id), &selected)?;
     Ok(())
 }
 
@@ -257,22 +257,18 @@ impl Side {
     }
 }
 
-/// Makes these the selections of one end; tells whose owners that changed.
-fn exchange(
-    at: &mut Apply<'_>,
-    side: Side,
-    wanted: &BTreeSet<Selected>,
-) -> rusqlite::Result<Vec<ResourceId>> {
-    let held = side.current(at)?;
-    for (other, kind, outward) in held.difference(wanted) {
+/// Makes these the selections of one end; returns whose owners that changed.
+fn replace(at: &mut Apply<'_>, side: Side, wanted: &BTreeSet<Selected>) -> rusqlite::Result<Vec<ResourceId>> {
+    let current = side.current(at)?;
+    for (other, kind, outward) in current.difference(wanted) {
         let (declarer, resource) = side.ends(*other);
         at.segments.close(at.now(), &SELECTED, declarer.0, &[&resource, kind, outward])?;
     }
-    for (other, kind, outward) in wanted.difference(&held) {
+    for (other, kind, outward) in wanted.difference(&current) {
         let (declarer, resource) = side.ends(*other);
         at.segments.open(at.now(), &SELECTED, declarer.0, &[&resource, kind, outward])?;
     }
     let owning = |(_, kind, outward): &&Selected| *kind == EdgeKind::Owns && *outward;
-    let moved = held.symmetric_difference(wanted).filter(owning);
+    let moved = current.symmetric_difference(wanted).filter(owning);
     Ok(moved.map(|(other, ..)| side.ends(*other).1).collect())
 }

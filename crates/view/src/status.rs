@@ -1,4 +1,4 @@
-//! How the view stands, shared between the projector and whoever reads.
+//! The status of the view, shared between the projector and its readers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use strandline_log::{WriterHealth, WriterProblem};
 use strandline_model::Offset;
 use strandline_sqlite::Watermark;
 
-/// How the view stands; clones share it.
+/// The status of the view; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct ViewStatus {
     head: Watermark,
@@ -42,7 +42,7 @@ impl ViewStatus {
         self.writer.problem_at(self.checkpoint.get())
     }
 
-    /// Whether the log's files were removed or replaced, as a look at them tells.
+    /// Whether the log's files were removed or replaced, as a look at them shows.
     pub fn is_log_displaced(&self) -> bool {
         self.writer.check_files().is_some()
     }
@@ -62,7 +62,7 @@ impl ViewStatus {
         &self.checkpoint
     }
 
-    /// What of the view is to be let go, and how far that is.
+    /// What of the view is to be pruned, and how far that is.
     pub fn pruning(&self) -> &Pruning {
         &self.pruning
     }

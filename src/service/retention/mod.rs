@@ -26,7 +26,7 @@ use crate::catalog::retire_deployments;
 use strandline_clock::Clock;
 use strandline_log::{AppendError, Appender, Compacted, Floor, LogError, LogReader};
 use strandline_model::Offset;
-use strandline_view::{LetGo, ViewStatus};
+use strandline_view::{PruneRequest, ViewStatus};
 
 /// Changes that are looked at in one step, for which those who record wait: some hundredths of a second.
 const STEP: usize = 1000;
@@ -178,7 +178,7 @@ impl Retention {
         let floor = floor.min(self.status.checkpoint().get());
         let compacted = self.appender.compact(floor).await?;
         self.numbers.compacted(compacted);
-        self.status.pruning().want(LetGo { before: compacted.offset, kinds: kinds.to_vec() });
+        self.status.pruning().request(PruneRequest { before: compacted.offset, kinds: kinds.to_vec() });
         loop {
             self.until_pruned().await;
             let swept = self.appender.sweep(STEP).await?;

@@ -7,7 +7,7 @@ use strandline_model::KindPattern;
 use strandline_query::{
     GetEnvironmentGraph, GetResource, ListClusters, ListEnvironmentResources, ListEnvironments,
 };
-use strandline_view::{LetGo, Pruning};
+use strandline_view::{PruneRequest, Pruning};
 
 /// All that is answered about a moment, but for how far the view lags.
 async fn answers(queries: &Queries, at: Offset) -> Vec<Value> {
@@ -115,7 +115,7 @@ fn agrees(seed: u64, steps: usize) {
         assert!(matches!(refused, Err(QueryError::Compacted { .. })), "{refused:?}");
     });
     let pruning = Pruning::default();
-    pruning.want(LetGo { before: compacted.offset, kinds: kinds.clone() });
+    pruning.request(PruneRequest { before: compacted.offset, kinds: kinds.clone() });
     let mut projector = Projector::open(directory, ProjectorOptions::small(RuleSet::default())).unwrap();
     while projector.prune(&pruning).unwrap() {}
     assert!(pruning.is_done());

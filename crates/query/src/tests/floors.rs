@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::record;
 use strandline_clock::testing::ManualClock;
 use strandline_model::{KindPattern, Offset, Uid, reason};
-use strandline_view::{LetGo, Projector, ProjectorOptions, Pruning};
+use strandline_view::{Projector, ProjectorOptions, PruneRequest, Pruning};
 
 /// A Pod with five states and a ConfigMap beside it, of which Pods are known from the fourth state on.
 fn thinned() -> (World, Offset) {
@@ -20,7 +20,7 @@ fn thinned() -> (World, Offset) {
         appender.raise_floors(vec![(pods, floor)]).await.unwrap()
     });
     let pruning = Pruning::default();
-    pruning.want(LetGo { before: Offset::ZERO, kinds });
+    pruning.request(PruneRequest { before: Offset::ZERO, kinds });
     let mut projector =
         Projector::open(world.directory(), ProjectorOptions::small(RuleSet::default())).unwrap();
     while projector.prune(&pruning).unwrap() {}

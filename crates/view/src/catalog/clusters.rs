@@ -1,7 +1,7 @@
-//! Clusters, and where they run: as the catalog declares it, else by the word of their Nodes.
+//! Clusters, and the regions where they run: as the catalog declares them, else as their Nodes are labelled.
 //!
-//! A Node's word counts only where nobody configured a region, and only while all Nodes that have one agree. What each
-//! Node says is a row of its own: whether they agree is asked at both ends of an index, not of thousands of Nodes.
+//! A Node's label counts only where no region is configured, and only while all Nodes that have one agree. The region of
+//! each Node is a row of its own: whether they agree is asked at both ends of an index, not of thousands of Nodes.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -22,7 +22,7 @@ const CLUSTER: Table = Table {
         VALUES (?1, ?2, ?3, ?4)",
 };
 
-/// The labels by which cloud providers tell a Node's region, the present one before the one that was deprecated with
+/// The labels in which cloud providers put a Node's region, the present one before the one that was deprecated with
 /// Kubernetes 1.17; from Kubernetes' reference of well-known labels.
 const LABELS: [&str; 2] = ["topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"];
 
@@ -37,7 +37,7 @@ pub(super) fn settle(at: &mut Apply<'_>, name: &str, spec: Option<&ClusterSpec>)
     settle_dependents(at, cluster, before)
 }
 
-/// Takes over what a resource says of its region if it is a Node; what is gone, or cannot be read, says nothing.
+/// Applies the region of a resource if it is a Node; what is gone, or cannot be read, has none.
 pub(super) fn declare_node(
     at: &mut Apply<'_>,
     id: ResourceId,

@@ -61,7 +61,7 @@ fn record_agent(at: &Apply<'_>, id: i64, spec: &DeploymentSpec) -> rusqlite::Res
     Ok(())
 }
 
-/// Notes a deployment that ended well as the last, unless it ended before the one that is known and was only told later.
+/// Writes a deployment that succeeded as the last, unless it ended before the one that is known and was only recorded later.
 fn ended_well(
     at: &Apply<'_>,
     environment: i64,

@@ -64,14 +64,14 @@ pub(super) fn settle(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<()> {
             viewers::note(at, own.chain(&resolved.viewers).map(String::as_str))?;
         }
     }
-    // The number of an agent, which the environment does not tell of, moves what is managed by it.
+    // The number of an agent, which is no column of an environment, moves what is managed by it.
     let (none, nowhere) = (Vec::new(), BTreeSet::new());
     let (targets, managed) =
         resolved.as_ref().map_or((&none, &nowhere), |resolved| (&resolved.targets, &resolved.managed));
     targets::replace(at, id, targets, managed)
 }
 
-/// Puts what follows, with its audience, in the place of what held; returns whether that differs.
+/// Puts what follows, with its audience, in the place of the row that holds; returns whether that differs.
 fn replace(at: &Apply<'_>, id: i64, wanted: Option<(&Resolved, i64)>) -> rusqlite::Result<bool> {
     let Some((resolved, audience)) = wanted else { return ENVIRONMENT.replace(at, &id, None) };
     let Resolved { spec, region, labels, targets, declared_by, deployment, .. } = resolved;

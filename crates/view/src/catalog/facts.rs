@@ -95,8 +95,8 @@ pub(super) fn number_of_agent(at: &Apply<'_>, id: &str) -> rusqlite::Result<Opti
     Ok(found.optional()?.flatten())
 }
 
-/// The region in which a cluster is from here on, as the catalog declares it, else as all its Nodes say; none where
-/// neither does.
+/// The region in which a cluster is from here on, as the catalog declares it, else as its Nodes agree; none where
+/// neither is known.
 pub(super) fn region_of_cluster(at: &Apply<'_>, cluster: i64) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT CASE WHEN s.region <> '' THEN s.region ELSE n.region END FROM cluster c
         LEFT JOIN cluster_spec s ON s.cluster_id = c.id AND s.to_offset = ?2

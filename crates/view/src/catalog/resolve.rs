@@ -7,7 +7,7 @@ use super::facts::{self, Declaration, Deployed};
 use strandline_model::{DeclaredBy, EnvironmentSpec, EnvironmentState, Labels, Source, Target, TargetSpec};
 use strandline_object::gitops_marks::managed_mark;
 
-/// A label by which an environment tells its region.
+/// A label with the region of an environment.
 const REGION_LABELS: [&str; 2] = ["region", "topology.kubernetes.io/region"];
 
 /// All that is declared of an environment.
@@ -40,8 +40,8 @@ pub(super) struct Resolved {
     pub(super) deployment: Option<i64>,
 }
 
-/// Resolves an environment: where it looks by its own word or, without one, where the last deployment that ended well
-/// went or, before any did, where its settings say; and besides, where resources of clusters declare it.
+/// Resolves an environment: its targets are its own or, without any, that of the last successful deployment or, before
+/// there is one, that of its settings; and besides, where resources of clusters declare it.
 pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Resolved> {
     let places = places(&facts);
     let own = own_labels(facts.project_number, &facts.spec.slug);
@@ -57,14 +57,14 @@ pub(super) fn resolve(at: &mut Apply<'_>, facts: Facts) -> rusqlite::Result<Reso
             None => place.cluster,
         };
         if !cluster.is_empty() {
-            // Who says by which labels resources are the environment's means no others.
+            // Labels that are declared replace all others.
             if let Some(project) = facts.project_number.filter(|_| place.labels.is_none()) {
                 let agent = place.agent.as_ref().map(ToString::to_string);
                 let agent = agent.map(|agent| facts::number_of_agent(at, &agent)).transpose()?.flatten();
                 let mark = managed_mark(&facts.spec.slug, project, agent);
                 managed.insert((cluster.clone(), place.namespace.clone(), mark));
             }
-            // The mark says whose a resource is; what a GitOps tool deploys need not carry GitLab's labels.
+            // The mark alone selects; what a GitOps tool deploys need not carry GitLab's labels.
             let marked = place.inventory.is_some();
             let mut labels =
                 place.labels.unwrap_or_else(|| if marked { Labels::new() } else { default.clone() });
@@ -139,7 +139,7 @@ fn own_labels(project: Option<i64>, slug: &str) -> Labels {
     labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The environment's own word, else its name's, else that of its clusters where they agree.
+/// The environment's own region, else that of its name, else that of its clusters where they agree.
 fn region(
     at: &mut Apply<'_>,
     spec: &EnvironmentSpec,

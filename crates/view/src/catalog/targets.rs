@@ -10,7 +10,7 @@ use super::super::membership;
 use strandline_model::{Labels, ResourceId, Target};
 use strandline_sqlite::column::{Json, VIEW};
 
-/// Makes an environment look at these places, and for what GitLab manages at them, and settles what it held and what it may now hold.
+/// Replaces the targets of an environment, with what GitLab manages at them, and settles its members of before and of now.
 pub(super) fn replace(
     at: &mut Apply<'_>,
     id: i64,
@@ -63,7 +63,7 @@ pub(super) fn replace(
 
 /// Makes an environment look at these places from here on.
 fn replace_places(at: &Apply<'_>, id: i64, wanted: BTreeSet<(i64, String)>) -> rusqlite::Result<()> {
-    let held: BTreeSet<(i64, String)> = {
+    let current: BTreeSet<(i64, String)> = {
         let sql = "SELECT cluster_id, namespace FROM environment_place WHERE environment_id = ?1 AND to_offset = ?2";
         let mut statement = at.connection.prepare_cached(sql)?;
         let rows = statement
@@ -72,13 +72,13 @@ fn replace_places(at: &Apply<'_>, id: i64, wanted: BTreeSet<(i64, String)>) -> r
     };
     let sql = "UPDATE environment_place SET to_offset = ?4
         WHERE cluster_id = ?1 AND namespace = ?2 AND environment_id = ?3 AND to_offset = ?5";
-    for (cluster, namespace) in held.difference(&wanted) {
+    for (cluster, namespace) in current.difference(&wanted) {
         let row = params![cluster, namespace, id, at.offset, OPEN];
         at.connection.prepare_cached(sql)?.execute(row)?;
     }
     let sql = "INSERT OR REPLACE INTO environment_place (cluster_id, namespace, environment_id, from_offset, to_offset)
         VALUES (?1, ?2, ?3, ?4, ?5)";
-    for (cluster, namespace) in wanted.difference(&held) {
+    for (cluster, namespace) in wanted.difference(&current) {
         let row = params![cluster, namespace, id, at.offset, OPEN];
         at.connection.prepare_cached(sql)?.execute(row)?;
     }

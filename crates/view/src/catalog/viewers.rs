@@ -18,7 +18,7 @@ const AUDIENCE: Table = Table {
         VALUES (?1, ?2, ?3, ?4)",
 };
 
-/// Notes paths of projects and groups, so that callers can be told from them.
+/// Notes paths of projects and groups, so that callers are matched with them.
 pub(super) fn note<'a>(at: &Apply<'_>, paths: impl Iterator<Item = &'a str>) -> rusqlite::Result<()> {
     let sql = "INSERT OR IGNORE INTO viewer (folded, path) VALUES (?1, ?2)";
     let mut insert = at.connection.prepare_cached(sql)?;

@@ -26,7 +26,7 @@ type Doubts = BTreeSet<i64>;
 type Queue = VecDeque<(ResourceId, Doubts)>;
 
 /// Brings memberships and counts up to date after a resource came, went or changed, or was linked anew;
-/// `owned` are those of which its own word decides whether it owns them.
+/// `owned` are those that it owns, or not, by its own declaration.
 pub(super) fn settle(
     at: &mut Apply<'_>,
     id: ResourceId,
@@ -51,15 +51,15 @@ pub(super) fn settle(
 
 /// Takes over another health of a resource of which nothing else changed that matters here.
 pub(super) fn rejudge(at: &mut Apply<'_>, id: ResourceId, health: Option<Health>) -> rusqlite::Result<()> {
-    let held = rows::current(at, id)?;
-    at.activity.set_environments(id, held.keys());
-    if held.values().all(|belongs| belongs.health == health) {
+    let current = rows::current(at, id)?;
+    at.activity.set_environments(id, current.keys());
+    if current.values().all(|belongs| belongs.health == health) {
         return Ok(());
     }
     let wanted =
-        held.iter().map(|(environment, belongs)| (*environment, Belongs { health, ..belongs.clone() }));
+        current.iter().map(|(environment, belongs)| (*environment, Belongs { health, ..belongs.clone() }));
     let wanted = wanted.collect();
-    rows::exchange(at, id, &held, &wanted)
+    rows::replace(at, id, &current, &wanted)
 }
 
 /// Settles resources whose own state did not change, and what depends on them.
@@ -83,7 +83,7 @@ fn enqueue(at: &Apply<'_>, owner: ResourceId, lost: &Doubts, queue: &mut Queue) 
     Ok(())
 }
 
-/// Settles one resource; if its environments changed, queues what it owns and tells so.
+/// Settles one resource; if its environments changed, queues what it owns and returns true.
 fn settle_one(
     at: &mut Apply<'_>,
     id: ResourceId,
@@ -91,15 +91,15 @@ fn settle_one(
     doubts: &Doubts,
     queue: &mut Queue,
 ) -> rusqlite::Result<bool> {
-    let held = rows::current(at, id)?;
+    let current = rows::current(at, id)?;
     let mut wanted = match presence {
         Presence::Absent => Belonging::new(),
         Presence::Present(health) => wanted(at, id, health)?,
     };
-    if held.is_empty() && wanted.is_empty() {
+    if current.is_empty() && wanted.is_empty() {
         return Ok(false);
     }
-    for (&environment, belongs) in &held {
+    for (&environment, belongs) in &current {
         let by_owners = wanted.get(&environment).is_some_and(|wanted| wanted.why == Why::Owned);
         if by_owners && (belongs.why == Why::Matches || doubts.contains(&environment)) {
             let baseless = baseless(at, id, environment)?;
@@ -109,10 +109,11 @@ fn settle_one(
             }
         }
     }
-    rows::exchange(at, id, &held, &wanted)?;
+    rows::replace(at, id, &current, &wanted)?;
     at.activity.set_environments(id, wanted.keys());
-    let lost: Doubts = held.keys().filter(|environment| !wanted.contains_key(environment)).copied().collect();
-    let moved = !held.keys().eq(wanted.keys());
+    let lost: Doubts =
+        current.keys().filter(|environment| !wanted.contains_key(environment)).copied().collect();
+    let moved = !current.keys().eq(wanted.keys());
     if moved {
         enqueue(at, id, &lost, queue)?;
     }
@@ -149,10 +150,10 @@ fn leave(
     queue: &mut Queue,
 ) -> rusqlite::Result<()> {
     for id in circle {
-        let held = rows::current(at, id)?;
-        let mut wanted = held.clone();
+        let current = rows::current(at, id)?;
+        let mut wanted = current.clone();
         if wanted.remove(&environment).is_some() {
-            rows::exchange(at, id, &held, &wanted)?;
+            rows::replace(at, id, &current, &wanted)?;
             enqueue(at, id, &Doubts::from([environment]), queue)?;
         }
     }

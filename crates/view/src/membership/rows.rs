@@ -45,7 +45,7 @@ pub(super) struct Belongs {
     pub(super) why: Why,
     /// Its first owner in the environment; none for a root.
     pub(super) owner: Option<ResourceId>,
-    /// Whether its health is the environment's: that of a root, and of what its owners say nothing of.
+    /// Whether its health is the environment's: that of a root, and of what its owners do not reflect.
     pub(super) counted: bool,
     pub(super) health: Option<Health>,
 }
@@ -108,7 +108,7 @@ const BY_PLACE: &str = "SELECT t.environment_id FROM resource r
         WHERE (SELECT value FROM json_each(r.labels) WHERE key = wanted.key) IS NOT wanted.value)";
 
 /// The same by the resource's marks, and in the target's namespace if that has one, or as that namespace itself. The order
-/// is said because a resource has few marks, and a cluster can have thousands of targets.
+/// is given because a resource has few marks, and a cluster can have thousands of targets.
 const BY_MARK: &str = r#"SELECT t.environment_id FROM resource r
     CROSS JOIN inventory_mark i ON i.resource_id = r.id
     CROSS JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = i.mark AND (t.namespace IN ('', r.namespace)
@@ -132,18 +132,18 @@ pub(super) fn matching(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTree
 }
 
 /// Puts what a resource is to belong to in the place of what it belonged to.
-pub(super) fn exchange(
+pub(super) fn replace(
     at: &mut Apply<'_>,
     id: ResourceId,
-    held: &Belonging,
+    current: &Belonging,
     wanted: &Belonging,
 ) -> rusqlite::Result<()> {
-    if held == wanted {
+    if current == wanted {
         return Ok(());
     }
     let sql = "SELECT kind_id FROM resource WHERE id = ?1";
     let kind = at.connection.prepare_cached(sql)?.query_row([id], |row| row.get("kind_id"))?;
-    for (environment, belongs) in held {
+    for (environment, belongs) in current {
         if wanted.get(environment) != Some(belongs) {
             at.segments.close(at.now(), &MEMBERSHIP, *environment, &[&id])?;
             if !wanted.contains_key(environment) {
@@ -153,9 +153,9 @@ pub(super) fn exchange(
         }
     }
     for (environment, belongs) in wanted {
-        if held.get(environment) != Some(belongs) {
+        if current.get(environment) != Some(belongs) {
             open(at, *environment, id, kind, belongs)?;
-            if !held.contains_key(environment) {
+            if !current.contains_key(environment) {
                 at.activity.add_joined(*environment, id);
             }
             count(at, *environment, kind, belongs, 1)?;
