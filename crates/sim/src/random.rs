@@ -7,7 +7,7 @@ pub(crate) struct Random {
 }
 
 impl Random {
-    /// A generator that always tells the same sequence for the same seed.
+    /// A generator that always gives the same sequence for the same seed.
     pub(crate) const fn new(seed: u64) -> Self {
         Random { state: seed }
     }
@@ -71,12 +71,12 @@ mod tests {
 
     #[test]
     fn one_seed_tells_one_sequence() {
-        let tell = |seed| {
+        let sequence = |seed| {
             let mut random = Random::new(seed);
             (random.uuid(), random.suffix(5), random.between(3, 9))
         };
-        assert_eq!(tell(7), tell(7));
-        assert_ne!(tell(7), tell(8));
+        assert_eq!(sequence(7), sequence(7));
+        assert_ne!(sequence(7), sequence(8));
     }
 
     #[test]

@@ -11,23 +11,23 @@ use strandline_model::Kind;
 /// One way in which a server misbehaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
-    /// A deletion that no watch is ever told of; only a relist finds it.
+    /// A deletion that no watch ever gets; only a relist finds it.
     LostDelete,
-    /// A watch event told twice.
+    /// A watch event sent twice.
     RepeatedEvent,
-    /// A watch event held back until one of another object went before it.
+    /// A watch event delayed until one of another object was sent.
     SwappedEvents,
     /// A watch that answers 200 and ends at once.
     ClosedWatch,
     /// A watch that is answered with HTTP 410.
     GoneAtStart,
-    /// A watch that tells `ERROR` 410 where an event was due, and ends.
+    /// A watch that sends `ERROR` 410 where an event was due, and ends.
     GoneInStream,
     /// A continue token that has expired.
     ExpiredPage,
     /// A request that is accepted and never answered.
     Hang,
-    /// A watch that stays open and never tells anything again, not even bookmarks.
+    /// A watch that stays open and never sends anything again, not even bookmarks.
     SilentWatch,
     /// A watch that ends right after an event.
     CutAfterEvent,
@@ -115,7 +115,7 @@ impl Faults {
         self.script().storm = Some((seed, u64::from(per_mille)));
     }
 
-    /// Ends all faults; what was held back is told, what hangs keeps hanging.
+    /// Ends all faults; delayed events are sent, hanging watches stay so.
     pub fn clear(&self) {
         let mut script = self.script();
         let struck = std::mem::take(&mut script.struck);
@@ -129,9 +129,9 @@ impl Faults {
         self.script().struck.get(&fault).copied().unwrap_or(0)
     }
 
-    /// Whether a fault strikes now; `place` tells kinds apart, so that the order in which
+    /// Whether a fault strikes now; `lane` identifies the kind, so that the order in which
     /// independent watches come along does not change what a storm does to each.
-    pub(super) fn strikes(&self, fault: Fault, place: u64) -> bool {
+    pub(super) fn strikes(&self, fault: Fault, lane: u64) -> bool {
         let mut script = self.script();
         let strikes = match script.next.get_mut(&fault) {
             Some(times) if *times > 0 => {
@@ -140,7 +140,7 @@ impl Faults {
                 }
                 true
             }
-            _ => script.is_due(fault) || script.storm_strikes(fault, place),
+            _ => script.is_due(fault) || script.storm_strikes(fault, lane),
         };
         if strikes {
             *script.struck.entry(fault).or_default() += 1;
@@ -177,13 +177,13 @@ impl Script {
         }
     }
 
-    fn storm_strikes(&mut self, fault: Fault, place: u64) -> bool {
+    fn storm_strikes(&mut self, fault: Fault, lane: u64) -> bool {
         let Some((seed, per_mille)) = self.storm.filter(|_| Fault::STORM.contains(&fault)) else {
             return false;
         };
-        let roll = self.rolls.entry((fault, place)).or_default();
+        let roll = self.rolls.entry((fault, lane)).or_default();
         *roll += 1;
-        let bits = mix(seed ^ mix(place ^ mix(fault as u64 + 1)) ^ roll.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let bits = mix(seed ^ mix(lane ^ mix(fault as u64 + 1)) ^ roll.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         bits % 1000 < per_mille
     }
 }

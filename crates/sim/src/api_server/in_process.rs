@@ -60,7 +60,7 @@ impl<B: Send + 'static> tower_service::Service<Request<B>> for InProcess {
                 _ = gone.wait_for(|away| *away) => return Err(Away),
             };
             let mut answer = answer.map(|body| breaking(body, gone));
-            // Over a network the machine's own clock is what answers tell, as those of every server on it do.
+            // Over a network the dates of answers are by the machine's own clock, as those of every server on it.
             if let Some(date) = date(&shared) {
                 answer.headers_mut().insert(DATE, date);
             }
@@ -69,7 +69,7 @@ impl<B: Send + 'static> tower_service::Service<Request<B>> for InProcess {
     }
 }
 
-/// A body that breaks off when the server goes away.
+/// A body that breaks off when the server is away.
 fn breaking(
     body: UnsyncBoxBody<Bytes, std::convert::Infallible>,
     gone: tokio::sync::watch::Receiver<bool>,

@@ -2,14 +2,14 @@
 
 use strandline_model::Kind;
 
-/// A kind that a server serves, with what discovery says about it.
+/// A kind that a server serves, with what discovery shows about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServedKind {
     /// Group and kind.
     pub kind: Kind,
     /// The one version served.
     pub version: String,
-    /// Plural name, as it stands in paths.
+    /// Plural name, as it occurs in paths.
     pub plural: String,
     /// Short names that `kubectl` accepts.
     pub short_names: Vec<String>,

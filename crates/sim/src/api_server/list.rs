@@ -31,7 +31,7 @@ pub(super) fn page(
     };
     let filter = Filter::parse(namespace, query.text("labelSelector"), query.text("fieldSelector"))?;
     let token = query.text("continue");
-    let expired = !token.is_empty() && shared.faults.strikes(Fault::ExpiredPage, kind.place());
+    let expired = !token.is_empty() && shared.faults.strikes(Fault::ExpiredPage, kind.lane());
     if expired {
         return Err(Status::expired_page());
     }
@@ -51,7 +51,7 @@ struct Page {
     items: Arc<Vec<Arc<Stored>>>,
     from: usize,
     to: usize,
-    /// The snapshot that holds what follows; none when nothing does.
+    /// The snapshot of the pages that follow; none after the last.
     snapshot: Option<u64>,
 }
 
@@ -151,7 +151,7 @@ pub(super) fn single(
     Ok(out.freeze())
 }
 
-/// How the JSON of an object begins when it says what it is.
+/// How the JSON of an object begins with its type.
 pub(super) fn typed_prefix(kind: &ServedKind) -> String {
     let head = json!({"kind": kind.kind.kind, "apiVersion": kind.api_version()}).to_string();
     format!("{},", head.trim_end_matches('}'))

@@ -33,7 +33,7 @@ impl Author {
     }
 }
 
-/// One entry of managedFields; its fields are kept as text, since nobody here reads them.
+/// One entry of managedFields; its fields are kept as text, since nothing here reads them.
 #[derive(Clone, Debug)]
 pub(super) struct Managed {
     author: Author,
@@ -42,7 +42,7 @@ pub(super) struct Managed {
 }
 
 impl Managed {
-    /// The entry as it stands in the object.
+    /// The entry as it is in the object.
     pub(super) fn to_json(&self, api_version: &str) -> String {
         let Author { manager, operation, subresource } = self.author;
         let (time, fields) = (&self.time, &self.fields);
@@ -58,7 +58,7 @@ impl Managed {
     }
 }
 
-/// The entries after `author` wrote an object: its own entry is renewed and stands last.
+/// The entries after `author` wrote an object: its own entry is renewed and comes last.
 pub(super) fn renew(
     old: &[Managed],
     author: Author,
@@ -95,7 +95,7 @@ fn owned_fields(subresource: &str, metadata: &Map<String, Value>, content: &Map<
     text
 }
 
-/// Writes the paths below a value; lists of named things are told apart by their names, others are one field.
+/// Writes the paths below a value; items of named lists by their names, other lists as one field.
 fn put_fields(text: &mut String, value: &Value, depth: usize) {
     match value {
         Value::Object(map) if depth > 0 => put_named(text, map.iter(), depth - 1),

@@ -2,7 +2,7 @@
 //!
 //! It serves discovery, lists in pages of one snapshot, single objects and watches that resume from a bounded
 //! window of events. Readers take what they need from shared state at their own pace, so that no reader ever
-//! holds up the simulation. It reads no clock but for the pace of bookmarks and time limits of watches:
+//! delays the simulation. It reads no clock but for the pace of bookmarks and time limits of watches:
 //! the times in objects come from [`ApiServer::set_time`].
 
 mod discovery;
@@ -50,7 +50,7 @@ pub struct ApiServer {
     listening: Mutex<Option<Listening>>,
 }
 
-/// The accepting task, and how it is told to end.
+/// The accepting task, and how it is stopped.
 #[derive(Debug)]
 struct Listening {
     end: oneshot::Sender<()>,
@@ -58,7 +58,7 @@ struct Listening {
 }
 
 impl ApiServer {
-    /// A server that holds state and does not listen yet.
+    /// A server that has state and does not listen yet.
     pub fn new(name: &str, kinds: Vec<ServedKind>) -> Self {
         ApiServer {
             shared: Arc::new(Shared::new(name, kinds)),
@@ -89,12 +89,12 @@ impl ApiServer {
         Ok(())
     }
 
-    /// Closes every connection and refuses new ones; what it holds stays.
+    /// Closes every connection and refuses new ones; its objects stay.
     pub async fn stop(&self) {
         let listening = self.listening().take();
         if let Some(Listening { end, accepting }) = listening {
             drop(end);
-            // Only once the task has ended is the port closed; how it ended is no matter.
+            // Only once the task has ended is the port closed, however it ended.
             let _ = accepting.await;
         }
     }
@@ -145,7 +145,7 @@ impl ApiServer {
         self.apply_as(object, Author::KUBECTL)
     }
 
-    /// Stores an object whole, completes its metadata, and tells watches; returns its resourceVersion.
+    /// Stores an object whole, completes its metadata, and publishes the event; returns its resourceVersion.
     ///
     /// An object equal to the present one changes nothing. Another uid under the same name ends the present one
     /// first. Zero is returned for what has no name or is of no served kind.
@@ -156,7 +156,7 @@ impl ApiServer {
         version
     }
 
-    /// Removes an object and tells watches; returns the resourceVersion, or zero when it was not there.
+    /// Removes an object and publishes the event; returns the resourceVersion, or zero when it was not there.
     pub fn delete(&self, group: &str, kind: &str, namespace: &str, name: &str) -> u64 {
         let kind = Kind::new(group, kind);
         let mut state = self.shared.state();
@@ -199,7 +199,7 @@ impl ApiServer {
         state.kinds().map(|kind| state.objects(&kind.kind).count()).sum()
     }
 
-    /// resourceVersion of the last event of a kind that watches are told of; zero when there was none.
+    /// resourceVersion of the last event of a kind that watches get; zero when there was none.
     pub fn resource_version_of(&self, group: &str, kind: &str) -> u64 {
         self.shared.state().last_of(&Kind::new(group, kind))
     }
@@ -228,18 +228,18 @@ impl ApiServer {
         self.shared.publish(state);
     }
 
-    /// Lets discovery tell a group as stale, without its resources, as when an aggregated server is down.
+    /// Lets discovery show a group as stale, without its resources, as when an aggregated server is down.
     pub fn set_stale(&self, group: &str, stale: bool) {
         self.shared.set_stale(group, stale);
     }
 
-    /// What the store holds now.
+    /// A copy of the store as it is now.
     pub fn copy_store(&self) -> StoreCopy {
         self.shared.state().copy()
     }
 
-    /// Sets the store back to a copy, as after a disaster: what happened since never was, and resourceVersions go on
-    /// from there. Watches that are open go on, so the server is to be away meanwhile, as a real one is.
+    /// Restores the store from a copy, as after a disaster: what happened since never was, and resourceVersions continue
+    /// from there. Open watches continue, so the server is to be away meanwhile, as a real one is.
     pub fn restore_store(&self, copy: &StoreCopy) {
         let mut state = self.shared.state();
         state.restore(copy);

@@ -10,7 +10,7 @@ use super::kinds::ServedKind;
 use super::managed::{Author, Managed, renew};
 use strandline_model::Kind;
 
-/// One state of an object, as lists and watches tell it.
+/// One state of an object, as lists and watches show it.
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
     pub(super) namespace: String,
@@ -95,7 +95,7 @@ impl Draft {
 
 /// An object as it is now.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct StoredEntry {
     pub(super) stored: Arc<Stored>,
     pub(super) version: u64,
     managed: Vec<Managed>,
@@ -103,7 +103,7 @@ pub(super) struct Entry {
     metadata: String,
     content: Range<usize>,
     spec: Range<usize>,
-    /// Where the resourceVersion stands in the body.
+    /// Where the resourceVersion is in the body.
     version_at: Range<usize>,
     generation: u64,
     created: String,
@@ -120,9 +120,9 @@ pub(super) struct Circumstances<'a> {
     pub(super) uid: String,
 }
 
-impl Entry {
+impl StoredEntry {
     /// The state after a draft was applied; none when it changes nothing.
-    pub(super) fn after(before: Option<&Entry>, draft: Draft, now: &Circumstances<'_>) -> Option<Self> {
+    pub(super) fn after(before: Option<&StoredEntry>, draft: Draft, now: &Circumstances<'_>) -> Option<Self> {
         let metadata = serde_json::to_string(&draft.metadata).unwrap_or_default();
         let (content, spec) = write_content(&draft.content);
         if let Some(entry) = before {
@@ -157,7 +157,7 @@ impl Entry {
         let fields = selectable(&draft.kind.kind, &draft.content);
         let (namespace, name) = (draft.namespace, draft.name);
         let stored = Stored { namespace, name, uid, labels, fields, body: body.freeze() };
-        Some(Entry {
+        Some(StoredEntry {
             stored: Arc::new(stored),
             version: now.version,
             managed,
@@ -229,7 +229,7 @@ fn write_metadata(
     version_at
 }
 
-/// The content as it follows the metadata, and where `spec` stands in it.
+/// The content as it follows the metadata, and where `spec` is in it.
 fn write_content(content: &Map<String, Value>) -> (String, Range<usize>) {
     let mut text = String::with_capacity(4096);
     let mut spec = 0..0;

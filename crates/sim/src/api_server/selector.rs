@@ -57,7 +57,7 @@ impl Filter {
                 .fields
                 .iter()
                 .all(|(field, value, wanted)| (stored.field(field) == Some(value)) == *wanted)
-            && self.labels.iter().all(|requirement| requirement.holds(stored))
+            && self.labels.iter().all(|requirement| requirement.matches(stored))
     }
 
     /// Whether more than the namespace narrows the answer.
@@ -67,7 +67,7 @@ impl Filter {
 }
 
 impl Requirement {
-    fn holds(&self, stored: &Stored) -> bool {
+    fn matches(&self, stored: &Stored) -> bool {
         match self {
             Requirement::Exists(key) => stored.label(key).is_some(),
             Requirement::Absent(key) => stored.label(key).is_none(),
@@ -85,7 +85,7 @@ fn unsupported(term: &str) -> Status {
     Status::bad_request(format!("field label not supported: {term}"))
 }
 
-/// Splits at commas that stand outside parentheses.
+/// Splits at commas outside parentheses.
 fn split_terms(text: &str) -> Vec<&str> {
     let mut depth = 0_u32;
     let terms = text.split(move |c: char| {

@@ -30,7 +30,7 @@ use strandline_model::Kind;
 
 pub(super) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
-/// Accepts connections until told to end, then closes them all.
+/// Accepts connections until stopped, then closes them all.
 pub(super) async fn accept(shared: Arc<Shared>, listener: TcpListener, mut end: oneshot::Receiver<()>) {
     let mut connections = JoinSet::new();
     loop {
@@ -51,7 +51,7 @@ pub(super) async fn accept(shared: Arc<Shared>, listener: TcpListener, mut end: 
                         .timer(TokioTimer::new())
                         .header_read_timeout(None)
                         .serve_connection(TokioIo::new(stream), service);
-                    // A client that goes away in the middle is no matter here.
+                    // A client that hangs up in the middle is no failure.
                     let _ = connection.await;
                 });
             }
@@ -162,7 +162,7 @@ fn resource(
         }
         (false, false) => counted.pages += 1,
     });
-    if shared.faults.strikes(Fault::InternalError, kind.place()) {
+    if shared.faults.strikes(Fault::InternalError, kind.lane()) {
         return Err(Status::refused(500, Some(kind)));
     }
     if !watch {
@@ -234,8 +234,8 @@ impl Shared {
 }
 
 impl ServedKind {
-    /// Tells kinds apart in a fault script's randomness.
-    pub(super) fn place(&self) -> u64 {
+    /// Identifies the kind in the randomness of a fault script.
+    pub(super) fn lane(&self) -> u64 {
         let Kind { group, kind } = &self.kind;
         group.bytes().chain(kind.bytes()).fold(17, |sum, byte| crate::random::mix(sum ^ u64::from(byte)))
     }

@@ -46,7 +46,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// State that holds no objects yet.
+    /// State without objects.
     pub(super) fn new(name: &str, kinds: Vec<ServedKind>) -> Self {
         let mut state = State::new(name);
         for kind in kinds {

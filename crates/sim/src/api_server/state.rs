@@ -1,4 +1,4 @@
-//! What a server holds: objects, and the watch events of the recent past.
+//! The state of a server: objects, and the watch events of the recent past.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::kinds::ServedKind;
 use super::managed::Author;
-use super::objects::{Circumstances, Draft, Entry, Stored};
+use super::objects::{Circumstances, Draft, Stored, StoredEntry};
 use super::timestamps::seconds;
 use crate::random::{mix, uuid};
 use strandline_model::{Kind, Timestamp};
@@ -28,7 +28,7 @@ pub(super) struct WatchEvent {
 #[derive(Clone, Debug)]
 struct Shelf {
     kind: Arc<ServedKind>,
-    objects: BTreeMap<(String, String), Entry>,
+    objects: BTreeMap<(String, String), StoredEntry>,
     /// resourceVersion of the last event of this kind.
     last: u64,
     /// When the kind was added: a watch cannot resume from before that.
@@ -43,7 +43,7 @@ pub(super) struct Snapshot {
     pub(super) items: Arc<Vec<Arc<Stored>>>,
 }
 
-/// Everything a server holds.
+/// The state of a server.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) name: String,
@@ -62,7 +62,7 @@ pub(super) struct State {
     restores: u64,
 }
 
-/// What a server's store held once, to be set back to.
+/// A copy of a server's store, to restore it from.
 #[derive(Clone, Debug)]
 pub struct StoreCopy {
     version: u64,
@@ -150,7 +150,7 @@ impl State {
         self.entry(kind, &(namespace.to_owned(), name.to_owned())).map(|entry| &entry.stored)
     }
 
-    /// Stores an object and tells watches; returns its resourceVersion, or zero for what cannot be stored.
+    /// Stores an object and publishes the event; returns its resourceVersion, or zero for what cannot be stored.
     pub(super) fn apply(&mut self, object: Value, author: Author) -> u64 {
         let Some(draft) = Draft::read(object) else { return 0 };
         let Some(served) = self.kind(&draft.kind).cloned() else { return 0 };
@@ -166,7 +166,7 @@ impl State {
         let (time, uid) = (seconds(self.now()), self.uid(version));
         let now = Circumstances { served: &served, author, version, time, uid };
         let unchanged = before.map_or(0, |entry| entry.version);
-        match Entry::after(before, draft, &now) {
+        match StoredEntry::after(before, draft, &now) {
             Some(entry) => {
                 self.put(&served, key, entry);
                 version
@@ -188,21 +188,21 @@ impl State {
         shelf.last = version;
         let served = Arc::clone(&shelf.kind);
         let after = entry.last(version);
-        self.tell(WatchEvent { version, kind: served, before: Some(entry.stored), after, deleted: true });
+        self.publish(WatchEvent { version, kind: served, before: Some(entry.stored), after, deleted: true });
         version
     }
 
-    fn put(&mut self, served: &Arc<ServedKind>, key: (String, String), entry: Entry) {
+    fn put(&mut self, served: &Arc<ServedKind>, key: (String, String), entry: StoredEntry) {
         let version = entry.version;
         self.version = version;
         let Some(shelf) = self.shelves.get_mut(&served.kind) else { return };
         shelf.last = version;
         let after = Arc::clone(&entry.stored);
         let before = shelf.objects.insert(key, entry).map(|entry| entry.stored);
-        self.tell(WatchEvent { version, kind: Arc::clone(served), before, after, deleted: false });
+        self.publish(WatchEvent { version, kind: Arc::clone(served), before, after, deleted: false });
     }
 
-    fn tell(&mut self, event: WatchEvent) {
+    fn publish(&mut self, event: WatchEvent) {
         self.events.push_back(event);
         self.shrink();
     }
@@ -223,7 +223,7 @@ impl State {
         uuid(mix(name ^ version), mix(mix(version) ^ name))
     }
 
-    fn entry(&self, kind: &Kind, key: &(String, String)) -> Option<&Entry> {
+    fn entry(&self, kind: &Kind, key: &(String, String)) -> Option<&StoredEntry> {
         self.shelves.get(kind)?.objects.get(key)
     }
 }

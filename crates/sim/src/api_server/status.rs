@@ -1,4 +1,4 @@
-//! Errors as Kubernetes tells them: a `Status` object.
+//! Errors as Kubernetes reports them: a `Status` object.
 
 use serde_json::{Value, json};
 
@@ -96,7 +96,7 @@ impl Status {
         }
     }
 
-    /// The object that goes over the wire.
+    /// The object that is sent.
     pub(super) fn to_json(&self) -> Value {
         json!({
             "kind": "Status",

@@ -19,9 +19,9 @@ use super::shared::Shared;
 use super::state::WatchEvent;
 use super::status::Status;
 
-/// Events taken from the window at a time, so that a reader never holds its lock for long.
+/// Events taken from the window at a time, so that a reader never keeps its lock for long.
 const BATCH: usize = 256;
-/// How long a watch lasts when its client does not say.
+/// How long a watch lasts when its client sets no timeout.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// One watch being answered.
@@ -29,11 +29,11 @@ pub(super) struct Watch {
     shared: Arc<Shared>,
     kind: Arc<ServedKind>,
     filter: Filter,
-    /// Everything up to here was told or is in `lines`.
+    /// Everything up to here was sent or is in `lines`.
     position: u64,
     lines: VecDeque<Line>,
     /// An event that waits for another object's to go first, by [`Fault::SwappedEvents`].
-    held: Option<Held>,
+    delayed: Option<DelayedEvent>,
     wake: watch::Receiver<u64>,
     prefix: String,
     deadline: Instant,
@@ -42,8 +42,8 @@ pub(super) struct Watch {
     ended: bool,
 }
 
-/// An event held back, and how often faults had been cleared by then: clearing them lets it go.
-struct Held {
+/// A delayed event, and how often faults had been cleared by then: clearing them releases it.
+struct DelayedEvent {
     uid: String,
     cleared: u64,
     line: Line,
@@ -56,7 +56,7 @@ enum Line {
 }
 
 impl Watch {
-    /// Opens a watch, or says why not.
+    /// Opens a watch, or returns why not.
     pub(super) fn open(
         shared: &Arc<Shared>,
         kind: &Arc<ServedKind>,
@@ -67,7 +67,7 @@ impl Watch {
         let streaming = query.flag("sendInitialEvents");
         check_streaming(shared, kind, streaming, query)?;
         let asked = query.number("resourceVersion")?.filter(|&version| version > 0);
-        if shared.faults.strikes(Fault::GoneAtStart, kind.place()) {
+        if shared.faults.strikes(Fault::GoneAtStart, kind.lane()) {
             return Err(Status::too_old(asked.unwrap_or(0), shared.state().version));
         }
         let bookmarks = query.flag("allowWatchBookmarks");
@@ -78,14 +78,14 @@ impl Watch {
             prefix: typed_prefix(kind),
             deadline: now + timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs),
             next_bookmark: bookmarks.then(|| now + shared.bookmark_every()),
-            silent: shared.faults.strikes(Fault::SilentWatch, kind.place()),
-            ended: shared.faults.strikes(Fault::ClosedWatch, kind.place()),
+            silent: shared.faults.strikes(Fault::SilentWatch, kind.lane()),
+            ended: shared.faults.strikes(Fault::ClosedWatch, kind.lane()),
             shared: Arc::clone(shared),
             kind: Arc::clone(kind),
             filter,
             position: 0,
             lines: VecDeque::new(),
-            held: None,
+            delayed: None,
         };
         match asked {
             Some(version) if !streaming => watch.resume(version),
@@ -135,7 +135,7 @@ impl Watch {
             if !self.lines.is_empty() || self.ended {
                 continue;
             }
-            let bookmark_at = self.next_bookmark.filter(|_| self.held.is_none()).unwrap_or(self.deadline);
+            let bookmark_at = self.next_bookmark.filter(|_| self.delayed.is_none()).unwrap_or(self.deadline);
             tokio::select! {
                 // In a fixed order, so that a simulation can be repeated.
                 biased;
@@ -144,7 +144,7 @@ impl Watch {
                     if Instant::now() >= self.deadline {
                         self.ended = true;
                     }
-                    if let Some(at) = &mut self.next_bookmark && self.held.is_none() {
+                    if let Some(at) = &mut self.next_bookmark && self.delayed.is_none() {
                         *at = Instant::now() + self.shared.bookmark_every();
                         return Some(self.bookmark(false));
                     }
@@ -153,7 +153,7 @@ impl Watch {
         }
     }
 
-    /// Takes what the window holds beyond the position.
+    /// Takes the events of the window beyond the position.
     fn fill(&mut self) {
         let state = self.shared.state();
         let served = state.kind(&self.kind.kind).is_some_and(|kind| Arc::ptr_eq(kind, &self.kind));
@@ -176,49 +176,49 @@ impl Watch {
                 return;
             }
             self.position = event.version;
-            self.tell(&event);
+            self.send(&event);
         }
         self.position = self.position.max(reached);
         let cleared = self.shared.faults.cleared();
-        let freed = self.held.take_if(|held| held.cleared != cleared);
-        self.lines.extend(freed.map(|held| held.line));
+        let freed = self.delayed.take_if(|delayed| delayed.cleared != cleared);
+        self.lines.extend(freed.map(|delayed| delayed.line));
     }
 
     /// Puts an event into the lines, as far as the fault script lets it.
-    fn tell(&mut self, event: &WatchEvent) {
+    fn send(&mut self, event: &WatchEvent) {
         let Some(kind_of_event) = self.seen_as(event) else { return };
-        let place = self.kind.place();
+        let lane = self.kind.lane();
         let faults = &self.shared.faults;
-        if faults.strikes(Fault::GoneInStream, place) {
+        if faults.strikes(Fault::GoneInStream, lane) {
             let status = Status::too_old(event.version, event.version + 1);
             return self.fail(&status);
         }
         let line = || Line::Event(kind_of_event, Arc::clone(&event.after));
-        if faults.strikes(Fault::TruncatedLine, place) {
+        if faults.strikes(Fault::TruncatedLine, lane) {
             let whole = self.write(line());
             self.lines.push_back(Line::Raw(whole.slice(..whole.len() / 2)));
             self.ended = true;
             return;
         }
-        if faults.strikes(Fault::GarbageLine, place) {
+        if faults.strikes(Fault::GarbageLine, lane) {
             self.lines
                 .push_back(Line::Raw(Bytes::from_static(b"{\"type\":\"MODIFIED\",\"object\":\x01oops\n")));
         }
-        let repeated = faults.strikes(Fault::RepeatedEvent, place);
+        let repeated = faults.strikes(Fault::RepeatedEvent, lane);
         let uid = &event.after.uid;
-        if self.held.is_none() && faults.strikes(Fault::SwappedEvents, place) {
-            self.held = Some(Held { uid: uid.clone(), cleared: faults.cleared(), line: line() });
+        if self.delayed.is_none() && faults.strikes(Fault::SwappedEvents, lane) {
+            self.delayed = Some(DelayedEvent { uid: uid.clone(), cleared: faults.cleared(), line: line() });
             return;
         }
-        // Events of one object stay in order: the held one then goes first after all.
-        let same = self.held.take_if(|held| held.uid == *uid);
-        self.lines.extend(same.map(|held| held.line));
+        // Events of one object stay in order: the delayed one then comes first after all.
+        let same = self.delayed.take_if(|delayed| delayed.uid == *uid);
+        self.lines.extend(same.map(|delayed| delayed.line));
         self.lines.push_back(line());
         if repeated {
             self.lines.push_back(line());
         }
-        self.lines.extend(self.held.take().map(|held| held.line));
-        self.ended |= faults.strikes(Fault::CutAfterEvent, place);
+        self.lines.extend(self.delayed.take().map(|delayed| delayed.line));
+        self.ended |= faults.strikes(Fault::CutAfterEvent, lane);
     }
 
     /// What the event is to this watch: an object may enter or leave its selection.
@@ -233,7 +233,7 @@ impl Watch {
         }
     }
 
-    /// Tells an error in the stream and ends it.
+    /// Sends an error in the stream and ends it.
     fn fail(&mut self, status: &Status) {
         let line = json!({"type": "ERROR", "object": status.to_json()});
         self.lines.push_back(Line::Raw(Bytes::from(format!("{line}\n"))));
@@ -268,7 +268,7 @@ impl Watch {
 }
 
 fn check_streaming(shared: &Shared, kind: &ServedKind, streaming: bool, query: &Query) -> Result<(), Status> {
-    if streaming && shared.faults.strikes(Fault::NoStreamingList, kind.place()) {
+    if streaming && shared.faults.strikes(Fault::NoStreamingList, kind.lane()) {
         return Err(Status::invalid(
             "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden \
              for watch unless the WatchList feature gate is enabled",

@@ -20,8 +20,8 @@ impl World {
             utilization: 50,
             scaled_at: self.now,
         };
-        let object = autoscaler(&site.place, component, &scaler);
-        self.write(site.cluster, object, site.place.project.deployer);
+        let object = autoscaler(&site.location, component, &scaler);
+        self.write(site.cluster, object, site.location.project.deployer);
         site.scalers.push((index, scaler));
     }
 
@@ -31,7 +31,7 @@ impl World {
         let jitter = self.random.between(0, 8);
         let Some((deployment_index, scaler)) = site.scalers.get_mut(index) else { return };
         let Some(deployment) = site.deployments.get_mut(*deployment_index) else { return };
-        let load = load(self.now, &site.place.region);
+        let load = load(self.now, &site.location.region);
         let range = u64::from(scaler.maximum - scaler.minimum);
         let desired = scaler.minimum + u32::try_from((range * load + 50) / 100).unwrap_or(0);
         scaler.current = deployment.replicas;
@@ -43,10 +43,10 @@ impl World {
             scaler.scaled_at = self.now;
             deployment.replicas = desired;
             deployment.generation += 1;
-            let object = deployments::deployment(&site.place, deployment);
+            let object = deployments::deployment(&site.location, deployment);
             self.write(site.cluster, object, CONTROLLER.through("scale"));
         }
-        let object = autoscaler(&site.place, deployment.template.component, scaler);
+        let object = autoscaler(&site.location, deployment.template.component, scaler);
         self.write(site.cluster, object, CONTROLLER.through("status"));
         if scaled {
             let reconcile = SiteAction::Reconcile(*deployment_index);

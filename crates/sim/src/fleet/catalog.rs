@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::schedule::SiteId;
 use super::world::Site;
-use crate::workloads::catalog::{PROJECTS, Place, Project};
+use crate::workloads::catalog::{Location, PROJECTS, Project};
 use strandline_model::{
     AgentId, AgentSpec, EnvironmentId, EnvironmentSettings, EnvironmentSpec, ProjectSpec, TargetSpec, Tier,
 };
 use strandline_syntax::slug;
 
-/// A cluster as it is founded: name, region as people say it, region and zones of the cloud.
+/// A cluster as it is founded: name, short name of the region, region and zones of the cloud.
 pub(super) struct Ground {
     pub(super) name: &'static str,
     pub(super) region: &'static str,
@@ -25,36 +25,36 @@ pub(super) const GROUNDS: [Ground; 4] = [
     Ground { name: "eu-west", region: "eu", cloud_region: "eu-west-1" },
 ];
 
-/// Every lasting place of every project, with the number of its cluster.
-pub(super) fn lasting_places() -> Vec<(usize, Place)> {
-    let mut places = Vec::new();
+/// Every lasting location of every project, with the number of its cluster.
+pub(super) fn lasting_locations() -> Vec<(usize, Location)> {
+    let mut locations = Vec::new();
     for (number, project) in PROJECTS.iter().enumerate() {
         for cluster in 0..GROUNDS.len() {
             let name = if cluster < 2 { "production/us-region" } else { "production/eu-region" };
-            places.push((cluster, place(project, cluster, name, Tier::Production)));
+            locations.push((cluster, location(project, cluster, name, Tier::Production)));
         }
         let home = if number % 2 == 0 { 1 } else { 3 };
-        places.push((home, place(project, home, "staging", Tier::Staging)));
+        locations.push((home, location(project, home, "staging", Tier::Staging)));
         if project.tested {
-            places.push((2, place(project, 2, "qa", Tier::Testing)));
+            locations.push((2, location(project, 2, "qa", Tier::Testing)));
         }
     }
-    places
+    locations
 }
 
 /// Where the review app of a branch is.
-pub(super) fn review(project: &'static Project, branch: &str) -> (usize, Place) {
+pub(super) fn review(project: &'static Project, branch: &str) -> (usize, Location) {
     let cluster = 3;
-    (cluster, place(project, cluster, &format!("review/{branch}"), Tier::Development))
+    (cluster, location(project, cluster, &format!("review/{branch}"), Tier::Development))
 }
 
-fn place(project: &'static Project, cluster: usize, name: &str, tier: Tier) -> Place {
+fn location(project: &'static Project, cluster: usize, name: &str, tier: Tier) -> Location {
     let ground = &GROUNDS[cluster % GROUNDS.len()];
     let short = match tier {
         Tier::Production => "production".to_owned(),
         _ => name.replace('/', "-"),
     };
-    Place {
+    Location {
         project,
         environment: name.to_owned(),
         slug: slug(name),
@@ -69,20 +69,20 @@ fn place(project: &'static Project, cluster: usize, name: &str, tier: Tier) -> P
 pub(super) fn environments(sites: &BTreeMap<SiteId, Box<Site>>) -> Vec<EnvironmentSpec> {
     let mut environments: BTreeMap<EnvironmentId, EnvironmentSpec> = BTreeMap::new();
     for site in sites.values().filter(|site| site.deleting.is_none()) {
-        let place = &site.place;
-        let id = EnvironmentId::of(place.project.path, &place.environment);
+        let location = &site.location;
+        let id = EnvironmentId::of(location.project.path, &location.environment);
         let environment = environments.entry(id.clone()).or_insert_with(|| EnvironmentSpec {
             id,
-            slug: place.slug.clone(),
-            tier: place.tier,
+            slug: location.slug.clone(),
+            tier: location.tier,
             settings: EnvironmentSettings {
-                dynamic: place.tier == Tier::Development,
+                dynamic: location.tier == Tier::Development,
                 ..EnvironmentSettings::default()
             },
-            region: place.region.clone(),
-            ..EnvironmentSpec::new(place.project.path, &place.environment)
+            region: location.region.clone(),
+            ..EnvironmentSpec::new(location.project.path, &location.environment)
         });
-        environment.targets.push(target(place));
+        environment.targets.push(target(location));
     }
     environments.into_values().collect()
 }
@@ -132,15 +132,15 @@ pub(super) fn agents() -> Vec<AgentSpec> {
 }
 
 /// Review apps own their namespace; elsewhere the labels decide.
-fn target(place: &Place) -> TargetSpec {
+fn target(location: &Location) -> TargetSpec {
     let labels = [
-        ("app.gitlab.com/project_id".to_owned(), place.project.id.to_string()),
-        ("app.gitlab.com/environment_slug".to_owned(), place.slug.clone()),
+        ("app.gitlab.com/project_id".to_owned(), location.project.id.to_string()),
+        ("app.gitlab.com/environment_slug".to_owned(), location.slug.clone()),
     ];
-    let labels = if place.tier == Tier::Development { BTreeMap::new() } else { labels.into() };
+    let labels = if location.tier == Tier::Development { BTreeMap::new() } else { labels.into() };
     TargetSpec {
-        agent: Some(agent(&place.cluster)),
-        namespace: place.namespace.clone(),
+        agent: Some(agent(&location.cluster)),
+        namespace: location.namespace.clone(),
         labels: Some(labels),
         ..TargetSpec::default()
     }

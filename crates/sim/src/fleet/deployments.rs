@@ -1,4 +1,4 @@
-//! What CI jobs tell of the deployments that they make.
+//! What CI jobs report about their deployments.
 
 use super::Fate;
 use super::catalog;
@@ -14,37 +14,37 @@ const PEOPLE: [&str; 6] = ["amara", "bjorn", "chiyo", "daniel", "elena", "farid"
 impl World {
     /// A job has deployed a version to a site; what does not come up makes the job fail.
     pub(super) fn deployed(&mut self, site: &Site, version: &str, fate: Fate) {
-        let place = &site.place;
+        let location = &site.location;
         self.last_deployment += 1;
         let number = self.last_deployment;
-        let agent = catalog::agent(&place.cluster);
-        let digest = blake3::hash(format!("{} {version}", place.project.path).as_bytes()).to_hex();
+        let agent = catalog::agent(&location.cluster);
+        let digest = blake3::hash(format!("{} {version}", location.project.path).as_bytes()).to_hex();
         let person = usize::try_from(number).unwrap_or(0) % PEOPLE.len();
         let released = !version.contains('-');
-        self.untold.push(DeploymentSpec {
+        self.new_deployments.push(DeploymentSpec {
             id: DeploymentId(number),
-            environment: EnvironmentId::of(place.project.path, &place.environment),
-            project: place.project.path.to_owned(),
+            environment: EnvironmentId::of(location.project.path, &location.environment),
+            project: location.project.path.to_owned(),
             status: if fate == Fate::Good { DeploymentStatus::Success } else { DeploymentStatus::Failed },
             reference: if released { format!("v{version}") } else { "main".to_owned() },
             tag: released,
             sha: digest.as_str().chars().take(40).collect(),
-            job: Some(DeploymentJob { id: Some(number * 7), name: format!("deploy-{}", place.cluster) }),
+            job: Some(DeploymentJob { id: Some(number * 7), name: format!("deploy-{}", location.cluster) }),
             user: PEOPLE[person].to_owned(),
             created_at: Some(self.now),
             finished_at: Some(self.now),
             agent: Some(AgentDeployment {
                 only_labelled: false,
                 agent: agent.clone(),
-                kubernetes_namespace: place.namespace.clone(),
+                kubernetes_namespace: location.namespace.clone(),
             }),
             authorization: Some(Authorization {
                 unverified: Vec::new(),
                 agent,
                 allowed: true,
                 rule: None,
-                entry: format!("group {}", place.project.path.split('/').next().unwrap_or_default()),
-                namespace: place.namespace.clone(),
+                entry: format!("group {}", location.project.path.split('/').next().unwrap_or_default()),
+                namespace: location.namespace.clone(),
                 roles: serde_json::Value::Null,
                 reason: "no_rules".to_owned(),
                 message: "the entry has no rules".to_owned(),

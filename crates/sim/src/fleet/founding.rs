@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::catalog::{GROUNDS, lasting_places};
+use super::catalog::{GROUNDS, lasting_locations};
 use super::options::FleetOptions;
 use super::schedule::{Action, Plan, Schedule, SiteAction, hours, minutes, seconds};
 use super::world::{CONTROLLER, Cluster, KUBELET, World};
@@ -35,7 +35,7 @@ pub(super) fn found(options: &FleetOptions) -> World {
         servers: servers.collect(),
         sites: std::collections::BTreeMap::new(),
         next_site: 1,
-        untold: Vec::new(),
+        new_deployments: Vec::new(),
         // As GitLab's own are: higher than those of any fleet before.
         last_deployment: options.start.as_micros().div_euclid(1_000_000).unsigned_abs(),
         versions: [(0, 0); PROJECTS.len()],
@@ -87,10 +87,10 @@ impl World {
 
     /// Opens every lasting site, and lets two versions come before the one that runs when the history begins.
     fn found_sites(&mut self) {
-        for (cluster, place) in lasting_places() {
-            let project = PROJECTS.iter().position(|project| project.id == place.project.id).unwrap_or(0);
+        for (cluster, location) in lasting_locations() {
+            let project = PROJECTS.iter().position(|project| project.id == location.project.id).unwrap_or(0);
             let minor = self.versions.get(project).map_or(0, |(minor, _)| *minor);
-            let id = self.open(cluster, place, &format!("2.{minor}.0"));
+            let id = self.open(cluster, location, &format!("2.{minor}.0"));
             for (age, step) in [(hours(200), 1), (hours(30), 2)] {
                 let version = format!("2.{}.0", minor + step);
                 let plan = Plan { version, fate: Fate::Good, configures: step == 2, insists: false };
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    /// Plans what every demo tells, whatever the seed: an incident, one still open at the end, and work in progress.
+    /// Plans what every demo shows, whatever the seed: an incident, one still open at the end, and work in progress.
     fn plan_story(&mut self) {
         let start = self.start;
         let end = start.plus(self.history);

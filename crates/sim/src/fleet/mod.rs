@@ -2,7 +2,7 @@
 //!
 //! The simulation is a schedule of actions, each at its own moment. [`Fleet::step`] lets everything happen that is
 //! due by the given time and writes the objects that changed to the clusters' API servers, with the times at which
-//! things happened. One seed and one start tell one story, in steps of any size.
+//! things happened. One seed and one start give one history, in steps of any size.
 
 mod autoscaling;
 mod catalog;
@@ -91,7 +91,7 @@ impl Fleet {
 
     /// The deployments that were made since this was asked last.
     pub fn take_deployments(&mut self) -> Vec<DeploymentSpec> {
-        std::mem::take(&mut self.world.untold)
+        std::mem::take(&mut self.world.new_deployments)
     }
 
     /// The environments that the story lets fail, each with a moment at which it has failed.

@@ -12,7 +12,7 @@ pub struct FleetOptions {
     pub seed: u64,
     /// When the history begins; ten days before that the organization was founded.
     pub start: Timestamp,
-    /// How long the history is: the story has its incident an eighth of this before the end, and goes on after it.
+    /// How long the history is: the story has its incident an eighth of this before the end, and continues after it.
     pub history: Duration,
 }
 

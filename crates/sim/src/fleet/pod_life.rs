@@ -40,7 +40,7 @@ impl World {
         };
         let by_operator = pod.template.component.shape == Shape::Database;
         let author = if by_operator { OPERATOR } else { CONTROLLER };
-        self.write(site.cluster, pods::pod(&site.place, &pod), author);
+        self.write(site.cluster, pods::pod(&site.location, &pod), author);
         site.pods.insert(name.clone(), pod);
         let delay = self.some_millis(50, 400);
         self.plan_pod(site, &name, delay);
@@ -57,7 +57,7 @@ impl World {
     pub(super) fn delete_pod_quietly(&mut self, site: &mut Site, name: &str) {
         let Some(pod) = site.pods.get_mut(name).filter(|pod| pod.is_active()) else { return };
         pod.deleting = Some(self.now);
-        self.write(site.cluster, pods::pod(&site.place, pod), CONTROLLER);
+        self.write(site.cluster, pods::pod(&site.location, pod), CONTROLLER);
         let delay = self.some_millis(2_000, 9_000);
         self.plan_pod(site, name, delay);
     }
@@ -126,7 +126,7 @@ impl World {
         })
     }
 
-    /// Puts a Pod into a stage, tells everyone, and plans what follows.
+    /// Puts a Pod into a stage, writes it, and plans what follows.
     fn enter(&mut self, site: &mut Site, name: &str, stage: Stage) {
         let Some(pod) = site.pods.get_mut(name) else { return };
         let was_ready = pod.is_ready();
@@ -139,7 +139,7 @@ impl World {
             pod.ready_changed = self.now;
         }
         let author = if stage == Stage::Scheduled { SCHEDULER } else { KUBELET };
-        self.write(site.cluster, pods::pod(&site.place, pod), author);
+        self.write(site.cluster, pods::pod(&site.location, pod), author);
         let (maker, restarts) = (pod.maker.clone(), pod.restarts);
         let seen = matches!(stage, Stage::Starting | Stage::Ready | Stage::Exited | Stage::BackOff);
         self.remark_on_stage(site, name, stage);
@@ -195,7 +195,7 @@ impl World {
             }
             pod.stage = Stage::Stopped;
             pod.since = self.now;
-            self.write(site.cluster, pods::pod(&site.place, pod), KUBELET);
+            self.write(site.cluster, pods::pod(&site.location, pod), KUBELET);
             let maker = pod.maker.clone();
             let delay = self.some_millis(100, 900);
             self.plan_pod(site, name, delay);
@@ -203,7 +203,7 @@ impl World {
         }
         let maker = pod.maker.clone();
         site.pods.remove(name);
-        self.erase(site.cluster, "", "Pod", &site.place.namespace, name);
+        self.erase(site.cluster, "", "Pod", &site.location.namespace, name);
         self.pod_changed(site, &maker);
     }
 

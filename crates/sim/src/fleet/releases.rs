@@ -24,7 +24,7 @@ const BRANCHES: [&str; 8] = [
 ];
 
 impl World {
-    /// A version is published: it goes to staging at once and, when all goes well, to production.
+    /// A version is published: it is deployed to staging at once and, when all goes well, to production.
     pub(super) fn release(&mut self, project: usize) {
         let next = self.some_minutes(110, 260);
         self.after(next, Action::Release(project));
@@ -106,10 +106,10 @@ impl World {
     pub(super) fn sites_of(&self, project: usize, tier: Tier, region: &str) -> Vec<SiteId> {
         let Some(project) = PROJECTS.get(project) else { return Vec::new() };
         let sites = self.sites.values().filter(|site| {
-            let place = &site.place;
-            place.project.id == project.id
-                && place.tier == tier
-                && (region.is_empty() || place.region == region)
+            let location = &site.location;
+            location.project.id == project.id
+                && location.tier == tier
+                && (region.is_empty() || location.region == region)
                 && site.deleting.is_none()
         });
         sites.map(|site| site.id).collect()
@@ -131,7 +131,7 @@ impl World {
         }
     }
 
-    /// A version of a project goes out as the story wants it, and is taken back after a while if it is bad.
+    /// A version of a project is deployed as the story needs it, and is taken back after a while if it is bad.
     pub(super) fn incident(&mut self, project: usize, tier: Tier, region: &str, fate: Fate, lasts: Duration) {
         let version = self.next_version(project, true);
         let plan = Plan { version, fate, configures: false, insists: true };
@@ -205,8 +205,8 @@ impl World {
         }
         deployment.template = template;
         deployment.generation += 1;
-        let object = deployments::deployment(&site.place, deployment);
-        self.write(site.cluster, object, site.place.project.deployer);
+        let object = deployments::deployment(&site.location, deployment);
+        self.write(site.cluster, object, site.location.project.deployer);
         let delay = self.some_millis(80, 250);
         self.site_after(delay, site.id, SiteAction::Reconcile(index));
     }
@@ -219,8 +219,9 @@ impl World {
         };
         if renew {
             settings.config += 1;
-            let object = config::config_map(&site.place, settings.component, &settings.map, settings.config);
-            self.write(site.cluster, object, site.place.project.deployer);
+            let object =
+                config::config_map(&site.location, settings.component, &settings.map, settings.config);
+            self.write(site.cluster, object, site.location.project.deployer);
         }
         settings.config
     }
@@ -233,8 +234,8 @@ impl World {
         let Some(site) = self.sites.get_mut(&id).filter(|site| site.deleting.is_none()) else { return };
         let Some(settings) = site.settings.first_mut() else { return };
         settings.rotation += 1;
-        let object = config::secret(&site.place, settings.component, &settings.secret, settings.rotation);
-        let (cluster, author) = (site.cluster, site.place.project.deployer);
+        let object = config::secret(&site.location, settings.component, &settings.secret, settings.rotation);
+        let (cluster, author) = (site.cluster, site.location.project.deployer);
         self.write(cluster, object, author);
     }
 
@@ -284,13 +285,13 @@ impl World {
     /// Opens the review app of a branch, unless it is there, until then.
     pub(super) fn open_review_app(&mut self, project: usize, branch: &str, until: Timestamp) {
         let Some(found) = PROJECTS.get(project) else { return };
-        let (cluster, place) = catalog::review(found, branch);
-        let taken = self.sites.values().any(|site| site.place.namespace == place.namespace);
+        let (cluster, location) = catalog::review(found, branch);
+        let taken = self.sites.values().any(|site| site.location.namespace == location.namespace);
         if taken {
             return;
         }
         let version = self.next_version(project, false);
-        let id = self.open(cluster, place, &version);
+        let id = self.open(cluster, location, &version);
         self.schedule.at(until, Action::Site(id, SiteAction::Close));
         let lifetime = until.since(self.now);
         let mut at = hours(1);
@@ -303,7 +304,7 @@ impl World {
     }
 }
 
-/// The template with the hash of what it says.
+/// The template with its hash.
 pub(super) fn with_hash(mut template: Template) -> Template {
     let name = template.component.name.bytes().chain(template.version.bytes());
     let sum = name.fold(u64::from(template.config), |sum, byte| mix(sum ^ u64::from(byte)));

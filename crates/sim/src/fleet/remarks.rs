@@ -1,4 +1,4 @@
-//! Kubernetes' Events about what goes wrong; each is forgotten an hour after it was last repeated.
+//! Kubernetes' Events about what goes wrong; each is deleted an hour after it was last repeated.
 
 use super::schedule::{SiteAction, hours};
 use super::world::{Site, World};
@@ -15,11 +15,11 @@ impl World {
         let name = found.template.component.name;
         let (reason, message) = match stage {
             Stage::PullFailed(false) => {
-                let image = found.template.image(&site.place);
+                let image = found.template.image(&site.location);
                 ("Failed", format!("Failed to pull image \"{image}\": not found"))
             }
             Stage::PullFailed(true) => {
-                let image = found.template.image(&site.place);
+                let image = found.template.image(&site.location);
                 ("BackOff", format!("Back-off pulling image \"{image}\""))
             }
             Stage::BackOff => {
@@ -38,7 +38,7 @@ impl World {
                 let name = format!("{pod}.{:016x}", self.random.bits());
                 let remark = Remark {
                     identity: self.identity(name),
-                    namespace: site.place.namespace.clone(),
+                    namespace: site.location.namespace.clone(),
                     kind: "Pod",
                     api_version: "v1",
                     about,
@@ -64,7 +64,7 @@ impl World {
         else {
             return;
         };
-        self.erase(site.cluster, "", "Event", &site.place.namespace, &remark.identity.name);
+        self.erase(site.cluster, "", "Event", &site.location.namespace, &remark.identity.name);
         site.remarks.remove(key);
     }
 }

@@ -8,7 +8,7 @@ use crate::workloads::deployments::{self, Counts, Deployment, Progress, ReplicaS
 use crate::workloads::network::{Endpoint, endpoint_slice};
 use crate::workloads::pods::{Maker, Pod, Stage};
 
-/// How long a rollout may stand still before it counts as failed.
+/// How long a rollout may make no progress before it counts as failed.
 const DEADLINE_SECONDS: u64 = 600;
 /// Old ReplicaSets that are kept to go back to.
 const HISTORY: usize = 3;
@@ -24,19 +24,19 @@ impl World {
         let before = signature(&site.deployments[index]);
         self.adopt_template(site, index);
         let counts = counts(site, index);
-        let told: Vec<_> = site.deployments[index].sets.iter().map(set_signature).collect();
+        let sets_before: Vec<_> = site.deployments[index].sets.iter().map(set_signature).collect();
         resize(&mut site.deployments[index], &counts);
         self.fill_sets(site, index);
         let counts = self::counts(site, index);
-        self.tell_sets(site, index, &counts, &told);
+        self.write_replica_sets(site, index, &counts, &sets_before);
         self.judge(site, index, &counts);
         let deployment = &site.deployments[index];
         if signature(deployment) != before {
-            let object = deployments::deployment(&site.place, deployment);
+            let object = deployments::deployment(&site.location, deployment);
             self.write(site.cluster, object, CONTROLLER.through("status"));
         }
         self.prune(site, index);
-        self.tell_endpoints(site);
+        self.write_endpoints(site);
     }
 
     /// Makes sure that the present template has a ReplicaSet with the newest revision.
@@ -107,12 +107,18 @@ impl World {
     }
 
     /// Writes the ReplicaSets that changed.
-    fn tell_sets(&mut self, site: &mut Site, index: usize, counts: &[Counts], told: &[(u32, u32, Counts)]) {
+    fn write_replica_sets(
+        &mut self,
+        site: &mut Site,
+        index: usize,
+        counts: &[Counts],
+        before: &[(u32, u32, Counts)],
+    ) {
         let deployment = &mut site.deployments[index];
         let mut changed = Vec::new();
         for (position, set) in deployment.sets.iter_mut().enumerate() {
             let count = counts.get(position).copied().unwrap_or_default();
-            let old = told.get(position);
+            let old = before.get(position);
             let resized = set.generation == 0 || old.is_none_or(|(replicas, _, _)| *replicas != set.replicas);
             if resized {
                 set.generation += 1;
@@ -124,7 +130,7 @@ impl World {
         }
         let deployment = &site.deployments[index];
         for (position, resized) in changed {
-            let object = deployments::replica_set(&site.place, deployment, &deployment.sets[position]);
+            let object = deployments::replica_set(&site.location, deployment, &deployment.sets[position]);
             let author = if resized { CONTROLLER } else { CONTROLLER.through("status") };
             self.write(site.cluster, object, author);
         }
@@ -139,8 +145,8 @@ impl World {
         let current = deployment.current();
         let updated = current.and_then(|set| counts.get(set)).copied().unwrap_or_default();
         let numbers = (total, updated.total, ready);
-        let moved = numbers != deployment.told;
-        deployment.told = numbers;
+        let moved = numbers != deployment.reported;
+        deployment.reported = numbers;
         let available = ready >= deployment.minimum();
         if available != deployment.available {
             deployment.available = available;
@@ -162,7 +168,7 @@ impl World {
         }
     }
 
-    /// Gives up on a rollout that stands still.
+    /// Gives up on a rollout without progress.
     pub(super) fn deadline(&mut self, site: &mut Site, index: usize, revision: u32) {
         let Some(deployment) = site.deployments.get_mut(index) else { return };
         let reason = deployment.progress.reason;
@@ -177,7 +183,7 @@ impl World {
         deployment.progress.reason = "ProgressDeadlineExceeded";
         deployment.progress.since = self.now;
         deployment.progress.updated = self.now;
-        let object = deployments::deployment(&site.place, deployment);
+        let object = deployments::deployment(&site.location, deployment);
         self.write(site.cluster, object, CONTROLLER.through("status"));
     }
 
@@ -198,24 +204,29 @@ impl World {
         let surplus = old.len().saturating_sub(HISTORY);
         for (_, name) in old.into_iter().take(surplus) {
             site.deployments[index].sets.retain(|set| set.identity.name != name);
-            self.erase(site.cluster, "apps", "ReplicaSet", &site.place.namespace, &name);
+            self.erase(site.cluster, "apps", "ReplicaSet", &site.location.namespace, &name);
         }
     }
 
     /// Writes the EndpointSlices whose Pods changed.
-    pub(super) fn tell_endpoints(&mut self, site: &mut Site) {
+    pub(super) fn write_endpoints(&mut self, site: &mut Site) {
         if site.deleting.is_some() {
             return;
         }
         for front in &mut site.fronts {
             let pods = site.pods.values().filter(|pod| pod.template.component.name == front.component.name);
             let endpoints: Vec<Endpoint> = pods.filter_map(endpoint).collect();
-            if endpoints == front.told {
+            if endpoints == front.reported {
                 continue;
             }
-            front.told = endpoints;
-            let object =
-                endpoint_slice(&site.place, front.component, &front.slice, &front.service, &front.told);
+            front.reported = endpoints;
+            let object = endpoint_slice(
+                &site.location,
+                front.component,
+                &front.slice,
+                &front.service,
+                &front.reported,
+            );
             self.write(site.cluster, object, CONTROLLER);
         }
     }
@@ -258,8 +269,15 @@ fn counts(site: &Site, index: usize) -> Vec<Counts> {
 type Signature = (u64, (u32, u32, u32), Progress, bool, u32, String);
 
 fn signature(deployment: &Deployment) -> Signature {
-    let Deployment { observed_generation, told, progress, available, revision, .. } = deployment;
-    (*observed_generation, *told, progress.clone(), *available, *revision, deployment.template.hash.clone())
+    let Deployment { observed_generation, reported, progress, available, revision, .. } = deployment;
+    (
+        *observed_generation,
+        *reported,
+        progress.clone(),
+        *available,
+        *revision,
+        deployment.template.hash.clone(),
+    )
 }
 
 const fn set_signature(set: &ReplicaSet) -> (u32, u32, Counts) {

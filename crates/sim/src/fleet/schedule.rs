@@ -14,7 +14,7 @@ pub(super) type SiteId = u32;
 pub(super) enum Action {
     /// Something within one site.
     Site(SiteId, SiteAction),
-    /// A project publishes a new version; place in the list of projects.
+    /// A project publishes a new version; index in the list of projects.
     Release(usize),
     /// A project's staging gets a version of its own.
     StagingDeploy(usize),
@@ -49,7 +49,7 @@ pub(super) enum SiteAction {
     Reconcile(usize),
     /// The controller of a stateful workload looks at it.
     ReconcileStateful(usize),
-    /// A Pod goes on in its life, if its plan is still this one.
+    /// A Pod enters its next stage, if its plan is still this one.
     Advance(String, u32),
     /// A Pod is deleted because its node is drained.
     Evict(String),

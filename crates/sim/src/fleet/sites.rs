@@ -6,7 +6,7 @@ use super::Fate;
 use super::releases::with_hash;
 use super::schedule::{SiteAction, SiteId, seconds};
 use super::world::{CONTROLLER, Front, Settings, Site, World};
-use crate::workloads::catalog::{Component, Place, Shape, Template};
+use crate::workloads::catalog::{Component, Location, Shape, Template};
 use crate::workloads::deployments::{self, Deployment, Progress};
 use crate::workloads::metadata::environment_labels;
 use crate::workloads::stateful::Stateful;
@@ -15,10 +15,10 @@ use strandline_model::Tier;
 
 impl World {
     /// Creates a namespace and all that a project deploys into it.
-    pub(super) fn open(&mut self, cluster: usize, place: Place, version: &str) -> SiteId {
+    pub(super) fn open(&mut self, cluster: usize, location: Location, version: &str) -> SiteId {
         let id = self.next_site;
         self.next_site += 1;
-        let namespace = self.identity(place.namespace.clone());
+        let namespace = self.identity(location.namespace.clone());
         let mut site = Box::new(Site {
             id,
             cluster,
@@ -32,16 +32,16 @@ impl World {
             remarks: std::collections::BTreeMap::new(),
             deleting: None,
             reserved: Default::default(),
-            place,
+            location,
         });
-        let labels = environment_labels(&site.place);
-        self.write(cluster, config::namespace(&site.namespace, labels, None), site.place.project.deployer);
+        let labels = environment_labels(&site.location);
+        self.write(cluster, config::namespace(&site.namespace, labels, None), site.location.project.deployer);
         let certificate = self.identity("kube-root-ca.crt");
-        self.write(cluster, config::root_certificate(&site.place.namespace, &certificate), CONTROLLER);
+        self.write(cluster, config::root_certificate(&site.location.namespace, &certificate), CONTROLLER);
         let registry = self.identity("gitlab-registry");
-        let object = config::registry_secret(&site.place, &registry);
-        self.write(cluster, object, site.place.project.deployer);
-        for component in site.place.project.components {
+        let object = config::registry_secret(&site.location, &registry);
+        self.write(cluster, object, site.location.project.deployer);
+        for component in site.location.project.components {
             self.open_component(&mut site, component, version);
         }
         self.deployed(&site, version, Fate::Good);
@@ -50,14 +50,14 @@ impl World {
     }
 
     fn open_component(&mut self, site: &mut Site, component: &'static Component, version: &str) {
-        let (cluster, author) = (site.cluster, site.place.project.deployer);
+        let (cluster, author) = (site.cluster, site.location.project.deployer);
         let name = component.name;
         let account = self.identity(name);
-        self.write(cluster, config::service_account(&site.place, component, &account), author);
+        self.write(cluster, config::service_account(&site.location, component, &account), author);
         let map = self.identity(format!("{name}-config"));
         let secret = self.identity(format!("{name}-credentials"));
-        self.write(cluster, config::config_map(&site.place, component, &map, 1), author);
-        self.write(cluster, config::secret(&site.place, component, &secret, 1), author);
+        self.write(cluster, config::config_map(&site.location, component, &map, 1), author);
+        self.write(cluster, config::secret(&site.location, component, &secret, 1), author);
         site.settings.push(Settings { component, map, secret, config: 1, rotation: 1 });
         if component.shape != Shape::Worker {
             self.open_front(site, component);
@@ -79,18 +79,18 @@ impl World {
     }
 
     fn open_front(&mut self, site: &mut Site, component: &'static Component) {
-        let (cluster, author) = (site.cluster, site.place.project.deployer);
+        let (cluster, author) = (site.cluster, site.location.project.deployer);
         let service = self.identity(component.name);
         let address = format!("172.20.{}.{}", self.random.between(0, 255), self.random.between(1, 254));
-        self.write(cluster, network::service(&site.place, component, &service, &address), author);
+        self.write(cluster, network::service(&site.location, component, &service, &address), author);
         let slice_name = format!("{}-{}", component.name, self.random.suffix(5));
         let slice = self.identity(slice_name);
-        let object = network::endpoint_slice(&site.place, component, &slice, &service, &[]);
+        let object = network::endpoint_slice(&site.location, component, &slice, &service, &[]);
         self.write(cluster, object, CONTROLLER);
-        site.fronts.push(Front { component, service, slice, told: Vec::new() });
+        site.fronts.push(Front { component, service, slice, reported: Vec::new() });
         if component.ingress {
             let ingress = self.identity(component.name);
-            self.write(cluster, network::ingress(&site.place, component, &ingress), author);
+            self.write(cluster, network::ingress(&site.location, component, &ingress), author);
         }
     }
 
@@ -98,7 +98,7 @@ impl World {
         let component = template.component;
         let deployment = Deployment {
             identity: self.identity(component.name),
-            replicas: replicas(site.place.tier, component),
+            replicas: replicas(site.location.tier, component),
             revision: 0,
             generation: 1,
             observed_generation: 0,
@@ -106,14 +106,14 @@ impl World {
             progress: Progress { reason: "", set: String::new(), since: self.now, updated: self.now },
             available: false,
             available_since: self.now,
-            told: (0, 0, 0),
+            reported: (0, 0, 0),
             template,
         };
-        let object = deployments::deployment(&site.place, &deployment);
-        self.write(site.cluster, object, site.place.project.deployer);
+        let object = deployments::deployment(&site.location, &deployment);
+        self.write(site.cluster, object, site.location.project.deployer);
         site.deployments.push(deployment);
         let index = site.deployments.len() - 1;
-        if component.autoscaled && site.place.tier == Tier::Production {
+        if component.autoscaled && site.location.tier == Tier::Production {
             self.open_scaler(site, index);
         }
         let delay = self.some_millis(100, 300);
@@ -124,11 +124,11 @@ impl World {
         let component = template.component;
         let workload = Stateful {
             identity: self.identity(component.name),
-            replicas: replicas(site.place.tier, component),
+            replicas: replicas(site.location.tier, component),
             settled_hash: template.hash.clone(),
             generation: 1,
             observed_generation: 0,
-            told: (0, 0, 0),
+            reported: (0, 0, 0),
             primary: 0,
             ready_since: self.now,
             template,
@@ -137,10 +137,10 @@ impl World {
             (0..workload.replicas).map(|ordinal| format!("data-{}", workload.pod_name(ordinal))).collect();
         site.stateful.push(workload);
         let index = site.stateful.len() - 1;
-        self.write_stateful(site, index, site.place.project.deployer);
+        self.write_stateful(site, index, site.location.project.deployer);
         for name in claims {
             let identity = self.identity(name);
-            let object = stateful::claim(&site.place, &site.stateful[index], &identity);
+            let object = stateful::claim(&site.location, &site.stateful[index], &identity);
             self.write(site.cluster, object, CONTROLLER);
         }
         let delay = self.some_millis(100, 300);
@@ -153,13 +153,13 @@ impl World {
             return;
         }
         site.deleting = Some(self.now);
-        let labels = environment_labels(&site.place);
+        let labels = environment_labels(&site.location);
         let object = config::namespace(&site.namespace, labels, site.deleting);
         self.write(site.cluster, object, super::world::CLEANER);
         self.site_after(seconds(1), site.id, SiteAction::Sweep);
     }
 
-    /// Deletes what a dying namespace holds; Pods take their time, and claims wait for them.
+    /// Deletes the objects of a terminating namespace; Pods take their time, and claims wait for them.
     pub(super) fn sweep(&mut self, site: &mut Site) {
         self.erase_namespaced(site, |kind| kind != "Pod" && kind != "PersistentVolumeClaim");
         let pods: Vec<String> = site.pods.keys().cloned().collect();
@@ -185,8 +185,8 @@ impl World {
         let Some(server) = self.servers.get(site.cluster) else { return };
         for kind in server.kinds().into_iter().filter(|kind| kind.namespaced && wanted(&kind.kind.kind)) {
             let (group, kind) = (&kind.kind.group, &kind.kind.kind);
-            for name in server.names(group, kind, &site.place.namespace) {
-                self.erase(site.cluster, group, kind, &site.place.namespace, &name);
+            for name in server.names(group, kind, &site.location.namespace) {
+                self.erase(site.cluster, group, kind, &site.location.namespace, &name);
             }
         }
     }

@@ -16,8 +16,8 @@ impl World {
         }
         self.fill_stateful(site, index);
         self.replace_outdated(site, index);
-        self.tell_stateful(site, index);
-        self.tell_endpoints(site);
+        self.write_stateful_status(site, index);
+        self.write_endpoints(site);
     }
 
     /// Creates the first Pod that is missing, once all before it answer.
@@ -51,7 +51,7 @@ impl World {
     }
 
     /// Writes the status when it changed.
-    fn tell_stateful(&mut self, site: &mut Site, index: usize) {
+    fn write_stateful_status(&mut self, site: &mut Site, index: usize) {
         let now = self.now;
         let workload = &mut site.stateful[index];
         let mut numbers = (0, 0, 0);
@@ -64,11 +64,11 @@ impl World {
             numbers.2 += u32::from(pod.is_ready());
         }
         let settled = workload.settled_hash.clone();
-        let before = (workload.told, workload.observed_generation, workload.primary);
-        if (numbers.2 == workload.replicas) != (workload.told.2 == workload.replicas) {
+        let before = (workload.reported, workload.observed_generation, workload.primary);
+        if (numbers.2 == workload.replicas) != (workload.reported.2 == workload.replicas) {
             workload.ready_since = now;
         }
-        workload.told = numbers;
+        workload.reported = numbers;
         workload.observed_generation = workload.generation;
         let answers = |ordinal: u32| {
             let pod = site.pods.get(&workload.pod_name(ordinal));
@@ -79,7 +79,7 @@ impl World {
         {
             workload.primary = next;
         }
-        let unchanged = before == (workload.told, workload.observed_generation, workload.primary)
+        let unchanged = before == (workload.reported, workload.observed_generation, workload.primary)
             && settled == workload.template.hash;
         if !unchanged {
             let author = self.stateful_author(site, index).through("status");
@@ -91,8 +91,8 @@ impl World {
     pub(super) fn write_stateful(&self, site: &Site, index: usize, author: Author) {
         let Some(workload) = site.stateful.get(index) else { return };
         let object = match workload.template.component.shape {
-            Shape::Database => stateful::database(&site.place, workload),
-            _ => stateful::stateful_set(&site.place, workload),
+            Shape::Database => stateful::database(&site.location, workload),
+            _ => stateful::stateful_set(&site.location, workload),
         };
         self.write(site.cluster, object, author);
     }
@@ -108,11 +108,11 @@ impl World {
         let old = &workload.template;
         let template = Template { config: old.config + 1, ..Template::clone(old) };
         workload.template = Arc::new(super::releases::with_hash(template));
-        // A database's Pods follow its configuration, which does not stand in its specification.
+        // A database's Pods follow its configuration, which is not part of its specification.
         if workload.template.component.shape != Shape::Database {
             workload.generation += 1;
         }
-        self.write_stateful(site, index, site.place.project.deployer);
+        self.write_stateful(site, index, site.location.project.deployer);
         self.reconcile_stateful(site, index);
     }
 }

@@ -9,7 +9,7 @@ use super::schedule::{Action, Schedule, SiteAction, SiteId};
 use crate::api_server::{ApiServer, Author};
 use crate::random::Random;
 use crate::workloads::autoscale::Autoscaler;
-use crate::workloads::catalog::{Component, PROJECTS, Place};
+use crate::workloads::catalog::{Component, Location, PROJECTS};
 use crate::workloads::deployments::Deployment;
 use crate::workloads::events::Remark;
 use crate::workloads::metadata::Identity;
@@ -32,7 +32,7 @@ pub(super) const OPERATOR: Author = Author::updates("postgresql-operator");
 #[derive(Debug)]
 pub(super) struct Cluster {
     pub(super) name: &'static str,
-    /// The region as people say it: `us` or `eu`.
+    /// The short name of the region: `us` or `eu`.
     pub(super) region: &'static str,
     pub(super) nodes: Vec<Node>,
     /// The node being drained.
@@ -55,7 +55,7 @@ pub(super) struct Front {
     pub(super) component: &'static Component,
     pub(super) service: Identity,
     pub(super) slice: Identity,
-    pub(super) told: Vec<Endpoint>,
+    pub(super) reported: Vec<Endpoint>,
 }
 
 /// One environment of a project in one cluster.
@@ -63,7 +63,7 @@ pub(super) struct Front {
 pub(super) struct Site {
     pub(super) id: SiteId,
     pub(super) cluster: usize,
-    pub(super) place: Place,
+    pub(super) location: Location,
     pub(super) namespace: Identity,
     pub(super) deployments: Vec<Deployment>,
     pub(super) stateful: Vec<Stateful>,
@@ -89,8 +89,8 @@ pub(super) struct World {
     pub(super) servers: Vec<ApiServer>,
     pub(super) sites: BTreeMap<SiteId, Box<Site>>,
     pub(super) next_site: SiteId,
-    /// Deployments that nobody was told of yet.
-    pub(super) untold: Vec<DeploymentSpec>,
+    /// Deployments that were not taken yet.
+    pub(super) new_deployments: Vec<DeploymentSpec>,
     /// The number of the newest deployment.
     pub(super) last_deployment: u64,
     /// The newest version of each project: minor and patch.

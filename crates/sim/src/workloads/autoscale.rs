@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::catalog::{Component, Place};
+use super::catalog::{Component, Location};
 use super::metadata::{Identity, Metadata, chart_annotations, chart_labels, condition};
 use crate::api_server::seconds;
 use strandline_model::Timestamp;
@@ -21,7 +21,7 @@ pub(crate) struct Autoscaler {
 }
 
 /// The HorizontalPodAutoscaler of a Deployment.
-pub(crate) fn autoscaler(place: &Place, component: &Component, scaler: &Autoscaler) -> Value {
+pub(crate) fn autoscaler(location: &Location, component: &Component, scaler: &Autoscaler) -> Value {
     let millis = scaler.utilization * 250 / 100;
     let created = scaler.identity.created;
     let limited = scaler.desired == scaler.maximum;
@@ -31,9 +31,9 @@ pub(crate) fn autoscaler(place: &Place, component: &Component, scaler: &Autoscal
         ("DesiredWithinRange", "the desired count is within the acceptable range")
     };
     Metadata::of(&scaler.identity)
-        .namespace(&place.namespace)
-        .labels(chart_labels(place, component))
-        .annotations(chart_annotations(place))
+        .namespace(&location.namespace)
+        .labels(chart_labels(location, component))
+        .annotations(chart_annotations(location))
         .object(
             "autoscaling/v2",
             "HorizontalPodAutoscaler",

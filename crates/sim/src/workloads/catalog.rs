@@ -163,7 +163,7 @@ pub(crate) static PROJECTS: [Project; 12] = [
 
 /// One environment of a project in one cluster: what the objects in its namespace have in common.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) project: &'static Project,
     /// Name of the environment, such as `production/us-region`.
     pub(crate) environment: String,
@@ -174,7 +174,7 @@ pub(crate) struct Place {
     pub(crate) namespace: String,
 }
 
-impl Place {
+impl Location {
     /// The host under which a component is served.
     pub(crate) fn host(&self, component: &Component) -> String {
         match self.tier {
@@ -211,12 +211,12 @@ pub(crate) enum Fate {
 
 impl Template {
     /// The image that its containers run.
-    pub(crate) fn image(&self, place: &Place) -> String {
+    pub(crate) fn image(&self, location: &Location) -> String {
         match self.component.shape {
             Shape::Server | Shape::Worker => {
                 format!(
                     "registry.example.com/{}/{}:{}",
-                    place.project.path, self.component.name, self.version
+                    location.project.path, self.component.name, self.version
                 )
             }
             Shape::Stateful if self.component.port == 6379 => {

@@ -3,7 +3,7 @@
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
-use super::catalog::{Component, Place};
+use super::catalog::{Component, Location};
 use super::metadata::{Identity, Metadata, chart_annotations, chart_labels, environment_labels, merge};
 use strandline_model::Timestamp;
 
@@ -14,7 +14,12 @@ pub const SECRET_CANARY: &str = "strandline-canary-";
 pub const SECRET_CANARY_BASE64: &str = "c3RyYW5kbGluZS1jYW5hcnkt";
 
 /// The configuration of a component.
-pub(crate) fn config_map(place: &Place, component: &Component, identity: &Identity, config: u32) -> Value {
+pub(crate) fn config_map(
+    location: &Location,
+    component: &Component,
+    identity: &Identity,
+    config: u32,
+) -> Value {
     let level = if config.is_multiple_of(5) { "debug" } else { "info" };
     let features = ["new-header", "fast-path", "retry-budget", "dark-mode", "bulk-edit"];
     let count = 1 + config as usize % features.len();
@@ -22,12 +27,12 @@ pub(crate) fn config_map(place: &Place, component: &Component, identity: &Identi
     let file = format!(
         "environment: {}\nregion: {}\nlisten: 0.0.0.0:{}\nlog:\n  level: {level}\n  format: json\npool:\n  size: {pool}\n  \
          timeout: 5s\nrevision: {config}\n",
-        place.environment, place.region, component.port
+        location.environment, location.region, component.port
     );
     Metadata::of(identity)
-        .namespace(&place.namespace)
-        .labels(chart_labels(place, component))
-        .annotations(chart_annotations(place))
+        .namespace(&location.namespace)
+        .labels(chart_labels(location, component))
+        .annotations(chart_annotations(location))
         .object(
             "v1",
             "ConfigMap",
@@ -40,11 +45,16 @@ pub(crate) fn config_map(place: &Place, component: &Component, identity: &Identi
 }
 
 /// The credentials of a component; `rotation` counts how often they were replaced.
-pub(crate) fn secret(place: &Place, component: &Component, identity: &Identity, rotation: u32) -> Value {
+pub(crate) fn secret(
+    location: &Location,
+    component: &Component,
+    identity: &Identity,
+    rotation: u32,
+) -> Value {
     let name = component.name;
-    let value = |what: &str| format!("{SECRET_CANARY}{what}-{}-{rotation}", place.namespace);
-    let mut annotations = chart_annotations(place);
-    if place.project.deployer.manager == "kubectl" {
+    let value = |what: &str| format!("{SECRET_CANARY}{what}-{}-{rotation}", location.namespace);
+    let mut annotations = chart_annotations(location);
+    if location.project.deployer.manager == "kubectl" {
         let applied =
             json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"api_token": value("applied")}});
         annotations = merge(
@@ -54,8 +64,8 @@ pub(crate) fn secret(place: &Place, component: &Component, identity: &Identity, 
     }
     let url = format!("{}://{name}:password@{name}-db:5432/{name}", value("url"));
     Metadata::of(identity)
-        .namespace(&place.namespace)
-        .labels(chart_labels(place, component))
+        .namespace(&location.namespace)
+        .labels(chart_labels(location, component))
         .annotations(annotations)
         .object(
             "v1",
@@ -71,9 +81,9 @@ pub(crate) fn secret(place: &Place, component: &Component, identity: &Identity, 
 }
 
 /// The credentials with which images are pulled.
-pub(crate) fn registry_secret(place: &Place, identity: &Identity) -> Value {
-    let login = format!("{SECRET_CANARY}registry-{}", place.namespace);
-    Metadata::of(identity).namespace(&place.namespace).labels(environment_labels(place)).object(
+pub(crate) fn registry_secret(location: &Location, identity: &Identity) -> Value {
+    let login = format!("{SECRET_CANARY}registry-{}", location.namespace);
+    Metadata::of(identity).namespace(&location.namespace).labels(environment_labels(location)).object(
         "v1",
         "Secret",
         json!({
@@ -84,15 +94,15 @@ pub(crate) fn registry_secret(place: &Place, identity: &Identity) -> Value {
 }
 
 /// The account as which a component runs.
-pub(crate) fn service_account(place: &Place, component: &Component, identity: &Identity) -> Value {
+pub(crate) fn service_account(location: &Location, component: &Component, identity: &Identity) -> Value {
     Metadata::of(identity)
-        .namespace(&place.namespace)
-        .labels(chart_labels(place, component))
-        .annotations(chart_annotations(place))
+        .namespace(&location.namespace)
+        .labels(chart_labels(location, component))
+        .annotations(chart_annotations(location))
         .object("v1", "ServiceAccount", json!({"automountServiceAccountToken": false}))
 }
 
-/// The certificate bundle that every namespace holds.
+/// The certificate bundle of every namespace.
 pub(crate) fn root_certificate(namespace: &str, identity: &Identity) -> Value {
     let line = "MIIDBTCCAe2gAwIBAgIIRGVtb0NBMDAwDQYJKoZIhvcNAQELBQAwFTETMBEGA1UE\n";
     let bundle = format!("-----BEGIN CERTIFICATE-----\n{}-----END CERTIFICATE-----\n", line.repeat(16));
@@ -107,7 +117,7 @@ pub(crate) fn namespace(identity: &Identity, labels: Value, deleting: Option<Tim
     let labels = merge(json!({"kubernetes.io/metadata.name": identity.name}), labels);
     let phase = if deleting.is_some() { "Terminating" } else { "Active" };
     let metadata = Metadata::of(identity).labels(labels);
-    // Unlike that of Pods, the deletion of a namespace knows no grace period.
+    // Unlike that of Pods, the deletion of a namespace has no grace period.
     let metadata = match deleting {
         Some(time) => metadata.with("deletionTimestamp", crate::api_server::seconds(time)),
         None => metadata,

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::catalog::{Component, Place, Shape, Template};
+use super::catalog::{Component, Location, Shape, Template};
 use super::config::SECRET_CANARY;
 use super::metadata::{merge, pod_labels, selector_labels};
 
 /// The `template` of a Deployment, ReplicaSet or StatefulSet.
-pub(crate) fn template(place: &Place, template: &Template, hash: Option<&str>) -> Value {
-    let mut labels = pod_labels(place, template.component);
+pub(crate) fn template(location: &Location, template: &Template, hash: Option<&str>) -> Value {
+    let mut labels = pod_labels(location, template.component);
     if let Some(hash) = hash {
         labels = merge(labels, json!({"pod-template-hash": hash}));
     }
@@ -17,7 +17,7 @@ pub(crate) fn template(place: &Place, template: &Template, hash: Option<&str>) -
             "labels": labels,
             "annotations": template_annotations(template),
         },
-        "spec": pod_spec(place, template),
+        "spec": pod_spec(location, template),
     })
 }
 
@@ -31,11 +31,11 @@ pub(crate) fn template_annotations(template: &Template) -> Value {
 }
 
 /// The Pod specification as a chart writes it, with the server's defaults.
-pub(crate) fn pod_spec(place: &Place, template: &Template) -> Value {
+pub(crate) fn pod_spec(location: &Location, template: &Template) -> Value {
     let component = template.component;
     let mut spec = json!({
         "volumes": volumes(component),
-        "containers": [container(place, template)],
+        "containers": [container(location, template)],
         "restartPolicy": "Always",
         "terminationGracePeriodSeconds": 30,
         "dnsPolicy": "ClusterFirst",
@@ -73,7 +73,7 @@ fn volumes(component: &Component) -> Value {
     ])
 }
 
-fn container(place: &Place, template: &Template) -> Value {
+fn container(location: &Location, template: &Template) -> Value {
     let component = template.component;
     let stateful = !component.is_deployment();
     let mut mounts = json!([
@@ -86,13 +86,13 @@ fn container(place: &Place, template: &Template) -> Value {
     }
     json!({
         "name": component.name,
-        "image": template.image(place),
+        "image": template.image(location),
         "args": ["--config=/etc/app/config.yaml", "--log-format=json"],
         "ports": [
             {"name": "main", "containerPort": component.port, "protocol": "TCP"},
             {"name": "metrics", "containerPort": 9102, "protocol": "TCP"},
         ],
-        "env": environment(place, component),
+        "env": environment(location, component),
         "resources": resources(component),
         "volumeMounts": mounts,
         "livenessProbe": probe(component, "/-/live", 15, 20),
@@ -110,7 +110,7 @@ fn container(place: &Place, template: &Template) -> Value {
     })
 }
 
-fn environment(place: &Place, component: &Component) -> Value {
+fn environment(location: &Location, component: &Component) -> Value {
     let (config, secret) = (format!("{}-config", component.name), format!("{}-credentials", component.name));
     let from_config = |name: &str, key: &str| json!({"name": name, "valueFrom": {"configMapKeyRef": {"name": config, "key": key}}});
     let from_secret = |name: &str, key: &str| json!({"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}});
@@ -118,8 +118,8 @@ fn environment(place: &Place, component: &Component) -> Value {
     let mut variables = vec![
         from_field("POD_NAME", "metadata.name"),
         from_field("POD_IP", "status.podIP"),
-        json!({"name": "ENVIRONMENT", "value": place.environment}),
-        json!({"name": "REGION", "value": place.region}),
+        json!({"name": "ENVIRONMENT", "value": location.environment}),
+        json!({"name": "REGION", "value": location.region}),
         json!({"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://otel-collector.observability:4317"}),
         from_config("LOG_LEVEL", "log_level"),
         from_config("FEATURES", "features"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::catalog::{Place, Template};
+use super::catalog::{Location, Template};
 use super::containers;
 use super::metadata::{
     Identity, Metadata, chart_annotations, chart_labels, merge, pod_labels, selector_labels,
@@ -31,7 +31,7 @@ pub(crate) struct ReplicaSet {
     pub(crate) generation: u64,
 }
 
-/// How far a rollout is, as the condition `Progressing` tells it.
+/// How far a rollout is, as the condition `Progressing` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) reason: &'static str,
@@ -54,7 +54,7 @@ pub(crate) struct Deployment {
     pub(crate) available: bool,
     pub(crate) available_since: Timestamp,
     /// Numbers of the status last written: total, updated, ready.
-    pub(crate) told: (u32, u32, u32),
+    pub(crate) reported: (u32, u32, u32),
 }
 
 impl Deployment {
@@ -75,13 +75,13 @@ impl Deployment {
 }
 
 /// The object of a Deployment.
-pub(crate) fn deployment(place: &Place, deployment: &Deployment) -> Value {
+pub(crate) fn deployment(location: &Location, deployment: &Deployment) -> Value {
     let component = deployment.template.component;
     let revision = json!({"deployment.kubernetes.io/revision": deployment.revision.to_string()});
     Metadata::of(&deployment.identity)
-        .namespace(&place.namespace)
-        .labels(chart_labels(place, component))
-        .annotations(merge(chart_annotations(place), revision))
+        .namespace(&location.namespace)
+        .labels(chart_labels(location, component))
+        .annotations(merge(chart_annotations(location), revision))
         .object(
             "apps/v1",
             "Deployment",
@@ -89,7 +89,7 @@ pub(crate) fn deployment(place: &Place, deployment: &Deployment) -> Value {
                 "spec": {
                     "replicas": deployment.replicas,
                     "selector": {"matchLabels": selector_labels(component)},
-                    "template": containers::template(place, &deployment.template, None),
+                    "template": containers::template(location, &deployment.template, None),
                     "strategy": {
                         "type": "RollingUpdate",
                         "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"},
@@ -105,7 +105,7 @@ pub(crate) fn deployment(place: &Place, deployment: &Deployment) -> Value {
 fn deployment_status(deployment: &Deployment) -> Value {
     let mut status = Map::new();
     status.insert("observedGeneration".into(), deployment.observed_generation.into());
-    let (total, updated, ready) = deployment.told;
+    let (total, updated, ready) = deployment.reported;
     let numbers = [
         ("replicas", total),
         ("updatedReplicas", updated),
@@ -157,7 +157,7 @@ fn progressing(progress: &Progress) -> Value {
 }
 
 /// The object of a ReplicaSet.
-pub(crate) fn replica_set(place: &Place, deployment: &Deployment, set: &ReplicaSet) -> Value {
+pub(crate) fn replica_set(location: &Location, deployment: &Deployment, set: &ReplicaSet) -> Value {
     let component = set.template.component;
     let hash = json!({"pod-template-hash": set.template.hash});
     let annotations = json!({
@@ -175,9 +175,9 @@ pub(crate) fn replica_set(place: &Place, deployment: &Deployment, set: &ReplicaS
     }
     status["observedGeneration"] = set.generation.into();
     Metadata::of(&set.identity)
-        .namespace(&place.namespace)
-        .labels(merge(pod_labels(place, component), hash.clone()))
-        .annotations(merge(chart_annotations(place), annotations))
+        .namespace(&location.namespace)
+        .labels(merge(pod_labels(location, component), hash.clone()))
+        .annotations(merge(chart_annotations(location), annotations))
         .owner("apps/v1", "Deployment", &deployment.identity)
         .object(
             "apps/v1",
@@ -186,7 +186,7 @@ pub(crate) fn replica_set(place: &Place, deployment: &Deployment, set: &ReplicaS
                 "spec": {
                     "replicas": set.replicas,
                     "selector": {"matchLabels": merge(selector_labels(component), hash)},
-                    "template": containers::template(place, &set.template, Some(&set.template.hash)),
+                    "template": containers::template(location, &set.template, Some(&set.template.hash)),
                 },
                 "status": status,
             }),

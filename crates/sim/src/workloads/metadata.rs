@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::catalog::{Component, Place};
+use super::catalog::{Component, Location};
 use crate::api_server::seconds;
 use strandline_model::Timestamp;
 
@@ -86,11 +86,11 @@ impl Metadata {
     }
 }
 
-/// The two labels by which GitLab knows the objects of an environment.
-pub(crate) fn environment_labels(place: &Place) -> Value {
+/// The two labels by which GitLab finds the objects of an environment.
+pub(crate) fn environment_labels(location: &Location) -> Value {
     json!({
-        "app.gitlab.com/project_id": place.project.id.to_string(),
-        "app.gitlab.com/environment_slug": place.slug,
+        "app.gitlab.com/project_id": location.project.id.to_string(),
+        "app.gitlab.com/environment_slug": location.slug,
     })
 }
 
@@ -103,28 +103,28 @@ pub(crate) fn selector_labels(component: &Component) -> Value {
 }
 
 /// Labels of what a chart creates itself.
-pub(crate) fn chart_labels(place: &Place, component: &Component) -> Value {
-    let labels = merge(selector_labels(component), environment_labels(place));
+pub(crate) fn chart_labels(location: &Location, component: &Component) -> Value {
+    let labels = merge(selector_labels(component), environment_labels(location));
     let chart = format!("{}-1.8.2", component.name);
     merge(labels, json!({"app.kubernetes.io/managed-by": "Helm", "helm.sh/chart": chart}))
 }
 
 /// Labels of a Pod template; not every chart puts GitLab's labels there.
-pub(crate) fn pod_labels(place: &Place, component: &Component) -> Value {
+pub(crate) fn pod_labels(location: &Location, component: &Component) -> Value {
     let labels = merge(
         selector_labels(component),
-        json!({"app.kubernetes.io/part-of": place.project.path.replace('/', "-")}),
+        json!({"app.kubernetes.io/part-of": location.project.path.replace('/', "-")}),
     );
-    if place.project.labels_pods { merge(labels, environment_labels(place)) } else { labels }
+    if location.project.labels_pods { merge(labels, environment_labels(location)) } else { labels }
 }
 
 /// Annotations of what GitLab deployed.
-pub(crate) fn chart_annotations(place: &Place) -> Value {
+pub(crate) fn chart_annotations(location: &Location) -> Value {
     json!({
-        "app.gitlab.com/app": place.project.path.replace('/', "-"),
-        "app.gitlab.com/env": place.slug,
-        "meta.helm.sh/release-name": place.project.path.rsplit('/').next().unwrap_or(""),
-        "meta.helm.sh/release-namespace": place.namespace,
+        "app.gitlab.com/app": location.project.path.replace('/', "-"),
+        "app.gitlab.com/env": location.slug,
+        "meta.helm.sh/release-name": location.project.path.rsplit('/').next().unwrap_or(""),
+        "meta.helm.sh/release-namespace": location.namespace,
     })
 }
 
@@ -137,10 +137,10 @@ pub(crate) fn merge(mut first: Value, second: Value) -> Value {
 }
 
 /// A condition as most kinds write it.
-pub(crate) fn condition(kind: &str, holds: bool, since: Timestamp, reason: &str, message: &str) -> Value {
+pub(crate) fn condition(kind: &str, is_true: bool, since: Timestamp, reason: &str, message: &str) -> Value {
     json!({
         "type": kind,
-        "status": if holds { "True" } else { "False" },
+        "status": if is_true { "True" } else { "False" },
         "lastTransitionTime": seconds(since),
         "reason": reason,
         "message": message,

@@ -1,7 +1,7 @@
 //! The objects of the simulated fleet: what they are made of, and how they look in JSON.
 //!
 //! Plain data and pure functions, a file per family. Which of them exist at what time is decided by
-//! [`super::fleet`]; here a state goes in and an object comes out, so that the same state always looks the same.
+//! [`super::fleet`]; functions from a state to an object, so that the same state always looks the same.
 
 pub(crate) mod autoscale;
 pub(crate) mod catalog;

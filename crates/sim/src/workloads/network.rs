@@ -2,16 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::catalog::{Component, Place, Shape};
+use super::catalog::{Component, Location, Shape};
 use super::metadata::{Identity, Metadata, chart_annotations, chart_labels, merge, selector_labels};
 
 /// The Service of a component; a stateful one has no address of its own.
-pub(crate) fn service(place: &Place, component: &Component, identity: &Identity, address: &str) -> Value {
+pub(crate) fn service(
+    location: &Location,
+    component: &Component,
+    identity: &Identity,
+    address: &str,
+) -> Value {
     let address = if component.shape == Shape::Stateful { "None" } else { address };
     Metadata::of(identity)
-        .namespace(&place.namespace)
-        .labels(chart_labels(place, component))
-        .annotations(chart_annotations(place))
+        .namespace(&location.namespace)
+        .labels(chart_labels(location, component))
+        .annotations(chart_annotations(location))
         .object(
             "v1",
             "Service",
@@ -49,7 +54,7 @@ pub(crate) struct Endpoint {
 
 /// The EndpointSlice of a Service.
 pub(crate) fn endpoint_slice(
-    place: &Place,
+    location: &Location,
     component: &Component,
     identity: &Identity,
     service: &Identity,
@@ -67,7 +72,7 @@ pub(crate) fn endpoint_slice(
                 },
                 "targetRef": {
                     "kind": "Pod",
-                    "namespace": place.namespace,
+                    "namespace": location.namespace,
                     "name": endpoint.pod,
                     "uid": endpoint.uid,
                 },
@@ -81,9 +86,9 @@ pub(crate) fn endpoint_slice(
         "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
     });
     Metadata::of(identity)
-        .namespace(&place.namespace)
+        .namespace(&location.namespace)
         .with("generateName", format!("{}-", service.name))
-        .labels(merge(chart_labels(place, component), labels))
+        .labels(merge(chart_labels(location, component), labels))
         .owner("v1", "Service", service)
         .object(
             "discovery.k8s.io/v1",
@@ -100,17 +105,17 @@ pub(crate) fn endpoint_slice(
 }
 
 /// The way in from outside.
-pub(crate) fn ingress(place: &Place, component: &Component, identity: &Identity) -> Value {
-    let host = place.host(component);
+pub(crate) fn ingress(location: &Location, component: &Component, identity: &Identity) -> Value {
+    let host = location.host(component);
     let backend = json!({"service": {"name": component.name, "port": {"name": "main"}}});
     let annotations = json!({
         "cert-manager.io/cluster-issuer": "letsencrypt",
         "nginx.ingress.kubernetes.io/proxy-body-size": "8m",
     });
     Metadata::of(identity)
-        .namespace(&place.namespace)
-        .labels(chart_labels(place, component))
-        .annotations(merge(chart_annotations(place), annotations))
+        .namespace(&location.namespace)
+        .labels(chart_labels(location, component))
+        .annotations(merge(chart_annotations(location), annotations))
         .object(
             "networking.k8s.io/v1",
             "Ingress",
@@ -123,7 +128,7 @@ pub(crate) fn ingress(place: &Place, component: &Component, identity: &Identity)
                         "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]},
                     }],
                 },
-                "status": {"loadBalancer": {"ingress": [{"hostname": format!("lb.{}.example.com", place.cluster)}]}},
+                "status": {"loadBalancer": {"ingress": [{"hostname": format!("lb.{}.example.com", location.cluster)}]}},
             }),
         )
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::catalog::{Place, Shape, Template};
+use super::catalog::{Location, Shape, Template};
 use super::containers::{pod_spec, template_annotations};
 use super::metadata::{Identity, Metadata, merge, pod_labels};
 use crate::api_server::seconds;
@@ -55,9 +55,9 @@ pub(crate) struct Seat {
 /// What made a Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Maker {
-    /// The ReplicaSet with this template hash of the deployment at this place in the site's list.
+    /// The ReplicaSet with this template hash of the deployment with this index in the site.
     ReplicaSet(usize, String),
-    /// The stateful workload at this place in the site's list, for this ordinal.
+    /// The stateful workload with this index in the site, for this ordinal.
     Stateful(usize, u32),
 }
 
@@ -110,9 +110,9 @@ impl Pod {
 }
 
 /// The object of a Pod.
-pub(crate) fn pod(place: &Place, pod: &Pod) -> Value {
+pub(crate) fn pod(location: &Location, pod: &Pod) -> Value {
     let component = pod.template.component;
-    let labels = pod_labels(place, component);
+    let labels = pod_labels(location, component);
     let (labels, api_version, kind) = match &pod.maker {
         Maker::ReplicaSet(_, hash) => {
             (merge(labels, json!({"pod-template-hash": hash})), "apps/v1", "ReplicaSet")
@@ -130,17 +130,17 @@ pub(crate) fn pod(place: &Place, pod: &Pod) -> Value {
         }
     };
     Metadata::of(&pod.identity)
-        .namespace(&place.namespace)
+        .namespace(&location.namespace)
         .with("generateName", format!("{}-", pod.owner.name))
         .deleting(pod.deleting, 30)
         .labels(labels)
         .annotations(template_annotations(&pod.template))
         .owner(api_version, kind, &pod.owner)
-        .object("v1", "Pod", json!({"spec": spec(place, pod), "status": status(place, pod)}))
+        .object("v1", "Pod", json!({"spec": spec(location, pod), "status": status(location, pod)}))
 }
 
-fn spec(place: &Place, pod: &Pod) -> Value {
-    let mut spec = pod_spec(place, &pod.template);
+fn spec(location: &Location, pod: &Pod) -> Value {
+    let mut spec = pod_spec(location, &pod.template);
     if let Some(volumes) = spec["volumes"].as_array_mut() {
         if matches!(pod.maker, Maker::Stateful(..)) {
             volumes.push(json!({
@@ -184,7 +184,7 @@ fn service_account_volume() -> Value {
     })
 }
 
-fn status(place: &Place, pod: &Pod) -> Value {
+fn status(location: &Location, pod: &Pod) -> Value {
     let mut status = json!({"phase": pod.phase()});
     if pod.seat.is_some() {
         status["conditions"] = conditions(pod);
@@ -198,15 +198,15 @@ fn status(place: &Place, pod: &Pod) -> Value {
         status["podIP"] = seat.address.as_str().into();
         status["podIPs"] = json!([{"ip": seat.address}]);
     }
-    status["containerStatuses"] = json!([container_status(place, pod)]);
+    status["containerStatuses"] = json!([container_status(location, pod)]);
     status
 }
 
 fn conditions(pod: &Pod) -> Value {
-    let condition = |kind: &str, holds: bool, since: Timestamp| {
+    let condition = |kind: &str, is_true: bool, since: Timestamp| {
         json!({
             "type": kind,
-            "status": if holds { "True" } else { "False" },
+            "status": if is_true { "True" } else { "False" },
             "lastProbeTime": Value::Null,
             "lastTransitionTime": seconds(since),
         })
@@ -235,9 +235,9 @@ fn conditions(pod: &Pod) -> Value {
     ])
 }
 
-fn container_status(place: &Place, pod: &Pod) -> Value {
+fn container_status(location: &Location, pod: &Pod) -> Value {
     let template = &pod.template;
-    let image = template.image(place);
+    let image = template.image(location);
     let running = matches!(pod.stage, Stage::Starting | Stage::Ready);
     let mut status = json!({
         "name": template.component.name,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::catalog::{Place, Shape, Template};
+use super::catalog::{Location, Shape, Template};
 use super::containers;
 use super::metadata::{Identity, Metadata, chart_annotations, chart_labels, condition, selector_labels};
 use crate::api_server::seconds;
@@ -21,7 +21,7 @@ pub(crate) struct Stateful {
     pub(crate) generation: u64,
     pub(crate) observed_generation: u64,
     /// Numbers of the status last written: total, updated, ready.
-    pub(crate) told: (u32, u32, u32),
+    pub(crate) reported: (u32, u32, u32),
     /// Ordinal of a database's primary.
     pub(crate) primary: u32,
     /// Since when a database is as ready as it is.
@@ -37,10 +37,10 @@ impl Stateful {
 }
 
 /// The object of a StatefulSet.
-pub(crate) fn stateful_set(place: &Place, stateful: &Stateful) -> Value {
+pub(crate) fn stateful_set(location: &Location, stateful: &Stateful) -> Value {
     let component = stateful.template.component;
     let name = &stateful.identity.name;
-    let (total, updated, ready) = stateful.told;
+    let (total, updated, ready) = stateful.reported;
     let mut status = json!({
         "observedGeneration": stateful.observed_generation,
         "replicas": total,
@@ -56,9 +56,9 @@ pub(crate) fn stateful_set(place: &Place, stateful: &Stateful) -> Value {
         status["currentReplicas"] = total.into();
     }
     Metadata::of(&stateful.identity)
-        .namespace(&place.namespace)
-        .labels(chart_labels(place, component))
-        .annotations(chart_annotations(place))
+        .namespace(&location.namespace)
+        .labels(chart_labels(location, component))
+        .annotations(chart_annotations(location))
         .object(
             "apps/v1",
             "StatefulSet",
@@ -66,7 +66,7 @@ pub(crate) fn stateful_set(place: &Place, stateful: &Stateful) -> Value {
                 "spec": {
                     "replicas": stateful.replicas,
                     "selector": {"matchLabels": selector_labels(component)},
-                    "template": containers::template(place, &stateful.template, None),
+                    "template": containers::template(location, &stateful.template, None),
                     "volumeClaimTemplates": [claim_template()],
                     "serviceName": name,
                     "podManagementPolicy": "OrderedReady",
@@ -95,11 +95,11 @@ fn claim_template() -> Value {
 }
 
 /// The claim of one Pod of a stateful workload.
-pub(crate) fn claim(place: &Place, stateful: &Stateful, identity: &Identity) -> Value {
+pub(crate) fn claim(location: &Location, stateful: &Stateful, identity: &Identity) -> Value {
     let component = stateful.template.component;
     let volume = format!("pvc-{}", identity.uid);
     let metadata = Metadata::of(identity)
-        .namespace(&place.namespace)
+        .namespace(&location.namespace)
         .labels(selector_labels(component))
         .annotations(json!({
             "pv.kubernetes.io/bind-completed": "yes",
@@ -128,9 +128,9 @@ pub(crate) fn claim(place: &Place, stateful: &Stateful, identity: &Identity) -> 
 }
 
 /// The object of a database.
-pub(crate) fn database(place: &Place, stateful: &Stateful) -> Value {
+pub(crate) fn database(location: &Location, stateful: &Stateful) -> Value {
     let component = stateful.template.component;
-    let (total, _, ready) = stateful.told;
+    let (total, _, ready) = stateful.reported;
     let whole = ready == stateful.replicas;
     let (reason, message) = if whole {
         ("ClusterIsReady", "Cluster is Ready")
@@ -139,16 +139,16 @@ pub(crate) fn database(place: &Place, stateful: &Stateful) -> Value {
     };
     let phase = if whole { "Cluster in healthy state" } else { "Waiting for the instances to become active" };
     Metadata::of(&stateful.identity)
-        .namespace(&place.namespace)
-        .labels(chart_labels(place, component))
-        .annotations(chart_annotations(place))
+        .namespace(&location.namespace)
+        .labels(chart_labels(location, component))
+        .annotations(chart_annotations(location))
         .object(
             "postgresql.example.dev/v1",
             "Cluster",
             json!({
                 "spec": {
                     "instances": stateful.replicas,
-                    "imageName": stateful.template.image(place),
+                    "imageName": stateful.template.image(location),
                     "storage": {"size": "20Gi", "storageClass": "gp3"},
                     "postgresql": {"parameters": {"max_connections": "200", "shared_buffers": "512MB"}},
                     "superuserSecret": {"name": format!("{}-credentials", component.name)},

@@ -150,7 +150,7 @@ async fn a_storm_is_the_same_for_the_same_seed() {
         let (wake, _) = tokio::sync::watch::channel(0);
         let faults = Faults::new(wake);
         faults.storm(seed, 200);
-        (0..100).map(|place| faults.strikes(Fault::GoneInStream, place % 3)).collect::<Vec<_>>()
+        (0..100).map(|lane| faults.strikes(Fault::GoneInStream, lane % 3)).collect::<Vec<_>>()
     };
     assert_eq!(strikes(1), strikes(1));
     assert_ne!(strikes(1), strikes(2));
