@@ -171,7 +171,7 @@ impl Sources {
         let watches = of(|counts| counts.watches).map(|(labels, value)| (labels, signed(value)));
         out.gauges("cluster_watches", "Watches currently running", watches)?;
         let heard = counts.iter().filter_map(|(name, counts)| {
-            let heard = counts.last_heard?;
+            let heard = counts.last_confirmed?;
             Some(([("cluster", *name)], heard.as_micros() / 1_000_000))
         });
         let help = "Time at which everything received from a cluster was last known to be recorded, in seconds since 1970";

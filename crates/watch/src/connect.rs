@@ -81,7 +81,7 @@ pub struct ClusterConnection {
 const RENEWAL: Duration = Duration::from_secs(10);
 
 impl ClusterConnection {
-    /// A way to a cluster without a network, by a service that answers requests; `url` is only told to people.
+    /// A way to a cluster without a network, by a service that answers requests; `url` is only shown to people.
     pub fn through<S, B>(service: S, url: &str) -> Self
     where
         S: tower_service::Service<http::Request<kube::client::Body>, Response = http::Response<B>>,
@@ -116,7 +116,7 @@ impl ClusterConnection {
         }
     }
 
-    /// Whether the server's certificate is not looked at, as the kubeconfig says.
+    /// Whether the server's certificate is not looked at, as the kubeconfig demands.
     pub(super) fn skips_verification(&self) -> bool {
         self.unverified.load(Ordering::Relaxed)
     }
@@ -235,7 +235,7 @@ async fn config(settings: &ConnectSettings) -> Result<kube::Config, ConnectError
     config.connect_timeout = Some(settings.timeout);
     // Watches are silent for long; each read of ours has a limit of its own.
     config.read_timeout = None;
-    // Failures are seen, told and retried by the watches themselves.
+    // The watches record and retry failures themselves.
     config.default_retry = false;
     Ok(config)
 }

@@ -1,4 +1,4 @@
-//! Compares what is recorded as alive with what the cluster has: a list of names and tokens, which finds what no event told.
+//! Compares what is recorded as alive with what the cluster has, which finds what no event reported.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -47,7 +47,7 @@ pub(super) fn number(version: &ResourceVersion) -> Option<u64> {
 pub(super) struct Listed {
     /// The state of the cluster that it shows.
     pub(super) version: u64,
-    /// Where the watch stood when it was asked for.
+    /// The cursor of the watch when it was requested.
     cursor: Option<u64>,
     pub(super) began: Timestamp,
     objects: HashMap<u128, u64>,
@@ -111,7 +111,7 @@ impl Comparison {
         match shown {
             None => self.differences.extra += 1,
             Some(shown) if shown > recorded => self.differences.outdated += 1,
-            // A state after the list is one that an event told.
+            // A state after the list was reported by an event.
             Some(shown) if shown < recorded && recorded <= self.listed.version => self.differences.older += 1,
             Some(_) => {}
         }
@@ -140,18 +140,18 @@ pub(super) struct Check {
     last: Option<Instant>,
     listing: Option<BoxFuture<'static, Result<Listed, Failure>>>,
     listed: Option<(Listed, Instant)>,
-    /// Objects of which events came since the list was asked for.
+    /// Objects of which events came since the list was requested.
     touched: HashSet<u128>,
     /// Objects that cannot be read, so that no state of theirs can be recorded.
     unreadable: HashSet<u128>,
     /// The last comparison found differences, which a second one is to confirm.
     pub(super) differed: bool,
-    /// Somebody asks for a check.
-    asked: Arc<Notify>,
+    /// A check was requested.
+    requested: Arc<Notify>,
 }
 
 impl Check {
-    pub(super) fn new(asked: Arc<Notify>, first: Duration) -> Self {
+    pub(super) fn new(requested: Arc<Notify>, first: Duration) -> Self {
         Check {
             due: Instant::now() + first,
             last: None,
@@ -160,7 +160,7 @@ impl Check {
             touched: HashSet::new(),
             unreadable: HashSet::new(),
             differed: false,
-            asked,
+            requested,
         }
     }
 
@@ -197,7 +197,7 @@ impl Check {
             return Due::Compare;
         }
         tokio::select! {
-            () = self.asked.notified() => {}
+            () = self.requested.notified() => {}
             () = sleep_until(self.due) => {}
         }
         Due::List
@@ -244,8 +244,8 @@ impl Check {
     }
 }
 
-/// What a consistency list is asked for with.
-pub(super) struct Question {
+/// A consistency list that is due.
+pub(super) struct ConsistencyList {
     pub(super) client: kube::Client,
     pub(super) path: String,
     pub(super) selector: String,
@@ -268,9 +268,9 @@ struct Named<'a> {
     version: Cow<'a, str>,
 }
 
-impl Question {
-    /// Lists the newest state in pages and keeps of each object what tells it and its state apart.
-    pub(super) async fn ask(self) -> Result<Listed, Failure> {
+impl ConsistencyList {
+    /// Lists the newest state in pages and keeps of each object what identifies it and its state.
+    pub(super) async fn read(self) -> Result<Listed, Failure> {
         let _turn = self.turns.acquire().await;
         let began = self.clock.now();
         let limits = &self.settings.limits;
@@ -343,7 +343,7 @@ mod tests {
         let none = Differences::default();
         let cases = [
             (vec![("u", 5)], vec![("u", 5)], none),
-            // Told by an event after the list: changed, or made.
+            // Reported by an event after the list: changed, or created.
             (vec![("u", 5)], vec![("u", 101)], none),
             (vec![], vec![("u", 101)], none),
             (vec![("u", 5)], vec![], Differences { missing: 1, ..none }),

@@ -1,28 +1,36 @@
-//! Tells the log from when to when a kind was watched.
+//! Records from when to when a kind was watched.
 
 use std::sync::Arc;
 
 use super::evidence::Evidence;
+use super::permissions::{PermissionChanges, WatchPermission};
 use super::sink::Sink;
-use super::standings::{Standing, Standings};
 use super::stats::ClusterStats;
 use strandline_clock::Clock;
 use strandline_log::AppendError;
 use strandline_model::{CoverageMark, CoverageState, LATE_BOUND, Timestamp, WatchKey, reason};
 
-/// Whether one watch sees everything, as far as the log was told.
+/// The last mark of a watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recorded {
+    Nothing,
+    Watched,
+    /// A gap for this reason.
+    Gap(&'static str),
+}
+
+/// Whether one watch sees everything, as far as that is recorded.
 pub(super) struct Coverage<S> {
     watch: WatchKey,
     sink: S,
     clock: Arc<dyn Clock>,
     stats: Arc<ClusterStats>,
-    /// The last mark: a gap's reason, or none while watched; nothing before the first mark.
-    told: Option<Option<&'static str>>,
+    recorded: Recorded,
     /// Up to then everything that happened is recorded.
     confirmed_until: Option<Timestamp>,
     /// Changes since then are recorded of which it is not known when they happened.
     has_undated: bool,
-    standings: Option<Standings>,
+    permissions: Option<PermissionChanges>,
 }
 
 impl<S: Sink> Coverage<S> {
@@ -32,21 +40,21 @@ impl<S: Sink> Coverage<S> {
             sink,
             clock,
             stats,
-            told: None,
+            recorded: Recorded::Nothing,
             confirmed_until: None,
             has_undated: false,
-            standings: None,
+            permissions: None,
         }
     }
 
-    /// Lets others know how the watch fares.
-    pub(super) fn telling(self, standings: Standings) -> Self {
-        Coverage { standings: Some(standings), ..self }
+    /// Reports whether the watch may see its kind.
+    pub(super) fn with_permissions(self, permissions: PermissionChanges) -> Self {
+        Coverage { permissions: Some(permissions), ..self }
     }
 
-    fn stands(&self, standing: Standing) {
-        if let Some(standings) = &self.standings {
-            standings.set(&self.watch, standing);
+    fn report_permission(&self, permission: WatchPermission) {
+        if let Some(permissions) = &self.permissions {
+            permissions.set(&self.watch, permission);
         }
     }
 
@@ -58,7 +66,7 @@ impl<S: Sink> Coverage<S> {
 
     fn set_confirmed(&mut self, then: Timestamp) {
         self.confirmed_until = Some(then);
-        self.stats.heard(then);
+        self.stats.record_confirmed(then);
         self.stats
             .update(&self.watch, |status| status.confirmed_until = status.confirmed_until.max(Some(then)));
     }
@@ -84,14 +92,17 @@ impl<S: Sink> Coverage<S> {
         }
     }
 
-    /// Whether no change can have waited for longer than a moment; so where nothing was ever heard.
+    /// Whether no change can have waited for longer than a moment; true where nothing was ever recorded.
     pub(super) fn is_recent(&self) -> bool {
         self.confirmed_until.is_none_or(|then| then.plus(LATE_BOUND) >= self.clock.now())
     }
 
     /// The reason of the gap that is open.
     pub(super) fn reason(&self) -> Option<&'static str> {
-        self.told.flatten()
+        match self.recorded {
+            Recorded::Gap(reason) => Some(reason),
+            Recorded::Nothing | Recorded::Watched => None,
+        }
     }
 
     pub(super) fn clock(&self) -> Arc<dyn Clock> {
@@ -112,7 +123,7 @@ impl<S: Sink> Coverage<S> {
     }
 
     pub(super) fn is_watched(&self) -> bool {
-        self.told == Some(None)
+        self.recorded == Recorded::Watched
     }
 
     /// From here on every change reaches the log.
@@ -136,28 +147,28 @@ impl<S: Sink> Coverage<S> {
         }
         let mark = CoverageMark::watched(self.watch.clone(), self.clock.now());
         self.mark(CoverageMark { nothing_missed, ..mark }, "").await?;
-        self.told = Some(None);
-        self.stands(Standing::Watched);
+        self.recorded = Recorded::Watched;
+        self.report_permission(WatchPermission::Granted);
         Ok(())
     }
 
-    /// Nobody watched since the server was last heard.
+    /// Not watched since everything was last recorded.
     pub(super) async fn gap(&mut self, reason: &'static str, message: String) -> Result<(), AppendError> {
         let since = self.confirmed_until.unwrap_or_else(|| self.clock.now());
         self.gap_since(since, reason, message).await.map(|_| ())
     }
 
-    /// What happened since then may be missing, or late; whether that was news to the log.
+    /// What happened since then may be missing, or late; returns whether the log wrote that.
     pub(super) async fn gap_since(
         &mut self,
         since: Timestamp,
         reason: &'static str,
         message: String,
     ) -> Result<bool, AppendError> {
-        if self.told == Some(Some(reason)) {
+        if self.recorded == Recorded::Gap(reason) {
             return Ok(false);
         }
-        // People read of it in the cluster's lines, which fold what all its watches share.
+        // People read the lines of the cluster, which fold what its watches have in common.
         if self.watch.is_discovery() {
             tracing::debug!(cluster = self.watch.cluster, reason, message, "not watched");
         } else {
@@ -165,14 +176,14 @@ impl<S: Sink> Coverage<S> {
         }
         let mark = CoverageMark::gap(self.watch.clone(), since, reason, message);
         let written = self.mark(mark, reason).await?;
-        self.told = Some(Some(reason));
+        self.recorded = Recorded::Gap(reason);
         if matches!(reason, reason::FORBIDDEN | reason::UNAUTHORIZED) {
-            self.stands(Standing::Refused);
+            self.report_permission(WatchPermission::Refused);
         }
         Ok(written)
     }
 
-    /// A gap that is over: what it speaks of is recorded by now.
+    /// A gap that is over: its changes are recorded by now.
     pub(super) async fn closed_gap(
         &self,
         since: Timestamp,
@@ -186,11 +197,11 @@ impl<S: Sink> Coverage<S> {
 
     /// The log has marked by itself that another cluster answers.
     pub(super) fn replaced(&mut self) {
-        self.told = Some(Some(reason::REPLACED));
+        self.recorded = Recorded::Gap(reason::REPLACED);
     }
 
-    /// An earlier run last heard from the cluster at that time, and nobody watched since.
-    /// Tells whether that is a gap of its own in the log.
+    /// An earlier run recorded everything up to that time, and the kind was not watched since.
+    /// Returns whether that is a gap of its own in the log.
     pub(super) async fn resumed(&mut self, last_seen: Timestamp) -> Result<bool, AppendError> {
         self.confirmed_until = Some(last_seen);
         // A first list was complete already, and the changes up to then are recorded.
@@ -205,12 +216,12 @@ impl<S: Sink> Coverage<S> {
         Coverage { confirmed_until: then, ..self }
     }
 
-    /// Nobody ever watched this kind to the end of a list.
+    /// No list of this kind ever came to its end.
     pub(super) async fn first(&mut self) -> Result<(), AppendError> {
         self.gap(reason::LISTING, "its first list is not complete".to_owned()).await
     }
 
-    /// Hands a mark to the log; whether it was news there.
+    /// Appends a mark; returns whether the log wrote it.
     async fn mark(&self, mark: CoverageMark, reason: &'static str) -> Result<bool, AppendError> {
         let (state, since) = (mark.state, mark.since);
         let appended = self.sink.mark(mark).await?;

@@ -1,5 +1,5 @@
 //! How custom kinds are defined, as the watch of their definitions sees it. Where a definition changes, objects may look
-//! otherwise without an event that says so.
+//! otherwise without an event.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use strandline_model::Kind;
 #[derive(Clone, Debug)]
 pub(super) struct Definitions {
     known: Arc<Mutex<BTreeMap<Kind, Known>>>,
-    /// How long the servers of a cluster may take to serve what a definition says.
+    /// How long the servers of a cluster may take a kind as it is defined.
     settle: Duration,
 }
 
@@ -31,7 +31,7 @@ impl Definitions {
     }
 
     /// Takes over the definitions among what a watch saw.
-    pub(super) fn learn(&self, observed: &[Observed]) {
+    pub(super) fn update(&self, observed: &[Observed]) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         for object in observed {
             let Observed::Applied(object) = object else { continue };

@@ -24,7 +24,7 @@ pub(super) struct Page<'a> {
     pub(super) items: Option<Vec<&'a RawValue>>,
 }
 
-/// What a page says about its list.
+/// The metadata of a page.
 #[derive(Deserialize)]
 pub(super) struct PageMeta<'a> {
     #[serde(borrow, default, rename = "resourceVersion")]
@@ -42,18 +42,18 @@ impl<'a> Page<'a> {
 
 /// A line of a watch.
 #[derive(Debug)]
-pub(super) enum Line {
+pub(super) enum WatchLine {
     /// Something happened, up to this state of the cluster.
     Observed {
         /// What happened.
         object: Box<Observed>,
-        /// Then or later, by the cluster's clock and as far as the object says.
+        /// Then or later, by the cluster's clock and the object's own times.
         at: Option<Timestamp>,
     },
     /// Nothing happened up to this state of the cluster.
     Bookmark {
         version: ResourceVersion,
-        /// All that there was has been told, and from here on changes are.
+        /// Whether it ends the initial events of a streaming list.
         ends_list: bool,
     },
     /// The server ends the watch.
@@ -69,7 +69,7 @@ pub(super) enum Line {
 }
 
 #[derive(Deserialize)]
-struct WatchLine<'a> {
+struct RawLine<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -77,11 +77,11 @@ struct WatchLine<'a> {
 }
 
 /// Reads a line of a watch.
-pub(super) fn line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> Line {
-    let garbage = |reason| Line::Undecodable { reason, resource_version: None, object: None };
-    // Bytes that are no UTF-8 can only stand within strings, so the object stays readable without them.
+pub(super) fn parse_line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> WatchLine {
+    let garbage = |reason| WatchLine::Undecodable { reason, resource_version: None, object: None };
+    // Bytes that are not UTF-8 can only occur within strings, so the object stays readable without them.
     let text = String::from_utf8_lossy(bytes);
-    let Ok(line) = serde_json::from_str::<WatchLine<'_>>(&text) else { return garbage("syntax") };
+    let Ok(line) = serde_json::from_str::<RawLine<'_>>(&text) else { return garbage("syntax") };
     let raw = line.object.get();
     match &*line.kind {
         "ADDED" | "MODIFIED" => match applied(raw, defaults, rules) {
@@ -90,16 +90,16 @@ pub(super) fn line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> Line 
                     Observed::Applied(object) => observed_at(object),
                     _ => None,
                 };
-                Line::Observed { object: Box::new(observed), at }
+                WatchLine::Observed { object: Box::new(observed), at }
             }
-            Err(error) => Line::Undecodable {
+            Err(error) => WatchLine::Undecodable {
                 reason: error.code(),
                 resource_version: version(raw),
                 object: unreadable(raw).map(Box::new),
             },
         },
         "DELETED" => match identify(raw) {
-            Ok(gone) => Line::Observed {
+            Ok(gone) => WatchLine::Observed {
                 object: Box::new(Observed::Deleted {
                     namespace: gone.namespace,
                     name: gone.name,
@@ -109,14 +109,14 @@ pub(super) fn line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> Line 
                 at: changed_at(raw),
             },
             Err(error) => {
-                Line::Undecodable { reason: error.code(), resource_version: version(raw), object: None }
+                WatchLine::Undecodable { reason: error.code(), resource_version: version(raw), object: None }
             }
         },
         "BOOKMARK" => match version(raw) {
-            Some(version) => Line::Bookmark { version, ends_list: ends_list(raw) },
+            Some(version) => WatchLine::Bookmark { version, ends_list: ends_list(raw) },
             None => garbage("no_resource_version"),
         },
-        "ERROR" => Line::Failed(status(raw)),
+        "ERROR" => WatchLine::Failed(status(raw)),
         _ => garbage("type"),
     }
 }
@@ -126,13 +126,13 @@ pub(super) fn applied(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Resul
     clean(raw, defaults, rules).map(Observed::Applied)
 }
 
-/// An object of which no more can be told than that it is there.
+/// An object of which no more is known than that it exists.
 pub(super) fn unreadable(raw: &str) -> Option<Observed> {
     let Identity { namespace, name, uid, .. } = identify(raw).ok()?;
     Some(Observed::Unreadable { namespace, name, uid })
 }
 
-/// The resourceVersion of anything that has one, whatever else stands beside it.
+/// The resourceVersion of anything that has one, whatever its other metadata is.
 fn version(raw: &str) -> Option<ResourceVersion> {
     #[derive(Deserialize)]
     struct Versioned<'a> {
@@ -143,7 +143,7 @@ fn version(raw: &str) -> Option<ResourceVersion> {
     (!version.is_empty()).then(|| ResourceVersion::new(version))
 }
 
-/// Whether a bookmark says that all that there was has been told.
+/// Whether a bookmark ends the initial events of a streaming list.
 fn ends_list(raw: &str) -> bool {
     #[derive(Deserialize)]
     struct Annotated<'a> {

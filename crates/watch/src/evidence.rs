@@ -21,7 +21,7 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    /// All that happened before `confirmed` is recorded, and what happened after it `undated` says.
+    /// Everything that happened before `confirmed` is recorded; `undated` where changes are of which that is not known.
     pub(super) fn new(confirmed: Option<Timestamp>, undated: bool, now: Timestamp) -> Self {
         let before = confirmed;
         Evidence { now, before, confirmed, undated, earliest: None, late_since: None, events: 0 }
@@ -29,7 +29,7 @@ impl Evidence {
 
     /// Takes the next event, which happened at this time of our clock or later.
     pub(super) fn event(&mut self, at: Option<Timestamp>) {
-        // A time that is still to come is of a clock that is wrong, or of somebody who made it up.
+        // A time that is still to come is of a clock that is wrong, or made up.
         let at = at.filter(|at| *at <= self.now);
         if self.events == 0 {
             self.earliest = self.confirmed.max(at);

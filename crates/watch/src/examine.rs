@@ -45,7 +45,7 @@ impl ExamineSettings {
 pub struct Examination {
     /// The server's address.
     pub url: String,
-    /// What the server says of itself.
+    /// What the server reports about itself.
     pub server: Server,
     /// What it has.
     pub kinds: Result<KindList, Trouble>,
@@ -57,12 +57,12 @@ pub struct Examination {
     pub refusals: Vec<Refusal>,
 }
 
-/// What a server says of itself.
+/// What a server reports about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
-    /// Its version, where it tells.
+    /// Its version, where known.
     pub version: Option<String>,
-    /// By how many microseconds its clock is ahead of ours; negative when behind, none where it does not tell.
+    /// By how many microseconds its clock is ahead of ours; negative when behind, none where unknown.
     pub ahead_micros: Option<i64>,
 }
 
@@ -162,10 +162,10 @@ async fn list_all(
     in_time(deadline, list_kinds(client, &settings.selection, whole, &settings.limits)).await
 }
 
-/// Asks a cluster for all its kinds; `whole` tells whether more is watched than some namespaces.
+/// Asks a cluster for all its kinds; `whole` where more is watched than some namespaces.
 ///
 /// # Errors
-/// When the cluster does not tell.
+/// When discovery fails.
 pub async fn kinds(
     way: &ConnectSettings,
     settings: &ExamineSettings,
@@ -239,7 +239,7 @@ fn questions(kinds: &KindList, namespaces: &[String]) -> Vec<(ServedKind, String
     followed.flat_map(|served| places.iter().map(|place| (served.clone(), place.clone()))).collect()
 }
 
-/// Asks until the deadline; tells how many were asked and what was refused.
+/// Asks until the deadline; returns how many were asked and what was refused.
 async fn ask_all(
     client: &kube::Client,
     questions: Vec<(ServedKind, String)>,

@@ -1,4 +1,4 @@
-//! Reads a kubeconfig, with care: it may want programs to be run, and it holds credentials.
+//! Reads a kubeconfig, with care: it may name programs to run, and it contains credentials.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(super) async fn read(
     allow_exec_plugins: bool,
 ) -> Result<kube::Config, ConnectError> {
     let kubeconfig = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
-    let kubeconfig = kubeconfig.map_err(|error| ConnectError::Kubeconfig(said(error)))?;
+    let kubeconfig = kubeconfig.map_err(|error| ConnectError::Kubeconfig(describe(error)))?;
     let available = || kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
     let name = match context.or(kubeconfig.current_context.as_deref()).filter(|name| !name.is_empty()) {
         Some(name) => name.to_owned(),
@@ -34,11 +34,11 @@ pub(super) async fn read(
     let options = KubeConfigOptions { context: Some(name), ..KubeConfigOptions::default() };
     kube::Config::from_custom_kubeconfig(kubeconfig, &options)
         .await
-        .map_err(|error| ConnectError::Kubeconfig(said(error)))
+        .map_err(|error| ConnectError::Kubeconfig(describe(error)))
 }
 
-/// What is wrong with a kubeconfig, in our words: the parser's quote what stands there, and that is told to many.
-fn said(error: KubeconfigError) -> String {
+/// What is wrong with a kubeconfig, in our words: the parser's messages quote the file, and many people read them.
+fn describe(error: KubeconfigError) -> String {
     let address = |key: &str| format!("the `{key}` of its cluster is not an address");
     let data = |key: &str, error: LoadDataError| match error {
         LoadDataError::DecodeBase64(_) => format!("its `{key}-data` is not Base64"),
@@ -112,10 +112,10 @@ contexts: [{name: plain, context: {cluster: c, user: plain}}]
         ];
         for (text, expected) in cases {
             std::fs::write(&path, text).unwrap();
-            let told = read(Some(&path), None, false).await.unwrap_err().to_string();
-            assert!(told.contains(expected) && !told.contains("tulip"), "{text}: {told}");
+            let message = read(Some(&path), None, false).await.unwrap_err().to_string();
+            assert!(message.contains(expected) && !message.contains("tulip"), "{text}: {message}");
             let raw = ["failed to", "invalid type", "serde", "expected a sequence", "-->"];
-            assert!(!raw.iter().any(|words| told.contains(words)), "{text}: {told}");
+            assert!(!raw.iter().any(|words| message.contains(words)), "{text}: {message}");
         }
     }
 }

@@ -9,7 +9,7 @@
 //!                  └────────┴─ 410 ──┘   anything else: back off and resume
 //! ```
 //!
-//! Nothing is kept per object: what is known stands in the log. What cannot be observed becomes a gap of
+//! Nothing is kept per object: what is known is in the log. What cannot be observed becomes a gap of
 //! coverage and never a deletion.
 
 mod backoff;
@@ -28,12 +28,12 @@ mod lines;
 mod list_watch;
 mod metadata;
 mod outcome;
+mod permissions;
 mod request;
 mod server_time;
 mod settings;
 mod sink;
 mod skew;
-mod standings;
 mod stats;
 mod supervise;
 
@@ -41,7 +41,7 @@ mod supervise;
 mod tests;
 
 /// Targets of libraries that log about requests without the cluster's name, as directives that turn them off: what they
-/// have to say stands in the lines of the cluster.
+/// report is in the lines of the cluster.
 pub const LIBRARIES_OFF: &str = "kube_client=off,kube_runtime=off,hyper_util=off,rustls=off,tower=off";
 
 pub use connect::{ClusterAccess, ClusterConnection, ConnectSettings, connect};

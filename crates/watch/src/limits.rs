@@ -11,7 +11,7 @@ pub struct Limits {
     pub page_objects: usize,
     /// The largest page taken in; a larger one is asked for again with fewer objects.
     pub page_bytes: usize,
-    /// The most objects that a list may have; one that goes on for longer is broken off.
+    /// The most objects that a list may have; a longer one is broken off.
     pub list_objects: usize,
     /// The longest line of a watch, that is, the largest object.
     pub line_bytes: usize,
@@ -25,15 +25,15 @@ pub struct Limits {
     pub response: Duration,
     /// How long a connection may stay silent.
     pub idle: Duration,
-    /// How long a streaming list may stay silent before its end is told; after that the kind is listed in pages.
+    /// How long a streaming list may stay silent before its end; after that the kind is listed in pages.
     pub streaming_silence: Duration,
     /// How long a kind that is no longer discovered is watched on, for the deletions of its objects to arrive.
-    pub farewell: Duration,
+    pub retirement_delay: Duration,
     /// How long a kind must be absent from complete discoveries before it counts as removed.
     pub removal: Duration,
-    /// How long changes of what tells the kinds are gathered before the cluster is asked for them.
+    /// How long changes of CustomResourceDefinitions and APIServices are gathered before discovery is repeated.
     pub gather: Duration,
-    /// How long being without a connection goes unmentioned.
+    /// How long being without a connection is no gap.
     pub patience: Duration,
     /// How long the server is asked to keep a watch open, at least; up to a quarter is added at random.
     pub watch: Duration,
@@ -68,7 +68,7 @@ impl Default for Limits {
             response: Duration::from_secs(65),
             idle: Duration::from_secs(120),
             streaming_silence: Duration::from_secs(10),
-            farewell: Duration::from_secs(10),
+            retirement_delay: Duration::from_secs(10),
             removal: Duration::from_secs(20),
             gather: Duration::from_millis(300),
             patience: Duration::from_secs(5),

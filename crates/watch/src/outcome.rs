@@ -77,7 +77,7 @@ pub(super) enum Close {
     Now,
     /// It was short: open the next after a pause.
     Later,
-    /// Watch after watch closes at once and says nothing, so the cursor is of no use.
+    /// Watch after watch closes at once and sends nothing, so the cursor is of no use.
     Relist,
 }
 
@@ -97,7 +97,7 @@ pub(super) enum Brought {
 pub(super) fn after_close(lasted: Duration, brought: Brought, empty: &mut u32, limits: &Limits) -> Close {
     let long = lasted >= limits.pace * 10;
     *empty = if brought != Brought::Nothing || long { 0 } else { empty.saturating_add(1) };
-    // Whoever cuts every watch short is kept up with, as long as each brings more: pauses would add up.
+    // No pause while each watch of a server that cuts them short brings more: pauses would add up.
     if long || brought == Brought::Progress {
         Close::Now
     } else if *empty > 0 && empty.is_multiple_of(limits.empty_watches.max(1)) {

@@ -1,4 +1,4 @@
-//! Requests to a cluster: bounded in size and in silence, and failures told apart by what to do about them.
+//! Requests to a cluster: bounded in size and in silence, and failures by what to do about them.
 
 use std::fmt;
 use std::time::Duration;
@@ -26,9 +26,9 @@ pub(super) enum Failure {
     Credentials(String),
     /// There is no such thing (404, 405).
     NotServed(String),
-    /// The server is asked too much or fails; it may say when to come back.
+    /// The server is overloaded or fails; it may say after how long to retry.
     Busy {
-        /// What it said.
+        /// Its message.
         message: String,
         /// How long it asked us to wait.
         after: Option<Duration>,
@@ -145,11 +145,11 @@ fn status_message(status: StatusCode, text: &str) -> String {
     struct Status {
         message: String,
     }
-    let said = match serde_json::from_str::<Status>(text) {
+    let message = match serde_json::from_str::<Status>(text) {
         Ok(status) => status.message,
         Err(_) => text.trim().chars().take(200).collect(),
     };
-    if said.is_empty() { status.to_string() } else { format!("{status}: {said}") }
+    if message.is_empty() { status.to_string() } else { format!("{status}: {message}") }
 }
 
 /// Reads a whole answer.
@@ -194,10 +194,10 @@ mod tests {
 
     #[test]
     fn an_error_is_told_by_its_status_and_the_beginning_of_what_was_said() {
-        let told = |text: &str| status_message(StatusCode::FORBIDDEN, text);
-        assert_eq!(told(r#"{"kind":"Status","message":"not for you"}"#), "403 Forbidden: not for you");
-        assert_eq!(told(" <html> "), "403 Forbidden: <html>");
-        assert_eq!(told(""), "403 Forbidden");
-        assert_eq!(told(&"ü".repeat(1000)).chars().count(), "403 Forbidden: ".len() + 200);
+        let message = |text: &str| status_message(StatusCode::FORBIDDEN, text);
+        assert_eq!(message(r#"{"kind":"Status","message":"not for you"}"#), "403 Forbidden: not for you");
+        assert_eq!(message(" <html> "), "403 Forbidden: <html>");
+        assert_eq!(message(""), "403 Forbidden");
+        assert_eq!(message(&"ü".repeat(1000)).chars().count(), "403 Forbidden: ".len() + 200);
     }
 }

@@ -1,4 +1,4 @@
-//! What a cluster's servers tell of their own time, with every answer.
+//! The time by a cluster's servers, as the Date header of every answer shows it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use strandline_model::Timestamp;
 /// Headers carry whole seconds, so that the time meant lies half a second later in the middle.
 const ROUNDED: Duration = Duration::from_millis(500);
 
-/// The newest time that a cluster's servers told; clones share it.
+/// The newest time of a cluster's servers; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct ServerTime(Arc<Mutex<Option<(Timestamp, Mark)>>>);
 
@@ -21,15 +21,15 @@ impl ServerTime {
         let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
         let date = date.and_then(|date| chrono::DateTime::parse_from_rfc2822(date).ok());
         if let Some(date) = date {
-            let told = Timestamp::from_micros(date.timestamp_micros()).plus(ROUNDED);
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((told, mark()));
+            let time = Timestamp::from_micros(date.timestamp_micros()).plus(ROUNDED);
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((time, mark()));
         }
     }
 
-    /// What time it is for the servers by now, if they told one since this was asked last.
+    /// What time it is for the servers by now, if one answered since this was called last.
     pub fn take(&self) -> Option<Timestamp> {
-        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        told.map(|(time, at)| time.plus(at.elapsed()))
+        let newest = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        newest.map(|(time, at)| time.plus(at.elapsed()))
     }
 }
 
@@ -47,8 +47,8 @@ mod tests {
             time.note(&headers);
         }
         let noon: Timestamp = "2026-11-20T12:00:00Z".parse().unwrap();
-        let told = time.take().unwrap();
-        assert!(told >= noon.plus(ROUNDED), "{told}");
+        let taken = time.take().unwrap();
+        assert!(taken >= noon.plus(ROUNDED), "{taken}");
         assert_eq!(time.take(), None);
     }
 }

@@ -24,7 +24,7 @@ pub struct ClusterSettings {
     pub rediscover: Duration,
     /// How many kinds are listed at the same time.
     pub concurrent_lists: usize,
-    /// How many batches of what the cluster tells are read and recorded at the same time.
+    /// How many batches are read and recorded at the same time.
     pub concurrent_batches: usize,
     /// Whether lists are asked for as streams, where the server offers that.
     pub streaming_lists: bool,
@@ -32,7 +32,7 @@ pub struct ClusterSettings {
     pub limits: Limits,
     /// From which waits are spread; the same seed spreads them the same way.
     pub seed: u64,
-    /// Counters, shared with whoever shows them.
+    /// Counters, shared with those that show them.
     pub stats: Arc<ClusterStats>,
 }
 

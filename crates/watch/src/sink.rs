@@ -8,9 +8,9 @@ use strandline_log::{
 };
 use strandline_model::{CoverageMark, Timestamp, WatchKey};
 
-/// The log as watches see it; a recording one stands in for it in tests.
+/// The log as watches see it; in tests a recorder takes its place.
 pub trait Sink: Clone + Send + Sync + 'static {
-    /// Begins a run of a watch and tells where it stands.
+    /// Begins a run of a watch; returns where it resumes.
     fn begin(&self, begin: Begin) -> impl Future<Output = Result<Session, AppendError>> + Send;
 
     /// Records a batch; returns once it is durable.
@@ -26,20 +26,20 @@ pub trait Sink: Clone + Send + Sync + 'static {
         unfollow: bool,
     ) -> impl Future<Output = Result<Appended, AppendError>> + Send;
 
-    /// Tells which cluster answers under a name.
+    /// Records which cluster answers under a name.
     fn identify(
         &self,
         cluster: &str,
         uid: &str,
     ) -> impl Future<Output = Result<Identified, AppendError>> + Send;
 
-    /// The watches of a cluster that ever began and were not dismissed, with when each last heard of it.
+    /// The watches of a cluster that ever began and were not dismissed, with up to when each recorded everything.
     fn watches(
         &self,
         cluster: &str,
     ) -> impl Future<Output = Result<Vec<(WatchKey, Option<Timestamp>)>, AppendError>> + Send;
 
-    /// Objects of a watch that are alive as far as the log knows, after a position.
+    /// Objects of a watch that are recorded as alive, after a position.
     fn live_objects(
         &self,
         watch: &WatchKey,

@@ -1,4 +1,4 @@
-//! How far the cluster's clock is off ours, as the dates of its answers tell.
+//! How far the cluster's clock is off ours, as the dates of its answers show.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use strandline_model::Timestamp;
 
 /// Answers remembered; the middle of them is taken, so that single slow ones change nothing.
 const SAMPLES: usize = 9;
-/// An answer that took longer says too little about when its date was written.
+/// The date of an answer that took longer is too inexact.
 const SLOWEST: Duration = Duration::from_secs(2);
 /// Dates are whole seconds, so that less than this is no difference.
 const TOLERANCE: i64 = 1_000_000;

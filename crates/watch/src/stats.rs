@@ -22,15 +22,15 @@ pub struct ClusterStats {
     missed: AtomicU64,
     requests: AtomicU64,
     watches: AtomicU64,
-    last_heard: AtomicI64,
+    last_confirmed: AtomicI64,
     statuses: Mutex<BTreeMap<WatchKey, WatchStatus>>,
     checks: Mutex<BTreeMap<WatchKey, Arc<Notify>>>,
 }
 
-/// How one watch stands now, as its task last said.
+/// The state of one watch, as its task last reported it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchStatus {
-    /// As the log was last told; none before the first mark.
+    /// As last recorded; none before the first mark.
     pub state: Option<CoverageState>,
     /// Why it is a gap; empty while it is none.
     pub reason: &'static str,
@@ -40,14 +40,14 @@ pub struct WatchStatus {
     pub confirmed_until: Option<Timestamp>,
     /// When the last bookmark came.
     pub bookmark_at: Option<Timestamp>,
-    /// When a consistency list last compared the record with what the cluster holds.
+    /// When a consistency list last compared the record with what the cluster has.
     pub verified_at: Option<Timestamp>,
 }
 
 /// The counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClusterCounts {
-    /// Objects and deletions told by the cluster.
+    /// Objects and deletions that the cluster sent.
     pub received: u64,
     /// Changes the log wrote because of them.
     pub written: u64,
@@ -55,11 +55,11 @@ pub struct ClusterCounts {
     pub unchanged: u64,
     /// Those of the unchanged that came under a new token and differed in noise only.
     pub noise: u64,
-    /// Those older than what the log holds.
+    /// Those older than what is recorded.
     pub stale: u64,
     /// What could not be read as an object.
     pub undecodable: u64,
-    /// Differences from the cluster that no event told of and a comparison found.
+    /// Differences from the cluster that no event reported and a comparison found.
     pub missed: u64,
     /// Lists that were begun.
     pub relists: u64,
@@ -67,15 +67,15 @@ pub struct ClusterCounts {
     pub requests: u64,
     /// Watches that run now.
     pub watches: u64,
-    /// When the cluster was last heard; none while it never was.
-    pub last_heard: Option<Timestamp>,
+    /// Up to when the cluster is recorded, by the watch that is furthest; none while nothing is.
+    pub last_confirmed: Option<Timestamp>,
 }
 
 impl ClusterStats {
     /// The counters now.
     pub fn counts(&self) -> ClusterCounts {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let last_heard = self.last_heard.load(Ordering::Relaxed);
+        let last_confirmed = self.last_confirmed.load(Ordering::Relaxed);
         ClusterCounts {
             received: of(&self.received),
             written: of(&self.written),
@@ -87,7 +87,7 @@ impl ClusterStats {
             relists: of(&self.relists),
             requests: of(&self.requests),
             watches: of(&self.watches),
-            last_heard: (last_heard != 0).then(|| Timestamp::from_micros(last_heard)),
+            last_confirmed: (last_confirmed != 0).then(|| Timestamp::from_micros(last_confirmed)),
         }
     }
 
@@ -114,7 +114,7 @@ impl ClusterStats {
     }
 
     /// Asks the watches of a kind, or all of them, to compare what is recorded with what the cluster has as soon as
-    /// they can; tells how many are asked. Each says when it did as [`WatchStatus::verified_at`].
+    /// they can; returns how many are asked. Each reports when it did as [`WatchStatus::verified_at`].
     pub fn request_checks(&self, kind: Option<&Kind>) -> usize {
         let checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = checks.iter().filter(|(watch, _)| kind.is_none_or(|kind| watch.kind == *kind));
@@ -129,11 +129,11 @@ impl ClusterStats {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn heard(&self, at: Timestamp) {
-        self.last_heard.fetch_max(at.as_micros(), Ordering::Relaxed);
+    pub(super) fn record_confirmed(&self, at: Timestamp) {
+        self.last_confirmed.fetch_max(at.as_micros(), Ordering::Relaxed);
     }
 
-    /// How each watch stands, in the order of kinds and namespaces.
+    /// The state of each watch, in the order of kinds and namespaces.
     pub fn statuses(&self) -> Vec<(WatchKey, WatchStatus)> {
         let statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
         statuses.iter().map(|(watch, status)| (watch.clone(), status.clone())).collect()
@@ -149,7 +149,7 @@ impl ClusterStats {
         watched.filter_map(|(_, status)| status.confirmed_until).min()
     }
 
-    /// Changes how a watch stands.
+    /// Changes the state of a watch.
     pub fn update(&self, watch: &WatchKey, change: impl FnOnce(&mut WatchStatus)) {
         let mut statuses = self.statuses.lock().unwrap_or_else(PoisonError::into_inner);
         change(statuses.entry(watch.clone()).or_default());

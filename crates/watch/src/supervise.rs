@@ -3,11 +3,11 @@
 mod identity;
 mod missing;
 mod plan;
+mod record;
 mod removed_kinds;
 mod report;
 mod supervisor;
 mod tasks;
-mod tell;
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -18,14 +18,14 @@ use tokio::time::{Duration, Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::plan::plan;
-use self::supervisor::{HURRY, Supervisor};
+use self::supervisor::{REDISCOVER_ATTEMPTS, Supervisor};
 use super::backoff::Backoff;
 use super::discovery::{Discovered, discover};
 use super::outcome::{Activity, Recovery, decide};
+use super::permissions::WatchPermission;
 use super::request::Failure;
 use super::settings::{ClusterSettings, Watcher};
 use super::sink::Sink;
-use super::standings::Standing;
 use strandline_clock::Clock;
 use strandline_log::AppendError;
 use strandline_model::{CoverageMark, WatchKey, reason};
@@ -34,7 +34,7 @@ use strandline_syntax::diagnostics::panic_text;
 /// Follows a cluster through its watchers until cancelled or until the log closes; by then every task of its own has
 /// ended.
 ///
-/// Being asked to end leaves no mark: whoever resumes later finds in the log when each kind was last seen.
+/// Cancellation leaves no mark: the next run finds in the log when each kind was last seen.
 pub async fn supervise<S: Sink>(
     settings: ClusterSettings,
     watchers: Vec<Watcher>,
@@ -48,7 +48,7 @@ pub async fn supervise<S: Sink>(
     loop {
         let (settings, watchers, clock_of) = (settings.clone(), watchers.clone(), Arc::clone(&clock));
         let run = supervise_once(settings, watchers, sink.clone(), clock_of, cancel.clone());
-        // What panics is a mistake of ours, which must neither end the recording of the cluster nor go unnoticed.
+        // A panic is a mistake of ours, which must neither end the recording of the cluster nor stay unnoticed.
         let Err(panic) = AssertUnwindSafe(run).catch_unwind().await else { return };
         let why = panic_text(&*panic);
         tracing::error!("cluster {}: the supervisor failed: {why}; restarting it", all.cluster);
@@ -80,8 +80,8 @@ async fn supervise_once<S: Sink>(
     cancel: CancellationToken,
 ) {
     let mut supervisor = Supervisor::new(settings, watchers, sink, clock, cancel.child_token());
-    // It may be dropped anywhere, even where it waits for a cluster that says nothing or for a log that takes nothing:
-    // whatever it leaves undone is found by the next run.
+    // It may be dropped anywhere, even where it waits for a silent cluster or for a log without room: the next run finds
+    // what it leaves undone.
     tokio::select! {
         biased;
         () = cancel.cancelled() => {}
@@ -91,7 +91,7 @@ async fn supervise_once<S: Sink>(
 }
 
 impl<S: Sink> Supervisor<S> {
-    /// Asks for the kinds; a cluster that leaves the question unanswered is not watched, even before it fails.
+    /// Asks for the kinds; a cluster that does not answer is not watched, even before the request fails.
     async fn kinds_or_gap(&mut self) -> Result<Result<Discovered, Failure>, AppendError> {
         let mut asking = pin!(find_kinds(&self.watchers, &self.settings, &self.known));
         if let Ok(found) = timeout(self.settings.limits.patience, &mut asking).await {
@@ -102,21 +102,21 @@ impl<S: Sink> Supervisor<S> {
         Ok(asking.await)
     }
 
-    /// Goes on until the log closes.
+    /// Repeats until the log closes.
     async fn follow(&mut self) {
         loop {
             match self.round().await {
                 Ok(()) => {}
                 Err(AppendError::Closed) => return,
-                Err(error) => self.rest(&error).await,
+                Err(error) => self.back_off(&error).await,
             }
         }
     }
 
-    /// Discovers once, then attends to the watches until it is time to discover again.
+    /// Discovers once, then runs the watches until it is time to discover again.
     async fn round(&mut self) -> Result<(), AppendError> {
         self.recall().await?;
-        self.say_farewells().await?;
+        self.record_retired().await?;
         let connected = self.connect_ways().await;
         let wait = match self.kinds_or_gap().await? {
             Ok(discovered) => {
@@ -131,7 +131,7 @@ impl<S: Sink> Supervisor<S> {
                 while let Some(ended) = self.tasks.try_join_next() {
                     self.ended(ended).await?;
                 }
-                self.learn(discovered).await?;
+                self.reconcile(discovered).await?;
                 match connected {
                     true => self.until_next(),
                     false => self.until_next().min(self.backoff.next()),
@@ -149,27 +149,29 @@ impl<S: Sink> Supervisor<S> {
                 self.backoff.next().min(self.settings.rediscover)
             }
         };
-        self.attend(Instant::now() + wait).await
+        self.run_until_next_discovery(Instant::now() + wait).await
     }
 
     /// How long to wait before asking again.
     fn until_next(&mut self) -> Duration {
-        let farewells = self.running.values().filter_map(|running| running.until);
-        let farewell = farewells.min().map(|until| until.saturating_duration_since(Instant::now()));
-        let mut wait = self.settings.rediscover.min(farewell.unwrap_or(Duration::MAX));
+        let ends = self.running.values().filter_map(|running| running.until);
+        let next_end = ends.min().map(|until| until.saturating_duration_since(Instant::now()));
+        let mut wait = self.settings.rediscover.min(next_end.unwrap_or(Duration::MAX));
         if !self.missing.is_empty() {
             wait = wait.min(self.settings.limits.removal);
         }
-        if self.hurry > 0 {
-            wait = wait.min(self.settings.limits.gather * 2_u32.pow(HURRY + 1 - self.hurry));
-            self.hurry -= 1;
+        if self.rediscover_attempts > 0 {
+            wait = wait.min(
+                self.settings.limits.gather * 2_u32.pow(REDISCOVER_ATTEMPTS + 1 - self.rediscover_attempts),
+            );
+            self.rediscover_attempts -= 1;
         }
         wait
     }
 
-    /// Looks after the watches until a moment, or until the kinds may have changed.
-    async fn attend(&mut self, mut until: Instant) -> Result<(), AppendError> {
-        let (changed, standings) = (Arc::clone(&self.shared.kinds_changed), self.standings.clone());
+    /// Runs the watches until a time, or until the kinds may have changed.
+    async fn run_until_next_discovery(&mut self, mut until: Instant) -> Result<(), AppendError> {
+        let (changed, permissions) = (Arc::clone(&self.shared.kinds_changed), self.permissions.clone());
         let mut look_at = Instant::now();
         loop {
             tokio::select! {
@@ -180,9 +182,9 @@ impl<S: Sink> Supervisor<S> {
                     }
                     self.ended(ended).await?;
                 }
-                changed = standings.changed() => {
-                    for (watch, standing) in changed {
-                        self.stands(watch, standing);
+                changed = permissions.changed() => {
+                    for (watch, permission) in changed {
+                        self.update_refused(watch, permission);
                     }
                 }
                 () = sleep_until(look_at) => {
@@ -190,7 +192,7 @@ impl<S: Sink> Supervisor<S> {
                     look_at = Instant::now() + self.settings.limits.patience;
                 }
                 () = changed.notified() => {
-                    self.hurry = HURRY;
+                    self.rediscover_attempts = REDISCOVER_ATTEMPTS;
                     until = until.min(Instant::now() + self.settings.limits.gather);
                 }
                 () = sleep_until(until) => return Ok(()),
@@ -198,10 +200,10 @@ impl<S: Sink> Supervisor<S> {
         }
     }
 
-    /// Takes over what the cluster has, and tells the log what of it is not followed.
-    async fn learn(&mut self, discovered: Discovered) -> Result<(), AppendError> {
-        self.tell_groups(&discovered.failed).await?;
-        self.tell_unfollowed(&discovered).await?;
+    /// Brings the watches in line with the kinds that the cluster has, and records which are not followed.
+    async fn reconcile(&mut self, discovered: Discovered) -> Result<(), AppendError> {
+        self.record_failing_groups(&discovered.failed).await?;
+        self.record_unfollowed(&discovered).await?;
         self.known = discovered;
         self.plan = plan(&self.settings, &self.watchers, &self.known, &self.refused);
         if !self.reviewed {
@@ -214,16 +216,16 @@ impl<S: Sink> Supervisor<S> {
         Ok(())
     }
 
-    /// A watch fares well or may not see its kind: another way may have to take its place.
-    fn stands(&mut self, watch: WatchKey, standing: Standing) {
+    /// A watch sees its kind or may not: another way may have to take its place.
+    fn update_refused(&mut self, watch: WatchKey, permission: WatchPermission) {
         if !watch.namespace.is_empty() {
             return;
         }
         let Some(running) = self.running.get(&watch) else { return };
-        let place = (watch.kind, running.planned.way);
-        let changed = match standing {
-            Standing::Watched => self.refused.remove(&place),
-            Standing::Refused => self.refused.insert(place),
+        let refusal = (watch.kind, running.planned.way);
+        let changed = match permission {
+            WatchPermission::Granted => self.refused.remove(&refusal),
+            WatchPermission::Refused => self.refused.insert(refusal),
         };
         if changed {
             self.plan = plan(&self.settings, &self.watchers, &self.known, &self.refused);
@@ -251,8 +253,8 @@ impl<S: Sink> Supervisor<S> {
         }
     }
 
-    /// The log takes nothing for now: waits before trying again.
-    async fn rest(&mut self, error: &AppendError) {
+    /// Waits after an append that failed.
+    async fn back_off(&mut self, error: &AppendError) {
         tracing::warn!(cluster = self.settings.name, %error, "writing to the log failed; retrying");
         sleep(self.backoff.next()).await;
     }

@@ -1,4 +1,4 @@
-//! The state machine against a small server that does as each test says.
+//! The state machine against a small server with a script for each test.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 

@@ -10,8 +10,8 @@ use crate::limits::Limits;
 use crate::request::Failure;
 use strandline_model::Kind;
 
-/// Groups whose kinds other groups have too, where they are followed if the cluster has them there. Of the two doors to
-/// Events the older one is taken: every cluster has it, and it is the one that common roles let through.
+/// Groups whose kinds other groups have too, where they are followed if the cluster has them there. Of the two
+/// groups of Events the older one is taken: every cluster has it, and common roles allow it.
 const MOVED: [(&str, &[&str]); 2] =
     [("extensions", &["apps", "networking.k8s.io", "policy"]), ("events.k8s.io", &[""])];
 
@@ -22,16 +22,16 @@ pub struct Discovered {
     pub kinds: BTreeMap<Kind, ServedKind>,
     /// The kinds with objects that are not followed.
     pub unfollowed: BTreeMap<Kind, Unfollowed>,
-    /// Groups about which the cluster could not tell; their kinds are those known before.
+    /// Groups whose discovery failed; their kinds are those known before.
     pub failed: Vec<FailedGroup>,
 }
 
-/// A group about which the cluster could not tell.
+/// A group whose discovery failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedGroup {
     /// The group.
     pub group: String,
-    /// What the cluster said.
+    /// The message of the cluster.
     pub message: String,
 }
 
@@ -57,7 +57,7 @@ pub(super) async fn all_versions(
     Ok(versions)
 }
 
-/// Decides from all that was told which kinds are watched, and in which version.
+/// Decides which kinds are watched, and in which version.
 pub(super) fn choose(versions: Vec<GroupVersion>, selection: &Selection, known: &Discovered) -> Discovered {
     let mut discovered = Discovered::default();
     for version in versions {
@@ -70,8 +70,10 @@ pub(super) fn choose(versions: Vec<GroupVersion>, selection: &Selection, known: 
                 discovered.failed.push(FailedGroup { group, message });
             }
         }
-        // What cannot be listed is no object: reviews and other questions.
-        for resource in version.resources.into_iter().filter(|told| !told.is_part() && told.has("list")) {
+        // What cannot be listed is no object, such as a SubjectAccessReview.
+        for resource in
+            version.resources.into_iter().filter(|resource| !resource.is_part() && resource.has("list"))
+        {
             if !resource.is_watchable() {
                 discovered.unfollowed.entry(resource.kind).or_insert(Unfollowed::Unwatchable);
                 continue;

@@ -35,8 +35,8 @@ impl ServedKind {
     }
 }
 
-/// Whether objects of a kind tell which other kinds there are.
-pub(crate) fn tells_kinds(kind: &Kind) -> bool {
+/// Whether objects of a kind determine which other kinds there are.
+pub(crate) fn determines_kinds(kind: &Kind) -> bool {
     matches!(
         (kind.group.as_str(), kind.kind.as_str()),
         ("apiextensions.k8s.io", "CustomResourceDefinition") | ("apiregistration.k8s.io", "APIService")

@@ -10,12 +10,12 @@ use crate::limits::Limits;
 use crate::request::Failure;
 use strandline_model::Kind;
 
-/// All that a cluster tells of its kinds.
+/// All kinds of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KindList {
     /// Every kind in every version and under every name, in the order of group, kind and preference.
     pub kinds: Vec<ListedKind>,
-    /// Groups about which the cluster could not tell.
+    /// Groups whose discovery failed.
     pub failed: Vec<FailedGroup>,
 }
 
@@ -28,7 +28,7 @@ pub struct ListedKind {
     pub unfollowed: Option<Unfollowed>,
 }
 
-/// Asks a cluster for all its kinds; `whole` tells whether more is watched than some namespaces.
+/// Asks a cluster for all its kinds; `whole` where more is watched than some namespaces.
 pub(crate) async fn list_kinds(
     client: &kube::Client,
     selection: &Selection,
@@ -41,12 +41,12 @@ pub(crate) async fn list_kinds(
 /// Judges each kind by what [`choose`] made of them all, so that the two cannot disagree.
 fn listed(versions: Vec<GroupVersion>, selection: &Selection, whole: bool) -> KindList {
     let chosen = choose(versions.clone(), selection, &Discovered::default());
-    let told: Vec<_> = versions
+    let resources: Vec<_> = versions
         .into_iter()
-        .flat_map(|told| told.resources.into_iter().map(move |resource| (told.version.clone(), resource)))
+        .flat_map(|group| group.resources.into_iter().map(move |resource| (group.version.clone(), resource)))
         .filter(|(_, resource)| !resource.is_part())
         .collect();
-    let watchable = told.iter().filter(|(_, resource)| resource.is_watchable());
+    let watchable = resources.iter().filter(|(_, resource)| resource.is_watchable());
     let all: BTreeSet<Kind> = watchable.map(|(_, resource)| resource.kind.clone()).collect();
     let judge = |(version, resource): (String, Resource)| {
         let watchable = resource.is_watchable();
@@ -61,7 +61,7 @@ fn listed(versions: Vec<GroupVersion>, selection: &Selection, whole: bool) -> Ki
         };
         ListedKind { served, unfollowed }
     };
-    let mut kinds: Vec<ListedKind> = told.into_iter().map(judge).collect();
+    let mut kinds: Vec<ListedKind> = resources.into_iter().map(judge).collect();
     kinds.sort_by(|one, two| one.served.kind.cmp(&two.served.kind));
     KindList { kinds, failed: chosen.failed }
 }
@@ -89,7 +89,7 @@ fn elsewhere(
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 mod tests {
-    use super::super::tests::{ALL, cluster, resource, told};
+    use super::super::tests::{ALL, aggregated, cluster, resource};
     use super::*;
     use serde_json::json;
 
@@ -132,7 +132,7 @@ mod tests {
     fn odd_kinds_and_failing_groups_are_told() {
         let mut node = resource("nodes", "Node", &ALL);
         node["scope"] = "Cluster".into();
-        let versions = told(json!([
+        let versions = aggregated(json!([
             {"metadata": {}, "versions": [{"version": "v1", "resources": [
                 node, resource("pods", "Pod", &ALL), resource("pods/status", "Pod", &["get"]), resource("pods2", "Pod", &ALL),
             ]}]},

@@ -1,4 +1,4 @@
-//! What discovery says, in either form of its documents.
+//! What discovery shows, in either form of its documents.
 
 use strandline_model::Kind;
 
@@ -7,7 +7,7 @@ use strandline_model::Kind;
 pub(super) struct GroupVersion {
     pub(super) group: String,
     pub(super) version: String,
-    /// An error when the cluster could not tell, with what it told nonetheless.
+    /// Why discovery of it failed; resources may be known nonetheless.
     pub(super) problem: Option<String>,
     pub(super) resources: Vec<Resource>,
 }

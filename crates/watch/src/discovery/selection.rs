@@ -63,7 +63,7 @@ impl Selection {
     /// Why a kind is not followed, if so.
     pub(super) fn hindrance(&self, kind: &Kind) -> Option<Unfollowed> {
         let names = |patterns: &[KindPattern]| patterns.iter().any(|pattern| pattern.matches(kind));
-        // Who excludes Events by one of their doors means the other too.
+        // To exclude Events by one of their groups is to exclude the other too.
         let events = || EVENT_DOORS.map(|group| Kind::new(group, "Event"));
         let excludes = |kind: &Kind| self.exclude.iter().any(|pattern| pattern.matches(kind));
         if names(&self.exclude) || (kind.is_event() && events().iter().any(excludes)) {
@@ -73,8 +73,8 @@ impl Selection {
         default.filter(|_| !names(&self.include)).map(|exclude| Unfollowed::ByDefault(exclude.reason))
     }
 
-    /// The selectors that a list or watch of a kind is sent with, as they stand in a query; empty for none. They speak
-    /// of what lives in namespaces only: without nodes and namespaces the rest could not be understood.
+    /// The selectors that a list or watch of a kind is sent with, as parameters of a query; empty for none. They
+    /// concern only what lives in namespaces: without nodes and namespaces the rest could not be understood.
     pub(crate) fn query(&self, served: &ServedKind, namespace: &str) -> String {
         let mut query = String::new();
         if !served.namespaced {

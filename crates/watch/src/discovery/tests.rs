@@ -13,7 +13,7 @@ pub(super) fn resource(plural: &str, kind: &str, verbs: &[&str]) -> serde_json::
     json!({"resource": plural, "responseKind": {"group": "", "version": "", "kind": kind}, "scope": "Namespaced", "verbs": verbs})
 }
 
-pub(super) fn told(items: serde_json::Value) -> Vec<GroupVersion> {
+pub(super) fn aggregated(items: serde_json::Value) -> Vec<GroupVersion> {
     match parse_root(&json!({"kind": "APIGroupDiscoveryList", "items": items}).to_string()).unwrap() {
         Root::Aggregated(versions) => versions,
         Root::Legacy(_) => panic!("aggregated was given"),
@@ -27,7 +27,7 @@ fn names(discovered: &Discovered) -> Vec<String> {
 pub(super) const ALL: [&str; 3] = ["get", "list", "watch"];
 
 pub(super) fn cluster() -> Vec<GroupVersion> {
-    told(json!([
+    aggregated(json!([
         {"metadata": {}, "versions": [{"version": "v1", "resources": [
             resource("pods", "Pod", &ALL), resource("events", "Event", &ALL), resource("endpoints", "Endpoints", &ALL),
             resource("bindings", "Binding", &["create"]), resource("componentstatuses", "ComponentStatus", &["list"]),
@@ -87,7 +87,7 @@ fn events_are_followed_by_one_door_and_excluded_by_either() {
     let followed = |items: &[serde_json::Value], exclude: &str| {
         let exclude = exclude.split_whitespace().map(|text| text.parse().unwrap()).collect();
         let selection = Selection { exclude, ..Selection::default() };
-        names(&choose(told(json!(items)), &selection, &Discovered::default()))
+        names(&choose(aggregated(json!(items)), &selection, &Discovered::default()))
     };
     let (old, both) = ([core.clone()], [core.clone(), events("events.k8s.io")]);
     assert_eq!(followed(&both, ""), ["Event v1"]);
@@ -103,7 +103,7 @@ fn events_are_followed_by_one_door_and_excluded_by_either() {
 #[test]
 fn a_group_that_fails_keeps_what_was_known_and_hurts_no_other() {
     let known = choose(cluster(), &Selection::default(), &Discovered::default());
-    let stale = told(json!([
+    let stale = aggregated(json!([
         {"metadata": {}, "versions": [{"version": "v1", "resources": [resource("pods", "Pod", &ALL)]}]},
         {"metadata": {"name": "acme.example"}, "versions": [{"version": "v2", "freshness": "Stale", "resources": []}]},
     ]));

@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::error::StepError;
 use super::machine::{ListWatch, TURN};
 use super::state::{Listing, Position};
-use crate::document::{Line, line};
+use crate::document::{WatchLine, parse_line};
 use crate::evidence::Evidence;
 use crate::request::Failure;
 use crate::sink::Sink;
@@ -84,7 +84,7 @@ impl<S: Sink> ListWatch<S> {
         };
         for (at, bytes) in lines.iter().enumerate() {
             yield_after_turn(at).await;
-            let line = line(bytes, self.defaults(), &self.settings.rules);
+            let line = parse_line(bytes, self.defaults(), &self.settings.rules);
             self.ingest_line(line, &mut outcome);
             if outcome.failure.is_some() {
                 break;
@@ -92,7 +92,7 @@ impl<S: Sink> ListWatch<S> {
         }
         let BatchOutcome { observed, progressed, phase, failure, cursor, evidence } = outcome;
         self.record_changes(position, phase, observed, cursor, evidence, turn.received_at).await?;
-        // The log knows only how long it kept them waiting itself.
+        // The log measures only the time in its own queue.
         if turn.waited && turn.received.elapsed() > LATE_BOUND && self.coverage.is_watched() {
             let until = self.coverage.now();
             let message = "changes waited for others of this cluster to be recorded";
@@ -109,9 +109,9 @@ impl<S: Sink> ListWatch<S> {
         failure.map_or(Ok(progressed), |failure| Err(failure.into()))
     }
 
-    fn ingest_line(&mut self, line: Line, outcome: &mut BatchOutcome) {
+    fn ingest_line(&mut self, line: WatchLine, outcome: &mut BatchOutcome) {
         match line {
-            Line::Observed { object, at } => {
+            WatchLine::Observed { object, at } => {
                 outcome.evidence.event(at.map(|at| self.shared.skew.to_ours(at)));
                 if let Some(version) = object.resource_version() {
                     outcome.advance(version);
@@ -119,7 +119,7 @@ impl<S: Sink> ListWatch<S> {
                 outcome.observed.push(*object);
                 (outcome.progressed, outcome.phase) = (true, Phase::Watch);
             }
-            Line::Bookmark { version, .. } => {
+            WatchLine::Bookmark { version, .. } => {
                 self.sends_bookmarks = true;
                 if outcome.advance(&version) {
                     self.coverage.record_bookmark();
@@ -129,13 +129,13 @@ impl<S: Sink> ListWatch<S> {
                     outcome.failure = Some(Failure::Gone);
                 }
             }
-            Line::Undecodable { reason, resource_version, .. } => {
+            WatchLine::Undecodable { reason, resource_version, .. } => {
                 self.count_undecodable(reason);
                 if let Some(version) = resource_version {
                     outcome.advance(&version);
                 }
             }
-            Line::Failed(failure) => outcome.failure = Some(failure),
+            WatchLine::Failed(failure) => outcome.failure = Some(failure),
         }
     }
 
@@ -150,21 +150,21 @@ impl<S: Sink> ListWatch<S> {
         let mut failure = None;
         for (at, bytes) in lines.iter().enumerate() {
             yield_after_turn(at).await;
-            match line(bytes, self.defaults(), &self.settings.rules) {
-                Line::Observed { object, .. } => observed.push(*object),
-                Line::Bookmark { version, ends_list: true } => {
+            match parse_line(bytes, self.defaults(), &self.settings.rules) {
+                WatchLine::Observed { object, .. } => observed.push(*object),
+                WatchLine::Bookmark { version, ends_list: true } => {
                     let position = self.end_stream(listing, observed, version).await?;
                     return Ok(Some((position, lines.get(at + 1..).unwrap_or_default())));
                 }
-                Line::Bookmark { .. } => {}
-                Line::Undecodable { reason, object, .. } => {
+                WatchLine::Bookmark { .. } => {}
+                WatchLine::Undecodable { reason, object, .. } => {
                     self.count_undecodable(reason);
                     match object {
                         Some(object) => observed.push(*object),
                         None => listing.is_partial = true,
                     }
                 }
-                Line::Failed(error) => {
+                WatchLine::Failed(error) => {
                     failure = Some(error);
                     break;
                 }

@@ -17,7 +17,7 @@ pub(super) enum Read {
     Lines(Vec<Bytes>),
     /// A line longer than we take.
     TooLong,
-    /// The end; a line cut off by it is told again by the next watch.
+    /// The end; the next watch sends a line again that was cut off by it.
     Ended(Ending),
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Ending {
     Closed,
     /// By a failure on the way.
     Broken(String),
-    /// It was given up, for nothing was heard for too long.
+    /// Nothing arrived for too long.
     Silence,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Ending {
 pub(super) struct LineReader {
     body: Pieces,
     lines: Lines,
-    /// Lines that are there; kept here, so that whoever stops waiting loses none.
+    /// Lines that are there; kept here, so that a wait that is dropped loses none.
     batch: Vec<Bytes>,
     bytes: usize,
     /// When the batch is handed over at the latest.

@@ -11,7 +11,7 @@ use crate::connect::ClusterConnection;
 use crate::consistency::Check;
 use crate::coverage::Coverage;
 use crate::discovery::ServedKind;
-use crate::discovery::{defines_kinds, tells_kinds};
+use crate::discovery::{defines_kinds, determines_kinds};
 use crate::settings::ClusterSettings;
 use crate::sink::Sink;
 use strandline_log::{AppendError, Batch, Epoch, Observed, Phase};
@@ -170,7 +170,7 @@ impl<S: Sink> ListWatch<S> {
     fn prepare(&mut self, phase: Phase, observed: &[Observed]) {
         self.check.note(phase, observed);
         if defines_kinds(&self.watch.kind) {
-            self.shared.definitions.learn(observed);
+            self.shared.definitions.update(observed);
         }
     }
 
@@ -192,7 +192,7 @@ impl<S: Sink> ListWatch<S> {
         let received = batch.observed.len();
         let appended = self.sink.append(batch).await?;
         self.settings.stats.appended(received, appended);
-        if appended.written > 0 && tells_kinds(&self.watch.kind) {
+        if appended.written > 0 && determines_kinds(&self.watch.kind) {
             self.shared.kinds_changed.notify_one();
         }
         Ok(appended.written)

@@ -97,7 +97,7 @@ fn token_of(text: &str) -> Result<String, Failure> {
     }
 }
 
-/// Reads a list up to its metadata, which stands before the objects, and stops there.
+/// Reads a list up to its metadata, which comes before the objects, and stops there.
 struct UpToMetadata<'t>(&'t mut Option<String>);
 
 impl<'de> Visitor<'de> for UpToMetadata<'_> {

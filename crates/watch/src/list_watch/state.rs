@@ -107,7 +107,7 @@ pub(super) enum Rollback {
     /// No list was older.
     #[default]
     NotSeen,
-    /// One was, which may come from a server that lags; a second one is believed.
+    /// One was, which may come from a server that lags; a second one is accepted.
     SeenOnce,
     /// The store may have been rolled back: what the list shows is right, however old it is.
     Accepted,
@@ -172,7 +172,7 @@ pub(super) struct Listing {
     run: ListRun,
     /// What the list shows was so at this time or later.
     began: Timestamp,
-    /// Whether it held objects that could not be identified.
+    /// Whether it had objects that could not be identified.
     pub(super) is_partial: bool,
     /// What it found that events should have reported.
     pub(super) unreported: Unreported,

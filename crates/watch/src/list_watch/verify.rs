@@ -1,16 +1,16 @@
-//! Consistency lists while the watch goes on, and what follows from them.
+//! Consistency lists while the watch continues, and what follows from them.
 
 use std::sync::Arc;
 
 use super::error::{Loss, StepError};
 use super::machine::ListWatch;
 use super::state::Position;
-use crate::consistency::{Comparison, Due, Listed, Question, number};
+use crate::consistency::{Comparison, ConsistencyList, Due, Listed, number};
 use crate::sink::Sink;
 use strandline_log::{Agreement, LivePosition};
 use strandline_model::{Timestamp, reason};
 
-/// Living objects asked of the log's writer at a time: few enough for nobody to wait behind them.
+/// Living objects asked of the log's writer at a time: few enough for no batch to wait behind them.
 const PAGE: usize = 500;
 
 impl<S: Sink> ListWatch<S> {
@@ -50,7 +50,7 @@ impl<S: Sink> ListWatch<S> {
     pub(super) async fn verify(&mut self, position: &Position, due: Due) -> Result<(), StepError> {
         match due {
             Due::List => {
-                let question = Question {
+                let list = ConsistencyList {
                     client: self.connection.client(),
                     path: self.path.clone(),
                     selector: self.selector.clone(),
@@ -59,7 +59,7 @@ impl<S: Sink> ListWatch<S> {
                     turns: Arc::clone(&self.shared.consistency),
                     cursor: number(position.cursor()),
                 };
-                self.check.begin(Box::pin(question.ask()), self.settings.limits.consistency_apart);
+                self.check.begin(Box::pin(list.read()), self.settings.limits.consistency_apart);
             }
             Due::Listed(Ok(listed)) if listed.is_behind() => {
                 let message = format!(

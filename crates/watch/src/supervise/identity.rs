@@ -13,7 +13,7 @@ const PATH: &str = "/api/v1/namespaces/kube-system";
 
 impl<S: Sink> Supervisor<S> {
     /// Compares the cluster's identity with the one known; where another cluster took its place, every watch begins
-    /// anew. A cluster that does not let us see its identity is taken for the one it was.
+    /// anew. A cluster whose identity we may not read counts as the one it was.
     pub(super) async fn identify(&mut self) -> Result<(), AppendError> {
         let Some(uid) = self.uid().await else { return Ok(()) };
         if self.sink.identify(&self.settings.name, &uid).await? == Identified::Replaced {
@@ -35,8 +35,8 @@ impl<S: Sink> Supervisor<S> {
         }
         for watcher in &self.watchers {
             let text = get_text(&watcher.connection.client(), PATH, &self.settings.limits).await;
-            let told = text.ok().and_then(|text| metadata::<Metadata>(&text));
-            if let Some(Metadata { uid }) = told.filter(|told| !told.uid.is_empty()) {
+            let found = text.ok().and_then(|text| metadata::<Metadata>(&text));
+            if let Some(Metadata { uid }) = found.filter(|found| !found.uid.is_empty()) {
                 return Some(uid);
             }
         }

@@ -7,9 +7,9 @@ use strandline_model::CoverageMark;
 /// A watch whose kind the cluster does not show.
 #[derive(Clone, Debug)]
 pub(super) struct Missing {
-    /// The gap that it is, as the log was told.
+    /// The gap that is recorded for it.
     pub(super) gap: CoverageMark,
-    /// The first of the discoveries in a row that tell of its group and are without it.
+    /// The first of the discoveries in a row that show its group without it.
     pub(super) absent_since: Option<Instant>,
 }
 

@@ -66,26 +66,26 @@ fn is_whole(watcher: &Watcher) -> bool {
     watcher.namespaces.is_empty()
 }
 
-/// What is to be said of a watch that is no longer in the plan.
+/// How a watch that is no longer planned ends in the log.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Farewell {
-    /// The cluster no longer has the kind, or cannot tell: a gap.
+pub(super) enum Retirement {
+    /// The cluster no longer has the kind, or discovery of its group fails: a gap.
     Vanished(CoverageMark),
-    /// It ends for good; and with `unfollow` what it saw is no longer taken for alive.
+    /// It ends for good; with `unfollow` what it saw no longer counts as alive.
     Dismissed { mark: CoverageMark, unfollow: bool },
 }
 
-/// Decides about a watch that is not planned: what vanished is a gap since it was last seen, and what is no longer
-/// looked at is left out from now on.
-pub(super) fn farewell(
+/// Decides how a watch that is not planned ends: what vanished is a gap since it was last seen, and what is no longer
+/// configured is excluded from now on.
+pub(super) fn retire(
     settings: &ClusterSettings,
     watch: &WatchKey,
     discovered: &Discovered,
     plan: &Plan,
     last_seen: Option<Timestamp>,
     now: Timestamp,
-) -> Farewell {
-    let excluded = |reason: &str, message: &str, unfollow| Farewell::Dismissed {
+) -> Retirement {
+    let excluded = |reason: &str, message: &str, unfollow| Retirement::Dismissed {
         mark: CoverageMark::excluded(watch.clone(), now, reason, message),
         unfollow,
     };
@@ -96,7 +96,7 @@ pub(super) fn farewell(
         && !discovered.kinds.contains_key(&watch.kind)
     {
         let since = last_seen.unwrap_or(now);
-        return Farewell::Vanished(CoverageMark::gap(
+        return Retirement::Vanished(CoverageMark::gap(
             watch.clone(),
             since,
             reason::UNAVAILABLE,
@@ -105,7 +105,7 @@ pub(super) fn farewell(
     }
     if !discovered.kinds.contains_key(&watch.kind) {
         let (since, message) = (last_seen.unwrap_or(now), "the cluster no longer has this kind");
-        return Farewell::Vanished(CoverageMark::gap(watch.clone(), since, reason::NOT_SERVED, message));
+        return Retirement::Vanished(CoverageMark::gap(watch.clone(), since, reason::NOT_SERVED, message));
     }
     let everywhere = WatchKey { namespace: String::new(), ..watch.clone() };
     let named = !watch.namespace.is_empty() && !leaves_out(settings, &watch.namespace);

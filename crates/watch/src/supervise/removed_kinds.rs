@@ -6,7 +6,7 @@
 
 use tokio::time::Instant;
 
-use super::plan::Farewell;
+use super::plan::Retirement;
 use super::supervisor::Supervisor;
 use crate::sink::Sink;
 use strandline_log::AppendError;
@@ -14,7 +14,7 @@ use strandline_model::{CoverageMark, Kind, reason};
 
 impl<S: Sink> Supervisor<S> {
     /// After a discovery: a kind that is back is watched again, one that stays away for long enough was removed. A
-    /// group that cannot be asked says nothing about its kinds.
+    /// group whose discovery fails proves nothing about its kinds.
     pub(super) async fn retire_removed_kinds(&mut self) -> Result<(), AppendError> {
         let (now, removal) = (Instant::now(), self.settings.limits.removal);
         let (known, clock) = (&self.known, &self.clock);
@@ -29,14 +29,14 @@ impl<S: Sink> Supervisor<S> {
             if absent_since == now && missing.gap.reason != reason::NOT_SERVED {
                 missing.gap.reason = reason::NOT_SERVED.to_owned();
                 "the cluster no longer has this kind".clone_into(&mut missing.gap.message);
-                self.farewells.insert(watch.clone(), Farewell::Vanished(missing.gap.clone()));
+                self.retirements.insert(watch.clone(), Retirement::Vanished(missing.gap.clone()));
             }
             if absent_since != now && now.duration_since(absent_since) >= removal {
                 let message = "the cluster no longer has this kind: complete discoveries are without it";
                 let mark = CoverageMark::excluded(watch.clone(), clock.now(), reason::REMOVED, message);
-                self.farewells.insert(watch.clone(), Farewell::Dismissed { mark, unfollow: true });
+                self.retirements.insert(watch.clone(), Retirement::Dismissed { mark, unfollow: true });
             }
         }
-        self.say_farewells().await
+        self.record_retired().await
     }
 }

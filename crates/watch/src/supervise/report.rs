@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::stats::WatchStatus;
 use strandline_model::{CoverageState, Kind, WatchKey, reason};
 
-/// How long a state that lasts goes without another line.
+/// How long a state lasts before it is logged again.
 const REMINDER: Duration = Duration::from_secs(60);
 
 /// How many kinds a line names.
@@ -89,7 +89,7 @@ impl Report {
         }
     }
 
-    /// The cluster told its kinds.
+    /// Discovery succeeded.
     pub(super) fn answered(&mut self) {
         let cluster = &self.cluster;
         if let Some(outage) = self.outage.take() {
@@ -116,13 +116,13 @@ impl Report {
         self.unverified |= unverified;
     }
 
-    /// Looks at how the watches stand.
+    /// Logs what changed in the states of the watches.
     pub(super) fn look(&mut self, statuses: &[(WatchKey, WatchStatus)]) {
         let (now, cluster) = (Instant::now(), &self.cluster);
         let mut gaps: BTreeMap<&'static str, Vec<&Kind>> = BTreeMap::new();
         for (watch, status) in statuses {
             let ordinary = matches!(status.reason, reason::RESTARTED | reason::LISTING | reason::LATE);
-            // Where the cluster is away all its kinds are, which one line says.
+            // While the cluster is away, so are all its kinds: one line is enough.
             let away = self.outage.is_some() && status.reason != reason::FORBIDDEN;
             if status.state == Some(CoverageState::Gap) && !watch.is_discovery() && !ordinary && !away {
                 gaps.entry(status.reason).or_default().push(&watch.kind);
@@ -188,7 +188,7 @@ fn names(kinds: &[&Kind]) -> String {
     }
 }
 
-/// A reason as people say it.
+/// A reason in words for people.
 fn words(reason: &str) -> String {
     match reason {
         reason::CREDENTIALS => "credentials cannot be read".to_owned(),
@@ -205,7 +205,7 @@ fn advice(reason: &str) -> &'static str {
     }
 }
 
-/// What a cluster said, in one line.
+/// The message of a cluster, in one line.
 fn plain(why: &str) -> String {
     why.chars().take(WHY_CHARS).map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
 }

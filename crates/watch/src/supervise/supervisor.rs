@@ -8,15 +8,15 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::missing::Missing;
-use super::plan::{Farewell, Plan, Planned, Refused};
+use super::plan::{Plan, Planned, Refused, Retirement};
 use super::report::Report;
 use crate::backoff::Backoff;
 use crate::coverage::Coverage;
 use crate::discovery::{Discovered, Unfollowed};
 use crate::list_watch::{Ended, Shared};
+use crate::permissions::PermissionChanges;
 use crate::settings::{ClusterSettings, Watcher};
 use crate::sink::Sink;
-use crate::standings::Standings;
 use strandline_clock::Clock;
 use strandline_model::{Kind, Timestamp, WatchKey};
 
@@ -29,7 +29,7 @@ pub(super) struct Running {
     pub(super) definition: Option<String>,
     /// It ended of itself, as another run took over.
     pub(super) ended: bool,
-    /// Its kind is gone; until then it goes on, for the last deletions to arrive.
+    /// Its kind is gone; until then it continues, for the last deletions to arrive.
     pub(super) until: Option<Instant>,
 }
 
@@ -41,19 +41,19 @@ pub(super) struct Supervisor<S> {
     pub(super) cancel: CancellationToken,
     pub(super) shared: Shared,
     pub(super) discovery: Coverage<S>,
-    /// Groups that the cluster cannot tell about.
+    /// Groups that discovery fails for.
     pub(super) failing: BTreeMap<String, Coverage<S>>,
     pub(super) backoff: Backoff,
     pub(super) known: Discovered,
     /// When the kinds were found the time before the last, and the last time.
     pub(super) discovered: (Option<Timestamp>, Option<Timestamp>),
-    /// Whether the log was asked when earlier runs last heard from the cluster.
+    /// Whether the log was asked up to when earlier runs recorded the cluster.
     pub(super) recalled: bool,
     /// Whether what earlier runs left in the log has been looked through.
     pub(super) reviewed: bool,
     pub(super) plan: Plan,
     pub(super) refused: Refused,
-    pub(super) standings: Standings,
+    pub(super) permissions: PermissionChanges,
     pub(super) report: Report,
     /// Waits before watches that broke down are started again.
     pub(super) breakdowns: Backoff,
@@ -61,18 +61,18 @@ pub(super) struct Supervisor<S> {
     pub(super) running: BTreeMap<WatchKey, Running>,
     /// Watches that were cancelled, until they have ended.
     pub(super) stopping: BTreeSet<WatchKey>,
-    /// What the log is still to be told of watches that ended.
-    pub(super) farewells: BTreeMap<WatchKey, Farewell>,
+    /// What is still to be recorded of watches that ended.
+    pub(super) retirements: BTreeMap<WatchKey, Retirement>,
     /// Watches whose kind the cluster does not show.
     pub(super) missing: BTreeMap<WatchKey, Missing>,
-    /// Kinds that are not followed, as far as the log was told.
-    pub(super) told: BTreeMap<Kind, Unfollowed>,
-    /// Soon after a change of what tells the kinds the cluster is asked again and again, as it may not know yet.
-    pub(super) hurry: u32,
+    /// Kinds that are not followed, as far as that is recorded.
+    pub(super) recorded_unfollowed: BTreeMap<Kind, Unfollowed>,
+    /// How many discoveries follow soon, as a server may not yet serve a kind that was just defined.
+    pub(super) rediscover_attempts: u32,
 }
 
-/// How often the cluster is asked after a change of what tells the kinds, each time after a wait twice as long.
-pub(super) const HURRY: u32 = 4;
+/// How many discoveries follow a change of a CustomResourceDefinition or an APIService, each after twice the wait.
+pub(super) const REDISCOVER_ATTEMPTS: u32 = 4;
 
 impl<S: Sink> Supervisor<S> {
     pub(super) fn new(
@@ -102,16 +102,16 @@ impl<S: Sink> Supervisor<S> {
             reviewed: false,
             plan: Plan::new(),
             refused: Refused::new(),
-            standings: Standings::default(),
+            permissions: PermissionChanges::default(),
             report,
             breakdowns,
             tasks: JoinSet::new(),
             running: BTreeMap::new(),
             stopping: BTreeSet::new(),
-            farewells: BTreeMap::new(),
+            retirements: BTreeMap::new(),
             missing: BTreeMap::new(),
-            told: BTreeMap::new(),
-            hurry: 0,
+            recorded_unfollowed: BTreeMap::new(),
+            rediscover_attempts: 0,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
-use super::plan::{Planned, farewell};
+use super::plan::{Planned, retire};
 use super::supervisor::{Running, Supervisor};
 use crate::coverage::Coverage;
 use crate::list_watch::{End, Ended, ListWatch};
@@ -16,7 +16,7 @@ use strandline_model::{CoverageMark, WatchKey, reason};
 impl<S: Sink> Supervisor<S> {
     /// Starts what is new, stops what is gone, and restarts what is served differently.
     pub(super) fn apply(&mut self) {
-        let (now, patience) = (Instant::now(), self.settings.limits.farewell);
+        let (now, patience) = (Instant::now(), self.settings.limits.retirement_delay);
         let definitions = self.shared.definitions.clone();
         let Supervisor { running, stopping, plan, known, .. } = self;
         running.retain(|watch, running| {
@@ -56,10 +56,10 @@ impl<S: Sink> Supervisor<S> {
         let Some(watcher) = self.watchers.get(planned.way) else { return };
         let (settings, sink) = (Arc::clone(&self.settings), self.sink.clone());
         let stats = Arc::clone(&settings.stats);
-        // Known before its first mark, so that nobody takes it for listed meanwhile.
+        // Known before its first mark, so that it does not count as listed meanwhile.
         stats.update(&watch, |_| {});
         let coverage = Coverage::new(watch.clone(), sink.clone(), Arc::clone(&self.clock), stats);
-        let coverage = coverage.telling(self.standings.clone()).absent_until(self.discovered.0);
+        let coverage = coverage.with_permissions(self.permissions.clone()).absent_until(self.discovered.0);
         let shared = self.shared.clone();
         let definition = shared.definitions.settled(&watch.kind);
         let follow = ListWatch::new(
@@ -93,9 +93,10 @@ impl<S: Sink> Supervisor<S> {
                 }
                 let now = self.clock.now();
                 let Ended { watch, confirmed_until, .. } = ended;
-                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, confirmed_until, now);
-                self.farewells.insert(watch, goodbye);
-                self.say_farewells().await
+                let retirement =
+                    retire(&self.settings, &watch, &self.known, &self.plan, confirmed_until, now);
+                self.retirements.insert(watch, retirement);
+                self.record_retired().await
             }
             // Another run has taken over: this one must not fight it.
             End::Superseded | End::Cancelled => {

@@ -1,4 +1,4 @@
-//! Consistency lists, which find what no event told.
+//! Consistency lists, which find what no event reported.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ async fn a_record_that_agrees_is_verified_without_a_list() {
     let (sink, settings) = (resuming(&[("a", 9)]), checking());
     let stats = Arc::clone(&settings.stats);
     let (_task, _guard) = follow(&server, settings, &sink);
-    sink.until_told("verified").await;
+    sink.until_recorded("verified").await;
     assert_eq!(sink.story(), ["begin", "watched", "to 9", "verified"]);
     let verified_at = stats.statuses()[0].1.verified_at;
     assert!(verified_at > Some(Timestamp::from_micros(3)), "{verified_at:?}");
@@ -45,7 +45,7 @@ async fn a_record_that_agrees_is_verified_without_a_list() {
 
 #[tokio::test]
 async fn what_no_event_told_is_a_gap_since_the_last_verification_and_listed() {
-    // An object that is gone, one that was never told of, and one in a newer state.
+    // An object that is gone, one that was never reported, and one in a newer state.
     for live in [&[("a", 9), ("ghost", 5)][..], &[], &[("a", 8)]] {
         let server = Server::start(|path, _| match path.contains("watch=1") {
             true => Reply::Open(vec![bookmark(9)]),
@@ -101,9 +101,9 @@ async fn a_check_that_is_asked_for_is_made_at_once() {
     let (sink, settings) = (resuming(&[("a", 9)]), settings());
     let stats = Arc::clone(&settings.stats);
     let (_task, _guard) = follow(&server, settings, &sink);
-    sink.until_told("to 9").await;
+    sink.until_recorded("to 9").await;
     assert_eq!(stats.request_checks(None), 1);
-    sink.until_told("verified").await;
+    sink.until_recorded("verified").await;
 }
 
 #[tokio::test]
@@ -116,6 +116,6 @@ async fn a_consistency_list_that_fails_is_only_tried_again() {
     .await;
     let sink = resuming(&[("a", 9)]);
     let (_task, _guard) = follow(&server, checking(), &sink);
-    sink.until_told("verified").await;
+    sink.until_recorded("verified").await;
     assert_eq!(sink.story(), ["begin", "watched", "to 9", "verified"]);
 }

@@ -37,17 +37,17 @@ async fn credentials_that_cannot_be_read_are_a_gap_since_the_cluster_was_last_he
         recorded.left = seen.map(|(kind, seen)| (watch_of(kind), seen)).to_vec();
     });
     let (task, cancel) = start_through(vec![way_by(&path)], settings(), &sink);
-    sink.until_told("discovery gap credentials").await;
+    sink.until_recorded("discovery gap credentials").await;
     let mark = sink.with(|recorded| recorded.marks[0].clone());
     assert!(mark.message.contains(&*path.to_string_lossy()), "{}", mark.message);
-    assert_eq!(mark.since, at(99), "one that was heard much earlier was in a gap of its own");
+    assert_eq!(mark.since, at(99), "one that was confirmed much earlier was in a gap of its own");
 
     std::fs::write(&path, "clusters: [").unwrap();
     std::fs::write(&path, kubeconfig(server.connection.url())).unwrap();
-    sink.until_told("discovery watched").await;
-    sink.until_told("watched").await;
+    sink.until_recorded("discovery watched").await;
+    sink.until_recorded("watched").await;
     end(task, &cancel).await;
-    let gaps = sink.story().iter().filter(|told| *told == "discovery gap credentials").count();
+    let gaps = sink.story().iter().filter(|entry| *entry == "discovery gap credentials").count();
     assert_eq!(gaps, 1, "one gap, however often they were tried");
 }
 

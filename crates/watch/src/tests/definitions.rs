@@ -56,7 +56,7 @@ async fn a_kind_that_is_served_in_another_version_is_listed_again() {
     end(task, &cancel).await;
 }
 
-/// Custom kinds whose definition the watch tells in its second generation while the switch is on.
+/// Custom kinds whose definition the watch sends in its second generation while the switch is on.
 async fn defined(changed: Arc<AtomicBool>) -> Server {
     let crds = ("customresourcedefinitions", "CustomResourceDefinition", "Cluster");
     Server::start(move |path, _| match path {

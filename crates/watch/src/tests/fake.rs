@@ -29,13 +29,13 @@ use strandline_redact::Rules;
 pub(super) enum Reply {
     /// A whole answer.
     Whole(u16, String),
-    /// A whole answer whose text is held back until this is cancelled.
-    Held(CancellationToken, String),
-    /// A watch that tells this and ends.
+    /// A whole answer whose text is kept back until this is cancelled.
+    Gated(CancellationToken, String),
+    /// A watch that sends this and ends.
     Closing(Vec<String>),
-    /// A watch that tells this and stays open.
+    /// A watch that sends this and stays open.
     Open(Vec<String>),
-    /// A watch that tells this and breaks off.
+    /// A watch that sends this and breaks off.
     Breaking(Vec<String>),
 }
 
@@ -49,17 +49,17 @@ type Body = UnsyncBoxBody<Bytes, Broken>;
 fn answer(reply: Reply) -> Response<Body> {
     let (status, texts) = match &reply {
         Reply::Whole(status, text) => (*status, vec![text.clone()]),
-        Reply::Held(_, text) => (200, vec![text.clone()]),
+        Reply::Gated(_, text) => (200, vec![text.clone()]),
         Reply::Closing(texts) | Reply::Open(texts) | Reply::Breaking(texts) => (200, texts.clone()),
     };
     let pieces = stream::iter(texts).map(|text| Ok(Frame::data(Bytes::from(text))));
     let body = match reply {
         Reply::Open(_) => StreamBody::new(pieces.chain(stream::pending())).boxed_unsync(),
-        Reply::Held(gate, _) => {
+        Reply::Gated(gate, _) => {
             let opened = gate.cancelled_owned().map(|()| stream::empty());
             StreamBody::new(opened.flatten_stream().chain(pieces)).boxed_unsync()
         }
-        // What was said before must arrive, so the break waits for its turn.
+        // What was sent before must arrive, so the break waits for its turn.
         Reply::Breaking(_) => {
             let broken = stream::once(async {
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -165,7 +165,7 @@ pub(super) struct Recorded {
     pub(super) story: Vec<String>,
     pub(super) marks: Vec<CoverageMark>,
     pub(super) bodies: Vec<String>,
-    /// Where every watch stands before it begins.
+    /// Where every watch resumes when it begins.
     pub(super) stored: Option<String>,
     /// The cursor that was appended last.
     pub(super) cursor: Option<String>,
@@ -212,8 +212,8 @@ impl Recorder {
         panic!("never: {what}; {:?}", self.story());
     }
 
-    pub(super) async fn until_told(&self, word: &str) {
-        self.until(word, |recorded| recorded.story.iter().any(|told| told == word)).await;
+    pub(super) async fn until_recorded(&self, word: &str) {
+        self.until(word, |recorded| recorded.story.iter().any(|entry| entry == word)).await;
     }
 
     fn break_down(&self, at: &str) {
@@ -385,7 +385,7 @@ pub(super) fn settings() -> ClusterSettings {
             backoff_most: milli(20),
             pace: milli(2),
             linger: milli(1),
-            farewell: milli(30),
+            retirement_delay: milli(30),
             removal: Duration::from_secs(3600),
             gather: milli(5),
             streaming_silence: milli(200),

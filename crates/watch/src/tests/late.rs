@@ -53,7 +53,7 @@ async fn a_cursor_that_catches_up_after_a_restart_leaves_no_gap() {
     let sink = Recorder::default();
     resumed(&sink);
     let (_task, _guard) = follow(&server, patient(), &sink);
-    sink.until_told("watched, nothing missed").await;
+    sink.until_recorded("watched, nothing missed").await;
     assert_eq!(sink.story(), ["begin", "gap restarted", "to 9", "watched, nothing missed"]);
     assert_eq!(server.lists(), 0);
 }
@@ -72,7 +72,7 @@ async fn what_happened_during_a_restart_is_late_since_it_happened() {
         resumed(&sink);
         sink.with(|recorded| recorded.last_seen = Some(after(-60)));
         let (_task, _guard) = follow_by(&server, patient(), &sink, clock);
-        sink.until_told("watched, nothing missed").await;
+        sink.until_recorded("watched, nothing missed").await;
         let marks = sink.with(|recorded| recorded.marks.clone());
         let found = marks.iter().find(|mark| mark.reason == "late");
         assert_eq!(found.map(|mark| mark.since), late.map(after), "{dated:?}");
@@ -93,7 +93,7 @@ async fn a_restart_gap_stays_where_a_list_was_needed_or_the_cluster_was_away() {
         let sink = Recorder::default();
         resumed(&sink);
         let (_task, _guard) = follow(&server, settings(), &sink);
-        sink.until_told("to 40").await;
+        sink.until_recorded("to 40").await;
         let story = sink.story().join(" ");
         assert!(story.contains("begin fresh a@30 page end 30 watched"), "{story}");
         assert!(!story.contains("nothing missed"), "{story}");
@@ -103,22 +103,22 @@ async fn a_restart_gap_stays_where_a_list_was_needed_or_the_cluster_was_away() {
 /// What is recorded when an event of this time, if any, arrives a minute after the list, and a bookmark after it.
 async fn story_of(dated: Option<i64>) -> (Recorder, String) {
     let (clock, gate) = (manual(), CancellationToken::new());
-    let held = gate.clone();
+    let opened = gate.clone();
     let server = Server::start(move |path, number| match (path.contains("watch=1"), number) {
         (false, _) => page(10, "", &["a"]),
         (true, 1) => {
             let object = dated.map_or_else(|| object("a", 11), |seconds| changed("a", 11, after(seconds)));
-            Reply::Held(held.clone(), event("MODIFIED", &object))
+            Reply::Gated(opened.clone(), event("MODIFIED", &object))
         }
         (true, _) => Reply::Open(vec![bookmark(12)]),
     })
     .await;
     let sink = Recorder::default();
     let (_task, _guard) = follow_by(&server, settings(), &sink, clock.clone());
-    sink.until_told("watched").await;
+    sink.until_recorded("watched").await;
     clock.set(after(60));
     gate.cancel();
-    sink.until_told("to 12").await;
+    sink.until_recorded("to 12").await;
     sink.until("the end of the gap", |recorded| recorded.marks.last().is_some_and(|m| m.reason.is_empty()))
         .await;
     let story = sink.story().join(" ");
@@ -154,7 +154,7 @@ async fn an_event_confirms_what_happened_before_it() {
     clock.set(after(-1));
     let list = clock.clone();
     let (_task, _guard) = follow_by(&server, settings, &sink, list);
-    sink.until_told("to 11").await;
+    sink.until_recorded("to 11").await;
     // It is still to come by our clock, so it proves nothing.
     assert_eq!(stats.confirmed_until(), Some(after(-1)));
     drop((_task, _guard));
@@ -171,7 +171,7 @@ async fn an_event_confirms_what_happened_before_it() {
     });
     clock.set(after(60));
     let (_task, _guard) = follow_by(&server, settings, &sink, clock);
-    sink.until_told("watched, nothing missed").await;
+    sink.until_recorded("watched, nothing missed").await;
     assert_eq!(stats.confirmed_until(), Some(after(57)));
 }
 
@@ -188,6 +188,6 @@ async fn a_watch_that_is_cut_after_each_event_keeps_up() {
     (settings.limits.pace, settings.limits.backoff_least) =
         (Duration::from_secs(10_000), Duration::from_secs(10_000));
     let (_task, _guard) = follow_by(&server, settings, &sink, Arc::new(SystemClock));
-    sink.until_told("to 40").await;
+    sink.until_recorded("to 40").await;
     assert_eq!(server.lists(), 1);
 }

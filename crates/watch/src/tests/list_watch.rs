@@ -93,7 +93,7 @@ async fn a_stored_cursor_is_resumed_without_a_list_and_the_absence_is_told() {
     settings.limits.pace = Duration::from_secs(10_000);
     let (_task, _guard) = follow(&server, settings, &sink);
     let caught_up = "watched, nothing missed";
-    sink.until_told(caught_up).await;
+    sink.until_recorded(caught_up).await;
     assert_eq!(sink.story(), ["begin", "gap restarted", "a@8", "to 9", "closed gap late", caught_up]);
     assert_eq!(sink.with(|recorded| recorded.marks[0].since), Timestamp::from_micros(5));
     assert_eq!(server.lists(), 0);
@@ -111,7 +111,7 @@ async fn a_list_that_expires_is_begun_again_as_another_run() {
     .await;
     let sink = Recorder::default();
     let (_task, _guard) = follow(&server, settings(), &sink);
-    sink.until_told("watched").await;
+    sink.until_recorded("watched").await;
     let expected = ["begin", "a@10", "b@10", "page", "begin fresh", "a@11", "page", "end 11", "watched"];
     assert_eq!(sink.story(), expected);
 }
@@ -133,7 +133,7 @@ async fn gone_at_the_start_or_within_a_watch_leads_to_a_list() {
         let sink = Recorder::default();
         sink.with(|recorded| recorded.stored = Some("7".to_owned()));
         let (_task, _guard) = follow(&server, settings(), &sink);
-        sink.until_told("end 30").await;
+        sink.until_recorded("end 30").await;
         sink.until("watched again", |recorded| recorded.story.last().unwrap() == "watched").await;
         let first = if in_stream { &["begin", "watched"][..] } else { &["begin"] };
         let rest = ["gap restarted", "begin fresh", "a@30", "page", "end 30", "watched"];
@@ -152,7 +152,7 @@ async fn a_bookmark_from_the_past_leads_to_a_list() {
     let sink = Recorder::default();
     sink.with(|recorded| recorded.stored = Some("70".to_owned()));
     let (_task, _guard) = follow(&server, settings(), &sink);
-    sink.until_told("end 10").await;
+    sink.until_recorded("end 10").await;
     assert_eq!(sink.with(|recorded| recorded.cursor.clone()).as_deref(), Some("10"));
 }
 
@@ -168,7 +168,7 @@ async fn watches_that_close_at_once_are_paced_and_end_in_a_list() {
     let begun = Instant::now();
     let (_task, _guard) = follow(&server, settings, &sink);
     sink.until("two fresh lists", |recorded| {
-        recorded.story.iter().filter(|told| *told == "begin fresh").count() >= 2
+        recorded.story.iter().filter(|entry| *entry == "begin fresh").count() >= 2
     })
     .await;
     let most = begun.elapsed().as_millis() / 40 + 2;
@@ -191,7 +191,7 @@ async fn a_short_hiccup_is_no_gap_and_a_long_one_is() {
     .await;
     let sink = Recorder::default();
     let (_task, _guard) = follow(&server, settings(), &sink);
-    sink.until_told("to 13").await;
+    sink.until_recorded("to 13").await;
     let story = sink.story().join(" ");
     let expected = "begin a@10 page end 10 watched b@11 to 11 c@12 to 12 gap unreachable \
                     begin fresh a@12 page end 12 watched d@13 to 13";
@@ -210,7 +210,7 @@ async fn what_is_not_allowed_or_not_there_is_a_gap_and_deletes_nothing() {
         let sink = Recorder::default();
         sink.with(|recorded| recorded.stored = Some("7".to_owned()));
         let (_task, _guard) = follow(&server, settings(), &sink);
-        sink.until_told("to 9").await;
+        sink.until_recorded("to 9").await;
         assert_eq!(sink.story(), ["begin", gap, "watched", "to 9"]);
         assert_eq!(server.lists(), 0);
     }
@@ -231,7 +231,7 @@ async fn garbage_is_counted_and_the_stream_goes_on() {
     let stats = Arc::clone(&settings.stats);
     sink.with(|recorded| recorded.stored = Some("7".to_owned()));
     let (_task, _guard) = follow(&server, settings, &sink);
-    sink.until_told("to 10").await;
+    sink.until_recorded("to 10").await;
     assert_eq!(stats.counts().undecodable, 4);
     assert_eq!(server.requests().len(), 1);
 }
@@ -250,7 +250,7 @@ async fn a_line_without_end_is_a_gap_and_leads_to_a_list() {
     settings.limits.line_bytes = 4096;
     sink.with(|recorded| recorded.stored = Some("7".to_owned()));
     let (_task, _guard) = follow(&server, settings, &sink);
-    sink.until_told("end 10").await;
+    sink.until_recorded("end 10").await;
     let story = sink.story();
     assert_eq!(story[..6], ["begin", "watched", "a@8", "to 8", "gap invalid", "begin fresh"]);
 }
@@ -268,7 +268,7 @@ async fn a_line_cut_off_is_told_again() {
     let sink = Recorder::default();
     sink.with(|recorded| recorded.stored = Some("7".to_owned()));
     let (_task, _guard) = follow(&server, settings(), &sink);
-    sink.until_told("to 9").await;
+    sink.until_recorded("to 9").await;
     assert_eq!(sink.story(), ["begin", "watched", "a@8", "to 8", "b@9", "to 9"]);
     assert!(server.watches()[1].contains("resourceVersion=8&"));
 }
@@ -284,7 +284,7 @@ async fn silence_is_answered_with_another_connection() {
     settings.limits.idle = Duration::from_millis(100);
     sink.with(|recorded| recorded.stored = Some("7".to_owned()));
     let (_task, _guard) = follow(&server, settings, &sink);
-    sink.until_told("to 9").await;
+    sink.until_recorded("to 9").await;
     assert_eq!(sink.story(), ["begin", "watched", "to 9"]);
 }
 
@@ -300,7 +300,7 @@ async fn too_large_pages_are_asked_for_in_smaller_ones() {
     let (sink, mut settings) = (Recorder::default(), settings());
     (settings.limits.page_objects, settings.limits.page_bytes) = (8, 1000);
     let (_task, _guard) = follow(&server, settings, &sink);
-    sink.until_told("watched").await;
+    sink.until_recorded("watched").await;
     let asked: Vec<String> = server.requests().into_iter().take(3).collect();
     assert_eq!(asked, ["/api/v1/pods?limit=8", "/api/v1/pods?limit=2", "/api/v1/pods?limit=2&continue=t"]);
 }
@@ -329,11 +329,11 @@ async fn the_log_decides_about_the_end() {
         if let Some(end) = end {
             assert_eq!(task.await.unwrap().end, end);
         } else {
-            sink.until_told("to 8").await;
+            sink.until_recorded("to 8").await;
             assert_eq!(
                 sink.story(),
                 ["begin", "watched", "begin", "a@8", "to 8"],
-                "told again once the log takes it"
+                "sent again once the log accepts it"
             );
             drop(guard);
             assert_eq!(task.await.unwrap().end, End::Cancelled);
@@ -353,11 +353,11 @@ async fn a_list_without_end_is_broken_off() {
         let (sink, mut settings) = (Recorder::default(), settings());
         settings.limits.list_objects = 8;
         let (_task, _guard) = follow(&server, settings, &sink);
-        sink.until_told("gap invalid").await;
+        sink.until_recorded("gap invalid").await;
         let message = sink.with(|recorded| recorded.marks[0].message.clone());
         let expected = if repeating { "do not advance" } else { "more than 8 objects" };
         assert!(message.contains(expected), "{message}");
-        assert!(!sink.story().iter().any(|told| told.starts_with("end")), "no list has ended");
+        assert!(!sink.story().iter().any(|entry| entry.starts_with("end")), "no list has ended");
     }
 }
 
@@ -372,7 +372,7 @@ async fn a_list_from_the_past_is_asked_for_again_before_it_is_believed() {
     let sink = Recorder::default();
     sink.with(|recorded| recorded.stored = Some("70".to_owned()));
     let (_task, _guard) = follow(&server, settings(), &sink);
-    sink.until_told("end 30").await;
+    sink.until_recorded("end 30").await;
     assert_eq!(server.lists(), 3);
     let story = sink.story().join(" ");
     let expected = "gap invalid begin fresh gap rolled_back begin fresh a@30 page end 30";
@@ -393,7 +393,7 @@ async fn silence_where_bookmarks_were_sent_is_a_gap_since_the_last_of_them() {
         let (sink, mut settings) = (Recorder::default(), settings());
         settings.limits.idle = Duration::from_millis(100);
         let (_task, _guard) = follow(&server, settings, &sink);
-        sink.until_told("to 13").await;
+        sink.until_recorded("to 13").await;
         let story = sink.story().join(" ");
         let expected = match bookmarks {
             true => {

@@ -189,7 +189,7 @@ async fn a_watch_that_breaks_down_is_a_gap_and_starts_again() {
     let sink = Recorder::default();
     sink.with(|recorded| recorded.breaks = Some("append"));
     let (task, cancel) = start(&server, settings(), &sink);
-    sink.until_told("gap restarted").await;
+    sink.until_recorded("gap restarted").await;
     let kind = sink.with(|recorded| {
         let gap = recorded.marks.iter().find(|mark| mark.reason == "restarted").cloned();
         gap.map(|gap| gap.watch).unwrap()
@@ -216,7 +216,7 @@ async fn a_supervision_that_breaks_down_is_a_gap_of_its_cluster_and_starts_again
     let sink = Recorder::default();
     sink.with(|recorded| recorded.breaks = Some("identify"));
     let (task, cancel) = start(&server, settings(), &sink);
-    sink.until_told("watched").await;
+    sink.until_recorded("watched").await;
     assert_eq!(sink.story()[..2], ["discovery gap restarted", "discovery watched"]);
     end(task, &cancel).await;
 }

@@ -27,13 +27,13 @@ async fn a_kind_that_stays_away_is_a_gap_and_then_removed_and_may_come_back() {
     };
     sink.until("widgets", watched(1)).await;
     there.store(false, Ordering::Relaxed);
-    sink.until_told("dismissed c/Widget.acme.example for good").await;
+    sink.until_recorded("dismissed c/Widget.acme.example for good").await;
     let reasons = sink.with(|recorded| {
         let of_widgets = recorded.marks.iter().filter(|mark| mark.watch == widgets());
         of_widgets.map(|mark| mark.reason.clone()).collect::<Vec<_>>()
     });
     assert_eq!(reasons[..2], ["", "not_served"], "a gap at first");
-    sink.until_told("not followed removed").await;
+    sink.until_recorded("not followed removed").await;
     there.store(true, Ordering::Relaxed);
     sink.until("widgets again", watched(2)).await;
     end(task, &cancel).await;
@@ -69,19 +69,19 @@ async fn a_group_that_cannot_be_asked_is_never_taken_for_removed() {
     settings.limits.removal = Duration::from_millis(1);
     sink.with(|recorded| recorded.left = vec![(widgets(), None)]);
     let (task, cancel) = start(&server, settings, &sink);
-    sink.until_told("gap unavailable").await;
+    sink.until_recorded("gap unavailable").await;
     let asked = || server.requests().iter().filter(|path| *path == "/apis").count();
     let before = asked();
     while asked() < before + 5 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let removed = |told: &String| told.contains("not_served") || told.contains("dismissed c/Widget");
+    let removed = |entry: &String| entry.contains("not_served") || entry.contains("dismissed c/Widget");
     assert!(!sink.story().iter().any(removed), "{:?}", sink.story());
     state.store(GONE, Ordering::Relaxed);
-    sink.until_told("dismissed c/Widget.acme.example for good").await;
+    sink.until_recorded("dismissed c/Widget.acme.example for good").await;
     let story = sink.story();
-    let place = |told: &str| story.iter().position(|word| word == told).unwrap_or(usize::MAX);
-    assert!(place("gap not_served") < place("not followed removed"), "{story:?}");
+    let position = |wanted: &str| story.iter().position(|word| word == wanted).unwrap_or(usize::MAX);
+    assert!(position("gap not_served") < position("not followed removed"), "{story:?}");
     state.store(SERVED, Ordering::Relaxed);
     let back = |recorded: &super::fake::Recorded| {
         recorded.marks.iter().any(|mark| mark.watch == widgets() && mark.reason.is_empty())

@@ -27,7 +27,7 @@ async fn a_stream_is_a_list_up_to_its_end_and_then_the_watch() {
     .await;
     let sink = Recorder::default();
     let (_task, _guard) = follow(&server, streaming(), &sink);
-    sink.until_told("to 12").await;
+    sink.until_recorded("to 12").await;
     // How many pieces it comes in is the network's affair.
     let story = sink.story().join(" ").replace("page ", "");
     assert!(story.starts_with("begin a@5 b@9 end 10 "), "{story}");
@@ -40,7 +40,7 @@ async fn a_stream_is_a_list_up_to_its_end_and_then_the_watch() {
 async fn a_server_without_streams_is_listed_in_pages() {
     for silent in [false, true] {
         let server = Server::start(move |path, _| match path {
-            // An older one takes no notice of the question, tells what there is, and never an end of it.
+            // An older one ignores the parameter, sends what there is, and never the end of it.
             _ if path.contains("sendInitialEvents") && silent => {
                 Reply::Open(vec![event("ADDED", &object("ghost", 5)), bookmark(7)])
             }
@@ -51,7 +51,7 @@ async fn a_server_without_streams_is_listed_in_pages() {
         .await;
         let sink = Recorder::default();
         let (_task, _guard) = follow(&server, streaming(), &sink);
-        sink.until_told("watched").await;
+        sink.until_recorded("watched").await;
         let story = sink.story().join(" ");
         assert!(story.ends_with("begin fresh a@10 page end 10 watched"), "another run: {story}");
         assert_eq!(story.contains("ghost@5"), silent, "{story}");
@@ -82,7 +82,7 @@ async fn streaming_lists_are_given_up_only_for_a_server_that_does_not_know_them(
         .await;
         let sink = Recorder::default();
         let (_task, _guard) = follow(&server, streaming(), &sink);
-        sink.until_told("end 20").await;
+        sink.until_recorded("end 20").await;
         let story = sink.story().join(" ");
         assert!(story.contains("a@10 page end 10") && story.contains("b@16"), "{case}: {story}");
         let asked = server.requests().iter().filter(|path| path.contains("sendInitialEvents")).count();
@@ -104,7 +104,7 @@ async fn a_server_that_knows_streams_and_is_silent_once_is_asked_for_one_again()
     .await;
     let sink = Recorder::default();
     let (_task, _guard) = follow(&server, streaming(), &sink);
-    sink.until_told("end 20").await;
+    sink.until_recorded("end 20").await;
     let paged = server.requests().iter().filter(|path| !path.contains("watch=1")).count();
     assert_eq!(paged, 0, "{:?}", server.requests());
 }
@@ -119,7 +119,7 @@ async fn a_stream_that_breaks_off_ends_nothing() {
     .await;
     let sink = Recorder::default();
     let (_task, _guard) = follow(&server, streaming(), &sink);
-    sink.until_told("watched").await;
+    sink.until_recorded("watched").await;
     let story = sink.story().join(" ");
     let expected = "begin a@5 page gap unreachable begin fresh a@5 page begin fresh b@6 page end 10 watched";
     assert_eq!(story, expected);
@@ -139,6 +139,6 @@ async fn what_cannot_be_read_in_a_stream_is_there_all_the_same() {
     .await;
     let sink = Recorder::default();
     let (_task, _guard) = follow(&server, streaming(), &sink);
-    sink.until_told("watched").await;
+    sink.until_recorded("watched").await;
     assert_eq!(sink.story(), ["begin", "?deep", "page", "partial end 10", "watched"]);
 }

@@ -79,7 +79,7 @@ async fn kinds_come_and_go() {
     assert_eq!(sink.with(|recorded| recorded.marks[3].watch.to_string()), "c/Widget.acme.example");
 
     widgets.store(false, Ordering::Relaxed);
-    sink.until_told("gap not_served").await;
+    sink.until_recorded("gap not_served").await;
     cancel.cancel();
     task.await.unwrap();
     assert_eq!(stats.counts().watches, 0);
@@ -115,9 +115,9 @@ async fn a_cluster_that_does_not_answer_is_a_gap_until_it_does() {
     .await;
     let sink = Recorder::default();
     let (task, cancel) = start(&server, settings(), &sink);
-    sink.until_told("discovery gap unreachable").await;
+    sink.until_recorded("discovery gap unreachable").await;
     up.store(true, Ordering::Relaxed);
-    sink.until_told("watched").await;
+    sink.until_recorded("watched").await;
     assert_eq!(sink.story()[..2], ["discovery gap unreachable", "discovery watched"]);
     cancel.cancel();
     task.await.unwrap();
@@ -128,7 +128,7 @@ async fn a_slow_cluster_is_waited_for_and_not_asked_twice() {
     let gate = CancellationToken::new();
     let opened = gate.clone();
     let server = Server::start(move |path, _| match path {
-        "/api" => Reply::Held(opened.clone(), groups_text(&[group("", &[("pods", "Pod", "Namespaced")])])),
+        "/api" => Reply::Gated(opened.clone(), groups_text(&[group("", &[("pods", "Pod", "Namespaced")])])),
         "/apis" => discovery(&[]),
         _ if path.contains("watch=1") => Reply::Open(vec![]),
         _ => page(10, "", &["a"]),
@@ -138,9 +138,9 @@ async fn a_slow_cluster_is_waited_for_and_not_asked_twice() {
     settings.limits.patience = std::time::Duration::from_millis(20);
     settings.rediscover = std::time::Duration::from_secs(3600);
     let (task, cancel) = start(&server, settings, &sink);
-    sink.until_told("discovery gap unreachable").await;
+    sink.until_recorded("discovery gap unreachable").await;
     gate.cancel();
-    sink.until_told("watched").await;
+    sink.until_recorded("watched").await;
     assert_eq!(sink.story()[..2], ["discovery gap unreachable", "discovery watched"]);
     assert_eq!(server.requests().iter().filter(|path| *path == "/api").count(), 1);
     cancel.cancel();
@@ -207,7 +207,7 @@ async fn waiting_for_the_log_can_be_ended() {
     let sink = Recorder::default();
     sink.with(|recorded| recorded.full = true);
     let (task, cancel) = start(&server, settings(), &sink);
-    sink.until_told("waits").await;
+    sink.until_recorded("waits").await;
     end(task, &cancel).await;
 }
 
@@ -217,7 +217,7 @@ async fn waiting_for_who_the_cluster_is_can_be_ended() {
     let server = Server::start(|path, _| match path {
         "/api" => discovery(&[group("", &[("pods", "Pod", "Namespaced")])]),
         "/apis" => discovery(&[]),
-        IDENTITY => Reply::Held(CancellationToken::new(), String::new()),
+        IDENTITY => Reply::Gated(CancellationToken::new(), String::new()),
         _ => Reply::Open(vec![]),
     })
     .await;
@@ -249,23 +249,23 @@ async fn where_the_whole_cluster_is_refused_namespaces_are_watched_until_it_is_n
     let sink = Recorder::default();
     let ways = vec![way(&server, &[]), way(&server, &["shop"])];
     let (task, cancel) = start_through(ways, settings(), &sink);
-    sink.until_told("watched").await;
-    let told = |wanted: &'static str| {
+    sink.until_recorded("watched").await;
+    let has_mark = |wanted: &'static str| {
         move |recorded: &super::fake::Recorded| {
-            let told = |mark: &strandline_model::CoverageMark| {
+            let matches = |mark: &strandline_model::CoverageMark| {
                 format!("{} {:?} {}", mark.watch, mark.state, mark.reason).trim_end() == wanted
             };
-            recorded.marks.iter().any(told)
+            recorded.marks.iter().any(matches)
         }
     };
-    sink.until("refused", told("c/Pod Gap forbidden")).await;
-    sink.until("the namespace", told("c/Pod in shop Watched")).await;
+    sink.until("refused", has_mark("c/Pod Gap forbidden")).await;
+    sink.until("the namespace", has_mark("c/Pod in shop Watched")).await;
     refused.store(false, Ordering::Relaxed);
-    sink.until("allowed", told("c/Pod Watched")).await;
-    sink.until("covered", told("c/Pod in shop Excluded covered")).await;
+    sink.until("allowed", has_mark("c/Pod Watched")).await;
+    sink.until("covered", has_mark("c/Pod in shop Excluded covered")).await;
     cancel.cancel();
     task.await.unwrap();
-    assert!(!sink.story().iter().any(|told| told.ends_with("for good")), "nothing was taken for gone");
+    assert!(!sink.story().iter().any(|entry| entry.ends_with("for good")), "nothing was taken for gone");
 }
 
 #[tokio::test]
@@ -309,7 +309,7 @@ async fn the_last_deletions_of_a_vanished_kind_still_arrive() {
             discovery(&[group("acme.example", &[("widgets", "Widget", "Namespaced")])])
         }
         "/apis" => discovery(&[]),
-        // The first watch ends with the kind; what it had not told comes with the next.
+        // The first watch ends with the kind; what it had not sent comes with the next.
         _ if path.contains("widgets?watch=1") && there.swap(false, Ordering::Relaxed) => {
             Reply::Closing(vec![event("MODIFIED", &object("a", 11))])
         }
@@ -321,12 +321,12 @@ async fn the_last_deletions_of_a_vanished_kind_still_arrive() {
     })
     .await;
     let (sink, mut settings) = (Recorder::default(), settings());
-    settings.limits.farewell = std::time::Duration::from_millis(300);
+    settings.limits.retirement_delay = std::time::Duration::from_millis(300);
     let (task, cancel) = start(&server, settings, &sink);
-    sink.until_told("gap not_served").await;
+    sink.until_recorded("gap not_served").await;
     let story = sink.story();
-    let place = |told: &str| story.iter().position(|word| word == told).unwrap_or(usize::MAX);
-    assert!(place("-a@12") < place("gap not_served"), "{story:?}");
+    let position = |wanted: &str| story.iter().position(|word| word == wanted).unwrap_or(usize::MAX);
+    assert!(position("-a@12") < position("gap not_served"), "{story:?}");
     cancel.cancel();
     task.await.unwrap();
 }
@@ -348,11 +348,11 @@ async fn another_cluster_under_the_same_name_is_listed_anew() {
     .await;
     let sink = Recorder::default();
     let (task, cancel) = start(&server, settings(), &sink);
-    sink.until_told("watched").await;
+    sink.until_recorded("watched").await;
     moved.store(true, Ordering::Relaxed);
-    sink.until_told("replaced").await;
+    sink.until_recorded("replaced").await;
     let ends = |recorded: &super::fake::Recorded| {
-        recorded.story.iter().filter(|told| *told == "end 10").count() == 2
+        recorded.story.iter().filter(|entry| *entry == "end 10").count() == 2
     };
     sink.until("a second list", ends).await;
     cancel.cancel();
@@ -378,11 +378,11 @@ async fn what_earlier_runs_left_is_put_right() {
         recorded.left = left.map(|watch| (watch, None)).to_vec();
     });
     let (task, cancel) = start(&server, settings(), &sink);
-    sink.until_told("gap not_served").await;
-    let mut told: Vec<String> =
+    sink.until_recorded("gap not_served").await;
+    let mut retired: Vec<String> =
         sink.story().into_iter().filter(|word| word.starts_with("dismissed")).collect();
-    told.sort();
-    assert_eq!(told, ["dismissed c/.broken.example", "dismissed c/Pod in shop"]);
+    retired.sort();
+    assert_eq!(retired, ["dismissed c/.broken.example", "dismissed c/Pod in shop"]);
     cancel.cancel();
     task.await.unwrap();
 }
@@ -403,8 +403,8 @@ async fn a_kind_that_cannot_be_read_disturbs_no_other() {
     .await;
     let sink = Recorder::default();
     let (task, cancel) = start(&server, settings(), &sink);
-    sink.until_told("watched").await;
-    sink.until_told("gap unreachable").await;
+    sink.until_recorded("watched").await;
+    sink.until_recorded("gap unreachable").await;
     let message = sink.with(|recorded| {
         let gap = recorded.marks.iter().find(|mark| mark.reason == "unreachable").cloned();
         gap.map(|gap| (gap.watch.kind.kind, gap.message)).unwrap_or_default()
@@ -431,18 +431,18 @@ async fn what_is_not_followed_is_said_once_with_its_reason() {
     .await;
     let sink = Recorder::default();
     let (task, cancel) = start(&server, settings(), &sink);
-    sink.until_told("watched").await;
+    sink.until_recorded("watched").await;
     let discovered = |server: &Server| server.requests().iter().filter(|path| *path == "/apis").count();
     while discovered(&server) < 4 {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
-    let mut told = sink.with(|recorded| {
+    let mut marks = sink.with(|recorded| {
         let excluded =
             recorded.marks.iter().filter(|mark| mark.state == strandline_model::CoverageState::Excluded);
         excluded.map(|mark| format!("{} {}", mark.watch, mark.reason)).collect::<Vec<_>>()
     });
-    told.sort();
-    assert_eq!(told, ["c/Endpoints excluded", "c/Thing not_watchable"]);
+    marks.sort();
+    assert_eq!(marks, ["c/Endpoints excluded", "c/Thing not_watchable"]);
     cancel.cancel();
     task.await.unwrap();
 }

@@ -42,7 +42,7 @@ fn settings(exclude_namespaces: &[&str]) -> ClusterSettings {
     }
 }
 
-fn told(plan: &Plan) -> Vec<String> {
+fn described(plan: &Plan) -> Vec<String> {
     plan.iter().map(|(watch, planned)| format!("{watch} by {}", planned.way)).collect()
 }
 
@@ -53,7 +53,7 @@ async fn nothing_is_watched_twice() {
         (&[&[]], &[], &["c/Node by 0", "c/Pod by 0"]),
         (&[&["a", "b"], &["b", "d"]], &[], &["c/Pod in a by 0", "c/Pod in b by 0", "c/Pod in d by 1"]),
         (&[&["a"], &[]], &[], &["c/Node by 1", "c/Pod by 1"]),
-        // Refused for the whole cluster: the namespaces, and the refused one goes on trying.
+        // Refused for the whole cluster: the namespaces, and the refused one keeps trying.
         (&[&["a"], &[]], &[1], &["c/Node by 1", "c/Pod by 1", "c/Pod in a by 0"]),
         (&[&[], &[]], &[0], &["c/Node by 0", "c/Pod by 1"]),
         (&[&[], &[]], &[0, 1], &["c/Node by 0", "c/Pod by 0"]),
@@ -62,10 +62,14 @@ async fn nothing_is_watched_twice() {
     for (namespaces, refused, expected) in cases {
         let refused = refused.iter().map(|&way| (Kind::new("", "Pod"), way)).collect();
         let plan = plan(&settings(&[]), &ways(namespaces).await, &discovered(), &refused);
-        assert_eq!(told(&plan), expected, "{namespaces:?} {refused:?}");
+        assert_eq!(described(&plan), expected, "{namespaces:?} {refused:?}");
     }
     let plan = plan(&settings(&["a"]), &ways(&[&["a", "b"], &[]]).await, &discovered(), &Refused::new());
-    assert_eq!(told(&plan), ["c/Node by 1", "c/Pod by 1", "c/Pod in a by 0"], "what the whole leaves out");
+    assert_eq!(
+        described(&plan),
+        ["c/Node by 1", "c/Pod by 1", "c/Pod in a by 0"],
+        "what the whole leaves out"
+    );
 }
 
 #[tokio::test]
@@ -79,24 +83,24 @@ async fn what_is_no_longer_planned_ends_for_a_reason() {
     let whole = plan(&settings(&[]), &ways(&[&[]]).await, &discovered, &Refused::new());
     let narrow = plan(&settings(&[]), &ways(&[&["a"]]).await, &discovered, &Refused::new());
     let (seen, now) = (Timestamp::from_micros(4), Timestamp::from_micros(7));
-    let told = |watch: &WatchKey, plan: &Plan, last_seen| {
-        farewell(&settings(&[]), watch, &discovered, plan, last_seen, now)
+    let retired = |watch: &WatchKey, plan: &Plan, last_seen| {
+        retire(&settings(&[]), watch, &discovered, plan, last_seen, now)
     };
-    let said = |watch: WatchKey, plan: &Plan| match told(&watch, plan, Some(seen)) {
-        Farewell::Vanished(mark) => {
+    let reason_of = |watch: WatchKey, plan: &Plan| match retired(&watch, plan, Some(seen)) {
+        Retirement::Vanished(mark) => {
             assert_eq!((mark.state, mark.since, &mark.watch), (CoverageState::Gap, seen, &watch));
             format!("{} gap", mark.reason)
         }
-        Farewell::Dismissed { mark, unfollow } => {
+        Retirement::Dismissed { mark, unfollow } => {
             assert_eq!((mark.state, mark.since, &mark.watch), (CoverageState::Excluded, now, &watch));
             format!("{} {unfollow}", mark.reason)
         }
     };
-    assert_eq!(said(watch("Widget", ""), &whole), "not_served gap");
-    let unseen = told(&watch("Widget", ""), &whole, None);
-    assert!(matches!(unseen, Farewell::Vanished(mark) if mark.since == now), "it may never have been seen");
-    assert_eq!(said(watch("Lease", ""), &whole), "excluded true");
-    assert_eq!(said(watch("Pod", "a"), &whole), "covered false");
-    assert_eq!(said(watch("Pod", "b"), &narrow), "excluded true");
-    assert_eq!(said(watch("Pod", ""), &narrow), "excluded true");
+    assert_eq!(reason_of(watch("Widget", ""), &whole), "not_served gap");
+    let unseen = retired(&watch("Widget", ""), &whole, None);
+    assert!(matches!(unseen, Retirement::Vanished(mark) if mark.since == now), "it may never have been seen");
+    assert_eq!(reason_of(watch("Lease", ""), &whole), "excluded true");
+    assert_eq!(reason_of(watch("Pod", "a"), &whole), "covered false");
+    assert_eq!(reason_of(watch("Pod", "b"), &narrow), "excluded true");
+    assert_eq!(reason_of(watch("Pod", ""), &narrow), "excluded true");
 }

@@ -1,9 +1,9 @@
-//! What the log is told about groups, kinds and watches that are not followed.
+//! Records groups, kinds and watches that are not followed.
 
 use std::sync::Arc;
 
 use super::missing::Missing;
-use super::plan::{Farewell, farewell};
+use super::plan::{Retirement, retire};
 use super::supervisor::Supervisor;
 use crate::coverage::Coverage;
 use crate::discovery::{Discovered, FailedGroup};
@@ -12,8 +12,8 @@ use strandline_log::{AppendError, Begin};
 use strandline_model::{CoverageMark, WatchKey, reason};
 
 impl<S: Sink> Supervisor<S> {
-    /// Marks the groups that the cluster cannot tell about, and those that it can again.
-    pub(super) async fn tell_groups(&mut self, failed: &[FailedGroup]) -> Result<(), AppendError> {
+    /// Marks the groups that discovery fails for, and those that it succeeds for again.
+    pub(super) async fn record_failing_groups(&mut self, failed: &[FailedGroup]) -> Result<(), AppendError> {
         for FailedGroup { group, message } in failed {
             let watch = WatchKey::discovery(&self.settings.name, group);
             if !self.failing.contains_key(group) {
@@ -42,9 +42,9 @@ impl<S: Sink> Supervisor<S> {
         Ok(())
     }
 
-    pub(super) async fn tell_unfollowed(&mut self, discovered: &Discovered) -> Result<(), AppendError> {
+    pub(super) async fn record_unfollowed(&mut self, discovered: &Discovered) -> Result<(), AppendError> {
         for (kind, unfollowed) in &discovered.unfollowed {
-            if self.told.get(kind) == Some(unfollowed) {
+            if self.recorded_unfollowed.get(kind) == Some(unfollowed) {
                 continue;
             }
             let watch = WatchKey {
@@ -54,14 +54,14 @@ impl<S: Sink> Supervisor<S> {
             };
             let (reason, message) = (unfollowed.code(), unfollowed.to_string());
             self.sink.mark(CoverageMark::excluded(watch, self.clock.now(), reason, message)).await?;
-            self.told.insert(kind.clone(), unfollowed.clone());
+            self.recorded_unfollowed.insert(kind.clone(), unfollowed.clone());
         }
-        self.told.retain(|kind, _| discovered.unfollowed.contains_key(kind));
+        self.recorded_unfollowed.retain(|kind, _| discovered.unfollowed.contains_key(kind));
         Ok(())
     }
 
-    /// Learns from the log up to when earlier runs recorded all that happened in the cluster: a gap of the whole
-    /// cluster begins there, until it is heard again.
+    /// Reads from the log up to when earlier runs recorded everything that happened in the cluster: a gap of the whole
+    /// cluster begins there, until it answers again.
     pub(super) async fn recall(&mut self) -> Result<(), AppendError> {
         if self.recalled {
             return Ok(());
@@ -86,8 +86,8 @@ impl<S: Sink> Supervisor<S> {
         Ok(())
     }
 
-    /// Looks through what earlier runs left: kinds, namespaces and groups that are no longer there or no longer looked
-    /// at would otherwise be taken for watched for ever.
+    /// Reviews what earlier runs left: kinds, namespaces and groups that are gone or no longer configured would
+    /// otherwise count as watched for ever.
     pub(super) async fn review(&mut self) -> Result<(), AppendError> {
         let now = self.clock.now();
         for (watch, last_seen) in self.sink.watches(&self.settings.name).await? {
@@ -96,11 +96,11 @@ impl<S: Sink> Supervisor<S> {
                     self.group_recovered(watch).await?;
                 }
             } else if !self.plan.contains_key(&watch) {
-                let goodbye = farewell(&self.settings, &watch, &self.known, &self.plan, last_seen, now);
-                self.farewells.insert(watch, goodbye);
+                let retirement = retire(&self.settings, &watch, &self.known, &self.plan, last_seen, now);
+                self.retirements.insert(watch, retirement);
             }
         }
-        self.say_farewells().await
+        self.record_retired().await
     }
 
     /// Compares definitions that became known with those under which the kinds were last listed: a watch whose kind is
@@ -110,25 +110,25 @@ impl<S: Sink> Supervisor<S> {
             let Some(definition) = self.shared.definitions.settled(&watch.kind) else { continue };
             running.definition = match self.sink.define(watch.clone(), definition.clone()).await? {
                 true => Some(definition),
-                // No definition reads like this, so that the watch is taken for one that began under another.
+                // No definition is empty, so that the watch counts as one that began under another.
                 false => Some(String::new()),
             };
         }
         Ok(())
     }
 
-    /// Tells the log of watches that ended; what it does not take now is told later.
-    pub(super) async fn say_farewells(&mut self) -> Result<(), AppendError> {
+    /// Records the watches that ended; what the log refuses now is recorded later.
+    pub(super) async fn record_retired(&mut self) -> Result<(), AppendError> {
         let mut retired = Vec::new();
-        while let Some(next) = self.farewells.first_entry() {
+        while let Some(next) = self.retirements.first_entry() {
             match next.get().clone() {
-                Farewell::Dismissed { mark, unfollow } => {
+                Retirement::Dismissed { mark, unfollow } => {
                     let watch = mark.watch.clone();
                     self.sink.dismiss(mark, unfollow).await?;
                     self.settings.stats.forget(&watch);
                     self.missing.remove(&watch);
                 }
-                Farewell::Vanished(mark) => {
+                Retirement::Vanished(mark) => {
                     self.sink.mark(mark.clone()).await?;
                     self.missing.insert(mark.watch.clone(), Missing::new(mark));
                 }
