@@ -204,6 +204,7 @@ impl Check {
     }
 
     pub(super) fn begin(&mut self, list: BoxFuture<'static, Result<Listed, Failure>>, again: Duration) {
+        debug_assert!(self.listing.is_none() && self.listed.is_none(), "one consistency list at a time");
         let now = Instant::now();
         (self.last, self.due) = (Some(now), now + again);
         self.touched.clear();

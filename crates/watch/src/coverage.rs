@@ -86,6 +86,7 @@ impl<S: Sink> Coverage<S> {
     pub(super) fn confirm(&mut self, evidence: &Evidence) {
         self.has_undated = evidence.undated;
         if let Some(then) = evidence.confirmed() {
+            debug_assert!(Some(then) > self.confirmed_until, "an event confirms more than was known");
             self.set_confirmed(
                 self.confirmed_until.map_or(then, |before| before.max(then)).min(self.clock.now()),
             );

@@ -66,6 +66,8 @@ impl<S: Sink> ListWatch<S> {
         listing: &Listing,
         cursor: ResourceVersion,
     ) -> Result<Position, AppendError> {
+        // A watch from either would begin anywhere and skip changes.
+        assert!(!cursor.is_empty() && cursor.as_str() != "0", "a list ends at a state of the cluster");
         let end = self.batch(listing.epoch(), listing.end_phase(), Vec::new(), Some(cursor.clone()));
         let ended = self.append_batch(end).await?;
         self.mark_unreported(listing.unreported.found, ended).await?;

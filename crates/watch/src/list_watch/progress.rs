@@ -26,6 +26,8 @@ impl<S: Sink> ListWatch<S> {
         if let Some(since) = catch_up.and_then(|catch_up| catch_up.late_since) {
             self.coverage.closed_gap(since, self.coverage.now(), reason::LATE, message).await?;
         }
-        self.coverage.watched_without_loss().await
+        self.coverage.watched_without_loss().await?;
+        debug_assert!(self.coverage.is_watched(), "what has caught up is watched");
+        Ok(())
     }
 }

@@ -74,7 +74,8 @@ impl<S: Sink> Supervisor<S> {
         let cancel = self.cancel.child_token();
         let task = self.tasks.spawn(follow.run(cancel.clone()));
         let running = Running { planned, cancel, task, definition, ended: false, until: None };
-        self.running.insert(watch, running);
+        let other = self.running.insert(watch, running);
+        debug_assert!(other.is_none(), "a watch has one task at a time");
     }
 
     pub(super) async fn ended(&mut self, ended: Result<Ended, JoinError>) -> Result<(), AppendError> {
