@@ -186,6 +186,8 @@ pub(super) struct Recorded {
     pub(super) shapes: BTreeMap<WatchKey, (Option<String>, Option<String>)>,
     /// What the next append answers.
     pub(super) refuse: Option<AppendError>,
+    /// What the next run that forgets its cursor answers.
+    pub(super) refuse_fresh: Option<AppendError>,
     /// What panics once: `append` or `identify`.
     pub(super) breaks: Option<&'static str>,
     /// No mark is ever answered, as while there is no room on the disk.
@@ -230,6 +232,10 @@ impl Sink for Recorder {
     async fn begin(&self, begin: Begin) -> Result<Session, AppendError> {
         let Begin { watch, fresh, since, served_version, definition, .. } = begin;
         self.with(|recorded| {
+            if let Some(error) = recorded.refuse_fresh.take_if(|_| fresh) {
+                recorded.story.push("refused".to_owned());
+                return Err(error);
+            }
             let shape = recorded.shapes.entry(watch.clone()).or_default();
             let changed =
                 |was: &Option<String>, is: &Option<String>| was.is_some() && is.is_some() && was != is;

@@ -142,6 +142,26 @@ async fn gone_at_the_start_or_within_a_watch_leads_to_a_list() {
 }
 
 #[tokio::test]
+async fn a_cursor_that_was_given_up_stays_so_while_the_log_refuses_another_run() {
+    let server = Server::start(|path, _| match path {
+        _ if path.contains("resourceVersion=7&") => Reply::Whole(410, status(410)),
+        _ if path.contains("watch=1") => Reply::Open(vec![]),
+        _ => page(30, "", &["a"]),
+    })
+    .await;
+    let sink = Recorder::default();
+    sink.with(|recorded| {
+        recorded.stored = Some("7".to_owned());
+        recorded.refuse_fresh = Some(AppendError::Busy);
+    });
+    let (_task, _guard) = follow(&server, settings(), &sink);
+    sink.until_recorded("watched").await;
+    let expected = ["begin", "gap restarted", "refused", "begin fresh", "a@30", "page", "end 30", "watched"];
+    assert_eq!(sink.story(), expected);
+    assert_eq!(server.watches().len(), 2, "the cursor is tried once: {:?}", server.watches());
+}
+
+#[tokio::test]
 async fn a_bookmark_from_the_past_leads_to_a_list() {
     let server = Server::start(|path, _| match path {
         _ if path.contains("resourceVersion=70&") => Reply::Open(vec![bookmark(9)]),
