@@ -71,7 +71,7 @@ pub struct ClusterConnection {
     client: Arc<RwLock<kube::Client>>,
     /// Whether the credentials were read; until then every request fails.
     connected: Arc<AtomicBool>,
-    /// Whether the server's certificate is not looked at.
+    /// Whether the server's certificate is not verified.
     unverified: Arc<AtomicBool>,
     renewed: Arc<Mutex<Option<Instant>>>,
     url: String,
@@ -116,7 +116,7 @@ impl ClusterConnection {
         }
     }
 
-    /// Whether the server's certificate is not looked at, as the kubeconfig demands.
+    /// Whether the server's certificate is not verified, as the kubeconfig demands.
     pub(super) fn skips_verification(&self) -> bool {
         self.unverified.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Looks at a cluster without following it: whether it is there, what it has, and what of it may be seen.
+//! Examines a cluster without following it: whether it answers, what it has, and what of it we may see.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::request::{Failure, collect, get, get_text, get_with_head};
 use strandline_clock::Clock;
 use strandline_model::Timestamp;
 
-/// Questions asked of a cluster at the same time.
+/// Requests sent to a cluster at the same time.
 const CONCURRENT: usize = 8;
 
 /// How a cluster is examined.
@@ -176,7 +176,7 @@ pub async fn kinds(
     list_all(&connection.client(), settings, whole, deadline).await
 }
 
-/// Examines a cluster through one way into it, by which these namespaces are watched, or all where there are none;
+/// Examines a cluster through one connection, by which these namespaces are watched, or all where there are none;
 /// changes nothing there.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Follows clusters: finds their kinds, lists and watches them, and hands what it saw to the log.
 //!
 //! ```text
-//!  supervise ──► discovery          which kinds are there? asked again and again
+//!  supervise ──► discovery          which kinds are there? repeated
 //!      │
 //!      └──► list_watch, one per kind (and namespace)
 //!               begin ──► list ──► watch ──► watch …      each batch with the cursor that covers it

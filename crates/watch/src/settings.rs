@@ -16,7 +16,7 @@ use strandline_redact::Rules;
 pub struct ClusterSettings {
     /// The cluster's name in the log.
     pub name: String,
-    /// What is hidden, and what is no change.
+    /// What is redacted, and what does not count as a change.
     pub rules: Arc<Rules>,
     /// Which kinds are watched.
     pub selection: Selection,
@@ -61,10 +61,10 @@ impl ClusterSettings {
     }
 }
 
-/// A way into a cluster: credentials, and what they are for. Several may lead into the same cluster.
+/// A connection to a cluster: credentials, and what they are for. A cluster may have several.
 #[derive(Clone, Debug)]
 pub struct Watcher {
-    /// The way.
+    /// The connection.
     pub connection: ClusterConnection,
     /// The only namespaces it looks into; with any, kinds outside namespaces are not followed by it. Empty for the
     /// whole cluster.

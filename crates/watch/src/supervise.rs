@@ -276,9 +276,9 @@ impl<S: Sink> Supervisor<S> {
     }
 }
 
-/// Asks for the kinds, through each way until one answers; `known` are those of the last time. Each way is asked once
-/// more where a connection broke, for one that lay idle may have been closed just then, and that is no reason to call
-/// the cluster unwatched.
+/// Discovers the kinds, through each connection until one answers; `known` are those of the last time. Each is tried
+/// once more where it broke, for an idle connection may have been closed just then, and that is no reason to call the
+/// cluster unwatched.
 async fn find_kinds(
     ways: &[Watcher],
     settings: &ClusterSettings,

@@ -7,7 +7,7 @@ use strandline_model::Timestamp;
 /// Why a step could not be finished.
 #[derive(Debug)]
 pub(super) enum StepError {
-    /// The cluster did not give what was asked for: back off, as [`decide`](crate::outcome::decide) decides.
+    /// The cluster did not give what was asked for: back off, by the rules of [`decide`](crate::outcome::decide).
     Request(Failure),
     /// The log took nothing: begin another run, or end with the log.
     Append(AppendError),

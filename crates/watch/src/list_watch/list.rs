@@ -36,7 +36,7 @@ impl<S: Sink> ListWatch<S> {
     }
 
     /// A list that shows less than was seen already comes from a server that lags or from a cluster whose store was
-    /// rolled back. The first is asked again; the second time it is taken for a rollback.
+    /// rolled back. The first is asked again; the second time it counts as a rollback.
     pub(super) fn reject_rollback(
         &mut self,
         listing: &mut Listing,

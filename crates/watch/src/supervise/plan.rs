@@ -1,8 +1,8 @@
 //! Which watches there ought to be: decisions only.
 //!
-//! One plan over all ways into a cluster: a kind is watched through one of them, the widest that may see it; namespaces
-//! are watched by themselves only where no watch of the whole cluster may. Epochs are numbered across all watches, so that
-//! what one saw last is not ended by the list of another while they change places.
+//! One plan over all connections to a cluster: a kind is watched through one of them, the widest that may see it;
+//! namespaces are watched by themselves only where no watch of the whole cluster may. Epochs are numbered across all
+//! watches, so that what one saw last is not ended by the list of another while they change places.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Planned {
     pub(super) served: ServedKind,
-    /// Which of the cluster's watchers it goes through.
+    /// Which of the cluster's watchers it uses.
     pub(super) way: usize,
 }
 

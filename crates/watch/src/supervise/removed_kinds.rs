@@ -1,5 +1,5 @@
 //! Kinds that a cluster no longer shows: a gap at first, for it may be about to show them again, and removed once complete
-//! discoveries go on without them.
+//! discoveries keep being without them.
 //!
 //! A kind that is gone is watched a little longer: clusters delete the objects of a custom kind before the kind, but
 //! report the two through different APIs.

@@ -104,7 +104,7 @@ impl Report {
         self.connected = true;
     }
 
-    /// Whether the cluster's certificate is looked at.
+    /// Warns once where the server's certificate is not verified.
     pub(super) fn unverified(&mut self, unverified: bool) {
         if unverified && !self.unverified {
             tracing::warn!(
