@@ -91,7 +91,7 @@ impl Recording {
         }
         let mut room = FullDiskBackoff::new("the log");
         room.next_wait(error);
-        queue.waits_for_room();
+        queue.report_no_room();
         let waiting = Waiting { queue, data: data.to_owned(), key, room, opened: opened.clone() };
         Recording { appender, head, health, writer: Some(Writer::Waiting(waiting)), opened }
     }
@@ -141,7 +141,7 @@ impl Waiting {
                     Err(error) => return Err(error),
                 },
             };
-            self.queue.waits_for_room();
+            self.queue.report_no_room();
             strandline_sqlite::sleep_unless(self.room.next_wait(&error), || self.queue.is_closed());
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Goes on with a log that lost its end, once someone said so: what was watched gets a gap, and every watch lists anew.
+//! Continues a log that lost its end, after someone accepted the loss: every watch gets a gap, and lists again.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ pub fn accept_loss(directory: &Path, clock: &dyn Clock) -> Result<Option<Accepte
 
 impl Write<'_> {
     /// Marks every watch as one that lost what came after it was last known to be complete, or after `otherwise` where
-    /// that is not known, and forgets where it stands; tells how many there are.
+    /// that is not known, and deletes its cursor; returns how many there are.
     pub(super) fn lose(&mut self, otherwise: Timestamp, message: &str) -> Result<usize, LogError> {
         let watches = cursors::every_watch(self.connection)?;
         for (watch, seen_at) in &watches {

@@ -52,7 +52,7 @@ impl Epoch {
     pub(super) const LAST: Epoch = Epoch(i64::MAX);
 }
 
-/// Where a watch stands when it begins a run.
+/// The state of a watch when it begins a run.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// The run's number, to be given with every batch.
@@ -83,7 +83,7 @@ pub struct Begin {
     pub definition: Option<String>,
     /// Whether to forget the cursor, so that a list is due.
     pub fresh: bool,
-    /// All that happened up to then is recorded, but not what came after it, whatever earlier runs said: objects may be in
+    /// All that happened up to then is recorded, but not what came after it, whatever earlier runs recorded: objects may be in
     /// other states under the resourceVersions that were recorded.
     pub since: Option<Timestamp>,
 }
@@ -118,7 +118,7 @@ pub enum Phase {
     ListPage,
     /// The end of a list: what this run has not seen is gone.
     ListEnd,
-    /// The end of a list in which some objects could not even be told apart: nothing follows from absence.
+    /// The end of a list in which some objects could not even be identified: nothing follows from absence.
     PartialListEnd,
     /// Changes reported by a watch, in the cluster's order; more of the past may be about to come.
     Watch,
@@ -144,7 +144,7 @@ pub struct Batch {
     pub cursor: Option<ResourceVersion>,
 }
 
-/// What became of a batch; told only after its commit.
+/// The outcome of a batch, returned only after its commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Appended {
     /// The newest offset of the log.
@@ -168,7 +168,7 @@ pub enum AppendError {
     /// The log is closing or its writer has ended.
     #[error("the log is closed")]
     Closed,
-    /// More callers wait than are let wait, or the log is not open yet.
+    /// More callers wait than may, or the log is not open yet.
     #[error("the write queue of the log is full")]
     Busy,
     /// Deciding on it took longer than it may.
@@ -177,7 +177,7 @@ pub enum AppendError {
     /// What was decided on kept changing while it was decided.
     #[error("concurrent changes conflicted repeatedly")]
     Contended,
-    /// What it says could not be read again, so that it is not recorded.
+    /// Its content could not be read again, so that it is not recorded.
     #[error("{0}")]
     Unreadable(String),
     /// The log is damaged, so that nothing is added to it.

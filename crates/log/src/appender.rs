@@ -6,7 +6,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::append::{AppendError, Appended, Batch, Begin, Epoch, Identified, Session};
 use super::compaction::Compacted;
-use super::decisions::{Catalog, Decisions, Made};
+use super::decisions::{Catalog, Decision, Decisions};
 use super::declared::{CatalogChange, Decided};
 use super::error::LogError;
 use super::floors::Floor;
@@ -130,7 +130,7 @@ impl Appender {
         }
     }
 
-    /// Begins a run of a watch and tells where it stands.
+    /// Begins a run of a watch and returns its state.
     ///
     /// # Errors
     /// When the log is closed or failed.
@@ -157,7 +157,7 @@ impl Appender {
         self.write(Request::Mark(mark)).await
     }
 
-    /// Ends a watch for good, with a mark that says why; with `unfollow` what it saw is no longer taken for alive.
+    /// Ends a watch for good, with a mark that says why; with `unfollow` the objects that it saw end.
     ///
     /// # Errors
     /// When the log is closed or failed.
@@ -177,7 +177,7 @@ impl Appender {
         }
     }
 
-    /// The watches of a cluster that ever began and were not dismissed, with when each last heard of it.
+    /// The watches of a cluster that ever began and were not dismissed, with the time up to which each is complete.
     ///
     /// # Errors
     /// When the log is closed or failed.
@@ -188,7 +188,7 @@ impl Appender {
         }
     }
 
-    /// Up to `limit` objects of a watch that are alive as far as the log knows, after a position.
+    /// Up to `limit` objects of a watch that are alive according to the log, after a position.
     ///
     /// # Errors
     /// When the log is closed or failed.
@@ -232,7 +232,7 @@ impl Appender {
         }
     }
 
-    /// Ends what a person says is gone, or tells what would end.
+    /// Ends what a person marks as deleted, or returns what would end.
     ///
     /// # Errors
     /// When the log is closed or failed.
@@ -252,8 +252,8 @@ impl Appender {
         self.write(Request::Declare(source, facts)).await
     }
 
-    /// Lets a decision look at the catalog as it stands and writes what it says, with nothing in between; returns what
-    /// it tells besides once all is durable.
+    /// Runs a decision on the present catalog and writes its changes, with nothing in between; returns its
+    /// value once all is durable.
     ///
     /// The decision runs on a thread of its own, in one unchanging state of the log, and is made anew where what it looked
     /// at has changed by the time at which it is written.
@@ -277,7 +277,7 @@ impl Appender {
                 return Err(AppendError::ReadOnly(displaced.to_string()));
             }
             let made = self.decisions.make(source, Arc::clone(&decision)).await?;
-            let Made { basis, changes, value, head } = made;
+            let Decision { basis, changes, value, head } = made;
             if changes.is_empty() {
                 return Ok((Appended { head, ..Appended::default() }, value));
             }
@@ -302,11 +302,11 @@ impl Appender {
         }
     }
 
-    /// Looks at up to `limit` changes before the oldest offset that can be asked for and lets go of those that do not
+    /// Looks at up to `limit` changes before the oldest offset that can be asked for and prunes those that do not
     /// hold there any more. Appends wait meanwhile, so `limit` bounds for how long.
     ///
     /// # Errors
-    /// When a change is missing or damaged, in which case nothing was let go, or the log is closed or failed.
+    /// When a change is missing or damaged, in which case nothing was pruned, or the log is closed or failed.
     pub async fn sweep(&self, limit: usize) -> Result<Swept, AppendError> {
         match self.ask(Request::Sweep(limit)).await? {
             Reply::Swept(swept) => Ok(swept),
@@ -315,7 +315,7 @@ impl Appender {
     }
 
     /// Makes each offset the oldest at which the kinds of its pattern are known; of several the first that means a kind.
-    /// None moves back. Tells from where on each kind is known of which something goes or went before the rest.
+    /// None moves back. Returns the floors of all kinds that are pruned before the rest.
     ///
     /// # Errors
     /// When the log is closed or failed.
@@ -326,11 +326,11 @@ impl Appender {
         }
     }
 
-    /// Looks at up to `limit` changes below the floors of their kinds and lets go of the bodies of those that do not hold
+    /// Looks at up to `limit` changes below the floors of their kinds and prunes the bodies of those that do not hold
     /// there. Appends wait meanwhile, so `limit` bounds for how long.
     ///
     /// # Errors
-    /// When a change is missing or damaged, in which case nothing was let go, or the log is closed or failed.
+    /// When a change is missing or damaged, in which case nothing was pruned, or the log is closed or failed.
     pub async fn thin(&self, limit: usize) -> Result<Thinned, AppendError> {
         match self.ask(Request::Thin(limit)).await? {
             Reply::Thinned(thinned) => Ok(thinned),
@@ -346,7 +346,7 @@ impl Appender {
         self.write(Request::FollowClock).await
     }
 
-    /// Records that a time has come, unless it is yet to come or something was recorded since, which says so as well.
+    /// Records that a time has come, unless it is yet to come or something was recorded since, which shows it as well.
     ///
     /// # Errors
     /// When the log is closed or failed.
@@ -354,7 +354,7 @@ impl Appender {
         self.write(Request::PassTime(due)).await
     }
 
-    /// Gives up to `pages` of what was let go back to the disk and empties the WAL, if no reader is in the way.
+    /// Returns up to `pages` of free pages to the disk and empties the WAL, if no reader is in the way.
     ///
     /// # Errors
     /// When the log is closed or failed.

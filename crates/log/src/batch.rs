@@ -12,7 +12,7 @@ use super::live::{Live, key_of};
 use super::runs::Run;
 use super::transaction::Write;
 use super::types::ChangeType;
-use strandline_model::{DeletionCause, Offset, ResourceKey, ResourceVersion};
+use strandline_model::{DeletionCause, ResourceKey, ResourceVersion};
 use strandline_redact::Observation;
 
 type Result<T> = std::result::Result<T, LogError>;
@@ -126,12 +126,12 @@ impl Write<'_> {
         self.connection.prepare_cached(sql)?.execute(params![
             subject,
             run.kind,
-            seen.resource_version.as_str(),
+            seen.resource_version,
             seen.digest.0,
-            group.keyframe.map(Offset::as_i64),
+            group.keyframe,
             group.deltas,
             group.deltas_at,
-            run.epoch.0
+            run.epoch
         ])?;
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Write<'_> {
 
 /// Whether a state is older than the one recorded, as a watch may repeat it or a list may still show it.
 ///
-/// A list that is itself newer than what is recorded, and yet shows an older state, tells of a cluster that was set
+/// A list that is itself newer than what is recorded, and yet shows an older state, shows a cluster that was rolled
 /// back: there the older state is the true one.
 fn is_stale(batch: &Batch, seen: &Observation, live: &Live) -> bool {
     let before = |one: &ResourceVersion, other| one.compare(other).is_some_and(std::cmp::Ordering::is_lt);

@@ -58,7 +58,8 @@ impl Bodies {
 
     fn load_measured(connection: &Connection, measure: Measure) -> Result<Self, LogError> {
         let newest = "SELECT id, bytes FROM dictionary ORDER BY id DESC LIMIT 1";
-        let stored = connection.query_row(newest, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let stored =
+            connection.query_row(newest, [], |row| Ok((row.get("id")?, row.get("bytes")?))).optional()?;
         let count: i64 = connection.query_row("SELECT count(*) FROM dictionary", [], |row| row.get(0))?;
         Ok(Bodies {
             codec: Codec::default(),
@@ -79,7 +80,7 @@ impl Bodies {
         self.measure = measure;
     }
 
-    /// Packs a body that stands for itself and is not expected to change.
+    /// Packs a body without a base, which is not expected to change.
     pub(super) fn fact(&mut self, body: &str) -> Result<Packed, LogError> {
         Ok(Packed { frame: self.codec.keyframe(body, None)?, base: None, dictionary: None })
     }
@@ -134,7 +135,9 @@ impl Bodies {
         let sql = r#"SELECT body, body_hash, dictionary_id FROM change
             WHERE "offset" = ?1 AND base IS NULL AND body IS NOT NULL"#;
         let mut statement = connection.prepare_cached(sql)?;
-        let row = statement.query_row([offset.as_i64()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        let row = statement.query_row([offset], |row| {
+            Ok((row.get("body")?, row.get("body_hash")?, row.get("dictionary_id")?))
+        });
         let Some((frame, hash, trained)): Option<(Vec<u8>, Hash, Option<i64>)> = row.optional()? else {
             return Ok(None);
         };
@@ -146,7 +149,7 @@ impl Bodies {
             None => None,
         };
         let read = self.codec.read_keyframe(&frame, dictionary.as_deref());
-        // A damaged keyframe is for whoever reads the log to tell; nothing more is built on it.
+        // Readers of the log report a damaged keyframe; no more deltas refer to it.
         let Ok(text) = read else { return Ok(None) };
         let digest = chain::body_hash(&text);
         if digest != hash && !self.erasures.allow(connection, offset, &hash, &digest)? {

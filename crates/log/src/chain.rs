@@ -1,6 +1,6 @@
 //! The chain of hashes that ties every change to all before it, and the head kept beside the log.
 //!
-//! The hash covers what a change says, not how it is stored, so that re-encoding a body leaves it as it was.
+//! The hash covers the content of a change, not its encoding, so that re-encoding a body keeps the hash.
 //!
 //! Why: docs/decisions/0007-every-change-is-chained.md.
 
@@ -59,7 +59,7 @@ fn shorten(hash: &blake3::Hash) -> Hash {
     short
 }
 
-/// What the file beside the log says.
+/// The content of the file beside the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeadOnFile {
     /// There is none.
@@ -93,14 +93,14 @@ impl HeadFile {
 
     /// The head that was written last, where it can be read.
     pub(super) fn read(&self) -> Option<(Offset, Hash)> {
-        match self.look() {
+        match self.read_state() {
             HeadOnFile::Known(offset, hash) => Some((offset, hash)),
             HeadOnFile::Missing | HeadOnFile::Unreadable => None,
         }
     }
 
-    /// How the file stands.
-    pub(super) fn look(&self) -> HeadOnFile {
+    /// The state of the file.
+    pub(super) fn read_state(&self) -> HeadOnFile {
         match fs::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => HeadOnFile::Missing,
             Err(_) => HeadOnFile::Unreadable,

@@ -1,5 +1,5 @@
-//! Finds changes that were recorded under a wrong clock by an earlier version, which let recorded time stand still until
-//! the clock had caught up with it: by the times that the objects themselves tell.
+//! Finds changes that were recorded under a wrong clock by an earlier version, which paused recorded time until
+//! the clock had caught up with it: by the times in the objects themselves.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,13 +17,14 @@ use super::time_map::TimeMap;
 use super::transaction::Write;
 use strandline_clock::Clock;
 use strandline_model::{ClockEvent, ClockMark, InexactTimes, Offset, Timestamp};
+use strandline_sqlite::column::LOG;
 
 type Result<T> = std::result::Result<T, LogError>;
 
 /// What is recorded this shortly after the object's own time was recorded under a clock that was right.
 const FRESH: i64 = 30_000_000;
 
-/// A clock that is wrong by less is not told from a cluster that is slow.
+/// A clock that is wrong by less cannot be distinguished from a slow cluster.
 const WRONG: i64 = 60_000_000;
 
 /// How much the differences to the objects' own times may vary while a clock is wrong by the same.
@@ -33,10 +34,10 @@ const SAME: i64 = 10_000_000;
 const AGREEING: usize = 3;
 const SPREAD: i64 = 5_000_000;
 
-/// Changes whose recorded times disagree with what the objects themselves tell.
+/// Changes whose recorded times disagree with the times in the objects themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongTimes {
-    /// Which changes, and when what they tell happened.
+    /// Which changes, and when they really happened.
     pub inexact: InexactTimes,
     /// By how many microseconds their recorded times are ahead.
     pub ahead_micros: i64,
@@ -54,7 +55,7 @@ impl fmt::Display for WrongTimes {
     }
 }
 
-/// A change that tells when its object changed.
+/// A change with the time when its object changed.
 struct Evidence {
     subject: i64,
     observed_at: i64,
@@ -63,15 +64,15 @@ struct Evidence {
 
 /// Changes since the last one that was recorded under a clock that was right.
 #[derive(Default)]
-struct Run {
-    first: i64,
+struct ExactRun {
+    first: Offset,
     exact_at: i64,
     last_at: i64,
-    /// Those that each tell of a later time than all before.
+    /// Those that each have a later time than all before.
     advancing: Vec<Evidence>,
 }
 
-impl Run {
+impl ExactRun {
     /// By how much the clock was ahead, if it was; the last recorded time may be the one that stood still.
     fn ahead(&self) -> Option<i64> {
         let lateness = |one: &Evidence| one.observed_at - one.managed_at;
@@ -111,28 +112,29 @@ pub fn find_wrong_times(directory: &Path) -> Result<Vec<WrongTimes>> {
     let times = TimeMap::load(&reader.connection, from)?;
     let sql = r#"SELECT "offset", subject_id, observed_at, managed_at FROM change WHERE "offset" > ?1 ORDER BY "offset""#;
     let mut statement = reader.connection.prepare(sql)?;
-    let mut rows = statement.query([from.as_i64()])?;
-    let (mut found, mut latest, mut run) = (Vec::new(), i64::MIN, None::<Run>);
+    let mut rows = statement.query([from])?;
+    let (mut found, mut latest, mut run) = (Vec::new(), i64::MIN, None::<ExactRun>);
     while let Some(row) = rows.next()? {
-        let (offset, subject, observed_at): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        if !times.is_exact(Offset::from_i64(offset)) {
+        let (offset, subject): (Offset, i64) = (LOG.get(row, "change.offset")?, row.get("subject_id")?);
+        let observed_at: i64 = row.get("observed_at")?;
+        if !times.is_exact(offset) {
             run = None;
             continue;
         }
-        let managed_at: Option<i64> = row.get(3)?;
+        let managed_at: Option<i64> = row.get("managed_at")?;
         let fresh = managed_at.is_some_and(|managed_at| (observed_at - managed_at).abs() <= FRESH);
         if fresh && run.as_ref().is_none_or(|run| observed_at > run.last_at || run.ahead().is_none()) {
             // Before anything is known to be right, nothing is known to be wrong.
-            let ended = run.replace(Run {
-                first: offset + 1,
+            let ended = run.replace(ExactRun {
+                first: offset.next(),
                 exact_at: observed_at,
                 last_at: observed_at,
                 advancing: Vec::new(),
             });
             if let Some((run, ahead_micros)) = ended.and_then(|run| run.ahead().map(|ahead| (run, ahead))) {
                 let inexact = InexactTimes {
-                    from: Offset::from_i64(run.first),
-                    to: Offset::from_i64(offset),
+                    from: run.first,
+                    to: offset,
                     since: Timestamp::from_micros(run.exact_at),
                     until: Timestamp::from_micros(observed_at),
                 };
@@ -150,7 +152,7 @@ pub fn find_wrong_times(directory: &Path) -> Result<Vec<WrongTimes>> {
 }
 
 /// Marks all such changes in the log of a data directory whose lock the caller holds, and records a gap for them for every
-/// cluster. No change is altered; tells what was marked.
+/// cluster. No change is altered; returns what was marked.
 ///
 /// # Errors
 /// When the log cannot be read or written.

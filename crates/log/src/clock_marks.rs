@@ -17,12 +17,14 @@ use strandline_model::{
     WatchKey, reason,
 };
 
+use strandline_sqlite::column::LOG;
+
 type Result<T> = std::result::Result<T, LogError>;
 
-/// A clock that is behind recorded time by less stands still for so long instead of going back.
+/// Where the clock is behind recorded time by less, recorded time pauses instead of going back.
 pub(super) const BACKWARD_MAX: Duration = Duration::from_secs(2);
 
-/// A recorded time this close to the one that the object itself tells is right, unless it is known to be wrong by less
+/// A recorded time this close to the one in the object itself is right, unless it is known to be wrong by less
 /// than twice that.
 const FRESH_MAX: Duration = LATE_BOUND;
 
@@ -31,7 +33,7 @@ const LOOK_BACK: i64 = 100_000;
 
 impl Write<'_> {
     /// Records what the clock did, and that recorded time goes back where the clock is far behind it. Where it is behind
-    /// by little, recorded time stands still.
+    /// by little, recorded time pauses.
     pub(super) fn follow_clock(&mut self, changes: &[ClockChange]) -> Result<()> {
         let now = self.now;
         for change in changes {
@@ -68,12 +70,12 @@ impl Write<'_> {
             self.clock_gaps(since, self.now, &message)?;
             let sql = "UPDATE cursor SET seen_at = min(seen_at, ?1), begun_at = min(begun_at, ?1),
                 first_begun_at = min(first_begun_at, ?1)";
-            self.connection.prepare_cached(sql)?.execute([self.now.as_micros()])?;
+            self.connection.prepare_cached(sql)?.execute([self.now])?;
         }
         Ok(())
     }
 
-    /// Records that a time has come, where nothing that is recorded says so.
+    /// Records that a time has come, where no recorded change shows it.
     pub(super) fn pass_time(&mut self, due: Timestamp) -> Result<Appended> {
         if self.state.observed_at >= due || self.now < due {
             return Ok(self.appended(0, 0));
@@ -94,7 +96,7 @@ impl Write<'_> {
         let offset = self.write_fact(ChangeType::Clock, &key, &body, &body)?;
         if let Some(InexactTimes { from, to, since, .. }) = mark.inexact {
             let sql = r#"INSERT INTO clock_mark ("offset", inexact_from, inexact_to, since) VALUES (?1, ?2, ?3, ?4)"#;
-            let params = params![offset.as_i64(), from.as_i64(), to.as_i64(), since.as_micros()];
+            let params = params![offset, from, to, since];
             self.connection.prepare_cached(sql)?.execute(params)?;
         }
         Ok(())
@@ -128,7 +130,7 @@ impl Write<'_> {
             }
             Exact::Unknown => self.first_doubtful(future, deviation_micros)?,
         };
-        // What the last mark says of changes before it counts no longer where it carries a wrong time itself.
+        // The last mark no longer counts for changes before it where its own time is wrong.
         let from = match last_adoption(self.connection)? {
             Some((mark, _)) if from <= mark => self.first_doubtful(from, deviation_micros)?,
             _ => from,
@@ -138,7 +140,7 @@ impl Write<'_> {
         let since = match (exact, before) {
             (Exact::Until(then), _) => then.min(self.now),
             (_, Some(before)) => before.min(self.now),
-            // Nothing is exact: what is recorded happened while the wrong clock ran, which began before its own time said.
+            // Nothing is exact: what is recorded happened while the wrong clock ran, which began before its own time shows.
             (_, None) => {
                 let first = self.observed_at(from)?.unwrap_or(self.now).min(self.now);
                 first.minus(Duration::from_micros(deviation_micros.unsigned_abs()))
@@ -149,9 +151,7 @@ impl Write<'_> {
 
     fn observed_at(&self, offset: Offset) -> Result<Option<Timestamp>> {
         let sql = r#"SELECT observed_at FROM change WHERE "offset" = ?1"#;
-        let found: Option<i64> =
-            self.connection.prepare_cached(sql)?.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
-        Ok(found.map(Timestamp::from_micros))
+        Ok(self.connection.prepare_cached(sql)?.query_row([offset], |row| row.get(0)).optional()?)
     }
 
     /// The first change since recorded time last went back that was recorded after a time; the next one to be written
@@ -163,7 +163,7 @@ impl Write<'_> {
             let middle = after + (first - after) / 2;
             match self.observed_at(Offset::new(middle))? {
                 Some(observed_at) if observed_at > time => first = middle,
-                // What retention has let go lies before all that is left.
+                // Pruned changes are before all that are left.
                 _ => after = middle,
             }
         }
@@ -171,21 +171,21 @@ impl Write<'_> {
     }
 
     /// The first change that may carry a wrong time, where those from `known` on do: the one after the last that was
-    /// recorded about when the object itself tells that it changed.
+    /// recorded about when the object changed by its own times.
     fn first_doubtful(&self, known: Offset, deviation_micros: i64) -> Result<Offset> {
         let fresh = i64::try_from(FRESH_MAX.as_micros()).unwrap_or(i64::MAX);
         let fresh = fresh.min(deviation_micros.saturating_abs() / 2);
-        let sql = r#"SELECT "offset", observed_at - managed_at FROM change
+        let sql = r#"SELECT "offset", observed_at - managed_at AS lateness FROM change
             WHERE "offset" < ?1 ORDER BY "offset" DESC LIMIT ?2"#;
         let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query(params![known.as_i64(), LOOK_BACK])?;
+        let mut rows = statement.query(params![known, LOOK_BACK])?;
         let mut from = known;
         while let Some(row) = rows.next()? {
-            let (offset, lateness): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
+            let lateness: Option<i64> = row.get("lateness")?;
             if lateness.is_some_and(|lateness| lateness.saturating_abs() <= fresh) {
                 break;
             }
-            from = Offset::from_i64(offset);
+            from = LOG.get(row, "change.offset")?;
         }
         Ok(from)
     }

@@ -1,4 +1,4 @@
-//! What retention has let go of the log, and what it left.
+//! What retention has pruned from the log, and what it kept.
 //!
 //! Up to the offset `swept` only one change of each subject is left, the one that holds there, with the keyframe
 //! against which it is stored; above it stand all of them. `compacted`, the oldest offset that can be asked for, moves
@@ -11,14 +11,16 @@ use super::error::LogError;
 use super::row::{self, RawRow};
 use strandline_model::{Offset, Timestamp};
 
+use strandline_sqlite::column::LOG;
+
 type Result<T> = std::result::Result<T, LogError>;
 
 /// The oldest moment that can be asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compacted {
-    /// Its offset; zero while nothing was let go.
+    /// Its offset; zero while nothing was pruned.
     pub offset: Offset,
-    /// When the change there was observed; none while nothing was let go.
+    /// When the change there was observed; none while nothing was pruned.
     pub observed_at: Option<Timestamp>,
 }
 
@@ -57,11 +59,11 @@ pub(super) struct Base {
 impl Kept {
     /// Reads the columns offset, previous, base and base_previous.
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let base = match row.get::<_, Option<i64>>(2)? {
-            Some(offset) => Some(Base { offset: Offset::from_i64(offset), previous: row.get(3)? }),
+        let base = match LOG.get(row, "kept.base")? {
+            Some(offset) => Some(Base { offset, previous: row.get("base_previous")? }),
             None => None,
         };
-        Ok(Kept { offset: Offset::from_i64(row.get(0)?), previous: row.get(1)?, base })
+        Ok(Kept { offset: LOG.get(row, "kept.offset")?, previous: row.get("previous")?, base })
     }
 
     /// What is left of a subject.
@@ -86,13 +88,13 @@ impl Compaction {
     pub(super) fn load(connection: &Connection) -> Result<Self> {
         let sql = "SELECT compacted, compacted_at, swept, hash, kept, digest FROM compaction";
         let read = |row: &Row<'_>| {
-            let observed_at = row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros);
+            let (offset, observed_at) = (LOG.get(row, "compaction.compacted")?, row.get("compacted_at")?);
             Ok(Compaction {
-                compacted: Compacted { offset: Offset::from_i64(row.get(0)?), observed_at },
-                swept: Offset::from_i64(row.get(2)?),
-                hash: row.get(3)?,
-                kept: row.get(4)?,
-                digest: row.get(5)?,
+                compacted: Compacted { offset, observed_at },
+                swept: LOG.get(row, "compaction.swept")?,
+                hash: row.get("hash")?,
+                kept: row.get("kept")?,
+                digest: row.get("digest")?,
             })
         };
         match prepare_if_there(connection, sql)? {
@@ -116,9 +118,9 @@ impl Compaction {
         assert!(self.kept >= 0, "fewer changes than none are kept");
         let sql = "UPDATE compaction SET compacted = ?1, compacted_at = ?2, swept = ?3, hash = ?4, kept = ?5, digest = ?6";
         connection.prepare_cached(sql)?.execute(params![
-            self.compacted.offset.as_i64(),
-            self.compacted.observed_at.map(Timestamp::as_micros),
-            self.swept.as_i64(),
+            self.compacted.offset,
+            self.compacted.observed_at,
+            self.swept,
             self.hash,
             self.kept,
             self.digest
@@ -149,7 +151,7 @@ impl Compaction {
             return Ok(self.hash);
         }
         let mut statement = connection.prepare_cached(r#"SELECT hash FROM change WHERE "offset" = ?1"#)?;
-        let hash = statement.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
+        let hash = statement.query_row([offset], |row| row.get(0)).optional()?;
         hash.ok_or_else(|| self.absent(offset))
     }
 
@@ -171,7 +173,7 @@ impl Compaction {
             ORDER BY "offset" LIMIT ?2"#;
         let mut statement = connection.prepare_cached(sql)?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let all = statement.query_map([offset.as_i64(), limit], Kept::from_row)?;
+        let all = statement.query_map(params![offset, limit], Kept::from_row)?;
         let mut rows = Vec::new();
         for kept in all {
             let kept = kept?;
@@ -188,7 +190,8 @@ impl Compaction {
         let sql = r#"SELECT "offset", previous FROM kept
             UNION SELECT base, base_previous FROM kept WHERE base IS NOT NULL ORDER BY 1"#;
         let mut statement = connection.prepare(sql)?;
-        let links = statement.query_map([], |row| Ok((Offset::from_i64(row.get(0)?), row.get(1)?)))?;
+        let links =
+            statement.query_map([], |row| Ok((LOG.get(row, "kept.offset")?, row.get("previous")?)))?;
         Ok(links.collect::<rusqlite::Result<_>>()?)
     }
 
@@ -203,8 +206,8 @@ impl Compaction {
         let mut rows = statement.query([])?;
         let (mut found, mut digest) = (0, Hash::default());
         while let Some(row) = rows.next()? {
-            let hash: Option<Hash> = row.get(0)?;
-            let hash = hash.ok_or(row::missing(Offset::from_i64(row.get(1)?)))?;
+            let (hash, offset): (Option<Hash>, _) = (row.get("hash")?, LOG.get(row, "kept.offset")?);
+            let hash = hash.ok_or_else(|| row::missing(offset))?;
             mix(&mut digest, &hash);
             found += 1;
         }
@@ -227,7 +230,7 @@ fn verified(connection: &Connection, offset: Offset, previous: &Hash) -> Result<
 }
 
 /// Prepares a statement on what retention notes; none where a log that is only looked at is of an earlier schema, under
-/// which nothing could be let go.
+/// which nothing could be pruned.
 pub(super) fn prepare_if_there<'a>(
     connection: &'a Connection,
     sql: &str,

@@ -1,4 +1,4 @@
-//! A whole copy of the log, made while its writer goes on, and the look that tells whether a log is whole.
+//! A whole copy of the log, made while its writer goes on, and the check whether a log is complete.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -26,7 +26,7 @@ pub struct Whole {
     pub hash: [u8; 16],
     /// When that change was observed; none in an empty log.
     pub observed_at: Option<Timestamp>,
-    /// The oldest moment that can be asked for; of what came before, retention has left only what still held.
+    /// The oldest moment that can be asked for; of what came before, retention has kept only the state at that time.
     pub compacted: Compacted,
 }
 
@@ -47,7 +47,7 @@ pub fn copy(directory: &Path, into: &Path) -> Result<Whole, LogError> {
         .and_then(|file| file.sync_all())
         .map_err(|error| LogError::Copy { path: target.clone(), why: error.to_string() })?;
     let whole = verify_whole(into)?;
-    // The same change stands in the log itself: what was copied is its beginning and nothing else.
+    // The same change is in the log itself: the copy is its beginning and nothing else.
     if LogReader::over(source).hash_at(whole.head)? != whole.hash {
         let what = "the copy lacks a change of the log".to_owned();
         return Err(LogError::Damaged { offset: whole.head, what });

@@ -17,8 +17,8 @@ type Result<T> = std::result::Result<T, LogError>;
 const ENDED_GAPS: &str = "ended-gaps";
 
 impl Write<'_> {
-    /// Records a mark unless it repeats the state and reason of the last one. A gap that is over already says nothing
-    /// of how the watch stands, so it is always written and the last mark goes on.
+    /// Records a mark unless it repeats the state and reason of the last one. A gap that is already over does not
+    /// change the state of the watch, so it is always written and the last mark stays valid.
     pub(super) fn mark(&mut self, mark: &CoverageMark) -> Result<Appended> {
         let key = key_of(&mark.watch, &mark.watch.namespace, "");
         if mark.until.is_some() {
@@ -31,7 +31,7 @@ impl Write<'_> {
         Ok(self.appended(usize::from(written), usize::from(!written)))
     }
 
-    /// Writes a gap that is over. It is a subject of its own, so that retention does not take it for how the watch stands.
+    /// Writes a gap that is over. It is a subject of its own, so that retention does not take it for the state of the watch.
     fn write_ended_gap(&mut self, key: &ResourceKey, body: &str) -> Result<()> {
         let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
         let subject = ids::subject(self.connection, kind, &key.namespace, &key.name, ENDED_GAPS)?;
@@ -44,7 +44,7 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// The beginning of a gap; where it lies ahead it was told by a clock that was wrong, and what happened before recorded
+    /// The beginning of a gap; where it is in the future it came from a wrong clock, and what happened before recorded
     /// time went back has a gap of its own.
     pub(super) fn gap_since(&self, since: Timestamp) -> Result<Timestamp> {
         if since <= self.now {

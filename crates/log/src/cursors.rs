@@ -1,12 +1,13 @@
-//! Where watches stand, as the log's writer keeps it beside the changes.
+//! The cursors of watches, which the log's writer keeps beside the changes.
 
 use rusqlite::Connection;
 
+use super::columns;
 use super::error::LogError;
 use super::reader::LogReader;
 use strandline_model::{Kind, ResourceVersion, Timestamp, WatchKey};
 
-/// Where one watch of a cluster stands.
+/// The cursor of one watch of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     /// What it follows.
@@ -15,12 +16,12 @@ pub struct Cursor {
     pub namespace: String,
     /// From where it would resume; none until a list is complete.
     pub resource_version: Option<ResourceVersion>,
-    /// When the cluster was last heard of, by our clock.
+    /// The time up to which the watch is complete, by our clock.
     pub last_seen: Option<Timestamp>,
 }
 
 impl LogReader {
-    /// Where every watch of a cluster stands.
+    /// The cursors of all watches of a cluster.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -31,16 +32,16 @@ impl LogReader {
         )?;
         let rows = statement.query_map([cluster], |row| {
             Ok(Cursor {
-                kind: Kind::new(row.get::<_, String>(0)?, row.get::<_, String>(1)?),
-                namespace: row.get(2)?,
-                resource_version: row.get::<_, Option<String>>(3)?.map(ResourceVersion::new),
-                last_seen: row.get::<_, Option<i64>>(4)?.map(Timestamp::from_micros),
+                kind: columns::kind(row)?,
+                namespace: row.get("namespace")?,
+                resource_version: row.get("resource_version")?,
+                last_seen: row.get("seen_at")?,
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Every watch of every cluster, with up to when it had told all that happened.
+    /// Every watch of every cluster, with the time up to which it is complete.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -56,9 +57,8 @@ pub(super) fn every_watch(connection: &Connection) -> Result<Vec<(WatchKey, Opti
            FROM cursor c JOIN kind k ON k.id = c.kind_id ORDER BY 1, 2, 3, 4"#,
     )?;
     let rows = statement.query_map([], |row| {
-        let kind = Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?);
-        let watch = WatchKey { cluster: row.get(0)?, kind, namespace: row.get(3)? };
-        Ok((watch, row.get::<_, Option<i64>>(4)?.map(Timestamp::from_micros)))
+        let (cluster, namespace) = (row.get("cluster")?, row.get("namespace")?);
+        Ok((WatchKey { cluster, kind: columns::kind(row)?, namespace }, row.get("seen_at")?))
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

@@ -1,7 +1,7 @@
 //! Decisions on the catalog, made outside of the writer.
 //!
 //! A decision reads the catalog in one unchanging state of the log, over a connection of its own, however long it takes
-//! to think. What it read becomes its [`Basis`]; the writer takes what it says only if that basis still holds, which it
+//! to think. What it read becomes its [`DecisionBasis`]; the writer takes its changes only if that basis still holds, which it
 //! sees by a point read each. So nothing comes between a look and a change, and whoever is slow waits alone.
 //!
 //! Why: docs/decisions/0016-the-catalog-is-decided-beside-the-writer.md.
@@ -15,13 +15,13 @@ use rusqlite::{OptionalExtension, Row, params};
 use tokio::sync::Semaphore;
 
 use super::append::AppendError;
-use super::declared::{BY_ALIAS, Basis, CatalogChange, Declared, Looked, Standing, alias_of};
+use super::declared::{BY_ALIAS, CatalogChange, DecisionBasis, Declared, FactLookup, Standing, alias_of};
 use super::error::LogError;
 use super::reader::{LogReader, LogSnapshot};
 use super::row;
 use strandline_clock::{Mark, mark};
 use strandline_model::{CatalogFact, CatalogKind, Offset, Source, Timestamp};
-use strandline_sqlite::column::{self, Place};
+use strandline_sqlite::column::{Count, LOG};
 use strandline_syntax::diagnostics::of_json;
 
 type Result<T> = std::result::Result<T, LogError>;
@@ -37,8 +37,8 @@ pub struct Catalog<'a, 'b> {
     log: &'a mut LogSnapshot<'b>,
     source: Source,
     began: Mark,
-    basis: Basis,
-    /// What the decision says already, for as far as it goes on from that.
+    basis: DecisionBasis,
+    /// The changes that the decision has made so far, which its next lookups find.
     assumed: Vec<CatalogFact>,
 }
 
@@ -49,33 +49,68 @@ impl std::fmt::Debug for Catalog<'_, '_> {
 }
 
 /// A fact that holds, before its body is read.
-struct Found {
+struct FactRow {
     name: String,
     source: Source,
     declared: Offset,
 }
 
-impl Found {
+impl FactRow {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Found {
-            name: row.get(0)?,
-            source: column::word(row, 1, "source of the catalog", Place::log("live.source"))?,
-            declared: row.get::<_, Option<i64>>(2)?.map(Offset::from_i64).unwrap_or_default(),
+        Ok(FactRow {
+            name: row.get("name")?,
+            source: LOG.get(row, "live.source")?,
+            declared: LOG.get::<Option<Offset>>(row, "live.keyframe")?.unwrap_or_default(),
         })
     }
 }
 
-macro_rules! of_kind {
-    ($columns:literal, $tail:literal) => {
-        concat!(
-            "SELECT ",
-            $columns,
-            r#" FROM kind k JOIN subject s ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
-            WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND "#,
-            $tail
-        )
-    };
-}
+/// The fact of a kind by its name.
+const BY_NAME: &str = r#"
+    SELECT s.name, l.source, l.keyframe
+    FROM kind k JOIN subject s ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
+    WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND s.name = ?3"#;
+
+/// The facts of a kind below another one, in the order in which they were first declared.
+const BY_PARENT: &str = r#"
+    SELECT s.name, l.source, l.keyframe
+    FROM kind k JOIN subject s ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
+    WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND s.namespace = ?3
+    ORDER BY s.id"#;
+
+/// The facts of a kind whose names begin with a text; no character sorts behind the last one that Unicode has.
+const BY_PREFIX: &str = r#"
+    SELECT s.name, l.source, l.keyframe
+    FROM kind k JOIN subject s ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
+    WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND s.name >= ?3 AND s.name < ?3 || char(1114111)
+    ORDER BY s.name"#;
+
+/// All facts of a kind; the third parameter is empty.
+const ALL: &str = r#"
+    SELECT s.name, l.source, l.keyframe
+    FROM kind k JOIN subject s ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
+    WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND ?3 = ''
+    ORDER BY s.name"#;
+
+/// The facts of a kind that a source declared.
+const BY_SOURCE: &str = r#"
+    SELECT s.name, l.source, l.keyframe
+    FROM kind k JOIN subject s ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
+    WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND l.source = ?3
+    ORDER BY s.name"#;
+
+/// How many facts of a kind are below another one.
+const COUNT_BY_PARENT: &str = r#"
+    SELECT count(*) AS count
+    FROM kind k JOIN subject s ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
+    WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND s.namespace = ?3"#;
+
+/// The parents of facts of a kind, a page of them.
+const PARENTS: &str = r#"
+    SELECT DISTINCT s.namespace
+    FROM kind k JOIN subject s ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
+    WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND s.namespace > ?3
+    ORDER BY s.namespace LIMIT ?4"#;
 
 impl Catalog<'_, '_> {
     /// The fact of this name, if it holds.
@@ -85,11 +120,14 @@ impl Catalog<'_, '_> {
     pub fn get(&mut self, kind: CatalogKind, name: &str) -> Result<Option<Standing>> {
         if let Some(fact) = self.assumed.iter().rev().find(|fact| fact.kind() == kind && fact.name() == name)
         {
-            return Ok(Some(self.said(fact.clone())));
+            return Ok(Some(self.assumed_fact(fact.clone())));
         }
-        let found = self.facts(kind, of_kind!("s.name, l.source, l.keyframe", "s.name = ?3"), name)?;
+        let found = self.facts(kind, BY_NAME, name)?;
         let found = found.into_iter().next();
-        self.rests_on(Looked::Named(kind, name.to_owned()), found.as_ref().map(|found| found.declared));
+        self.note_lookup(
+            FactLookup::Named(kind, name.to_owned()),
+            found.as_ref().map(|found| found.declared),
+        );
         found.map(|found| self.read(&found)).transpose()
     }
 
@@ -103,16 +141,16 @@ impl Catalog<'_, '_> {
             _ => false,
         };
         if let Some(fact) = self.assumed.iter().rev().find(|fact| is_it(fact)) {
-            return Ok(Some(self.said(fact.clone())));
+            return Ok(Some(self.assumed_fact(fact.clone())));
         }
-        self.in_time()?;
+        self.check_time_limit()?;
         let alias = alias_of(project, name);
-        let found: Vec<Found> = {
+        let found: Vec<FactRow> = {
             let mut statement = self.log.connection().prepare_cached(BY_ALIAS)?;
-            let rows = statement.query_map([&alias], Found::from_row)?;
+            let rows = statement.query_map([&alias], FactRow::from_row)?;
             rows.collect::<rusqlite::Result<_>>()?
         };
-        self.rests_on(Looked::Alias(alias), found.first().map(|found| found.declared));
+        self.note_lookup(FactLookup::Alias(alias), found.first().map(|found| found.declared));
         for found in &found {
             let standing = self.read(found)?;
             if is_it(&standing.fact) {
@@ -122,13 +160,12 @@ impl Catalog<'_, '_> {
         Ok(None)
     }
 
-    /// The facts that stand under this one, in the order in which they were first declared.
+    /// The facts below this one, in the order in which they were first declared.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn under(&mut self, kind: CatalogKind, place: &str) -> Result<Vec<Standing>> {
-        let sql = of_kind!("s.name, l.source, l.keyframe", "s.namespace = ?3 ORDER BY s.id");
-        let found = self.facts(kind, sql, place)?;
+        let found = self.facts(kind, BY_PARENT, place)?;
         found.iter().map(|found| self.read(found)).collect()
     }
 
@@ -137,11 +174,7 @@ impl Catalog<'_, '_> {
     /// # Errors
     /// When the log cannot be read.
     pub fn beginning(&mut self, kind: CatalogKind, prefix: &str) -> Result<Vec<Standing>> {
-        let tail = of_kind!(
-            "s.name, l.source, l.keyframe",
-            "s.name >= ?3 AND s.name < ?3 || char(1114111) ORDER BY s.name"
-        );
-        let found = self.facts(kind, tail, prefix)?;
+        let found = self.facts(kind, BY_PREFIX, prefix)?;
         found.iter().map(|found| self.read(found)).collect()
     }
 
@@ -150,8 +183,7 @@ impl Catalog<'_, '_> {
     /// # Errors
     /// When the log cannot be read.
     pub fn names(&mut self, kind: CatalogKind) -> Result<Vec<String>> {
-        let sql = of_kind!("s.name, l.source, l.keyframe", "?3 = '' ORDER BY s.name");
-        Ok(self.facts(kind, sql, "")?.into_iter().map(|found| found.name).collect())
+        Ok(self.facts(kind, ALL, "")?.into_iter().map(|found| found.name).collect())
     }
 
     /// The names of the facts of a kind that a source declared and that hold.
@@ -159,23 +191,21 @@ impl Catalog<'_, '_> {
     /// # Errors
     /// When the log cannot be read.
     pub fn names_of(&mut self, kind: CatalogKind, source: Source) -> Result<Vec<String>> {
-        let sql = of_kind!("s.name, l.source, l.keyframe", "l.source = ?3 ORDER BY s.name");
-        Ok(self.facts(kind, sql, source.as_str())?.into_iter().map(|found| found.name).collect())
+        Ok(self.facts(kind, BY_SOURCE, source.as_str())?.into_iter().map(|found| found.name).collect())
     }
 
-    /// How many facts of a kind stand under this one.
+    /// How many facts of a kind are below this one.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn count_under(&mut self, kind: CatalogKind, place: &str) -> Result<u64> {
-        let (of, sql) = (kind.kind(), of_kind!("count(*)", "s.namespace = ?3"));
-        let mut statement = self.log.connection().prepare_cached(sql)?;
-        let count = statement.query_row(params![of.group, of.kind, place], |row| {
-            column::count(row, 0, Place::log("subject"))
-        })?;
+        let of = kind.kind();
+        let mut statement = self.log.connection().prepare_cached(COUNT_BY_PARENT)?;
+        let Count(count) =
+            statement.query_row(params![of.group, of.kind, place], |row| LOG.get(row, "subject.count"))?;
         // What the log has already is counted there.
         let known = |name: &String| {
-            let looked = Looked::Named(kind, name.clone());
+            let looked = FactLookup::Named(kind, name.clone());
             self.basis.0.get(&looked).is_some_and(Option::is_some)
         };
         let assumed = self.assumed.iter().filter(|fact| fact.kind() == kind && fact.place() == place);
@@ -183,14 +213,13 @@ impl Catalog<'_, '_> {
         Ok(count + new.len() as u64)
     }
 
-    /// Under what facts of a kind stand, after one such place, in order.
+    /// The parents of facts of a kind, after one of them, in order.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn places(&mut self, kind: CatalogKind, after: &str, limit: usize) -> Result<Vec<String>> {
-        let sql = of_kind!("DISTINCT s.namespace", "s.namespace > ?3 ORDER BY s.namespace LIMIT ?4");
         let (of, limit) = (kind.kind(), i64::try_from(limit).unwrap_or(i64::MAX));
-        let mut statement = self.log.connection().prepare_cached(sql)?;
+        let mut statement = self.log.connection().prepare_cached(PARENTS)?;
         let rows = statement.query_map(params![of.group, of.kind, after, limit], |row| row.get(0))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
@@ -202,8 +231,8 @@ impl Catalog<'_, '_> {
     pub fn observed_at(&self, offset: Offset) -> Result<Timestamp> {
         let sql = r#"SELECT observed_at FROM change WHERE "offset" = ?1"#;
         let mut statement = self.log.connection().prepare_cached(sql)?;
-        let found: Option<i64> = statement.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
-        found.map(Timestamp::from_micros).ok_or_else(|| row::missing(offset))
+        let found = statement.query_row([offset], |row| row.get(0)).optional()?;
+        found.ok_or_else(|| row::missing(offset))
     }
 
     /// The newest offset.
@@ -220,27 +249,27 @@ impl Catalog<'_, '_> {
     }
 
     /// Whoever decides looks something up again and again.
-    fn in_time(&self) -> Result<()> {
+    fn check_time_limit(&self) -> Result<()> {
         if self.began.elapsed() > LONGEST { Err(LogError::TooLong) } else { Ok(()) }
     }
 
-    fn said(&self, fact: CatalogFact) -> Standing {
+    fn assumed_fact(&self, fact: CatalogFact) -> Standing {
         Standing { source: self.source, fact, declared: Offset::ZERO }
     }
 
-    fn rests_on(&mut self, looked: Looked, declared: Option<Offset>) {
+    fn note_lookup(&mut self, looked: FactLookup, declared: Option<Offset>) {
         self.basis.0.insert(looked, declared);
     }
 
-    fn facts(&self, kind: CatalogKind, sql: &str, argument: &str) -> Result<Vec<Found>> {
-        self.in_time()?;
+    fn facts(&self, kind: CatalogKind, sql: &str, argument: &str) -> Result<Vec<FactRow>> {
+        self.check_time_limit()?;
         let of = kind.kind();
         let mut statement = self.log.connection().prepare_cached(sql)?;
-        let rows = statement.query_map(params![of.group, of.kind, argument], Found::from_row)?;
+        let rows = statement.query_map(params![of.group, of.kind, argument], FactRow::from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    fn read(&mut self, found: &Found) -> Result<Standing> {
+    fn read(&mut self, found: &FactRow) -> Result<Standing> {
         let offset = found.declared;
         let row = self.log.row(offset)?;
         let text = self.log.text(&row)?;
@@ -253,8 +282,8 @@ impl Catalog<'_, '_> {
 }
 
 /// What a decision came to.
-pub(super) struct Made<T> {
-    pub(super) basis: Basis,
+pub(super) struct Decision<T> {
+    pub(super) basis: DecisionBasis,
     pub(super) changes: Vec<CatalogChange>,
     pub(super) value: T,
     /// The newest offset of the state that was looked at.
@@ -291,12 +320,12 @@ impl Decisions {
         decision: Arc<
             impl Fn(&mut Catalog<'_, '_>) -> Result<(Vec<CatalogChange>, T)> + Send + Sync + 'static,
         >,
-    ) -> std::result::Result<Made<T>, AppendError> {
+    ) -> std::result::Result<Decision<T>, AppendError> {
         let permits = Arc::clone(&self.permits);
         let permit = permits.acquire_owned().await.map_err(|_| AppendError::Closed)?;
         let of = Arc::clone(self);
         let made = tokio::task::spawn_blocking(move || {
-            // It belongs to the work, which goes on where nobody waits for it any more.
+            // It belongs to the work, which continues when nobody waits for it any more.
             let _permit = permit;
             of.made(source, &*decision)
         });
@@ -310,7 +339,7 @@ impl Decisions {
         &self,
         source: Source,
         decision: &impl Fn(&mut Catalog<'_, '_>) -> Result<(Vec<CatalogChange>, T)>,
-    ) -> std::result::Result<Made<T>, AppendError> {
+    ) -> std::result::Result<Decision<T>, AppendError> {
         let Some(directory) = self.directory.get() else { return Err(AppendError::Busy) };
         let failed = |error: LogError| match error {
             LogError::TooLong => AppendError::TooLong,
@@ -321,10 +350,10 @@ impl Decisions {
         let made = {
             let mut log = reader.begin().map_err(failed)?;
             let head = log.head().map_err(failed)?;
-            let (basis, assumed) = (Basis::default(), Vec::new());
+            let (basis, assumed) = (DecisionBasis::default(), Vec::new());
             let mut catalog = Catalog { log: &mut log, source, began: mark(), basis, assumed };
             let (changes, value) = decision(&mut catalog).map_err(failed)?;
-            Made { basis: catalog.basis, changes, value, head }
+            Decision { basis: catalog.basis, changes, value, head }
         };
         self.idle().push(reader);
         Ok(made)

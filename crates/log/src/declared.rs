@@ -20,7 +20,7 @@ pub(super) struct Declared {
 pub struct Standing {
     /// Who declared it.
     pub source: Source,
-    /// What it says.
+    /// The fact.
     pub fact: CatalogFact,
     /// Where it was declared last.
     pub declared: Offset,
@@ -35,11 +35,11 @@ pub enum CatalogChange {
     Withdraw(CatalogKind, String),
 }
 
-/// What a decision says, and what it rests on.
+/// The changes that a decision makes, and the facts that it read.
 #[derive(Debug)]
 pub(super) struct Decided {
     pub(super) source: Source,
-    pub(super) basis: Basis,
+    pub(super) basis: DecisionBasis,
     pub(super) changes: Vec<CatalogChange>,
 }
 
@@ -47,11 +47,11 @@ pub(super) struct Decided {
 ///
 /// What was found by looking through many, as by [`Catalog::under`], is no part of it.
 #[derive(Debug, Default)]
-pub(super) struct Basis(pub(super) BTreeMap<Looked, Option<Offset>>);
+pub(super) struct DecisionBasis(pub(super) BTreeMap<FactLookup, Option<Offset>>);
 
 /// By what a fact was looked for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Looked {
+pub(super) enum FactLookup {
     Named(CatalogKind, String),
     Alias(String),
 }

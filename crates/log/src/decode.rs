@@ -1,4 +1,4 @@
-//! What a row says: its body, unpacked and verified, and the record that it makes.
+//! Reads the body of a row, unpacked and verified, and the record that it makes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::solid;
 use super::types::{self, ChangeType};
 use crate::delta::Dictionary;
 use strandline_model::{
-    CatalogKind, Change, DeletionCause, Offset, Record, ResourceId, ResourceVersion, Timestamp, Uid,
+    CatalogKind, Change, DeletionCause, Offset, Record, ResourceId, ResourceVersion, Uid,
 };
 use strandline_syntax::diagnostics::of_json;
 
@@ -25,13 +25,13 @@ impl LogReader {
         if let Some((frame, at)) = row.frame {
             return self.body_in(frame, at, row);
         }
-        if row.is_hollow() {
-            return Err(self.let_go(row)?);
+        if row.has_no_body_left() {
+            return Err(self.pruned_error(row)?);
         }
         let Some(frame) = &row.body else { return Ok(String::new()) };
         let text = match row.base {
             Some(base) => {
-                let base = self.keyframe(Offset::from_i64(base))?;
+                let base = self.keyframe(base)?;
                 self.codec.read_delta(frame, &base)
             }
             None => {
@@ -53,8 +53,8 @@ impl LogReader {
             || self.erasures.allow(&self.connection, row.offset, &row.body_hash, &digest)?)
     }
 
-    /// What it means that a change has no body: its kind goes before the rest, or the body was taken away.
-    pub(super) fn let_go(&self, row: &RawRow) -> Result<LogError, LogError> {
+    /// The error for a change without its body: retention pruned its kind before the rest, or the body was lost.
+    pub(super) fn pruned_error(&self, row: &RawRow) -> Result<LogError, LogError> {
         let floor = floors::floor_of(&self.connection, row.subject)?;
         Ok(match floor.filter(|floor| row.offset <= *floor) {
             Some(floor) => LogError::Compacted { offset: row.offset, compacted: floor },
@@ -89,8 +89,10 @@ impl LogReader {
 
     fn unpack(&mut self, frame: i64, row: &RawRow) -> Result<Vec<u8>, LogError> {
         let sql = "SELECT dictionary_id, bytes FROM frame WHERE id = ?1";
-        let found =
-            self.connection.prepare_cached(sql)?.query_row([frame], |row| Ok((row.get(0)?, row.get(1)?)));
+        let found = self
+            .connection
+            .prepare_cached(sql)?
+            .query_row([frame], |row| Ok((row.get("dictionary_id")?, row.get("bytes")?)));
         let found: Option<(Option<i64>, Vec<u8>)> = found.optional()?;
         let (dictionary, bytes) = found.ok_or_else(|| row.damaged("its solid frame is missing"))?;
         let dictionary = dictionary.map(|id| self.dictionary(id)).transpose()?;
@@ -102,7 +104,7 @@ impl LogReader {
             return Ok(text);
         }
         let row = self.row(offset)?;
-        if row.base.is_some() || row.is_hollow() {
+        if row.base.is_some() || row.has_no_body_left() {
             return Err(row.damaged("its keyframe is missing"));
         }
         let text: Arc<str> = self.text(&row)?.into();
@@ -122,17 +124,13 @@ impl LogReader {
         Ok(dictionary)
     }
 
-    /// The record of a change whose body retention has let go.
-    pub(super) fn forgotten(&self, row: RawRow) -> Result<Record, LogError> {
-        match self.let_go(&row)? {
+    /// The record of a change whose body retention has pruned.
+    pub(super) fn pruned_record(&self, row: RawRow) -> Result<Record, LogError> {
+        match self.pruned_error(&row)? {
             LogError::Compacted { .. } => {
                 let change =
                     Change::Forgotten { id: ResourceId(row.subject), key: row.key, uid: Uid::new(row.uid) };
-                Ok(Record {
-                    offset: row.offset,
-                    observed_at: Timestamp::from_micros(row.observed_at),
-                    change,
-                })
+                Ok(Record { offset: row.offset, observed_at: row.observed_at, change })
             }
             damage => Err(damage),
         }
@@ -175,7 +173,7 @@ impl LogReader {
                 Change::Withdrawn { id, kind, name: row.key.name.clone() }
             }
         };
-        Ok(Record { offset: row.offset, observed_at: Timestamp::from_micros(row.observed_at), change })
+        Ok(Record { offset: row.offset, observed_at: row.observed_at, change })
     }
 
     pub(super) fn entry(&mut self, row: RawRow) -> Result<Entry, LogError> {
@@ -185,7 +183,7 @@ impl LogReader {
         Ok(Entry {
             recorded,
             offset: row.offset,
-            observed_at: Timestamp::from_micros(row.observed_at),
+            observed_at: row.observed_at,
             r#type,
             id: ResourceId(row.subject),
             changed_by: types::changed_by(row.manager, row.managed_at),

@@ -12,12 +12,12 @@ use strandline_model::{DeletionCause, ResourceKey, Timestamp, WatchKey};
 type Result<T> = std::result::Result<T, LogError>;
 
 impl Write<'_> {
-    /// Ends an incarnation and tells how many changes that took: none for an Event, whose end says nothing since
+    /// Ends an incarnation and returns how many changes that took: none for an Event, whose end means nothing since
     /// clusters drop each of them after an hour.
     pub(super) fn deleted(&mut self, live: &Live, key: &ResourceKey, cause: DeletionCause) -> Result<usize> {
         self.close(&live.group)?;
         if key.kind.is_event() {
-            self.bury(live.subject)?;
+            self.mark_ended(live.subject)?;
             return Ok(0);
         }
         let body = to_json(&cause)?;
@@ -32,7 +32,7 @@ impl Write<'_> {
             body: &body,
             packed: Some(packed),
         })?;
-        self.bury(live.subject)?;
+        self.mark_ended(live.subject)?;
         Ok(1)
     }
 

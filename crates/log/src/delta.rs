@@ -78,12 +78,12 @@ impl Default for Codec {
 }
 
 impl Codec {
-    /// Packs a body that stands for itself.
+    /// Packs a body without a base.
     pub fn keyframe(&mut self, body: &str, dictionary: Option<&Dictionary>) -> Result<Vec<u8>, DeltaError> {
         self.pack(body.as_bytes(), dictionary)
     }
 
-    /// Packs bytes that stand for themselves.
+    /// Packs bytes without a base.
     pub fn pack(&mut self, bytes: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>, DeltaError> {
         let mut frame = Vec::with_capacity(zstd::zstd_safe::compress_bound(bytes.len()));
         match dictionary {

@@ -27,7 +27,7 @@ impl Write<'_> {
         let epoch = self.next_epoch()?;
         let sql = "UPDATE cursor SET resource_version = NULL, epoch = ?2
             WHERE kind_id IN (SELECT id FROM kind WHERE cluster = ?1)";
-        self.connection.prepare_cached(sql)?.execute(params![cluster, epoch.0])?;
+        self.connection.prepare_cached(sql)?.execute(params![cluster, epoch])?;
         let sql = "UPDATE live SET resource_version = ''
             WHERE kind_id IN (SELECT id FROM kind WHERE cluster = ?1)";
         self.connection.prepare_cached(sql)?.execute([cluster])?;
@@ -39,12 +39,10 @@ impl Write<'_> {
 
     fn cluster_seen(&self, cluster: &str) -> Result<Option<Timestamp>> {
         let sql = "SELECT max(seen_at) FROM cursor WHERE kind_id IN (SELECT id FROM kind WHERE cluster = ?1)";
-        let seen_at: Option<i64> =
-            self.connection.prepare_cached(sql)?.query_row([cluster], |row| row.get(0))?;
-        Ok(seen_at.map(Timestamp::from_micros))
+        Ok(self.connection.prepare_cached(sql)?.query_row([cluster], |row| row.get(0))?)
     }
 
-    /// Ends a watch for good: its mark says why, its cursor is forgotten, and with `unfollow` nothing of what it saw
+    /// Ends a watch for good: its mark gives the reason, its cursor is deleted, and with `unfollow` nothing of what it saw
     /// is taken for alive any longer.
     pub(super) fn dismiss(&mut self, mark: &CoverageMark, unfollow: bool) -> Result<Appended> {
         let Some(run) = self.run(&mark.watch)? else { return self.mark(mark) };

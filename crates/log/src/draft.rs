@@ -22,7 +22,7 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// A change that says nothing but itself.
+    /// A change without a body.
     pub(super) fn bare(r#type: ChangeType, subject: i64, key: &'a ResourceKey) -> Self {
         Draft {
             r#type,
@@ -36,7 +36,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn link(&self, offset: Offset, now: Timestamp, managed_at: Option<i64>, body_hash: Hash) -> Link<'_> {
+    fn link(
+        &self,
+        offset: Offset,
+        now: Timestamp,
+        managed_at: Option<Timestamp>,
+        body_hash: Hash,
+    ) -> Link<'_> {
         let key = self.key;
         let manager =
             self.changed_by.map_or(["", "", ""], |by| [&by.manager, &by.operation, &by.subresource]);
@@ -47,7 +53,7 @@ impl<'a> Draft<'a> {
             subject: [&key.cluster, &key.kind.group, &key.kind.kind, &key.namespace, &key.name, self.uid],
             resource_version: self.resource_version,
             manager,
-            managed_at,
+            managed_at: managed_at.map(Timestamp::as_micros),
             body_hash,
         }
     }
@@ -58,7 +64,7 @@ impl Write<'_> {
     pub(super) fn write(&mut self, draft: Draft<'_>) -> Result<Offset, LogError> {
         let offset = self.state.head.next();
         let manager = draft.changed_by.map(|by| self.state.ids.manager(self.connection, by)).transpose()?;
-        let managed_at = draft.changed_by.and_then(|by| by.time).map(Timestamp::as_micros);
+        let managed_at = draft.changed_by.and_then(|by| by.time);
         let body_hash = chain::body_hash(draft.body);
         // Offsets are found by bisection over these times.
         assert!(
@@ -78,14 +84,14 @@ impl Write<'_> {
             managed_at, base, dictionary_id, body, body_hash, hash)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"#;
         self.connection.prepare_cached(sql)?.execute(params![
-            offset.as_i64(),
-            self.now.as_micros(),
-            draft.r#type.number(),
+            offset,
+            self.now,
+            draft.r#type,
             draft.subject,
             (!draft.resource_version.is_empty()).then_some(draft.resource_version),
             manager,
             managed_at,
-            base.map(Offset::as_i64),
+            base,
             dictionary,
             frame,
             body_hash,

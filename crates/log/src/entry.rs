@@ -1,4 +1,4 @@
-//! A change as it leaves one log for another: everything that its record says, as text.
+//! A change as it leaves one log for another: the whole content of its record, as text.
 
 use super::chain::{self, Link};
 use super::declared::{Declared, key_of};
@@ -27,9 +27,9 @@ pub struct Entry {
     pub uid: String,
     /// The cluster's token for a state; empty for everything else.
     pub resource_version: String,
-    /// Who made a state, as far as the object told.
+    /// Who made a state, where the object names one.
     pub changed_by: Option<ChangedBy>,
-    /// The object, the cause of a deletion, the mark, or the fact as JSON; empty where nothing more is to be said.
+    /// The object, the cause of a deletion, the mark, or the fact as JSON; empty where there is none.
     pub body: String,
     /// The digest of the body that was recorded, where something was erased from it.
     pub recorded: Option<[u8; 16]>,

@@ -1,7 +1,7 @@
-//! What may stand in place of a body that was recorded, because something was erased from it.
+//! Bodies that replace the recorded ones, because values were erased from them.
 //!
 //! The link of a change covers the digest of the body that was recorded, for ever. Another body is accepted only where a
-//! mark further on in the chain names both digests; the table `erased` does no more than tell where that mark stands.
+//! mark further on in the chain names both digests; the table `erased` only has the offset of that mark.
 //!
 //! Why: docs/decisions/0007-every-change-is-chained.md.
 
@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 use lru::LruCache;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::chain::{self, Hash};
 use super::compaction::prepare_if_there;
 use super::error::LogError;
 use super::types::ChangeType;
 use crate::delta::Codec;
-use strandline_model::{Erasure, Offset, Stored};
+use strandline_model::{Erasure, Offset};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -26,7 +26,7 @@ const MARKS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(15);
 
 /// The marks that were looked at last.
 pub(super) struct Erasures {
-    marks: LruCache<i64, Arc<Erasure>>,
+    marks: LruCache<Offset, Arc<Erasure>>,
 }
 
 impl Default for Erasures {
@@ -36,7 +36,7 @@ impl Default for Erasures {
 }
 
 impl Erasures {
-    /// Whether a mark says that the change at `offset` has a body of this digest instead of the recorded one.
+    /// Whether a mark names this digest as the body of the change at `offset` instead of the recorded one.
     pub(super) fn allow(
         &mut self,
         connection: &Connection,
@@ -46,8 +46,8 @@ impl Erasures {
     ) -> Result<bool> {
         let sql = r#"SELECT mark FROM erased WHERE "offset" = ?1"#;
         let Some(mut statement) = prepare_if_there(connection, sql)? else { return Ok(false) };
-        let mark: Option<i64> = statement.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
-        let Some(mark) = mark.filter(|mark| *mark > offset.as_i64()) else { return Ok(false) };
+        let mark: Option<Offset> = statement.query_row([offset], |row| row.get(0)).optional()?;
+        let Some(mark) = mark.filter(|mark| *mark > offset) else { return Ok(false) };
         let Some(erasure) = self.mark(connection, mark)? else { return Ok(false) };
         Ok(erasure
             .bodies
@@ -55,8 +55,8 @@ impl Erasures {
             .is_some_and(|named| *named == HEXLOWER.encode(left)))
     }
 
-    /// The mark at an offset; none where none stands there as it was recorded.
-    fn mark(&mut self, connection: &Connection, offset: i64) -> Result<Option<Arc<Erasure>>> {
+    /// The mark at an offset; none where there is none, or one that is damaged.
+    fn mark(&mut self, connection: &Connection, offset: Offset) -> Result<Option<Arc<Erasure>>> {
         if let Some(known) = self.marks.get(&offset) {
             return Ok(Some(Arc::clone(known)));
         }
@@ -64,10 +64,12 @@ impl Erasures {
             r#"SELECT body, body_hash FROM change WHERE "offset" = ?1 AND type = ?2 AND body IS NOT NULL"#;
         let mut statement = connection.prepare_cached(sql)?;
         let row = statement
-            .query_row([offset, ChangeType::Erased.number()], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row(params![offset, ChangeType::Erased], |row| {
+                Ok((row.get("body")?, row.get("body_hash")?))
+            })
             .optional()?;
         let Some((frame, recorded)): Option<(Vec<u8>, Hash)> = row else { return Ok(None) };
-        // What cannot be read lets no body off: that is then told as damaged, as is the mark itself.
+        // An unreadable mark excuses no body: both are then reported as damaged.
         let text = Codec::default().read_keyframe(&frame, None).ok();
         let text = text.filter(|text| chain::body_hash(text) == recorded);
         let erasure = text.and_then(|text| serde_json::from_str(&text).ok()).map(Arc::new);

@@ -48,7 +48,7 @@ pub enum LogError {
         /// What is wrong.
         what: String,
     },
-    /// Retention has let the change go.
+    /// Retention has pruned the change.
     #[error("offset {offset} is older than the retention period; the oldest available is {compacted}")]
     Compacted {
         /// What was asked for.

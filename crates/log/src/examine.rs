@@ -1,6 +1,6 @@
-//! Reads a whole log and tells what of it is damaged: which table, which offsets, which time, which resources.
+//! Reads a whole log and reports what is damaged: which table, which offsets, which time, which resources.
 //!
-//! Nothing is mended here, and nothing is written: what is told is what whoever restores a backup or salvages what is
+//! Nothing is repaired here, and nothing is written: the report is for whoever restores a backup or salvages what is
 //! left has to know.
 
 mod database;
@@ -36,11 +36,11 @@ pub struct Examination {
     pub changes: u64,
     /// Everything that is not as it was written, what lies deepest first.
     pub findings: Vec<Finding>,
-    /// When values were erased from what was recorded, and what is said of it.
+    /// When values were erased from what was recorded, and the marks of it.
     pub erasures: Vec<(Timestamp, Erasure)>,
 }
 
-/// Reads the whole log of a data directory, and changes nothing; `progress` is told how many changes of how many were
+/// Reads the whole log of a data directory, and changes nothing; `progress` gets how many changes of how many were
 /// read. None where there is no log.
 ///
 /// # Errors
@@ -50,7 +50,7 @@ pub fn examine(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Option<Examination>, LogError> {
     let path = file::path(directory);
-    let acknowledged = HeadFile::new(directory).look();
+    let acknowledged = HeadFile::new(directory).read_state();
     if !path.exists() {
         return open::nothing_acknowledged(&HeadFile::new(directory)).map(|()| None);
     }
@@ -80,10 +80,10 @@ pub fn examine(
 
 /// What the link of the next change has to follow from.
 #[derive(Clone, Copy)]
-struct Before {
+struct PreviousLink {
     /// As it is stored.
     stored: Hash,
-    /// As it follows from what the change says; where the two differ, one of them is damaged.
+    /// As it follows from the content of the change; where the two differ, one of them is damaged.
     follows: Hash,
 }
 
@@ -94,13 +94,13 @@ struct Walk {
     last: Offset,
     changes: u64,
     /// None after a change that could not be read.
-    before: Option<Before>,
+    before: Option<PreviousLink>,
     erasures: Vec<(Timestamp, Erasure)>,
 }
 
 impl Walk {
     fn new(reader: LogReader, findings: Findings) -> Self {
-        let start = Before { stored: Hash::default(), follows: Hash::default() };
+        let start = PreviousLink { stored: Hash::default(), follows: Hash::default() };
         Walk { reader, findings, last: Offset::ZERO, changes: 0, before: Some(start), erasures: Vec::new() }
     }
 
@@ -116,7 +116,7 @@ impl Walk {
             Err(error) => return self.findings.table("compaction", error),
         }
         if head < self.last {
-            // The newest change never goes.
+            // The newest change is never pruned.
             self.findings.lost_end(head.next(), self.last.next());
         }
         // One by one for a while after a page that cannot be read: it may hold many changes.
@@ -164,7 +164,7 @@ impl Walk {
         for (offset, previous) in links {
             match row::at(self.reader.connection(), offset) {
                 Ok(Some(row)) => {
-                    self.before = Some(Before { stored: previous, follows: previous });
+                    self.before = Some(PreviousLink { stored: previous, follows: previous });
                     self.sound(&row);
                 }
                 Ok(None) => self.findings.change(offset, Harm::Missing, "the change is missing".into()),
@@ -172,7 +172,7 @@ impl Walk {
             }
         }
         self.last = compaction.swept;
-        self.before = Some(Before { stored: compaction.hash, follows: compaction.hash });
+        self.before = Some(PreviousLink { stored: compaction.hash, follows: compaction.hash });
     }
 
     /// Every change after the last one up to this is not there.
@@ -198,7 +198,7 @@ impl Walk {
     fn sound(&mut self, row: &RawRow) {
         self.changes += 1;
         let sound = self.link(row) & self.body(row);
-        let observed_at = Timestamp::from_micros(row.observed_at);
+        let observed_at = row.observed_at;
         if sound {
             if row.r#type == ChangeType::Erased.number() {
                 match self.erasure(row) {
@@ -210,7 +210,7 @@ impl Walk {
         }
     }
 
-    /// What a mark says that is as it was written.
+    /// The erasure in a sound mark.
     fn erasure(&mut self, row: &RawRow) -> Result<Erasure, String> {
         let text = self.reader.text(row).map_err(|error| error.to_string())?;
         serde_json::from_str(&text)
@@ -221,15 +221,17 @@ impl Walk {
     /// change follows from what that hash should be.
     fn link(&mut self, row: &RawRow) -> bool {
         let Some(before) = self.before else {
-            // What came before cannot be read: that this one follows from it cannot be told, nor that it does not.
-            self.before = Some(Before { stored: row.hash, follows: row.hash });
+            // What came before cannot be read: whether this one follows from it is unknown.
+            self.before = Some(PreviousLink { stored: row.hash, follows: row.hash });
             return true;
         };
         let follows = row.expected_hash(&before.stored);
         let mended = row.expected_hash(&before.follows);
         let sound = row.hash == follows || row.hash == mended;
-        self.before =
-            Some(Before { stored: row.hash, follows: if row.hash == follows { follows } else { mended } });
+        self.before = Some(PreviousLink {
+            stored: row.hash,
+            follows: if row.hash == follows { follows } else { mended },
+        });
         if !sound {
             self.findings.of_row(row, Harm::Link, "its hash does not match the previous change");
         }
@@ -268,7 +270,7 @@ impl Walk {
                 Ok(_) => self
                     .findings
                     .head_file(&format!("the change at offset {recorded} differs from the acknowledged one")),
-                // What is missing was told already.
+                // Missing changes are reported already.
                 Err(_) => {}
             },
         }

@@ -13,7 +13,7 @@ use strandline_model::{Offset, ResourceKey};
 type Result<T> = std::result::Result<T, LogError>;
 
 impl Write<'_> {
-    /// Writes a fact unless what it says was said last; tells where it was written.
+    /// Writes a fact unless it equals the last one of its subject; returns its offset.
     pub(super) fn fact(
         &mut self,
         r#type: ChangeType,
@@ -35,7 +35,7 @@ impl Write<'_> {
         self.write_fact(r#type, key, body, said).map(Some)
     }
 
-    /// Writes a fact, whatever was said last.
+    /// Writes a fact even if it equals the last one of its subject.
     pub(super) fn write_fact(
         &mut self,
         r#type: ChangeType,

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use super::append::Epoch;
 use super::chain;
+use super::columns;
 use super::error::LogError;
 use super::transaction::Write;
 use strandline_model::{
@@ -13,7 +14,7 @@ use strandline_model::{
 
 type Result<T> = std::result::Result<T, LogError>;
 
-/// What is gone, as a person says.
+/// What a person marks as deleted.
 #[derive(Clone, Debug)]
 pub struct Forget {
     /// The cluster it was in.
@@ -26,11 +27,11 @@ pub struct Forget {
     pub name: Option<String>,
     /// Only what has this uid.
     pub uid: Option<Uid>,
-    /// Whether only to tell what would end.
+    /// Whether only to return what would end.
     pub dry_run: bool,
     /// Whether to end also what is watched now.
     pub force: bool,
-    /// Who says so.
+    /// Who marks it.
     pub by: String,
 }
 
@@ -50,7 +51,7 @@ pub struct Forgotten {
 /// Why nothing ends.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ForgetRefusal {
-    /// The log knows no such kind of the cluster.
+    /// The log has no such kind of the cluster.
     #[error("the cluster `{cluster}` has no kind `{kind}` in the log")]
     UnknownKind {
         /// The cluster.
@@ -70,12 +71,12 @@ pub enum ForgetRefusal {
 }
 
 impl Write<'_> {
-    /// Ends what a person says is gone. What is there after all comes back as the same life with its next event or list.
+    /// Ends what a person marks as deleted. What exists after all comes back as the same life with its next event or list.
     pub(super) fn end_forgotten(
         &mut self,
         forget: &Forget,
     ) -> Result<std::result::Result<Forgotten, ForgetRefusal>> {
-        let (number, kind) = match self.kind_meant(forget)? {
+        let (number, kind) = match self.find_kind(forget)? {
             Ok(found) => found,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -84,7 +85,7 @@ impl Write<'_> {
         for watch in &watches {
             if reached
                 && !forget.force
-                && self.says(watch, &CoverageMark::watched(watch.clone(), self.now).said())?
+                && self.is_last_mark(watch, &CoverageMark::watched(watch.clone(), self.now).said())?
             {
                 return Ok(Err(ForgetRefusal::Watched(watch.to_string())));
             }
@@ -117,7 +118,7 @@ impl Write<'_> {
         Ok(Ok(Forgotten { kind, ended, gaps, head: self.state.head }))
     }
 
-    /// Ends the gap of a watch; tells how many there were.
+    /// Ends the gap of a watch; returns how many there were.
     fn forget_gap(&mut self, kind: i64, watch: &WatchKey, forget: &Forget) -> Result<usize> {
         let gap = self.is_in_gap(watch)?;
         if forget.dry_run {
@@ -125,7 +126,7 @@ impl Write<'_> {
         }
         let not_served = CoverageMark::gap(watch.clone(), self.now, reason::NOT_SERVED, "").said();
         // A kind that the cluster does not serve has no running watch that could need its cursor.
-        let sql = match self.says(watch, &not_served)? {
+        let sql = match self.is_last_mark(watch, &not_served)? {
             true => "DELETE FROM cursor WHERE kind_id = ?1 AND namespace = ?2",
             false => "UPDATE cursor SET resource_version = NULL WHERE kind_id = ?1 AND namespace = ?2",
         };
@@ -137,12 +138,10 @@ impl Write<'_> {
         Ok(usize::from(gap))
     }
 
-    fn kind_meant(&self, forget: &Forget) -> Result<std::result::Result<(i64, Kind), ForgetRefusal>> {
+    fn find_kind(&self, forget: &Forget) -> Result<std::result::Result<(i64, Kind), ForgetRefusal>> {
         let sql = r#"SELECT id, "group", kind FROM kind WHERE cluster = ?1 AND kind <> '' ORDER BY 2, 3"#;
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([&forget.cluster], |row| {
-            Ok((row.get(0)?, Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?)))
-        })?;
+        let rows = statement.query_map([&forget.cluster], |row| Ok((row.get("id")?, columns::kind(row)?)))?;
         let mut kinds: Vec<(i64, Kind)> = rows.collect::<rusqlite::Result<_>>()?;
         kinds.retain(|(_, kind)| forget.kind.means(kind));
         if kinds.len() > 1 {
@@ -154,7 +153,7 @@ impl Write<'_> {
         Ok(kinds.pop().ok_or_else(unknown))
     }
 
-    /// The watches that look where something is said to be gone.
+    /// The watches of what is marked as deleted.
     fn watches_of(&self, number: i64, forget: &Forget, kind: &Kind) -> Result<Vec<WatchKey>> {
         let sql = "SELECT namespace FROM cursor WHERE kind_id = ?1
             UNION SELECT s.namespace FROM subject s JOIN live l ON l.subject_id = s.id
@@ -172,21 +171,21 @@ impl Write<'_> {
         Ok(watches)
     }
 
-    /// Whether the newest mark of a watch says this.
-    fn says(&self, watch: &WatchKey, said: &str) -> Result<bool> {
-        Ok(self.last_said(watch)? == Some(chain::body_hash(said)))
+    /// Whether this is the newest mark of a watch.
+    fn is_last_mark(&self, watch: &WatchKey, said: &str) -> Result<bool> {
+        Ok(self.last_mark_digest(watch)? == Some(chain::body_hash(said)))
     }
 
     fn is_in_gap(&self, watch: &WatchKey) -> Result<bool> {
-        let Some(said) = self.last_said(watch)? else { return Ok(false) };
+        let Some(said) = self.last_mark_digest(watch)? else { return Ok(false) };
         let state = |mark: CoverageMark| chain::body_hash(&mark.said()) == said;
         let excluded = |why| state(CoverageMark::excluded(watch.clone(), self.now, why, ""));
         let watched = state(CoverageMark::watched(watch.clone(), self.now));
         Ok(!watched && !EXCLUDED.into_iter().any(excluded))
     }
 
-    /// The hash of what the newest mark of a watch says.
-    fn last_said(&self, watch: &WatchKey) -> Result<Option<[u8; 16]>> {
+    /// The digest of the newest mark of a watch.
+    fn last_mark_digest(&self, watch: &WatchKey) -> Result<Option<[u8; 16]>> {
         let sql = r#"SELECT l.digest FROM live l JOIN subject s ON s.id = l.subject_id JOIN kind k ON k.id = s.kind_id
             WHERE k.cluster = ?1 AND k."group" = ?2 AND k.kind = ?3 AND s.namespace = ?4 AND s.name = '' AND s.uid = ''"#;
         let key = params![watch.cluster, watch.kind.group, watch.kind.kind, watch.namespace];

@@ -64,7 +64,7 @@ fn take(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 impl Write<'_> {
-    /// Packs the next state of a subject, which is about to be written, and tells which group is open then.
+    /// Packs the next state of a subject, which is about to be written, and returns the group that is open then.
     pub(super) fn pack_state(
         &mut self,
         body: &str,
@@ -100,7 +100,7 @@ impl Write<'_> {
             return Ok(());
         }
         let sql = "INSERT OR REPLACE INTO closed_group (keyframe, deltas) VALUES (?1, ?2)";
-        self.connection.prepare_cached(sql)?.execute(params![keyframe.as_i64(), group.deltas_at])?;
+        self.connection.prepare_cached(sql)?.execute(params![keyframe, group.deltas_at])?;
         self.state.closed += 1;
         Ok(())
     }

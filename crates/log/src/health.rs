@@ -232,7 +232,7 @@ impl State {
     }
 }
 
-/// What a gap of changes that were recorded late says.
+/// The message of a gap for changes that were recorded late.
 pub(super) fn late_message(reason: &str, waited: Duration) -> String {
     let seconds = waited.as_secs();
     match reason == reason::NO_ROOM {

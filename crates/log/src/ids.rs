@@ -1,4 +1,4 @@
-//! The numbers under which the log knows kinds, subjects and managers.
+//! The numbers of kinds, subjects and managers in the log.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,8 +1,8 @@
 //! Changes that were recorded elsewhere, or that happened before anybody recorded: written by the log's own rules, at
-//! the time that they tell, all of them or none.
+//! their own time, all of them or none.
 //!
 //! An import is one transaction, beside which SQLite needs room on the disk and no memory: one that is broken off leaves
-//! nothing, and nobody has to tell half of one from all of it. It goes through the functions of the log's writer, at the
+//! nothing, and there is no half of one. It goes through the functions of the log's writer, at the
 //! times that are given, so that the chain of an export that is imported whole comes out as it was.
 
 use std::path::Path;
@@ -70,13 +70,13 @@ impl LogImport {
         (self.state.head != Offset::ZERO).then_some(self.state.observed_at)
     }
 
-    /// Recorded time never goes backwards, whatever is told, save where a mark of the clock that was recorded says so.
+    /// Recorded time never goes backwards, whatever comes in, save where a mark of the clock that was recorded says so.
     fn at(&mut self, time: Timestamp) -> Write<'_> {
         let now = time.max(self.state.observed_at);
         Write { connection: &self.connection, state: &mut self.state, now }
     }
 
-    /// Writes what another log recorded, under the next offset; none for the end of something of which nothing was told,
+    /// Writes what another log recorded, under the next offset; none for the end of something that was never recorded,
     /// as in a part of a log.
     ///
     /// # Errors
@@ -116,15 +116,15 @@ impl LogImport {
         appended.map_err(|error| LogError::Import(error.to_string()))
     }
 
-    /// Ends whatever is alive under a name; tells how many changes that took.
+    /// Ends whatever is alive under a name; returns how many changes that took.
     ///
     /// # Errors
     /// When the log cannot be written.
     pub fn gone(&mut self, time: Timestamp, key: &ResourceKey) -> Result<usize> {
-        self.at(time).gone(key)
+        self.at(time).record_gone(key)
     }
 
-    /// Writes a mark of coverage, unless it says what the last one said.
+    /// Writes a mark of coverage, unless it repeats the last one.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -132,7 +132,7 @@ impl LogImport {
         self.at(mark.since).mark(mark)
     }
 
-    /// Remembers up to when all that a watch had to tell is recorded. It has to list again before it goes on.
+    /// Records the time up to which a watch is complete. It has to list again before it goes on.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -141,15 +141,11 @@ impl LogImport {
         let sql = "INSERT INTO cursor (kind_id, namespace, epoch, first_begun_at, begun_at, seen_at)
              VALUES (?1, ?2, 0, ?3, ?3, ?3)
              ON CONFLICT DO UPDATE SET resource_version = NULL, seen_at = max(coalesce(seen_at, ?3), ?3)";
-        self.connection.prepare_cached(sql)?.execute(params![
-            kind,
-            watch.namespace,
-            last_seen.as_micros()
-        ])?;
+        self.connection.prepare_cached(sql)?.execute(params![kind, watch.namespace, last_seen])?;
         Ok(())
     }
 
-    /// Makes all of it durable; tells the newest offset.
+    /// Makes all of it durable; returns the newest offset.
     ///
     /// # Errors
     /// When there is no room; the log is then as it was.
@@ -194,7 +190,7 @@ impl Write<'_> {
                 let declared: Declared =
                     serde_json::from_str(&entry.body).map_err(|error| unreadable(&error))?;
                 let offset = self.write_fact(ChangeType::Declared, &entry.key, &entry.body, &entry.body)?;
-                self.declared_at(&entry.key, declared.source, offset, &declared.fact)?;
+                self.record_declaration(&entry.key, declared.source, offset, &declared.fact)?;
             }
             ChangeType::Withdrawn => {
                 let subject = ids::subject(self.connection, kind, &entry.key.namespace, &entry.key.name, "")?;
@@ -202,7 +198,7 @@ impl Write<'_> {
                     return Ok(None);
                 }
                 self.write(Draft::bare(ChangeType::Withdrawn, subject, &entry.key))?;
-                self.bury(subject)?;
+                self.mark_ended(subject)?;
             }
         }
         Ok(Some(self.state.head))
@@ -239,11 +235,11 @@ impl Write<'_> {
         let packed = self.state.bodies.fact(&entry.body)?;
         let bare = Draft::bare(ChangeType::Deleted, subject, key);
         self.write(Draft { uid: &entry.uid, body: &entry.body, packed: Some(packed), ..bare })?;
-        self.bury(subject)?;
+        self.mark_ended(subject)?;
         Ok(true)
     }
 
-    fn gone(&mut self, key: &ResourceKey) -> Result<usize> {
+    fn record_gone(&mut self, key: &ResourceKey) -> Result<usize> {
         let kind = self.state.ids.kind(self.connection, &key.cluster, &key.kind)?;
         let mut written = 0;
         for live in self.live(kind, key)? {

@@ -1,4 +1,4 @@
-//! The two lanes into the writer: what clusters tell, and what callers ask for, which waits behind it.
+//! The two lanes into the writer: changes from clusters, and requests of callers, which wait behind them.
 //!
 //! Why: docs/decisions/0016-the-catalog-is-decided-beside-the-writer.md.
 
@@ -10,10 +10,10 @@ use super::request::Queued;
 /// How many requests wait for the writer; whoever finds the lane full waits, and nothing is dropped.
 const RECORDING: usize = 256;
 
-/// How many callers are let wait; one more is refused.
+/// How many callers may wait; one more is refused.
 pub(super) const CALLERS: usize = 64;
 
-/// Most requests that share one commit; more would let the first of them wait for too long.
+/// Most requests that share one commit; with more the first of them would wait for too long.
 pub(super) const GROUP: usize = 128;
 
 /// Most requests of callers among them, and the rows after which there are enough of them.
@@ -84,8 +84,8 @@ impl Lanes {
         self.recording.try_recv().or_else(|_| self.callers.try_recv())
     }
 
-    /// Adds to the first request what else shares its commit: what clusters tell goes first, however much it is, and some
-    /// of what callers ask for goes with every commit, however much clusters tell.
+    /// Adds to the first request what else shares its commit: changes from clusters go first, however many they are, and some
+    /// requests of callers go with every commit, however many changes clusters send.
     pub(super) fn fill(&mut self, first: Queued, group: &mut Vec<Queued>) {
         let mut callers = Vec::new();
         let of = if first.request.is_callers() { &mut callers } else { &mut *group };

@@ -12,7 +12,7 @@ use strandline_clock::Mark;
 use strandline_model::{CoverageMark, LATE_BOUND, WatchKey};
 
 /// Records a gap, which is over, for each cluster of which the group holds changes that were handed over before the
-/// bound; tells of the longest of them.
+/// bound; returns the longest of them.
 pub(super) fn record(
     write: &mut Write<'_>,
     group: &[Queued],

@@ -138,7 +138,7 @@ impl Learning {
             true => self.measure.again_bytes,
             false => self.again.saturating_mul(2).min(self.measure.again_bytes_max),
         };
-        // After a new dictionary its own packing is what later ones are held against.
+        // After a new dictionary later packing is compared with its own.
         self.last = if in_vain_or_not { Packing::default() } else { self.recent };
         if in_vain_or_not {
             self.recent = Packing::default();

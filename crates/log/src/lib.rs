@@ -3,10 +3,10 @@
 //! - [`Appender`] hands over what was seen and waits until it is durable.
 //! - [`LogWriter`] runs on a thread of its own, decides what is a change, and commits in groups.
 //! - [`LogReader`] reads records in order, single bodies, and the offset of a moment.
-//! - Retention asks the writer to move the oldest offset that can be asked for ([`Appender::compact`]), to let go of what
-//!   lies before it a step at a time ([`Appender::sweep`]), and to give the room back ([`Appender::shrink`]). Single kinds
-//!   may go earlier ([`Appender::raise_floors`], [`Appender::thin`]).
-//! - [`examine`] reads all of it and tells what is damaged; [`accept_loss`] and [`salvage`] go on from there.
+//! - Retention asks the writer to move the oldest offset that can be asked for ([`Appender::compact`]), to prune what
+//!   lies before it a step at a time ([`Appender::sweep`]), and to return free pages ([`Appender::shrink`]). Single kinds
+//!   may be pruned earlier ([`Appender::raise_floors`], [`Appender::thin`]).
+//! - [`examine`] reads all of it and reports what is damaged; [`accept_loss`] and [`salvage`] go on from there.
 //!
 //! Nothing else touches the table of changes.
 //!
@@ -22,6 +22,7 @@ mod catalog;
 mod chain;
 mod clock_audit;
 mod clock_marks;
+mod columns;
 mod commits;
 mod compaction;
 mod copy;

@@ -1,4 +1,4 @@
-//! What is alive as far as the log knows: the table `live`.
+//! The incarnations that are alive according to the log: the table `live`.
 
 use rusqlite::{Row, params};
 
@@ -6,11 +6,13 @@ use super::append::Epoch;
 use super::error::LogError;
 use super::group::OpenGroup;
 use super::transaction::Write;
-use strandline_model::{Offset, ResourceKey, ResourceVersion, Uid, WatchKey};
+use strandline_model::{ResourceKey, ResourceVersion, Uid, WatchKey};
+
+use strandline_sqlite::column::LOG;
 
 type Result<T> = std::result::Result<T, LogError>;
 
-/// An incarnation that is alive as far as the log knows.
+/// An incarnation that is alive according to the log.
 pub(super) struct Live {
     pub(super) subject: i64,
     pub(super) uid: String,
@@ -22,21 +24,21 @@ pub(super) struct Live {
 impl Live {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Live {
-            subject: row.get(0)?,
-            uid: row.get(1)?,
-            resource_version: ResourceVersion::new(row.get::<_, String>(2)?),
-            digest: row.get(3)?,
+            subject: row.get("id")?,
+            uid: row.get("uid")?,
+            resource_version: row.get("resource_version")?,
+            digest: row.get("digest")?,
             group: OpenGroup {
-                keyframe: row.get::<_, Option<i64>>(4)?.map(Offset::from_i64),
-                deltas: row.get(5)?,
-                deltas_at: row.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default(),
+                keyframe: LOG.get(row, "live.keyframe")?,
+                deltas: row.get("deltas")?,
+                deltas_at: row.get::<_, Option<Vec<u8>>>("deltas_at")?.unwrap_or_default(),
             },
         })
     }
 }
 
 impl Write<'_> {
-    /// The incarnations under a key that are alive as far as the log knows.
+    /// The incarnations under a key that are alive according to the log.
     pub(super) fn live(&self, kind: i64, key: &ResourceKey) -> Result<Vec<Live>> {
         let sql = "SELECT s.id, s.uid, l.resource_version, l.digest, l.keyframe, l.deltas, l.deltas_at
             FROM subject s JOIN live l ON l.subject_id = s.id
@@ -65,9 +67,8 @@ impl Write<'_> {
             FROM live l JOIN subject s ON s.id = l.subject_id
             WHERE l.kind_id = ?1 AND l.seen_epoch < ?2 AND (?3 = '' OR s.namespace = ?3) ORDER BY s.id";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![kind, epoch.0, namespace], |row| {
-            let (namespace, name): (String, String) = (row.get(7)?, row.get(8)?);
-            Ok((Live::from_row(row)?, namespace, name))
+        let rows = statement.query_map(params![kind, epoch, namespace], |row| {
+            Ok((Live::from_row(row)?, row.get("namespace")?, row.get("name")?))
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
@@ -75,19 +76,18 @@ impl Write<'_> {
     pub(super) fn touch(&self, live: &Live, seen: &ResourceVersion, epoch: Epoch) -> Result<()> {
         let sql =
             "UPDATE live SET resource_version = ?2, seen_epoch = max(seen_epoch, ?3) WHERE subject_id = ?1";
-        let touched =
-            self.connection.prepare_cached(sql)?.execute(params![live.subject, seen.as_str(), epoch.0])?;
+        let touched = self.connection.prepare_cached(sql)?.execute(params![live.subject, seen, epoch])?;
         debug_assert_eq!(touched, 1, "what is seen again is alive");
         Ok(())
     }
 
-    /// What is said of a subject ends with the newest change.
-    pub(super) fn bury(&self, subject: i64) -> Result<()> {
+    /// Marks a subject as ended by the newest change.
+    pub(super) fn mark_ended(&self, subject: i64) -> Result<()> {
         let sql = "DELETE FROM live WHERE subject_id = ?1";
         let ended = self.connection.prepare_cached(sql)?.execute([subject])?;
         debug_assert_eq!(ended, 1, "what ends was alive");
         let sql = r#"INSERT OR REPLACE INTO ended (subject_id, "offset") VALUES (?1, ?2)"#;
-        self.connection.prepare_cached(sql)?.execute([subject, self.state.head.as_i64()])?;
+        self.connection.prepare_cached(sql)?.execute(params![subject, self.state.head])?;
         Ok(())
     }
 }

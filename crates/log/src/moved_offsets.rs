@@ -1,8 +1,8 @@
-//! Where changes of one log stand in another.
+//! The offsets that changes of one log have in another.
 
 use strandline_model::{ClockMark, InexactTimes, Offset};
 
-/// Where changes of one log stand in another.
+/// The offsets that changes of one log have in another.
 #[derive(Debug, Default)]
 pub(super) struct MovedOffsets {
     /// Pairs of offsets from which on both go up alike.
@@ -10,7 +10,7 @@ pub(super) struct MovedOffsets {
 }
 
 impl MovedOffsets {
-    /// A change of the one log stands at this offset of the other.
+    /// Records that a change of the one log has this offset in the other.
     pub(super) fn note(&mut self, from: Offset, to: Offset) {
         debug_assert!(
             self.pairs.last().is_none_or(|(old, new)| *old < from.get() && *new < to.get()),
@@ -22,7 +22,7 @@ impl MovedOffsets {
         }
     }
 
-    /// Where a change stands, or else the first after it.
+    /// The new offset of a change, or else of the first after it.
     fn moved_offset(&self, offset: Offset) -> Offset {
         let behind = self.pairs.partition_point(|(old, _)| *old <= offset.get());
         let before = behind.checked_sub(1).and_then(|last| self.pairs.get(last));

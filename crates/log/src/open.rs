@@ -39,7 +39,7 @@ pub(super) fn open_writer(directory: &Path) -> Result<Connection, LogError> {
 
 /// Looks at the log before anything is written, by a connection that leaves no trace, so that what is damaged stays as it
 /// is. Of a log whose schema has to be brought up first only the pages are looked at.
-pub(super) fn look(directory: &Path, head_file: &HeadFile) -> Result<(), LogError> {
+pub(super) fn check_before_open(directory: &Path, head_file: &HeadFile) -> Result<(), LogError> {
     let path = file::path(directory);
     if !path.exists() {
         return nothing_acknowledged(head_file);
@@ -92,7 +92,7 @@ pub(super) fn of_file(path: &Path, error: LogError) -> LogError {
     LogError::File { path: path.to_owned(), what: what.to_owned() }
 }
 
-/// That the file has its end, unless that may stand in the WAL.
+/// Checks that the file is not truncated, unless its end may be in the WAL.
 pub(super) fn whole(path: &Path) -> Result<(), LogError> {
     match strandline_sqlite::truncation(path) {
         None => Ok(()),
@@ -115,7 +115,7 @@ fn check_pages(connection: &Connection, path: &Path) -> Result<(), LogError> {
     Ok(())
 }
 
-/// Rewrites a log of an earlier version so that what is let go can be given back to the disk, unless that takes too long.
+/// Rewrites a log of an earlier version so that pruned pages can be returned to the disk, unless that takes too long.
 /// Where there is no room for it the log stays as it is, which only keeps its size.
 pub(super) fn make_shrinkable(connection: &Connection, directory: &Path) -> Result<(), LogError> {
     if strandline_sqlite::is_shrinkable(connection)? {
@@ -139,7 +139,7 @@ fn is_small(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.len() <= FULL_CHECK_BYTES_MAX)
 }
 
-/// How a log stands.
+/// The state of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogState {
     /// The version of its schema.
@@ -191,7 +191,7 @@ pub(super) fn verify(
         if recorded > head {
             return Err(LogError::Truncated { found: head, recorded });
         }
-        // The file may lag, even behind what retention has let go; then nothing is left to hold it against.
+        // The file may lag, even behind what retention has pruned; then there is nothing to compare it with.
         if recorded >= compacted && reader.hash_at(recorded)? != recorded_hash {
             let what = "it differs from the change acknowledged at this offset".to_owned();
             return Err(LogError::Damaged { offset: recorded, what });
@@ -205,7 +205,7 @@ pub(super) fn verify_end(directory: &Path, reader: &mut LogReader) -> Result<(Of
     let head = reader.head()?;
     let compacted = reader.compacted()?.offset;
     if compacted > Offset::ZERO && head <= compacted {
-        // The newest change never goes, so what is left here is older.
+        // The newest change is never pruned, so what is left here is older.
         return Err(LogError::Truncated { found: head, recorded: compacted.next() });
     }
     if is_small(&file::path(directory)) {
@@ -216,7 +216,7 @@ pub(super) fn verify_end(directory: &Path, reader: &mut LogReader) -> Result<(Of
     Ok((head, reader.hash_at(head)?))
 }
 
-/// What the writer knows of a log whose end is the one that was acknowledged.
+/// Loads the writer's state from a log that ends where it was acknowledged.
 pub(super) fn writer_state(connection: &Connection, directory: &Path) -> Result<WriterState, LogError> {
     let mut reader = LogReader::open(directory)?;
     let (head, hash) = verify(directory, &mut reader, &HeadFile::new(directory))?;

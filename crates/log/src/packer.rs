@@ -1,7 +1,7 @@
 //! Moves closed groups into solid frames, in the background: on the writer's thread while nothing waits to be written.
 //!
 //! A run takes the groups that were closed longest ago and writes them in the order of cluster, namespace, kind and name,
-//! so that what belongs to one namespace lies together. It goes in steps, each a small transaction: a body is let go of in
+//! so that what belongs to one namespace lies together. It goes in steps, each a small transaction: a body is removed in
 //! its old form only once it was read back from the frame and its checksum is the one that was recorded.
 //!
 //! Why: docs/decisions/0009-closed-versions-move-into-solid-frames.md.
@@ -19,6 +19,7 @@ use super::reader::LogReader;
 use super::row;
 use super::solid::{Solid, body_at};
 use strandline_model::Offset;
+use strandline_sqlite::column::LOG;
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -46,7 +47,7 @@ struct Group {
 }
 
 /// A body on its way into a frame.
-struct Moving {
+struct MovedBody {
     offset: Offset,
     hash: Hash,
     at: i64,
@@ -54,9 +55,9 @@ struct Moving {
 
 /// A frame that was filled.
 #[derive(Default)]
-struct Filled {
+struct FilledFrame {
     solid: Solid,
-    moving: Vec<Moving>,
+    moving: Vec<MovedBody>,
 }
 
 /// Packs closed groups.
@@ -65,13 +66,13 @@ pub(super) struct Packer {
     plan: VecDeque<Group>,
     run_min: usize,
     /// There was no room on the disk; nothing is tried until something was appended again.
-    resting: bool,
+    is_paused: bool,
 }
 
 impl Packer {
     pub(super) fn open(directory: &Path) -> Result<Self> {
         let reader = LogReader::open(directory)?;
-        Ok(Packer { reader, plan: VecDeque::new(), run_min: RUN_MIN, resting: false })
+        Ok(Packer { reader, plan: VecDeque::new(), run_min: RUN_MIN, is_paused: false })
     }
 
     /// Begins a run for fewer groups, so that a test need not write thousands.
@@ -82,27 +83,27 @@ impl Packer {
 
     /// Whether there is anything to do, with so many groups closed.
     pub(super) fn is_due(&self, closed: usize) -> bool {
-        !self.resting && (!self.plan.is_empty() || closed >= self.run_min)
+        !self.is_paused && (!self.plan.is_empty() || closed >= self.run_min)
     }
 
     /// Rests until something was appended.
-    pub(super) fn rest(&mut self) {
-        self.resting = true;
+    pub(super) fn pause(&mut self) {
+        self.is_paused = true;
         self.plan.clear();
     }
 
     /// Something was appended, so there is room.
-    pub(super) fn wake(&mut self) {
-        self.resting = false;
+    pub(super) fn resume(&mut self) {
+        self.is_paused = false;
     }
 
-    /// Moves the next few groups; tells how many.
+    /// Moves the next few groups and returns how many.
     pub(super) fn step(&mut self, connection: &mut Connection, bodies: &mut Bodies) -> Result<usize> {
         if self.plan.is_empty() {
             self.plan = plan(connection)?;
         }
         let mut taken = Vec::new();
-        let (mut frames, mut bytes) = (vec![Filled::default()], 0);
+        let (mut frames, mut bytes) = (vec![FilledFrame::default()], 0);
         while bytes < STEP_BYTES
             && let Some(group) = self.plan.pop_front()
         {
@@ -128,24 +129,24 @@ impl Packer {
         }
         for keyframe in &taken {
             let sql = "DELETE FROM closed_group WHERE keyframe = ?1";
-            transaction.prepare_cached(sql)?.execute([keyframe.as_i64()])?;
+            transaction.prepare_cached(sql)?.execute([keyframe])?;
         }
         transaction.commit()?;
         Ok(taken.len())
     }
 
-    /// Adds the bodies of a group to the frame that is being filled, or to new ones; tells how much text that was.
-    fn fill(&mut self, keyframe: Offset, deltas: &[Offset], frames: &mut Vec<Filled>) -> Result<usize> {
+    /// Adds the bodies of a group to the frame that is being filled, or to new ones; returns the bytes of text.
+    fn fill(&mut self, keyframe: Offset, deltas: &[Offset], frames: &mut Vec<FilledFrame>) -> Result<usize> {
         let mut read = Vec::new();
         for offset in std::iter::once(keyframe).chain(deltas.iter().copied()) {
-            // Retention may have let some of them go.
+            // Retention may have pruned some of them.
             let Some(row) = row::at(self.reader.connection(), offset)?.filter(|row| row.body.is_some())
             else {
                 continue;
             };
             match self.reader.text(&row) {
                 Ok(text) => read.push((offset, chain::body_hash(&text), text)),
-                // It stays where it is, for whoever reads the log to tell.
+                // It stays where it is; readers of the log report it.
                 Err(LogError::Damaged { offset, what }) => {
                     tracing::error!(%offset, what, "a body is damaged; not packing its group");
                     return Ok(0);
@@ -156,16 +157,16 @@ impl Packer {
         let bytes: usize = read.iter().map(|(.., text)| text.len()).sum();
         let begun = frames.last().map_or(0, |last| last.solid.bytes().len());
         if begun > 0 && begun + bytes > FRAME_BYTES {
-            frames.push(Filled::default());
+            frames.push(FilledFrame::default());
         }
         for (offset, hash, text) in read {
             if frames.last().is_none_or(|last| last.solid.bytes().len() > FRAME_BYTES_MAX) {
-                frames.push(Filled::default());
+                frames.push(FilledFrame::default());
             }
             if let Some(last) = frames.last_mut()
                 && let Some(at) = last.solid.add(&text)
             {
-                last.moving.push(Moving { offset, hash, at });
+                last.moving.push(MovedBody { offset, hash, at });
             }
         }
         Ok(bytes)
@@ -181,16 +182,16 @@ fn plan(connection: &Connection) -> Result<VecDeque<Group>> {
         ORDER BY k.cluster, s.namespace, k."group", k.kind, s.name, s.id, g.keyframe"#;
     let mut statement = connection.prepare_cached(sql)?;
     let groups = statement.query_map([RUN_MAX as i64], |row| {
-        let (keyframe, deltas) = (Offset::from_i64(row.get(0)?), row.get::<_, Vec<u8>>(1)?);
+        let (keyframe, deltas) = (LOG.get(row, "closed_group.keyframe")?, row.get::<_, Vec<u8>>("deltas")?);
         Ok(Group { keyframe, deltas: deltas_of(keyframe, &deltas) })
     })?;
     Ok(groups.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Writes a frame and lets go of what lies in it now, after a look at what was packed.
-fn put(connection: &Connection, filled: &Filled, bodies: &mut Bodies) -> Result<()> {
+/// Writes a frame and removes the bodies that it contains now, after it was read back.
+fn put(connection: &Connection, filled: &FilledFrame, bodies: &mut Bodies) -> Result<()> {
     let PackedSolid { frame, dictionary, unpacked } = bodies.solid(filled.solid.bytes())?;
-    for Moving { offset, hash, at } in &filled.moving {
+    for MovedBody { offset, hash, at } in &filled.moving {
         if body_at(&unpacked, *at).is_none_or(|body| chain::body_hash(body) != *hash) {
             let what = "its body is not read back from a solid frame as it was recorded".to_owned();
             return Err(LogError::Damaged { offset: *offset, what });
@@ -201,8 +202,8 @@ fn put(connection: &Connection, filled: &Filled, bodies: &mut Bodies) -> Result<
     let frame = connection.prepare_cached(sql)?.insert(params![dictionary, changes, frame])?;
     let sql = r#"UPDATE change SET body = NULL, frame_id = ?2, frame_at = ?3 WHERE "offset" = ?1"#;
     let mut moved = connection.prepare_cached(sql)?;
-    for Moving { offset, at, .. } in &filled.moving {
-        let changed = moved.execute(params![offset.as_i64(), frame, at])?;
+    for MovedBody { offset, at, .. } in &filled.moving {
+        let changed = moved.execute(params![offset, frame, at])?;
         assert_eq!(changed, 1, "the change at offset {offset} is there while its body moves");
     }
     Ok(())

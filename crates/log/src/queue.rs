@@ -61,7 +61,7 @@ impl Queue {
     }
 
     /// The log cannot be opened for want of room, for now.
-    pub fn waits_for_room(&self) {
+    pub fn report_no_room(&self) {
         let message =
             "no space left on the disk; free disk space, then recording starts automatically".to_owned();
         self.health.report(reason::NO_ROOM, self.clock.now(), message);
@@ -93,7 +93,7 @@ impl OpenLog {
     pub fn open(directory: &Path) -> Result<Self, LogError> {
         let head_file = HeadFile::new(directory);
         erase::resume(directory)?;
-        open::look(directory, &head_file)?;
+        open::check_before_open(directory, &head_file)?;
         let mut connection = open::open_writer(directory)?;
         let mut state = open::writer_state(&connection, directory)?;
         catalog::fill_aliases(&mut connection, &mut state.bodies)?;

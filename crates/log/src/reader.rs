@@ -51,7 +51,7 @@ impl DerefMut for LogSnapshot<'_> {
 
 impl Drop for LogSnapshot<'_> {
     fn drop(&mut self) {
-        // It only read. Should this fail, the next snapshot cannot begin and says so.
+        // It only read. Should this fail, the next snapshot fails to begin.
         let _ = self.0.connection.execute_batch("ROLLBACK");
     }
 }
@@ -100,7 +100,7 @@ impl LogReader {
         }
     }
 
-    /// Breaks off what is being read once `over` says so, which is asked after so many steps of SQLite's machine.
+    /// Breaks off what is being read once `over` returns true, which is called after so many steps of SQLite's machine.
     ///
     /// # Errors
     /// When the log is no longer open.
@@ -143,11 +143,11 @@ impl LogReader {
     /// When the log cannot be read.
     pub fn head(&self) -> Result<Offset, LogError> {
         let mut statement = self.connection.prepare_cached(r#"SELECT max("offset") FROM change"#)?;
-        let head: Option<i64> = statement.query_row([], |row| row.get(0))?;
-        Ok(Offset::from_i64(head.unwrap_or(0)))
+        let head: Option<Offset> = statement.query_row([], |row| row.get(0))?;
+        Ok(head.unwrap_or_default())
     }
 
-    /// The oldest offset that can be asked for; zero while retention has let nothing go.
+    /// The oldest offset that can be asked for; zero while retention has pruned nothing.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -155,7 +155,7 @@ impl LogReader {
         Ok(Compaction::load(&self.connection)?.compacted)
     }
 
-    /// Up to here retention has let something go, so that who reads from before has to read from the beginning.
+    /// The last offset up to which retention has pruned: readers that start before it must read from the beginning.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -163,7 +163,7 @@ impl LogReader {
         Ok(Compaction::load(&self.connection)?.swept.max(floors::reached(&self.connection)?))
     }
 
-    /// From where on each kind is known that retention lets go before the rest, by cluster, group and kind.
+    /// The floors of the kinds that retention prunes before the rest, by cluster, group and kind.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -178,12 +178,12 @@ impl LogReader {
     pub fn observed_at(&self, offset: Offset) -> Result<Option<Timestamp>, LogError> {
         let mut statement =
             self.connection.prepare_cached(r#"SELECT observed_at FROM change WHERE "offset" = ?1"#)?;
-        let micros: Option<i64> = statement.query_row([offset.as_i64()], |row| row.get(0)).optional()?;
-        if micros.is_none() {
+        let found: Option<Timestamp> = statement.query_row([offset], |row| row.get(0)).optional()?;
+        if found.is_none() {
             let compacted = self.compacted()?;
             return Ok(compacted.observed_at.filter(|_| compacted.offset == offset));
         }
-        Ok(micros.map(Timestamp::from_micros))
+        Ok(found)
     }
 
     /// The hash of the change at `offset`, which covers all changes up to it; zeros before the first.

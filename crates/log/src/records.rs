@@ -18,8 +18,8 @@ impl LogReader {
     /// # Errors
     /// When the log cannot be read, or a change is missing or damaged.
     pub fn after(&mut self, offset: Offset, limit: usize) -> Result<Vec<Record>, LogError> {
-        self.read_after(offset, limit, |log, row, let_go| match let_go {
-            true => log.forgotten(row).map(|record| Some((0, record))),
+        self.read_after(offset, limit, |log, row, pruned| match pruned {
+            true => log.pruned_record(row).map(|record| Some((0, record))),
             false => log.record(row).map(|record| Some((record.change.body().len(), record))),
         })
     }
@@ -29,7 +29,7 @@ impl LogReader {
     /// # Errors
     /// As [`LogReader::after`].
     pub fn entries_after(&mut self, offset: Offset, limit: usize) -> Result<Vec<Entry>, LogError> {
-        self.read_after(offset, limit, |log, row, let_go| match let_go {
+        self.read_after(offset, limit, |log, row, pruned| match pruned {
             true => Ok(None),
             false => log.entry(row).map(|entry| Some((entry.body.len(), entry))),
         })
@@ -49,9 +49,9 @@ impl LogReader {
                 at = last.offset;
                 let (mut found, mut bytes) = (Vec::new(), 0);
                 for row in rows {
-                    let let_go = row.is_hollow()
-                        || (row.offset <= thinned && floors::is_let_go(&log.connection, &row)?);
-                    if let Some((size, one)) = read(log, row, let_go)? {
+                    let pruned = row.has_no_body_left()
+                        || (row.offset <= thinned && floors::is_pruned(&log.connection, &row)?);
+                    if let Some((size, one)) = read(log, row, pruned)? {
                         bytes += size;
                         found.push(one);
                     }
@@ -84,8 +84,8 @@ impl LogReader {
     pub fn at(&mut self, offset: Offset) -> Result<Record, LogError> {
         self.steady(|log| {
             let row = log.row(offset)?;
-            if floors::is_let_go(&log.connection, &row)? {
-                return Err(log.let_go(&row)?);
+            if floors::is_pruned(&log.connection, &row)? {
+                return Err(log.pruned_error(&row)?);
             }
             log.record(row)
         })
@@ -107,12 +107,12 @@ impl LogReader {
         })
     }
 
-    /// Checks that all is there that retention left of the changes it let go, each with its body.
+    /// Checks that all is there that retention kept of what it pruned, each with its body.
     pub(super) fn verify_kept(&mut self) -> Result<(), LogError> {
         self.steady(|log| {
             let compaction = Compaction::load(&log.connection)?;
             compaction.check_kept(&log.connection)?;
-            floors::check_held(&log.connection)?;
+            floors::check_kept_bodies(&log.connection)?;
             let mut at = Offset::ZERO;
             loop {
                 let rows = compaction.kept_after(&log.connection, at, 500)?;

@@ -39,7 +39,7 @@ pub(super) enum Request {
 }
 
 impl Request {
-    /// The cluster whose changes the request tells of, which are recorded late where it waits; none where it tells of none.
+    /// The cluster whose changes are in the request, which are recorded late where it waits; none where it has none.
     ///
     /// A batch without changes is one too: as long as it waits, its watch reads no further.
     pub(super) fn cluster(&self) -> Option<&str> {
@@ -67,12 +67,12 @@ impl Request {
 }
 
 impl Request {
-    /// Whether it waits behind what clusters tell.
+    /// Whether it waits behind changes from clusters.
     pub(super) fn is_callers(&self) -> bool {
         matches!(self, Request::Decided(_) | Request::Forget(_))
     }
 
-    /// That all it says can be read again once it stands in the log. What fails while a group is written fails all of the
+    /// Checks that its content can be read again once it is in the log. What fails while a group is written fails all of the
     /// group, so this is asked before.
     pub(super) fn check(&self) -> Result<(), LogError> {
         match self {

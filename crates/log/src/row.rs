@@ -1,51 +1,62 @@
-//! Rows of the log as they stand in its table, and the links between them.
+//! Rows of the log's table, and the links between them.
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, named_params};
+use std::sync::OnceLock;
+
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, Statement, params};
 
 use super::chain::{self, Hash, Link};
 use super::error::LogError;
 use super::types::ChangeType;
-use strandline_model::{Kind, Offset, ResourceKey, Stored};
+use strandline_model::{Kind, Offset, ResourceKey, Stored, Timestamp};
+use strandline_sqlite::column::LOG;
 
 type Result<T> = std::result::Result<T, LogError>;
 
-macro_rules! select_rows {
-    ($frame:literal, $tail:literal) => {
-        concat!(
-            r#"SELECT c."offset", c.observed_at, c.type, c.subject_id, c.resource_version, c.managed_at, c.base,
-                c.dictionary_id, c.body, c.body_hash, c.hash, s.namespace, s.name, s.uid,
-                k.cluster, k."group", k.kind, m.manager, m.operation, m.subresource, "#,
-            $frame,
-            r#" FROM change c JOIN subject s ON s.id = c.subject_id JOIN kind k ON k.id = s.kind_id
-            LEFT JOIN manager m ON m.id = c.manager_id "#,
-            $tail
-        )
-    };
-}
+/// Rows in order.
+const WITHIN: &str = r#"
+    SELECT c."offset", c.observed_at, c.type, c.subject_id, c.resource_version, c.managed_at, c.base, c.dictionary_id,
+        c.body, c.body_hash, c.hash, c.frame_id, c.frame_at, s.namespace, s.name, s.uid, k.cluster, k."group", k.kind,
+        m.manager, m.operation, m.subresource
+    FROM change c JOIN subject s ON s.id = c.subject_id JOIN kind k ON k.id = s.kind_id
+        LEFT JOIN manager m ON m.id = c.manager_id
+    WHERE c."offset" > ?1 AND c."offset" <= ?2 ORDER BY c."offset" LIMIT ?3"#;
 
-/// The columns that say where in a solid frame a body lies …
-macro_rules! framed {
-    ($tail:literal) => {
-        select_rows!("c.frame_id, c.frame_at", $tail)
-    };
-}
+/// The same of a log that is only looked at and may be of a schema without solid frames.
+const WITHIN_UNFRAMED: &str = r#"
+    SELECT c."offset", c.observed_at, c.type, c.subject_id, c.resource_version, c.managed_at, c.base, c.dictionary_id,
+        c.body, c.body_hash, c.hash, NULL AS frame_id, NULL AS frame_at, s.namespace, s.name, s.uid, k.cluster, k."group", k.kind,
+        m.manager, m.operation, m.subresource
+    FROM change c JOIN subject s ON s.id = c.subject_id JOIN kind k ON k.id = s.kind_id
+        LEFT JOIN manager m ON m.id = c.manager_id
+    WHERE c."offset" > ?1 AND c."offset" <= ?2 ORDER BY c."offset" LIMIT ?3"#;
 
-/// … which a log that is only looked at may not have yet.
-macro_rules! unframed {
-    ($tail:literal) => {
-        select_rows!("NULL, NULL", $tail)
-    };
-}
+/// One row.
+const AT: &str = r#"
+    SELECT c."offset", c.observed_at, c.type, c.subject_id, c.resource_version, c.managed_at, c.base, c.dictionary_id,
+        c.body, c.body_hash, c.hash, c.frame_id, c.frame_at, s.namespace, s.name, s.uid, k.cluster, k."group", k.kind,
+        m.manager, m.operation, m.subresource
+    FROM change c JOIN subject s ON s.id = c.subject_id JOIN kind k ON k.id = s.kind_id
+        LEFT JOIN manager m ON m.id = c.manager_id
+    WHERE c."offset" = ?1"#;
+
+/// The same of a log without solid frames.
+const AT_UNFRAMED: &str = r#"
+    SELECT c."offset", c.observed_at, c.type, c.subject_id, c.resource_version, c.managed_at, c.base, c.dictionary_id,
+        c.body, c.body_hash, c.hash, NULL AS frame_id, NULL AS frame_at, s.namespace, s.name, s.uid, k.cluster, k."group", k.kind,
+        m.manager, m.operation, m.subresource
+    FROM change c JOIN subject s ON s.id = c.subject_id JOIN kind k ON k.id = s.kind_id
+        LEFT JOIN manager m ON m.id = c.manager_id
+    WHERE c."offset" = ?1"#;
 
 /// A row of the log before its body is unpacked.
 pub(super) struct RawRow {
     pub(super) offset: Offset,
-    pub(super) observed_at: i64,
+    pub(super) observed_at: Timestamp,
     pub(super) r#type: i64,
     pub(super) subject: i64,
     pub(super) resource_version: String,
-    pub(super) managed_at: Option<i64>,
-    pub(super) base: Option<i64>,
+    pub(super) managed_at: Option<Timestamp>,
+    pub(super) base: Option<Offset>,
     pub(super) dictionary: Option<i64>,
     pub(super) body: Option<Vec<u8>>,
     /// The solid frame in which the body lies instead, and where.
@@ -57,57 +68,126 @@ pub(super) struct RawRow {
     pub(super) manager: Option<[String; 3]>,
 }
 
-impl RawRow {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let manager: Option<String> = row.get(17)?;
-        let manager = match manager {
-            Some(manager) => Some([manager, row.get(18)?, row.get(19)?]),
-            None => None,
-        };
-        Ok(RawRow {
-            offset: Offset::from_i64(row.get(0)?),
-            observed_at: row.get(1)?,
-            r#type: row.get(2)?,
-            subject: row.get(3)?,
-            resource_version: row.get::<_, Option<String>>(4)?.unwrap_or_default(),
-            managed_at: row.get(5)?,
-            base: row.get(6)?,
-            dictionary: row.get(7)?,
-            body: row.get(8)?,
-            body_hash: row.get(9)?,
-            hash: row.get(10)?,
-            key: ResourceKey {
-                namespace: row.get(11)?,
-                name: row.get(12)?,
-                cluster: row.get(14)?,
-                kind: Kind::new(row.get::<_, String>(15)?, row.get::<_, String>(16)?),
-            },
-            uid: row.get(13)?,
-            manager,
-            frame: row.get::<_, Option<i64>>(20)?.zip(row.get(21)?),
+/// Where the statements have the columns of a row, all of them in the same places. Looked up once: by name a row of so
+/// many columns would take longer to read than to find.
+#[derive(Debug, PartialEq, Eq)]
+struct RowColumns {
+    offset: usize,
+    observed_at: usize,
+    r#type: usize,
+    subject_id: usize,
+    resource_version: usize,
+    managed_at: usize,
+    base: usize,
+    dictionary_id: usize,
+    body: usize,
+    body_hash: usize,
+    hash: usize,
+    frame_id: usize,
+    frame_at: usize,
+    namespace: usize,
+    name: usize,
+    uid: usize,
+    cluster: usize,
+    group: usize,
+    kind: usize,
+    manager: usize,
+    operation: usize,
+    subresource: usize,
+}
+
+static COLUMNS: OnceLock<RowColumns> = OnceLock::new();
+
+impl RowColumns {
+    fn known(statement: &Statement<'_>) -> rusqlite::Result<&'static Self> {
+        match COLUMNS.get() {
+            Some(known) => Ok(known),
+            None => {
+                let found = RowColumns::of(statement)?;
+                Ok(COLUMNS.get_or_init(|| found))
+            }
+        }
+    }
+
+    fn of(statement: &Statement<'_>) -> rusqlite::Result<Self> {
+        let at = |name| statement.column_index(name);
+        Ok(RowColumns {
+            offset: at("offset")?,
+            observed_at: at("observed_at")?,
+            r#type: at("type")?,
+            subject_id: at("subject_id")?,
+            resource_version: at("resource_version")?,
+            managed_at: at("managed_at")?,
+            base: at("base")?,
+            dictionary_id: at("dictionary_id")?,
+            body: at("body")?,
+            body_hash: at("body_hash")?,
+            hash: at("hash")?,
+            frame_id: at("frame_id")?,
+            frame_at: at("frame_at")?,
+            namespace: at("namespace")?,
+            name: at("name")?,
+            uid: at("uid")?,
+            cluster: at("cluster")?,
+            group: at("group")?,
+            kind: at("kind")?,
+            manager: at("manager")?,
+            operation: at("operation")?,
+            subresource: at("subresource")?,
         })
     }
 
-    /// The hash that follows from what the change says and the one before.
+    fn read(&self, row: &Row<'_>) -> rusqlite::Result<RawRow> {
+        let manager = match row.get(self.manager)? {
+            Some(manager) => Some([manager, row.get(self.operation)?, row.get(self.subresource)?]),
+            None => None,
+        };
+        Ok(RawRow {
+            offset: LOG.get_at(row, self.offset, "change.offset")?,
+            observed_at: row.get(self.observed_at)?,
+            r#type: row.get(self.r#type)?,
+            subject: row.get(self.subject_id)?,
+            resource_version: row.get::<_, Option<String>>(self.resource_version)?.unwrap_or_default(),
+            managed_at: row.get(self.managed_at)?,
+            base: LOG.get_at(row, self.base, "change.base")?,
+            dictionary: row.get(self.dictionary_id)?,
+            body: row.get(self.body)?,
+            frame: row.get::<_, Option<i64>>(self.frame_id)?.zip(row.get(self.frame_at)?),
+            body_hash: row.get(self.body_hash)?,
+            hash: row.get(self.hash)?,
+            key: ResourceKey {
+                cluster: row.get(self.cluster)?,
+                kind: Kind::new(row.get::<_, String>(self.group)?, row.get::<_, String>(self.kind)?),
+                namespace: row.get(self.namespace)?,
+                name: row.get(self.name)?,
+            },
+            uid: row.get(self.uid)?,
+            manager,
+        })
+    }
+}
+
+impl RawRow {
+    /// The hash that follows from the content of the change and the one before.
     pub(super) fn expected_hash(&self, previous: &Hash) -> Hash {
         let key = &self.key;
         let no_manager = [const { String::new() }; 3];
         let manager = self.manager.as_ref().unwrap_or(&no_manager);
         let link = Link {
             offset: self.offset,
-            observed_at: self.observed_at,
+            observed_at: self.observed_at.as_micros(),
             r#type: self.r#type,
             subject: [&key.cluster, &key.kind.group, &key.kind.kind, &key.namespace, &key.name, &self.uid],
             resource_version: &self.resource_version,
             manager: [&manager[0], &manager[1], &manager[2]],
-            managed_at: self.managed_at,
+            managed_at: self.managed_at.map(Timestamp::as_micros),
             body_hash: self.body_hash,
         };
         link.hash(previous)
     }
 
-    /// Whether it has no body though it said something: retention lets go of single kinds before the rest.
-    pub(super) fn is_hollow(&self) -> bool {
+    /// Whether its body is missing: retention prunes single kinds before the rest.
+    pub(super) fn has_no_body_left(&self) -> bool {
         self.body.is_none() && self.frame.is_none() && self.body_hash != chain::body_hash("")
     }
 
@@ -153,33 +233,27 @@ pub(super) fn after(connection: &Connection, offset: Offset, limit: usize) -> Re
     within(connection, offset, Offset::from_i64(i64::MAX), limit)
 }
 
-/// The same up to a last one: what stands behind it is not looked at, and need not be there to be read.
+/// The same up to a last one: rows after it are not read, and may be unreadable.
 pub(super) fn within(
     connection: &Connection,
     offset: Offset,
     to: Offset,
     limit: usize,
 ) -> Result<Vec<RawRow>> {
-    let framed =
-        framed!(r#"WHERE c."offset" > :after AND c."offset" <= :to ORDER BY c."offset" LIMIT :limit"#);
-    let unframed =
-        unframed!(r#"WHERE c."offset" > :after AND c."offset" <= :to ORDER BY c."offset" LIMIT :limit"#);
-    let mut statement = prepare(connection, framed, unframed)?;
+    let mut statement = prepare(connection, WITHIN, WITHIN_UNFRAMED)?;
+    let columns = RowColumns::known(&statement)?;
     // The bound alone has SQLite go to the next row to compare it.
     let most = to.as_i64().saturating_sub(offset.as_i64());
     let limit = i64::try_from(limit).unwrap_or(i64::MAX).min(most);
-    let rows = statement.query_map(
-        named_params! { ":after": offset.as_i64(), ":to": to.as_i64(), ":limit": limit },
-        RawRow::from_row,
-    )?;
+    let rows = statement.query_map(params![offset, to, limit], |row| columns.read(row))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The row at `offset`, if there is one.
 pub(super) fn at(connection: &Connection, offset: Offset) -> Result<Option<RawRow>> {
-    let (framed, unframed) = (framed!(r#"WHERE c."offset" = ?1"#), unframed!(r#"WHERE c."offset" = ?1"#));
-    let mut statement = prepare(connection, framed, unframed)?;
-    Ok(statement.query_row([offset.as_i64()], RawRow::from_row).optional()?)
+    let mut statement = prepare(connection, AT, AT_UNFRAMED)?;
+    let columns = RowColumns::known(&statement)?;
+    Ok(statement.query_row([offset], |row| columns.read(row)).optional()?)
 }
 
 /// Checks that rows follow each other without a gap, the first of them on the change at `offset` with that hash.
@@ -212,4 +286,21 @@ pub(super) fn linked(
 /// A change that should be there is not.
 pub(super) fn missing(offset: Offset) -> LogError {
     LogError::Damaged { offset, what: "the change is missing".into() }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_statement_has_the_columns_of_a_row_in_the_same_places() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        crate::schema::migrate(&mut connection, std::path::Path::new(":memory:")).unwrap();
+        let columns = |sql| RowColumns::of(&connection.prepare(sql).unwrap()).unwrap();
+        let places = columns(WITHIN);
+        for sql in [WITHIN_UNFRAMED, AT, AT_UNFRAMED] {
+            assert_eq!(columns(sql), places, "{sql}");
+        }
+    }
 }

@@ -1,15 +1,16 @@
-//! Runs of watches: where each stands, which may write, and which are over.
+//! Runs of watches: the cursor of each, which may write, and which are over.
 
 use rusqlite::{OptionalExtension, named_params, params};
 
 use super::append::{Batch, Begin, Epoch, Phase, Session};
+use super::columns;
 use super::error::LogError;
 use super::transaction::Write;
-use strandline_model::{Kind, ResourceVersion, Timestamp, WatchKey};
+use strandline_model::{ResourceVersion, Timestamp, WatchKey};
 
 type Result<T> = std::result::Result<T, LogError>;
 
-/// A run of a watch as the cursor knows it.
+/// A run of a watch as its cursor keeps it.
 pub(super) struct Run {
     pub(super) kind: i64,
     pub(super) epoch: Epoch,
@@ -20,8 +21,8 @@ pub(super) struct Run {
 }
 
 impl Write<'_> {
-    /// Begins a run. Epochs are numbered across all watches, so that it can be told which of two watches that
-    /// look at the same objects saw one later.
+    /// Begins a run. Epochs are numbered across all watches, which orders what two watches saw that
+    /// look at the same objects.
     pub(super) fn begin(&mut self, begin: &Begin) -> Result<Session> {
         let Begin { watch, selector, served_version, definition, fresh, since } = begin;
         let kind = self.state.ids.kind(self.connection, &watch.cluster, &watch.kind)?;
@@ -39,22 +40,22 @@ impl Write<'_> {
                     CASE WHEN :fresh OR :reshaped OR selector <> :selector THEN NULL ELSE resource_version END
              RETURNING resource_version, seen_at, verified_at, unverified_since";
         let params = named_params! {
-            ":kind": kind, ":namespace": watch.namespace, ":epoch": epoch.0, ":selector": selector, ":fresh": fresh,
+            ":kind": kind, ":namespace": watch.namespace, ":epoch": epoch, ":selector": selector, ":fresh": fresh,
             ":served": served_version, ":definition": definition, ":reshaped": reshaped,
-            ":now": self.now.as_micros(), ":since": since.map(Timestamp::as_micros),
+            ":now": self.now, ":since": since,
         };
         let session = self.connection.prepare_cached(sql)?.query_row(params, |row| {
             Ok(Session {
                 epoch,
-                cursor: row.get::<_, Option<String>>(0)?.map(ResourceVersion::new),
+                cursor: row.get("resource_version")?,
                 newest: None,
-                last_seen: row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros),
-                verified_at: row.get::<_, Option<i64>>(2)?.map(Timestamp::from_micros),
-                unverified_since: row.get::<_, Option<i64>>(3)?.map(Timestamp::from_micros),
+                last_seen: row.get("seen_at")?,
+                verified_at: row.get("verified_at")?,
+                unverified_since: row.get("unverified_since")?,
             })
         })?;
         let newest = match session.cursor {
-            // Whoever gave up a cursor knows how far it had come.
+            // Whoever gave up a cursor had read up to it.
             Some(_) => None,
             None if *fresh => None,
             None => self.newest_version(kind, &watch.namespace)?,
@@ -81,7 +82,7 @@ impl Write<'_> {
         let known: Option<(Option<String>, Option<String>)> = self
             .connection
             .prepare_cached(sql)?
-            .query_row(key, |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row(key, |row| Ok((row.get("served_version")?, row.get("definition")?)))
             .optional()?;
         let Some((served_version, definition)) = known else { return Ok(false) };
         // What was recorded before versions were known may be of any.
@@ -133,8 +134,8 @@ impl Write<'_> {
         let key = params![watch.cluster, watch.kind.group, watch.kind.kind, watch.namespace];
         let mut statement = self.connection.prepare_cached(sql)?;
         let run = statement.query_row(key, |row| {
-            let (kind, epoch) = (row.get(0)?, Epoch(row.get(1)?));
-            Ok(Run { kind, epoch, reselected: row.get(2)?, reshaped: row.get(3)? })
+            let (kind, epoch) = (row.get("kind_id")?, row.get("epoch")?);
+            Ok(Run { kind, epoch, reselected: row.get("reselected")?, reshaped: row.get("reshaped")? })
         });
         Ok(run.optional()?)
     }
@@ -142,11 +143,11 @@ impl Write<'_> {
     /// Moves the cursor to what a batch covers.
     ///
     /// A list shows everything as it was when it began, and a watch that caught up as it is now. A watch that is still
-    /// catching up tells what happened without telling when, so it moves nothing but the cursor, unless its objects do.
+    /// catching up shows what happened without its time, so it moves nothing but the cursor, unless its objects do.
     pub(super) fn advance(&self, batch: &Batch, run: &Run) -> Result<()> {
         assert_eq!(batch.epoch, run.epoch, "a batch of an earlier run must not move the cursor");
         let confirmed = match batch.phase {
-            Phase::Confirmed(confirmed) => Some(confirmed.as_micros()),
+            Phase::Confirmed(confirmed) => Some(confirmed),
             _ => None,
         };
         let sql = "UPDATE cursor SET resource_version = coalesce(:cursor, resource_version),
@@ -157,8 +158,8 @@ impl Write<'_> {
                 reselected = reselected AND NOT :listed, reshaped = reshaped AND NOT :listed
             WHERE kind_id = :kind AND namespace = :namespace";
         let moved = self.connection.prepare_cached(sql)?.execute(named_params! {
-            ":cursor": batch.cursor.as_ref().map(ResourceVersion::as_str),
-            ":now": self.now.as_micros(),
+            ":cursor": batch.cursor,
+            ":now": self.now,
             ":listed": batch.phase == Phase::ListEnd,
             ":current": batch.phase == Phase::UpToDate,
             ":confirmed": confirmed,
@@ -174,19 +175,18 @@ impl Write<'_> {
         let sql = "SELECT coalesce(max(seen_at), min(first_begun_at)) FROM cursor
             WHERE kind_id = ?1 AND namespace IN ('', ?2)";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let seen: Option<i64> = statement.query_row(params![kind, namespace], |row| row.get(0))?;
-        Ok(seen.map_or(self.now, Timestamp::from_micros))
+        let seen: Option<Timestamp> = statement.query_row(params![kind, namespace], |row| row.get(0))?;
+        Ok(seen.unwrap_or(self.now))
     }
 
-    /// The watches of a cluster that ever began and were not dismissed, with when each last heard of it.
+    /// The watches of a cluster that ever began and were not dismissed, with the time up to which each is complete.
     pub(super) fn watches(&self, cluster: &str) -> Result<Vec<(WatchKey, Option<Timestamp>)>> {
         let sql = r#"SELECT k."group", k.kind, c.namespace, c.seen_at FROM cursor c JOIN kind k ON k.id = c.kind_id
             WHERE k.cluster = ?1 ORDER BY k."group", k.kind, c.namespace"#;
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map([cluster], |row| {
-            let kind = Kind::new(row.get::<_, String>(0)?, row.get::<_, String>(1)?);
-            let watch = WatchKey { cluster: cluster.to_owned(), kind, namespace: row.get(2)? };
-            Ok((watch, row.get::<_, Option<i64>>(3)?.map(Timestamp::from_micros)))
+            let (kind, namespace) = (columns::kind(row)?, row.get("namespace")?);
+            Ok((WatchKey { cluster: cluster.to_owned(), kind, namespace }, row.get("seen_at")?))
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }

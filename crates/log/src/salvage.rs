@@ -1,4 +1,4 @@
-//! Copies what can be read of a damaged log into a new one, which says by gaps what it had to leave out.
+//! Copies what can be read of a damaged log into a new one, in which gaps show what it had to leave out.
 //!
 //! The new log has a chain of its own: its offsets and hashes are others. Nothing of the old one is changed.
 
@@ -7,8 +7,10 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
+use super::append::Epoch;
 use super::bodies::Bodies;
 use super::chain::{Hash, HeadFile};
+use super::columns;
 use super::compaction::{Compacted, Compaction};
 use super::declared::Declared;
 use super::draft::Draft;
@@ -24,7 +26,8 @@ use super::reader::LogReader;
 use super::row::{self, RawRow};
 use super::transaction::{Write, WriterState};
 use super::types::{self, ChangeType};
-use strandline_model::{CoverageMark, CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
+use strandline_model::{CoverageMark, CoverageState, Offset, Stored, Timestamp, WatchKey, reason};
+use strandline_sqlite::column::LOG;
 use strandline_syntax::diagnostics::of_json;
 
 type Result<T> = std::result::Result<T, LogError>;
@@ -43,7 +46,7 @@ pub struct Salvaged {
     pub head: Offset,
 }
 
-/// Copies every sound change of the log in `directory` into a new log in `target`; `progress` is told how many offsets of
+/// Copies every sound change of the log in `directory` into a new log in `target`; `progress` gets how many offsets of
 /// how many are behind it, once for the look at the old log and once for the copy.
 ///
 /// What was watched has a gap `lost` wherever changes are left out, and at the end, since every watch has to list anew.
@@ -82,7 +85,7 @@ pub fn salvage(directory: &Path, target: &Path, progress: &mut dyn FnMut(u64, u6
         offsets: MovedOffsets::default(),
     };
     let mut reader = LogReader::over(old);
-    // What cannot be read of this is told among the findings.
+    // What cannot be read of this is among the findings.
     copy.compacted =
         Compaction::load(reader.connection()).map_or(Compacted::default(), |known| known.compacted);
     let mut floors = reader.floors().unwrap_or_default();
@@ -116,9 +119,9 @@ struct Copy {
     copied: u64,
     /// The oldest moment that could be asked for in the old log, until it is reached.
     compacted: Compacted,
-    /// From where on kinds are known that retention lets go before the rest, as far as that is not reached yet.
+    /// The floors of kinds that retention prunes before the rest, as far as they are not reached yet.
     floors: Vec<Floor>,
-    /// Where the changes stand in the new log.
+    /// The offsets of the changes in the new log.
     offsets: MovedOffsets,
 }
 
@@ -139,7 +142,7 @@ impl Copy {
             let Copy { connection, state, watched, owed, copied, compacted, floors, offsets } = &mut *self;
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             for row in &rows {
-                let observed_at = Timestamp::from_micros(row.observed_at);
+                let observed_at = row.observed_at;
                 let is_clock = row.r#type == ChangeType::Clock.number();
                 let now = if is_clock { observed_at } else { observed_at.max(state.observed_at) };
                 let before = state.observed_at;
@@ -153,9 +156,9 @@ impl Copy {
                 }
                 let reached = floors.partition_point(|floor| floor.offset < row.offset);
                 for floor in floors.drain(..reached) {
-                    write.floor_again(&floor)?;
+                    write.copy_floor(&floor)?;
                 }
-                if floors::is_let_go(reader.connection(), row)? {
+                if floors::is_pruned(reader.connection(), row)? {
                     continue;
                 }
                 let text = reader.text(row)?;
@@ -178,7 +181,7 @@ impl Copy {
         let mut write = Write { connection: &transaction, state, now };
         write.earliest(std::mem::take(compacted))?;
         for floor in floors.drain(..) {
-            write.floor_again(&floor)?;
+            write.copy_floor(&floor)?;
         }
         // What cannot be read of this is known again after the next list.
         write.cursors_of(old).or_else(only_damage)?;
@@ -194,7 +197,7 @@ fn only_damage(error: LogError) -> Result<()> {
 }
 
 impl Write<'_> {
-    /// What stands in the new log so far is what held at the oldest moment of the old one, so that nobody may ask for less.
+    /// The new log so far is the state at the oldest time of the old one, so that nobody may ask for an earlier one.
     fn earliest(&mut self, of_old: Compacted) -> Result<()> {
         if of_old.offset > Offset::ZERO {
             let mut compaction = Compaction::load(self.connection)?;
@@ -233,7 +236,7 @@ impl Write<'_> {
         let r#type = row.change_type()?;
         match r#type {
             ChangeType::Applied => self.applied_again(row, text),
-            ChangeType::Deleted | ChangeType::Withdrawn => self.ended_again(r#type, row, text),
+            ChangeType::Deleted | ChangeType::Withdrawn => self.copy_end(r#type, row, text),
             ChangeType::Coverage => {
                 let mark: CoverageMark =
                     serde_json::from_str(text).map_err(|error| unreadable(&of_json(&error)))?;
@@ -276,8 +279,7 @@ impl Write<'_> {
         let sql = "INSERT OR REPLACE INTO live
             (subject_id, kind_id, resource_version, digest, keyframe, deltas, deltas_at, seen_epoch)
             VALUES (?1, ?2, '', zeroblob(16), ?3, ?4, ?5, 0)";
-        let params =
-            params![subject, kind, group.keyframe.map(Offset::as_i64), group.deltas, group.deltas_at];
+        let params = params![subject, kind, group.keyframe, group.deltas, group.deltas_at];
         self.connection.prepare_cached(sql)?.execute(params)?;
         Ok(())
     }
@@ -286,15 +288,15 @@ impl Write<'_> {
         let sql = "SELECT keyframe, deltas, deltas_at FROM live WHERE subject_id = ?1";
         let known = self.connection.prepare_cached(sql)?.query_row([subject], |row| {
             Ok(OpenGroup {
-                keyframe: row.get::<_, Option<i64>>(0)?.map(Offset::from_i64),
-                deltas: row.get(1)?,
-                deltas_at: row.get::<_, Option<Vec<u8>>>(2)?.unwrap_or_default(),
+                keyframe: LOG.get(row, "live.keyframe")?,
+                deltas: row.get("deltas")?,
+                deltas_at: row.get::<_, Option<Vec<u8>>>("deltas_at")?.unwrap_or_default(),
             })
         });
         Ok(known.optional()?)
     }
 
-    fn ended_again(&mut self, r#type: ChangeType, row: &RawRow, text: &str) -> Result<()> {
+    fn copy_end(&mut self, r#type: ChangeType, row: &RawRow, text: &str) -> Result<()> {
         let (_, subject) = self.numbers(row)?;
         let packed = match text {
             "" => None,
@@ -305,7 +307,7 @@ impl Write<'_> {
         }
         let bare = Draft::bare(r#type, subject, &row.key);
         self.write(Draft { uid: &row.uid, body: text, packed, ..bare })?;
-        self.bury(subject)
+        self.mark_ended(subject)
     }
 
     fn numbers(&mut self, row: &RawRow) -> Result<(i64, i64)> {
@@ -320,13 +322,13 @@ impl Write<'_> {
         let mut statement = old.prepare(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let (cluster, kind): (String, _) =
-                (row.get(0)?, Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?));
-            let kind = self.state.ids.kind(self.connection, &cluster, &kind)?;
-            let (namespace, epoch): (String, i64) = (row.get(3)?, row.get(4)?);
+            let cluster: String = row.get("cluster")?;
+            let kind = self.state.ids.kind(self.connection, &cluster, &columns::kind(row)?)?;
+            let (namespace, epoch): (String, Epoch) = (row.get("namespace")?, row.get("epoch")?);
             // Nothing is known to be complete after the last change that was copied.
-            let seen_at = row.get::<_, Option<i64>>(5)?.map(|at| at.min(self.now.as_micros()));
-            let (selector, begun): (String, Option<i64>) = (row.get(6)?, row.get(7)?);
+            let seen_at = row.get::<_, Option<Timestamp>>("seen_at")?.map(|at| at.min(self.now));
+            let (selector, begun): (String, Option<Timestamp>) =
+                (row.get("selector")?, row.get("first_begun_at")?);
             let insert = "INSERT INTO cursor (kind_id, namespace, epoch, seen_at, selector, first_begun_at)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
             let params = params![kind, namespace, epoch, seen_at, selector, begun];
@@ -339,7 +341,7 @@ impl Write<'_> {
         let mut statement = old.prepare("SELECT cluster, uid FROM cluster_identity")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let (cluster, uid): (String, String) = (row.get(0)?, row.get(1)?);
+            let (cluster, uid): (String, String) = (row.get("cluster")?, row.get("uid")?);
             self.identify(&cluster, &uid)?;
         }
         Ok(())

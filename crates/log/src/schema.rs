@@ -70,9 +70,11 @@ pub(super) fn check_schema(connection: &Connection, path: &Path) -> Result<Optio
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let damaged = |what: &str| LogError::Schema { path: path.to_owned(), what: what.to_owned() };
-        let version: i64 = row.get(0).map_err(|_| damaged("its schema history has no version"))?;
-        let applied_on: String = row.get(1).map_err(|_| damaged("its schema history has no date"))?;
-        let checksum: String = row.get(2).map_err(|_| damaged("its schema history has no checksum"))?;
+        let version: i64 = row.get("version").map_err(|_| damaged("its schema history has no version"))?;
+        let applied_on: String =
+            row.get("applied_on").map_err(|_| damaged("its schema history has no date"))?;
+        let checksum: String =
+            row.get("checksum").map_err(|_| damaged("its schema history has no checksum"))?;
         if version > known {
             return Err(LogError::Newer { path: path.to_owned(), found: version, known });
         }
@@ -88,6 +90,6 @@ pub(super) fn check_schema(connection: &Connection, path: &Path) -> Result<Optio
 pub(super) fn statements_of(connection: &Connection) -> rusqlite::Result<BTreeMap<String, String>> {
     let sql = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL";
     let mut statement = connection.prepare(sql)?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows = statement.query_map([], |row| Ok((row.get("name")?, row.get("sql")?)))?;
     rows.collect()
 }

@@ -14,7 +14,7 @@ pub(super) struct Solid {
 }
 
 impl Solid {
-    /// Adds a body; tells where it lies. None where it is longer than a length can say.
+    /// Adds a body and returns its position; none where it is too long for a length.
     pub(super) fn add(&mut self, body: &str) -> Option<i64> {
         let at = i64::try_from(self.bytes.len()).ok()?;
         self.bytes.extend_from_slice(&u32::try_from(body.len()).ok()?.to_le_bytes());

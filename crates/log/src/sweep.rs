@@ -15,17 +15,17 @@ use super::error::LogError;
 use super::row::{self, RawRow};
 use super::transaction::Write;
 use super::types::ChangeType;
-use strandline_model::{Offset, Timestamp};
-use strandline_sqlite::column::{self, Place};
+use strandline_model::Offset;
+use strandline_sqlite::column::{Count, LOG};
 
 type Result<T> = std::result::Result<T, LogError>;
 
-/// What a step has let go.
+/// What a step has pruned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
     /// Up to here only what is kept is left.
     pub swept: Offset,
-    /// Whether nothing is left to be let go.
+    /// Whether nothing is left to prune.
     pub done: bool,
     /// Changes that are gone.
     pub changes: u64,
@@ -34,8 +34,8 @@ pub struct Swept {
 }
 
 /// What a step is going to do; made before anything is written, so that damage stops it in time.
-pub(super) struct Plan {
-    /// How retention stands afterwards.
+pub(super) struct SweepPlan {
+    /// The progress of retention afterwards.
     compaction: Compaction,
     /// What is left of subjects from now on; none where nothing is.
     kept: HashMap<i64, Option<Kept>>,
@@ -43,7 +43,7 @@ pub(super) struct Plan {
     gone: BTreeSet<Offset>,
     bytes: u64,
     /// Subjects that have ended, and where; they may have come back since.
-    ended: Vec<(i64, i64)>,
+    ended: Vec<(i64, Offset)>,
     done: bool,
 }
 
@@ -56,25 +56,24 @@ impl Write<'_> {
         let to = to.min(Offset::new(self.state.head.get().saturating_sub(1)));
         if to > compaction.compacted.offset {
             let sql = r#"SELECT observed_at FROM change WHERE "offset" = ?1"#;
-            let found = self.connection.prepare_cached(sql)?.query_row([to.as_i64()], |row| row.get(0));
-            let observed_at: i64 = found.optional()?.ok_or_else(|| row::missing(to))?;
-            compaction.compacted =
-                Compacted { offset: to, observed_at: Some(Timestamp::from_micros(observed_at)) };
+            let found = self.connection.prepare_cached(sql)?.query_row([to], |row| row.get(0));
+            let observed_at = found.optional()?.ok_or_else(|| row::missing(to))?;
+            compaction.compacted = Compacted { offset: to, observed_at: Some(observed_at) };
             compaction.save(self.connection)?;
         }
         Ok(compaction.compacted)
     }
 
-    /// Looks at up to `limit` changes that can be let go and decides what stays. Writes nothing: what is damaged is
-    /// neither let go nor kept, it is told.
-    pub(super) fn plan_sweep(&self, limit: usize) -> Result<Plan> {
+    /// Looks at up to `limit` changes that can be pruned and decides which to keep. Writes nothing: a damaged change is
+    /// neither pruned nor kept, but an error.
+    pub(super) fn plan_sweep(&self, limit: usize) -> Result<SweepPlan> {
         let mut compaction = Compaction::load(self.connection)?;
         let from = compaction.swept;
         let due = compaction.compacted.offset.get() - from.get();
         let limit = usize::try_from(due).unwrap_or(limit).min(limit);
         let rows = row::linked(self.connection, from, compaction.hash, limit)?;
-        let range = Range { from, rows: &rows, first: compaction.hash };
-        let mut plan = Plan {
+        let range = SweptRange { from, rows: &rows, first: compaction.hash };
+        let mut plan = SweepPlan {
             kept: HashMap::new(),
             gone: rows.iter().map(|row| row.offset).collect(),
             bytes: rows.iter().map(RawRow::body_bytes).sum(),
@@ -102,22 +101,22 @@ impl Write<'_> {
         Ok(plan)
     }
 
-    /// The former row of a subject goes, and its keyframe unless what is kept now is stored against it.
+    /// Prunes the former row of a subject, and its keyframe unless the row kept now is a delta against it.
     fn forget(
         &self,
         former: Option<&Kept>,
         kept: Option<&Kept>,
         compaction: &mut Compaction,
-        plan: &mut Plan,
+        plan: &mut SweepPlan,
     ) -> Result<()> {
         let Some(former) = former else { return Ok(()) };
         for offset in former.offsets() {
-            let sql = r#"SELECT hash, coalesce(length(body), 0) FROM change WHERE "offset" = ?1"#;
+            let sql = r#"SELECT hash, coalesce(length(body), 0) AS body FROM change WHERE "offset" = ?1"#;
             let mut statement = self.connection.prepare_cached(sql)?;
-            let found = statement.query_row([offset.as_i64()], |row| {
-                Ok((row.get(0)?, column::count(row, 1, Place::log("change.body"))?))
-            });
-            let (hash, bytes): (Hash, u64) = found.optional()?.ok_or_else(|| row::missing(offset))?;
+            let found =
+                statement.query_row([offset], |row| Ok((row.get("hash")?, LOG.get(row, "change.body")?)));
+            let (hash, Count(bytes)): (Hash, Count) =
+                found.optional()?.ok_or_else(|| row::missing(offset))?;
             if offset == former.offset {
                 compaction.count(-1, &hash);
             }
@@ -129,20 +128,20 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// Subjects that ended within what is swept by now: an Event, whose end is no change, goes with its end.
-    fn plan_ended(&self, compaction: &mut Compaction, plan: &mut Plan, limit: usize) -> Result<()> {
+    /// Subjects that ended within what is swept by now: an Event, whose end is no change, is pruned with it.
+    fn plan_ended(&self, compaction: &mut Compaction, plan: &mut SweepPlan, limit: usize) -> Result<()> {
         let sql = r#"SELECT subject_id, "offset" FROM ended WHERE "offset" <= ?1 ORDER BY "offset" LIMIT ?2"#;
         let mut statement = self.connection.prepare_cached(sql)?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut rows = statement.query([compaction.swept.as_i64(), limit])?;
+        let mut rows = statement.query(params![compaction.swept, limit])?;
         while let Some(row) = rows.next()? {
-            let (subject, end): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let (subject, end) = (row.get("subject_id")?, LOG.get::<Offset>(row, "ended.offset")?);
             let kept = match plan.kept.get(&subject) {
                 Some(kept) => kept.clone(),
                 None => Kept::of(self.connection, subject)?,
             };
             // What came back after its end stays.
-            if kept.as_ref().is_some_and(|kept| kept.offset.as_i64() <= end) {
+            if kept.as_ref().is_some_and(|kept| kept.offset <= end) {
                 self.forget(kept.as_ref(), None, compaction, plan)?;
                 plan.kept.insert(subject, None);
             }
@@ -154,7 +153,7 @@ impl Write<'_> {
     }
 
     /// Does what was planned.
-    pub(super) fn sweep(&mut self, plan: &Plan) -> Result<Swept> {
+    pub(super) fn sweep(&mut self, plan: &SweepPlan) -> Result<Swept> {
         let last = plan.gone.last().copied().unwrap_or_default();
         assert!(last <= plan.compaction.swept, "retention goes past what it looked at");
         assert!(last == Offset::ZERO || last < self.state.head, "the newest change never goes");
@@ -164,7 +163,7 @@ impl Write<'_> {
         for offset in &plan.gone {
             let mut statement =
                 self.connection.prepare_cached(r#"DELETE FROM change WHERE "offset" = ?1"#)?;
-            statement.execute([offset.as_i64()])?;
+            statement.execute([offset])?;
         }
         for (subject, kept) in &plan.kept {
             self.connection.prepare_cached("DELETE FROM kept WHERE subject_id = ?1")?.execute([subject])?;
@@ -173,15 +172,15 @@ impl Write<'_> {
                 VALUES (?1, ?2, ?3, ?4, ?5)"#;
             self.connection.prepare_cached(sql)?.execute(params![
                 subject,
-                kept.offset.as_i64(),
+                kept.offset,
                 kept.previous,
-                kept.base.as_ref().map(|base| base.offset.as_i64()),
+                kept.base.as_ref().map(|base| base.offset),
                 kept.base.as_ref().map(|base| base.previous)
             ])?;
         }
         for (subject, end) in &plan.ended {
             self.connection.prepare_cached("DELETE FROM ended WHERE subject_id = ?1")?.execute([subject])?;
-            self.release(*subject, Offset::from_i64(*end))?;
+            self.release(*subject, *end)?;
             // The highest number stays, so that none is ever given twice.
             let sql = "DELETE FROM subject WHERE id = ?1 AND id < (SELECT max(id) FROM subject)
                 AND id NOT IN (SELECT subject_id FROM live) AND id NOT IN (SELECT subject_id FROM kept)";
@@ -193,7 +192,7 @@ impl Write<'_> {
     }
 }
 
-impl Plan {
+impl SweepPlan {
     /// Keeps the rows of a step that are needed after it.
     fn stay(&mut self, kept: &Kept, rows: &[RawRow], from: Offset) {
         for offset in kept.offsets() {
@@ -206,17 +205,17 @@ impl Plan {
 }
 
 /// The rows of a step, which follow on the offset `from` without a gap.
-struct Range<'a> {
+struct SweptRange<'a> {
     from: Offset,
     rows: &'a [RawRow],
     /// Of the change at `from`.
     first: Hash,
 }
 
-impl Range<'_> {
+impl SweptRange<'_> {
     /// What is kept of a subject whose last change this is.
     fn keep(&self, last: &RawRow, former: Option<&Kept>) -> Result<Kept> {
-        let base = match last.base.map(Offset::from_i64) {
+        let base = match last.base {
             None => None,
             Some(offset) => {
                 let known = self.previous_of(offset).or_else(|| former?.previous_of(offset));

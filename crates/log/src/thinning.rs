@@ -1,4 +1,4 @@
-//! What retention lets go of single kinds before the rest, a step at a time within the writer's transaction.
+//! Prunes bodies of single kinds before the rest, a step at a time within the writer's transaction.
 //!
 //! Up to a kind's floor only the states that hold there keep their bodies. Of the others the row stays: that there was a
 //! change, of what, when and by whom, still hangs in the chain, which covers the digest of each body and not the body.
@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{OptionalExtension, Row, params};
 
+use super::columns;
 use super::compaction::{Compaction, Kept};
 use super::error::LogError;
 use super::floors::{self, Floor};
@@ -16,14 +17,14 @@ use super::row::{self, RawRow};
 use super::transaction::Write;
 use super::types::ChangeType;
 use strandline_model::{Kind, KindPattern, Offset};
-use strandline_sqlite::column::{self, Place};
+use strandline_sqlite::column::{Count, LOG};
 
 type Result<T> = std::result::Result<T, LogError>;
 
-/// What a step has let go.
+/// What a step has pruned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Thinned {
-    /// Whether nothing is left to be let go.
+    /// Whether nothing is left to prune.
     pub done: bool,
     /// Changes that have no body any more.
     pub changes: u64,
@@ -40,21 +41,18 @@ struct Progress {
 
 /// What holds of a subject, by the offsets of its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Held {
+struct KeptBody {
     offset: Offset,
     base: Option<Offset>,
 }
 
-impl Held {
+impl KeptBody {
     fn offsets(self) -> impl Iterator<Item = Offset> {
         std::iter::once(self.offset).chain(self.base)
     }
 
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Held {
-            offset: Offset::from_i64(row.get(0)?),
-            base: row.get::<_, Option<i64>>(1)?.map(Offset::from_i64),
-        })
+        Ok(KeptBody { offset: LOG.get(row, "held.offset")?, base: LOG.get(row, "held.base")? })
     }
 }
 
@@ -66,7 +64,7 @@ pub(super) struct ThinningPlan {
     /// Up to here the log was looked at.
     reached: Offset,
     /// What is left of subjects from now on; none where nothing is.
-    held: BTreeMap<i64, Option<Held>>,
+    held: BTreeMap<i64, Option<KeptBody>>,
     /// The changes whose bodies go.
     gone: BTreeSet<Offset>,
 }
@@ -88,15 +86,15 @@ impl Write<'_> {
                 SELECT ?1, "offset", observed_at, 0 FROM change WHERE "offset" = ?2
                 ON CONFLICT (kind_id) DO UPDATE SET floor = excluded.floor, floor_at = excluded.floor_at
                     WHERE excluded.floor > floor"#;
-            self.connection.prepare_cached(sql)?.execute(params![id, floor.as_i64()])?;
+            self.connection.prepare_cached(sql)?.execute(params![id, floor])?;
         }
         floors::floors(self.connection)
     }
 
-    /// What stands in a new log so far is all that is known of a kind up to its floor in the old one.
-    pub(super) fn floor_again(&mut self, floor: &Floor) -> Result<()> {
+    /// Sets the floor of a kind in a new log, whose content so far is all that is known up to the floor in the old one.
+    pub(super) fn copy_floor(&mut self, floor: &Floor) -> Result<()> {
         let kind = self.state.ids.kind(self.connection, &floor.cluster, &floor.kind)?;
-        let (head, at) = (self.state.head.as_i64(), floor.observed_at.as_micros());
+        let (head, at) = (self.state.head, floor.observed_at);
         let sql = "INSERT INTO thinning (kind_id, floor, floor_at, thinned) VALUES (?1, ?2, ?3, ?2)";
         self.connection.prepare_cached(sql)?.execute(params![kind, head, at])?;
         let sql = r#"INSERT OR REPLACE INTO held (subject_id, "offset", base)
@@ -109,14 +107,12 @@ impl Write<'_> {
     fn kinds_of_clusters(&self) -> Result<Vec<(i64, Kind)>> {
         let sql = r#"SELECT id, "group", kind FROM kind WHERE cluster <> '' AND kind <> ''"#;
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([], |row| {
-            Ok((row.get(0)?, Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?)))
-        })?;
+        let rows = statement.query_map([], |row| Ok((row.get("id")?, columns::kind(row)?)))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Looks at up to `limit` changes below the floors and decides whose bodies go; none where nothing is to be done.
-    /// Writes nothing: what does not hang in the chain is not let go, it is told.
+    /// Writes nothing: a change that does not follow in the chain is not pruned, but an error.
     pub(super) fn plan_thinning(&self, limit: usize) -> Result<Option<ThinningPlan>> {
         let due = self.due()?;
         let all = || due.values().flat_map(HashMap::values);
@@ -126,7 +122,7 @@ impl Write<'_> {
             return Ok(None);
         };
         let compaction = Compaction::load(self.connection)?;
-        // What the rest of retention let go is gone in any case.
+        // The sweep has pruned everything before.
         let from = least.max(compaction.swept);
         let left = usize::try_from(last.get().saturating_sub(from.get())).unwrap_or(limit).min(limit);
         let hash = compaction.hash_at(self.connection, from)?;
@@ -142,20 +138,20 @@ impl Write<'_> {
         Ok(Some(plan))
     }
 
-    /// A row takes the place of what held of its subject before.
+    /// A row replaces the former state of its subject.
     fn plan_row(&self, row: &RawRow, plan: &mut ThinningPlan) -> Result<()> {
         let held = match row.change_type()? {
-            ChangeType::Applied => Some(Held { offset: row.offset, base: row.base.map(Offset::from_i64) }),
+            ChangeType::Applied => Some(KeptBody { offset: row.offset, base: row.base }),
             ChangeType::Deleted => None,
             // Marks of coverage are under the same kind.
             _ => return Ok(()),
         };
         match plan.held.get(&row.subject) {
-            Some(former) => plan.gone.extend((*former).into_iter().flat_map(Held::offsets)),
+            Some(former) => plan.gone.extend((*former).into_iter().flat_map(KeptBody::offsets)),
             None => {
-                let former = self.held(row.subject)?.into_iter().flat_map(Held::offsets);
+                let former = self.held(row.subject)?.into_iter().flat_map(KeptBody::offsets);
                 plan.gone.extend(former);
-                // The rest of retention may have come past here, and left what held there.
+                // The sweep may have passed here and kept the state at that offset.
                 let kept = Kept::of(self.connection, row.subject)?;
                 plan.gone.extend(kept.iter().flat_map(Kept::offsets));
             }
@@ -188,40 +184,33 @@ impl Write<'_> {
                 Some(held) => {
                     let sql =
                         r#"INSERT OR REPLACE INTO held (subject_id, "offset", base) VALUES (?1, ?2, ?3)"#;
-                    let base = held.base.map(Offset::as_i64);
-                    self.connection.prepare_cached(sql)?.execute(params![
-                        subject,
-                        held.offset.as_i64(),
-                        base
-                    ])?;
+                    self.connection.prepare_cached(sql)?.execute(params![subject, held.offset, held.base])?;
                 }
                 None => self.release(*subject, plan.reached)?,
             }
         }
         let sql = "UPDATE thinning SET thinned = min(floor, max(thinned, ?1))";
-        self.connection.prepare_cached(sql)?.execute([plan.reached.as_i64()])?;
+        self.connection.prepare_cached(sql)?.execute([plan.reached])?;
         let ended = self.thin_ended(&mut thinned)?;
         thinned.done = !ended && self.due()?.is_empty();
         Ok(thinned)
     }
 
-    /// An Event, whose end is no change, goes with its end; whether there may be more of them.
+    /// Prunes Events that have ended, since their end is no change; returns whether there may be more of them.
     fn thin_ended(&mut self, thinned: &mut Thinned) -> Result<bool> {
         const MOST: i64 = 500;
-        let sql = r#"SELECT h.subject_id, h."offset", h.base, e."offset" FROM held h JOIN ended e ON e.subject_id = h.subject_id
+        let sql = r#"SELECT h.subject_id, h."offset", h.base, e."offset" AS ended FROM held h JOIN ended e ON e.subject_id = h.subject_id
             JOIN subject s ON s.id = h.subject_id JOIN thinning t ON t.kind_id = s.kind_id
             WHERE e."offset" >= h."offset" AND e."offset" <= t.thinned LIMIT ?1"#;
-        let ended: Vec<(i64, Offset, Held)> = {
+        let ended: Vec<(i64, Offset, KeptBody)> = {
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map([MOST], |row| {
-                let base = row.get::<_, Option<i64>>(2)?.map(Offset::from_i64);
-                let held = Held { offset: Offset::from_i64(row.get(1)?), base };
-                Ok((row.get(0)?, Offset::from_i64(row.get(3)?), held))
+                Ok((row.get("subject_id")?, row.get("ended")?, KeptBody::from_row(row)?))
             })?;
             rows.collect::<rusqlite::Result<_>>()?
         };
         for (subject, end, held) in &ended {
-            // The rest of retention may have come past what was held and left what held later, under the same keyframe.
+            // The sweep may have passed the kept state and kept a later one, under the same keyframe.
             let kept = Kept::of(self.connection, *subject)?.filter(|kept| kept.offset <= *end);
             for offset in held.offsets().chain(kept.iter().flat_map(Kept::offsets)) {
                 self.empty(offset, thinned)?;
@@ -233,32 +222,31 @@ impl Write<'_> {
 
     /// Lets go of a body; of one that is gone already nothing is left to do.
     fn empty(&self, offset: Offset, thinned: &mut Thinned) -> Result<()> {
-        let sql = r#"SELECT coalesce(length(body), 0) FROM change
+        let sql = r#"SELECT coalesce(length(body), 0) AS body FROM change
             WHERE "offset" = ?1 AND (body IS NOT NULL OR frame_id IS NOT NULL)"#;
         let mut statement = self.connection.prepare_cached(sql)?;
-        let length = |row: &Row<'_>| column::count(row, 0, Place::log("change.body"));
-        let found = statement.query_row([offset.as_i64()], length).optional()?;
-        let Some(bytes) = found else { return Ok(()) };
+        let found = statement.query_row([offset], |row| LOG.get(row, "change.body")).optional()?;
+        let Some(Count(bytes)) = found else { return Ok(()) };
         assert!(offset < self.state.head, "the newest change keeps its body");
         // What it was stored against stays, so that the rest of retention sees which keyframes later changes need.
         let sql = r#"UPDATE change SET body = NULL, dictionary_id = NULL, frame_id = NULL, frame_at = NULL
             WHERE "offset" = ?1"#;
-        self.connection.prepare_cached(sql)?.execute([offset.as_i64()])?;
+        self.connection.prepare_cached(sql)?.execute([offset])?;
         thinned.changes += 1;
         thinned.bytes += bytes;
         Ok(())
     }
 
-    /// Nothing is held any more of a subject that ended here.
+    /// Keeps no body any longer of a subject that ended here.
     pub(super) fn release(&self, subject: i64, end: Offset) -> Result<()> {
         let sql = r#"DELETE FROM held WHERE subject_id = ?1 AND "offset" <= ?2"#;
-        self.connection.prepare_cached(sql)?.execute([subject, end.as_i64()])?;
+        self.connection.prepare_cached(sql)?.execute(params![subject, end])?;
         Ok(())
     }
 
-    fn held(&self, subject: i64) -> Result<Option<Held>> {
+    fn held(&self, subject: i64) -> Result<Option<KeptBody>> {
         let sql = r#"SELECT "offset", base FROM held WHERE subject_id = ?1"#;
-        Ok(self.connection.prepare_cached(sql)?.query_row([subject], Held::from_row).optional()?)
+        Ok(self.connection.prepare_cached(sql)?.query_row([subject], KeptBody::from_row).optional()?)
     }
 
     fn due(&self) -> Result<Due> {
@@ -268,9 +256,9 @@ impl Write<'_> {
         let mut rows = statement.query([])?;
         let mut due = Due::new();
         while let Some(row) = rows.next()? {
-            let kind = Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?);
-            let (floor, thinned) = (Offset::from_i64(row.get(3)?), Offset::from_i64(row.get(4)?));
-            due.entry(row.get(0)?).or_default().insert(kind, Progress { floor, thinned });
+            let kind = columns::kind(row)?;
+            let (floor, thinned) = (LOG.get(row, "thinning.floor")?, LOG.get(row, "thinning.thinned")?);
+            due.entry(row.get("cluster")?).or_default().insert(kind, Progress { floor, thinned });
         }
         Ok(due)
     }

@@ -8,6 +8,8 @@ use super::compaction::prepare_if_there;
 use super::error::LogError;
 use strandline_model::{Offset, Timestamp};
 
+use strandline_sqlite::column::LOG;
+
 type Result<T> = std::result::Result<T, LogError>;
 
 /// How recorded times are to be read: see [`TimeMap::load`].
@@ -28,10 +30,11 @@ impl TimeMap {
         let mut map = TimeMap::default();
         let mut wrong: Vec<Range<u64>> = Vec::new();
         if let Some(mut statement) = prepare_if_there(connection, sql)? {
-            let mut rows = statement.query([from.as_i64()])?;
-            let offset = |value: i64| Offset::from_i64(value).get();
+            let mut rows = statement.query([from])?;
             while let Some(row) = rows.next()? {
-                let (mark, inexact) = (offset(row.get(0)?), offset(row.get(1)?)..offset(row.get(2)?));
+                let mark = LOG.get::<Offset>(row, "clock_mark.offset")?.get();
+                let inexact = LOG.get::<Offset>(row, "clock_mark.inexact_from")?.get()
+                    ..LOG.get::<Offset>(row, "clock_mark.inexact_to")?.get();
                 if mark == inexact.end {
                     map.starts.push(mark);
                 }
@@ -74,6 +77,7 @@ pub(super) fn last_adoption(connection: &Connection) -> Result<Option<(Offset, T
     let sql = r#"SELECT m."offset", c.observed_at FROM clock_mark m JOIN change c ON c."offset" = m."offset"
         WHERE m.inexact_to = m."offset" ORDER BY m."offset" DESC LIMIT 1"#;
     let mut statement = connection.prepare_cached(sql)?;
-    let found = statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?)));
-    Ok(found.optional()?.map(|(offset, at)| (Offset::from_i64(offset), Timestamp::from_micros(at))))
+    let found =
+        statement.query_row([], |row| Ok((LOG.get(row, "clock_mark.offset")?, row.get("observed_at")?)));
+    Ok(found.optional()?)
 }

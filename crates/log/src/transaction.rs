@@ -1,4 +1,4 @@
-//! A transaction of the writer, and what the writer knows between two of them.
+//! A transaction of the writer, and the state of the writer between two of them.
 
 use rusqlite::Connection;
 
@@ -8,7 +8,7 @@ use super::chain::Hash;
 use super::ids::Ids;
 use strandline_model::{Offset, Timestamp};
 
-/// What the writer knows between transactions.
+/// The state of the writer between transactions.
 pub(super) struct WriterState {
     pub(super) head: Offset,
     pub(super) hash: Hash,

@@ -1,4 +1,4 @@
-//! How changes are told apart in the log's table.
+//! The types of changes in the log's table.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub enum ChangeType {
 stored!(ChangeType, "type of change", Applied, Deleted, Coverage, Declared, Withdrawn, Clock, Erased,);
 
 /// Puts together who made a change from its columns.
-pub(super) fn changed_by(manager: Option<[String; 3]>, managed_at: Option<i64>) -> Option<ChangedBy> {
+pub(super) fn changed_by(manager: Option<[String; 3]>, managed_at: Option<Timestamp>) -> Option<ChangedBy> {
     let [manager, operation, subresource] = manager?;
-    Some(ChangedBy { manager, operation, subresource, time: managed_at.map(Timestamp::from_micros) })
+    Some(ChangedBy { manager, operation, subresource, time: managed_at })
 }

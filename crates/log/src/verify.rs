@@ -1,4 +1,4 @@
-//! What is alive as far as the log knows, page by page, for comparing it with what the cluster has.
+//! The objects that are alive according to the log, page by page, for comparing it with what the cluster has.
 
 use rusqlite::{Row, params};
 
@@ -9,7 +9,7 @@ use strandline_model::{ResourceVersion, Timestamp, Uid, WatchKey};
 
 type Result<T> = std::result::Result<T, LogError>;
 
-/// An object that is alive as far as the log knows.
+/// An object that is alive according to the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveObject {
     /// Namespace; empty for what is cluster-scoped.
@@ -47,13 +47,35 @@ pub struct LivePage {
     pub next: Option<LivePosition>,
 }
 
+/// The objects that the same run saw last, after one of them.
+const REST_OF_EPOCH: &str = "
+    SELECT l.seen_epoch, l.subject_id, s.namespace, s.name, s.uid, l.resource_version
+    FROM live l JOIN subject s ON s.id = l.subject_id
+    WHERE l.kind_id = ?1 AND l.seen_epoch = ?2 AND l.subject_id > ?3 AND (?4 = '' OR s.namespace = ?4)
+    ORDER BY l.seen_epoch, l.subject_id LIMIT ?5";
+
+/// The objects that later runs saw. No subject is named here, but both statements take the same parameters.
+const LATER_EPOCHS: &str = "
+    SELECT l.seen_epoch, l.subject_id, s.namespace, s.name, s.uid, l.resource_version
+    FROM live l JOIN subject s ON s.id = l.subject_id
+    WHERE l.kind_id = ?1 AND l.seen_epoch > ?2 AND ?3 IS NOT NULL AND (?4 = '' OR s.namespace = ?4)
+    ORDER BY l.seen_epoch, l.subject_id LIMIT ?5";
+
+const VERIFIED: &str = "
+    UPDATE cursor SET verified_at = max(coalesce(verified_at, ?3), ?3), unverified_since = NULL
+    WHERE kind_id = ?1 AND namespace = ?2";
+
+const IN_DOUBT: &str = "
+    UPDATE cursor SET unverified_since = coalesce(unverified_since, ?3)
+    WHERE kind_id = ?1 AND namespace = ?2";
+
 fn read(row: &Row<'_>) -> rusqlite::Result<(LivePosition, LiveObject)> {
-    let position = LivePosition { epoch: row.get(0)?, subject: row.get(1)? };
+    let position = LivePosition { epoch: row.get("seen_epoch")?, subject: row.get("subject_id")? };
     let object = LiveObject {
-        namespace: row.get(2)?,
-        name: row.get(3)?,
-        uid: Uid::new(row.get::<_, String>(4)?),
-        resource_version: ResourceVersion::new(row.get::<_, String>(5)?),
+        namespace: row.get("namespace")?,
+        name: row.get("name")?,
+        uid: row.get("uid")?,
+        resource_version: row.get("resource_version")?,
     };
     Ok((position, object))
 }
@@ -64,14 +86,8 @@ impl Write<'_> {
         let Some(run) = self.run(watch)? else { return Ok(LivePage::default()) };
         let mut rows = Vec::new();
         // The index leads to the objects of one epoch in the order of their numbers, and from there to the next epochs.
-        for condition in ["l.seen_epoch = ?2 AND l.subject_id > ?3", "l.seen_epoch > ?2 AND ?3 IS NOT NULL"] {
-            let sql = format!(
-                "SELECT l.seen_epoch, l.subject_id, s.namespace, s.name, s.uid, l.resource_version
-                FROM live l JOIN subject s ON s.id = l.subject_id
-                WHERE l.kind_id = ?1 AND {condition} AND (?4 = '' OR s.namespace = ?4)
-                ORDER BY l.seen_epoch, l.subject_id LIMIT ?5"
-            );
-            let mut statement = self.connection.prepare_cached(&sql)?;
+        for sql in [REST_OF_EPOCH, LATER_EPOCHS] {
+            let mut statement = self.connection.prepare_cached(sql)?;
             let room = i64::try_from(limit - rows.len()).unwrap_or(i64::MAX);
             let params = params![run.kind, after.epoch, after.subject, watch.namespace, room];
             for row in statement.query_map(params, read)? {
@@ -95,15 +111,12 @@ impl Write<'_> {
         let Some(run) = self.run(watch)?.filter(|run| run.epoch == epoch) else {
             return Ok(Err(AppendError::Superseded(watch.clone())));
         };
-        let (change, at) = match agreement {
-            Agreement::Verified(at) => {
-                ("verified_at = max(coalesce(verified_at, ?3), ?3), unverified_since = NULL", at)
-            }
-            Agreement::InDoubt(since) => ("unverified_since = coalesce(unverified_since, ?3)", since),
+        let (sql, at) = match agreement {
+            Agreement::Verified(at) => (VERIFIED, at),
+            Agreement::InDoubt(since) => (IN_DOUBT, since),
         };
-        let sql = format!("UPDATE cursor SET {change} WHERE kind_id = ?1 AND namespace = ?2");
-        let params = params![run.kind, watch.namespace, at.as_micros()];
-        self.connection.prepare_cached(&sql)?.execute(params)?;
+        let params = params![run.kind, watch.namespace, at];
+        self.connection.prepare_cached(sql)?.execute(params)?;
         Ok(Ok(()))
     }
 }

@@ -47,7 +47,7 @@ pub struct LogWriter {
     room: FullDiskBackoff,
     /// Asked before each commit; false for a full disk.
     has_room: Option<Box<dyn Fn() -> bool + Send>>,
-    /// What is known in memory is not what stands in the log, as it could not be read again.
+    /// The state in memory is not that of the log, as it could not be read again.
     stale: bool,
 }
 
@@ -177,7 +177,7 @@ impl LogWriter {
             }
             Err(error) if error.is_disk_full() => {
                 tracing::debug!(%error, "not enough disk space to pack; retrying after the next change");
-                self.packer.rest();
+                self.packer.pause();
                 Ok(())
             }
             Err(error) => Err(error),
@@ -202,7 +202,7 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Commits a group and answers it. Where the disk is full, tells how long to wait before it is tried again: whoever
+    /// Commits a group and answers it. Where the disk is full, returns how long to wait before it is tried again: whoever
     /// sent the group waits too, so nothing is dropped.
     fn answer(&mut self, group: &mut Vec<Queued>) -> Result<Option<Duration>, LogError> {
         let _turn = self.health.turn();
@@ -221,7 +221,7 @@ impl LogWriter {
                 for (queued, reply) in group.drain(..).zip(replies) {
                     // Whoever has an answer must not find the request among those that wait.
                     drop(queued.handed_over);
-                    // Whoever asked may have gone; the change stands all the same.
+                    // Whoever asked may have gone; the change is recorded all the same.
                     let _ = queued.reply.send(reply);
                 }
                 if std::mem::take(&mut self.wal_due) {
@@ -248,7 +248,7 @@ impl LogWriter {
         }
     }
 
-    /// Takes nothing of a group: what is written goes to files that are no longer there.
+    /// Refuses a group: it would be written to files that were moved or deleted.
     fn refuse(&self, group: &mut Vec<Queued>, displaced: &Displaced) {
         for queued in group.drain(..) {
             drop(queued.handed_over);
@@ -292,7 +292,7 @@ impl LogWriter {
             self.stale = true;
             self.reload()?;
         } else if self.state.head != before.0 && self.health.check_files().is_none() {
-            self.packer.wake();
+            self.packer.resume();
             self.head_file.write(self.state.head, &self.state.hash).unwrap_or_else(|error| {
                 // The file may lag behind; it only has to stay true.
                 tracing::warn!(%error, "writing the head file beside the log failed");
@@ -348,7 +348,7 @@ impl LogWriter {
                     Ok(write.decided(decided)?.map_or(Reply::Outdated, Reply::Appended))
                 }
                 Request::Compact(to) => write.compact(*to).map(Reply::Compacted).map_err(failed),
-                // A plan writes nothing: what cannot be let go fails whoever asked, and nobody else.
+                // A plan writes nothing: what cannot be pruned fails whoever asked, and nobody else.
                 Request::Sweep(limit) => match write.plan_sweep(*limit) {
                     Ok(plan) => Ok(Reply::Swept(write.sweep(&plan)?)),
                     Err(error) => Err(failed(error)),

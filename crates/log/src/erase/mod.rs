@@ -1,6 +1,6 @@
 //! Erases values from what was recorded, of a log that nobody writes.
 //!
-//! The bodies that held a value are written anew without it, and with them whatever was packed with their help: deltas,
+//! The bodies that contained a value are written again without it, and with them whatever was packed with their help: deltas,
 //! solid frames, dictionaries. All of it is one transaction, which ends with marks that name the digests of the bodies
 //! that were recorded and of those that are left. After it the log is copied, so that no page and no WAL holds what was
 //! erased, and the copy takes its place. That this is due shows in a directory beside the log, so that whoever opens the
@@ -51,7 +51,7 @@ pub struct Erasing<'a> {
     pub reason: &'a str,
 }
 
-/// Tells where values stand in the log of a directory, and leaves no trace; none where there is no log.
+/// Finds values in the log of a directory, and leaves no trace; none where there is no log.
 ///
 /// # Errors
 /// When the log cannot be read, or is damaged.
@@ -81,7 +81,7 @@ pub fn erase(
     watch: &mut dyn FnMut(EraseStep),
 ) -> Result<Found> {
     let head_file = HeadFile::new(directory);
-    open::look(directory, &head_file)?;
+    open::check_before_open(directory, &head_file)?;
     scrub::announce(directory)?;
     let mut connection = open::open_writer(directory)?;
     let mut state = open::writer_state(&connection, directory)?;
@@ -110,7 +110,7 @@ pub fn erase(
         let sql = r#"INSERT OR REPLACE INTO erased ("offset", mark) VALUES (?1, ?2)"#;
         let mut statement = transaction.prepare_cached(sql)?;
         for (offset, ..) in named {
-            statement.execute([offset.as_i64(), mark.as_i64()])?;
+            statement.execute([*offset, mark])?;
         }
     }
     watch(EraseStep::Written);

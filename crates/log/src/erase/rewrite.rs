@@ -14,6 +14,7 @@ use crate::row::RawRow;
 use crate::solid::Solid;
 use strandline_model::Offset;
 use strandline_redact::Values;
+use strandline_sqlite::column::LOG;
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -60,7 +61,7 @@ impl<'a> Rewrite<'a> {
         let mut statement = self.connection.prepare("SELECT id, bytes FROM dictionary")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let (id, mut bytes): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
+            let (id, mut bytes): (i64, Vec<u8>) = (row.get("id")?, row.get("bytes")?);
             if self.values.blank_fragments(&mut bytes) {
                 self.dictionaries.insert(id, Arc::new(Dictionary::from_bytes(bytes)));
             }
@@ -72,7 +73,7 @@ impl<'a> Rewrite<'a> {
         Ok(())
     }
 
-    /// Bodies that stand in rows of their own: those with a value, deltas against such, and what is packed with a
+    /// Bodies in rows of their own: those with a value, deltas against such, and what is packed with a
     /// dictionary that is another one now.
     fn bodies(&mut self) -> Result<()> {
         let mut due = self.held_by.clone();
@@ -81,12 +82,12 @@ impl<'a> Rewrite<'a> {
         let mut statement = self.before.connection().prepare(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let (offset, base): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
-            let dictionary: Option<i64> = row.get(2)?;
-            if base.is_some_and(|base| self.held_by.contains(&Offset::from_i64(base)))
+            let base: Option<Offset> = LOG.get(row, "change.base")?;
+            let dictionary: Option<i64> = row.get("dictionary_id")?;
+            if base.is_some_and(|base| self.held_by.contains(&base))
                 || dictionary.is_some_and(|id| self.dictionaries.contains_key(&id))
             {
-                due.insert(Offset::from_i64(offset));
+                due.insert(LOG.get(row, "change.offset")?);
             }
         }
         drop(rows);
@@ -102,7 +103,7 @@ impl<'a> Rewrite<'a> {
 
     fn body(&mut self, row: &RawRow) -> Result<()> {
         let text = self.left(row)?;
-        let frame = match row.base.map(Offset::from_i64) {
+        let frame = match row.base {
             Some(base) => {
                 let keyframe = self.before.keyframe(base)?;
                 let erased = self.erased(base, &keyframe);
@@ -114,7 +115,7 @@ impl<'a> Rewrite<'a> {
             }
         };
         let sql = r#"UPDATE change SET body = ?2 WHERE "offset" = ?1"#;
-        self.connection.prepare_cached(sql)?.execute(params![row.offset.as_i64(), frame])?;
+        self.connection.prepare_cached(sql)?.execute(params![row.offset, frame])?;
         Ok(())
     }
 
@@ -124,7 +125,8 @@ impl<'a> Rewrite<'a> {
         let mut statement = self.connection.prepare("SELECT id, dictionary_id, bytes FROM frame")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let (id, trained, bytes): (i64, Option<i64>, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (id, trained): (i64, Option<i64>) = (row.get("id")?, row.get("dictionary_id")?);
+            let bytes: Vec<u8> = row.get("bytes")?;
             let dictionary = trained.map(|id| self.before.dictionary(id)).transpose()?;
             let unpacked = self.codec.unpack(&bytes, dictionary.as_deref())?;
             if trained.is_some_and(|id| self.dictionaries.contains_key(&id)) || self.values.are_in(&unpacked)
@@ -136,8 +138,8 @@ impl<'a> Rewrite<'a> {
         let mut statement = self.before.connection().prepare(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            if let Some(changes) = due.get_mut(&row.get(1)?) {
-                changes.push(Offset::from_i64(row.get(0)?));
+            if let Some(changes) = due.get_mut(&row.get("frame_id")?) {
+                changes.push(LOG.get(row, "change.offset")?);
             }
         }
         drop(rows);
@@ -155,7 +157,7 @@ impl<'a> Rewrite<'a> {
             let text = self.left(&row)?;
             let at = solid.add(&text).ok_or_else(|| row.damaged("its body is too long for a solid frame"))?;
             let sql = r#"UPDATE change SET frame_at = ?2 WHERE "offset" = ?1"#;
-            self.connection.prepare_cached(sql)?.execute([offset.as_i64(), at])?;
+            self.connection.prepare_cached(sql)?.execute(params![offset, at])?;
         }
         let sql = "SELECT dictionary_id FROM frame WHERE id = ?1";
         let trained: Option<i64> = self.connection.prepare_cached(sql)?.query_row([id], |row| row.get(0))?;

@@ -1,4 +1,4 @@
-//! Looks where values stand.
+//! Finds values in the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ pub struct Holder {
     pub fields: BTreeSet<String>,
 }
 
-/// Where values stand.
+/// Where values were found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// How many changes hold one.
@@ -40,7 +40,7 @@ pub struct Found {
     pub first: Option<(Offset, Timestamp)>,
     /// The last one.
     pub last: Option<(Offset, Timestamp)>,
-    /// Where values stand that cannot be erased, since what is recorded hangs by them.
+    /// Values that cannot be erased, since the record depends on them.
     pub kept_in: Vec<String>,
 }
 
@@ -70,14 +70,14 @@ pub(super) fn scan(
             }
             let text = match reader.text(&row) {
                 Ok(text) => text,
-                // Retention has let it go.
+                // Retention has pruned it.
                 Err(LogError::Compacted { .. }) => continue,
                 Err(error) => return Err(error),
             };
             let Some(erased) = values.erase(&text) else { continue };
             let (subject, offset, uid) = (row.subject, row.offset, row.uid.clone());
             let name = values.hide(&row.key.to_string());
-            let observed_at = Timestamp::from_micros(row.observed_at);
+            let observed_at = row.observed_at;
             let left = Entry { body: erased.text, ..reader.entry(row)? };
             if let Err(why) = left.check() {
                 scan.found.kept_in.push(format!("the change at offset {offset}, {name}: without it, {why}"));

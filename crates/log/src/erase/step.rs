@@ -11,6 +11,6 @@ pub enum EraseStep {
     Erased,
     /// The log is copied.
     Copied,
-    /// The copy stands in its place.
+    /// The copy has replaced it.
     Replaced,
 }

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::findings::Findings;
 use crate::schema;
 
-/// Lines that SQLite's own check tells at most.
+/// The most lines that SQLite's own check returns.
 const LINES: u32 = 100;
 
 /// Has SQLite check every page and every index.

@@ -15,7 +15,7 @@ pub enum Harm {
     Missing,
     /// Changes are there and cannot be read.
     Unreadable,
-    /// What a change says is not what was recorded.
+    /// The content of a change is not what was recorded.
     Link,
     /// A body is not the one that was recorded.
     Body,

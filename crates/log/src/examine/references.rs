@@ -4,10 +4,10 @@ use rusqlite::Connection;
 
 use super::findings::Findings;
 
-/// Rows told of one table; more of them say nothing new.
+/// Rows reported of one table; more of them add nothing.
 const ROWS: usize = 20;
 
-/// A rule and the statement that finds what breaks it, told in its one column.
+/// A rule and the statement that finds what breaks it, as text in its one column.
 struct Rule {
     table: &'static str,
     broken: &'static str,

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::super::declared::{BY_ALIAS, Basis, Decided};
+use super::super::declared::{BY_ALIAS, Decided, DecisionBasis};
 use super::super::lanes::{CALLERS, GROUP, Lanes};
 use super::super::request::{Queued, Request};
 use super::*;
@@ -196,7 +196,7 @@ fn queued(request: Request) -> Queued {
 
 fn decided(changes: usize) -> Queued {
     let changes = vec![declares(project("a/b", 1)); changes];
-    queued(Request::Decided(Decided { source: Source::Api, basis: Basis::default(), changes }))
+    queued(Request::Decided(Decided { source: Source::Api, basis: DecisionBasis::default(), changes }))
 }
 
 #[tokio::test]
