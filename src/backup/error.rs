@@ -20,7 +20,7 @@ pub enum BackupError {
         /// The data directory.
         data: PathBuf,
     },
-    /// Something stands where the backup is to be.
+    /// The target of the backup exists.
     #[error("{} already exists", to.display())]
     Exists {
         /// The place.
@@ -50,7 +50,7 @@ pub enum BackupError {
         /// What is different.
         why: String,
     },
-    /// The log in the backup ends elsewhere than its manifest says.
+    /// The log in the backup does not end where its manifest records.
     #[error("the log in the backup ends at offset {found}, but its manifest says {told}")]
     OtherHead {
         /// Where it ends.

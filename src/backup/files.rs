@@ -16,7 +16,7 @@ pub(super) const KEY: &str = KEY_FILE;
 /// What a backup may hold besides its manifest. The log comes last: without it the others are no log.
 pub(super) const FILES: [&str; 3] = [KEY, HEAD, LOG];
 
-/// An error of the system with the file that it speaks of.
+/// An error of the system with its file.
 pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> BackupError {
     let path = path.to_owned();
     move |source| BackupError::Io { path, source }
@@ -55,7 +55,7 @@ pub(super) fn sync_directory(directory: &Path) -> Result<()> {
     File::open(directory).and_then(|file| file.sync_all()).map_err(io(directory))
 }
 
-/// The directory in which something stands.
+/// The directory that contains a path.
 pub(super) fn place(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),

@@ -1,4 +1,4 @@
-//! What a backup says of itself.
+//! The manifest of a backup.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -90,7 +90,7 @@ impl Manifest {
         self.files.iter().any(|file| file.name == KEY)
     }
 
-    /// Whether a log goes on from the one that was backed up.
+    /// Whether a log continues the one that was backed up.
     pub(super) fn is_continued_by(&self, log: &LogReader) -> std::result::Result<bool, LogError> {
         Ok(HEXLOWER.encode(&log.hash_at(self.head)?) == self.head_hash)
     }

@@ -1,7 +1,7 @@
 //! Copies of a data directory: made while a server writes, proved to be whole, and put back.
 //!
 //! A backup is a directory with the log, its head, the key that hides secrets, and a manifest with the digest of each.
-//! The view is no part of it: it comes back from the log. What is made stands under another name until all of it is
+//! The view is no part of it: it comes back from the log. A copy has another name until all of it is
 //! verified, so that half a backup never looks like one, and neither does half a restored directory.
 
 mod error;

@@ -14,7 +14,7 @@ pub fn is_backup(directory: &Path) -> bool {
     directory.join(MANIFEST).exists()
 }
 
-/// Verifies the log of a backup: it is the one that was backed up, or goes on from it with erasures alone, as one does
+/// Verifies the log of a backup: it is the one that was backed up, or continues it with erasures alone, as one does
 /// whose erasing was broken off before the manifest was written.
 ///
 /// # Errors

@@ -18,13 +18,13 @@ const ASIDE: &str = "before-restore-";
 /// What was restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// What the backup said of itself.
+    /// The manifest of the backup.
     pub manifest: Manifest,
     /// Where that was moved which stood there before.
     pub aside: Option<PathBuf>,
 }
 
-/// Verifies a backup and puts it into a data directory, which may be missing or empty; with `force` what stands there is
+/// Verifies a backup and puts it into a data directory, which may be missing or empty; with `force` its content is
 /// moved into a directory of its own.
 ///
 /// All of the backup is copied before anything of the directory is moved, and the log comes last: a directory that was

@@ -5,7 +5,7 @@ use super::report::{Check, Report};
 use crate::config::{ClusterConfig, WatcherConfig};
 use strandline_watch::{ClusterAccess, Examination, KindList, Refusal, Server, Trouble};
 
-/// Clocks further apart than this make times of objects and of changes tell different stories.
+/// Clocks further apart than this make times of objects and of changes inconsistent.
 const SECONDS_APART: u64 = 5;
 
 /// The name of an account that is none: what servers call whoever shows no credentials.
@@ -172,7 +172,7 @@ fn failing(subject: &str, Refusal { served, namespace, verb, trouble }: &Refusal
     let place = if namespace.is_empty() { String::new() } else { format!(" in namespace {namespace}") };
     let message = format!("{verb} of {}{place} fails: {trouble}", served.kind);
     match trouble {
-        // Between discovery and the question it went away, or its server tells of more than it serves.
+        // Between discovery and the question it went away, or its server lists more than it serves.
         Trouble::NotServed(_) => Check::warning(subject, message).hint("exclude the kind if this persists"),
         _ => Check::problem(subject, message)
             .hint("its conversion webhook or API server may be down; exclude the kind if this persists"),

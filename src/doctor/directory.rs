@@ -53,7 +53,7 @@ fn nearest(directory: &Path) -> Option<PathBuf> {
     nearest(if above.as_os_str().is_empty() { Path::new(".") } else { above })
 }
 
-/// Tries with a file that is gone again at once: permissions alone do not tell of full or read-only disks.
+/// Tries with a file that is gone again at once: permissions alone do not show full or read-only disks.
 fn writable(directory: &Path) -> io::Result<()> {
     let probe = directory.join(format!(".strandline-doctor-{}", std::process::id()));
     fs::OpenOptions::new().write(true).create_new(true).open(&probe)?;
@@ -94,7 +94,7 @@ fn free(mib: Option<u64>) -> Check {
     }
 }
 
-/// Free space, asked of `df`, for the standard library does not tell.
+/// Free space, from `df`, since the standard library does not have it.
 fn free_mib(place: &Path) -> Option<u64> {
     let output = Command::new("df").arg("-Pk").arg(place).stdin(Stdio::null()).output().ok()?;
     available_mib(&String::from_utf8_lossy(&output.stdout))

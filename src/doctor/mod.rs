@@ -71,7 +71,7 @@ pub fn check_data(data: &Path) -> Report {
     Report { checks, missing: Vec::new() }
 }
 
-/// Reads all of the log and of the view in a data directory; `progress` is told how many changes of how many are read.
+/// Reads all of the log and of the view in a data directory; `progress` gets how many changes of how many are read.
 pub fn check_fully(data: &Path, progress: &mut dyn FnMut(u64, u64)) -> Vec<Check> {
     let mut checks = damage::check(data, progress);
     checks.extend(files::check_fully(data));

@@ -36,7 +36,7 @@ fn readable(directory: &Path) -> Check {
     Check::warning(SUBJECT, format!("other users can read {shown} (mode {mode:04o}{more})")).hint(hint)
 }
 
-/// Whether its group may use it, which is by choice; what cannot be looked at was told already.
+/// Whether its group may use it, which is by choice; what cannot be read is reported already.
 fn shared(directory: &Path) -> Option<Check> {
     let found = fs::metadata(directory).ok()?;
     (found.mode() & 0o2070 > 0o2000).then(|| {

@@ -11,7 +11,7 @@ use strandline_watch::{KindList, Refusal};
 pub(super) struct Missing<'a> {
     /// The namespace; empty for the whole cluster.
     pub(super) namespace: &'a str,
-    /// The account as the cluster calls it, where it said so.
+    /// The account as the cluster names it, where it does.
     pub(super) user: Option<String>,
     /// The kinds, in their order.
     pub(super) refusals: Vec<&'a Refusal>,
@@ -164,7 +164,7 @@ fn subject(user: &str) -> String {
     }
 }
 
-/// A text in YAML's double quotes, in which whatever a cluster said stays a text.
+/// A text in YAML's double quotes, in which any text from a cluster stays a text.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What was checked, and what clusters have to be told so that everything can be seen.
+/// What was checked, and the roles that clusters need so that everything can be seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// In the order of what depends on what.

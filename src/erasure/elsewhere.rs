@@ -1,4 +1,4 @@
-//! Where values stand besides the log: in backups, in what a restore moved aside, and in files that lie beside the log.
+//! Values outside the log: in backups, in what a restore moved aside, and in files beside the log.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

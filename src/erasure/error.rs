@@ -10,7 +10,7 @@ use strandline_log::LogError;
 use strandline_redact::ValueError;
 use strandline_sqlite::LockError;
 
-/// Why nothing was erased, or not all that goes with it was done.
+/// Why nothing was erased, or not all that belongs to it was done.
 #[derive(Debug, Error)]
 pub enum ErasureError {
     /// There is nothing to erase from.

@@ -35,7 +35,7 @@ pub struct Request {
     pub backups: Vec<PathBuf>,
 }
 
-/// Where values stood, and where they stand still.
+/// Where values were, and where they still are.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// In the log.
@@ -44,7 +44,7 @@ pub struct Report {
     pub elsewhere: Vec<Elsewhere>,
 }
 
-/// Tells where values stand, and changes nothing.
+/// Finds values, and changes nothing.
 ///
 /// # Errors
 /// When there is no log, or it cannot be read.
@@ -56,8 +56,8 @@ pub fn look(data: &Path, request: &Request, watch: &mut dyn FnMut(EraseStep)) ->
     Ok(Report { found, elsewhere })
 }
 
-/// Erases values from a data directory that no server uses, or from a backup; tells where they stood, and where they
-/// stand still. The view goes and is built anew at the next start.
+/// Erases values from a data directory that no server uses, or from a backup; returns where they were, and where they
+/// still are. The view is deleted and rebuilt at the next start.
 ///
 /// # Errors
 /// When there is no log, another process holds the directory, or the log is damaged or cannot be written. The record is

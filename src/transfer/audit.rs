@@ -1,6 +1,6 @@
 //! Audit logs of Kubernetes: who did what, and what came of it.
 //!
-//! Lines of several files come in any order: a first pass notes the time and place of each that tells of a change, and a
+//! Lines of several files come in any order: a first pass notes the time and place of each that reports a change, and a
 //! second one reads those in the order of their times. What is kept of a line between the passes is 32 bytes. What is not one
 //! record a line (YAML, indented JSON, lists) is read as a whole.
 
@@ -23,7 +23,7 @@ use strandline_object::manifests::{self, Found};
 use strandline_redact::{Rules, TypeMeta};
 use strandline_sqlite::DirectoryLock;
 
-/// Where a line stands that tells of a change.
+/// The position of a line that reports a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     time: Timestamp,
@@ -46,15 +46,15 @@ enum At {
 #[derive(Default)]
 struct Index {
     places: Vec<Place>,
-    /// Kinds by group and name of their resource; deletions often tell nothing else.
+    /// Kinds by group and name of their resource; deletions often have nothing else.
     kinds: BTreeMap<(String, String), Kind>,
-    /// Events that do not stand on a line of their own.
+    /// Events that are not on a line of their own.
     kept: Vec<String>,
-    /// Events of the present file, whatever they tell.
+    /// Events of the present file, of any content.
     known: usize,
 }
 
-/// Writes what audit logs of a cluster tell, as far as each is a change, with who made it.
+/// Writes the changes that audit logs of a cluster report, with who made each.
 ///
 /// # Errors
 /// When a file cannot be read or holds no line of an audit log, its first change is older than what is recorded, or the
@@ -142,7 +142,7 @@ impl Index {
         Ok(())
     }
 
-    /// A file in which events do not stand on lines of their own.
+    /// A file in which events are not on lines of their own.
     fn read_whole(&mut self, file: u32, path: &Path, imported: &mut Imported) -> Result<()> {
         let wrong = |line: usize, why: String| TransferError::Wrong {
             path: path.to_owned(),
@@ -201,7 +201,7 @@ impl Index {
         }
     }
 
-    /// When the change happened of which an event tells.
+    /// When the change happened that an event reports.
     fn tells(&mut self, text: &str) -> std::result::Result<Timestamp, &'static str> {
         let event = Event::parse(text)?;
         self.known += 1;
@@ -212,7 +212,7 @@ impl Index {
     }
 }
 
-/// What is said of a file without any event.
+/// The error for a file without any event.
 const NOT_ONE: &str = "there is not one event of an audit log in it: audit.k8s.io/v1 in lines, JSON or YAML, by itself or as \
                        Google Cloud, CloudWatch and Azure export it";
 

@@ -20,13 +20,13 @@ pub enum TransferError {
         /// The data directory.
         data: PathBuf,
     },
-    /// Something stands where the export is to be.
+    /// The target of the export exists.
     #[error("{} already exists", to.display())]
     Exists {
         /// The file.
         to: PathBuf,
     },
-    /// The view, which tells what belonged to an environment, is not as far as the log.
+    /// The view, which has the members of environments, is behind the log.
     #[error("cannot determine the resources of `{environment}`: {why}")]
     NoMembers {
         /// The environment.
@@ -61,7 +61,7 @@ pub enum TransferError {
         /// The newest offset.
         head: Offset,
     },
-    /// Two files tell of the same time.
+    /// Two files overlap in time.
     #[error("{} starts at {first}, before the end of {} at {last}", later.display(), earlier.display())]
     Overlap {
         /// The file that begins first.
@@ -128,7 +128,7 @@ impl TransferError {
     }
 }
 
-/// An error of the system with the file that it speaks of.
+/// An error of the system with its file.
 pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> TransferError {
     let path = path.to_owned();
     move |source| TransferError::Io { path, source }

@@ -27,7 +27,7 @@ pub struct Selection {
     pub since: Option<At>,
     /// Up to the last change at or before this moment.
     pub until: Option<At>,
-    /// What was told of these clusters, and the catalog; of all where there are none.
+    /// Changes of these clusters, and the catalog; of all where there are none.
     pub clusters: Vec<String>,
     /// What ever belonged to these environments, the marks of its clusters, and the catalog but for other environments;
     /// everything where there are none.
@@ -120,7 +120,7 @@ struct Range {
     to: Offset,
     /// From here on retention has let nothing go.
     whole: Offset,
-    /// When the last was observed, where the log goes on behind it.
+    /// When the last was observed, where the log continues after it.
     ends_at: Option<Timestamp>,
 }
 
@@ -142,7 +142,7 @@ impl Range {
             Some(At::Time(time)) => at(log, just_before(time))?,
             Some(At::Ago(ago)) => at(log, just_before(now.minus(ago)))?,
         };
-        // Of what retention has let go only that is left which still holds; whoever asks for less gets all of it.
+        // Of pruned changes only the last state is left; a smaller selection gets all of it.
         let compacted = log.compacted()?.offset;
         let before = if before < compacted { Offset::ZERO } else { before.min(to) };
         let ends_at = if to < head { log.observed_at(to)? } else { None };
@@ -171,9 +171,9 @@ impl Range {
         })
     }
 
-    /// Up to when each watch had told all, as far as that lies in the range.
+    /// The time up to which each watch is complete, as far as it is in the range.
     fn watches(&self, log: &LogReader, selection: &Selection) -> Result<Vec<Seen>> {
-        // What was picked out of watches says nothing of the rest of what they saw.
+        // A selection from watches does not show that the rest is complete.
         if !selection.environments.is_empty() {
             return Ok(Vec::new());
         }

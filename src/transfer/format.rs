@@ -128,7 +128,7 @@ pub(super) struct End {
     pub(super) end: Trailer,
 }
 
-/// What the last line says.
+/// The content of the last line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Trailer {
@@ -136,12 +136,12 @@ pub(super) struct Trailer {
     pub(super) changes: u64,
     /// BLAKE3 of all bytes before this line.
     pub(super) blake3: String,
-    /// Up to when each watch had told all that happened.
+    /// The time up to which each watch is complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) watches: Vec<Seen>,
 }
 
-/// Up to when a watch had told all that happened.
+/// The time up to which a watch is complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Seen {

@@ -25,7 +25,7 @@ struct Survey {
 /// tell. All files are read and checked once before anything is written.
 ///
 /// # Errors
-/// When a file is not whole and sound, tells of a time that the log or another file tells of already, or the log cannot
+/// When a file is not whole and sound, overlaps in time with the log or another file, or the log cannot
 /// be written. Nothing is imported then.
 pub fn import_log(files: &[PathBuf], data: &Path) -> Result<Imported> {
     let mut surveys = files.iter().map(|path| survey(path)).collect::<Result<Vec<_>>>()?;
@@ -60,7 +60,7 @@ fn earliest(surveys: &[Survey]) -> Option<(&Path, Timestamp)> {
     surveys.iter().find_map(|survey| Some((survey.path.as_path(), survey.first.as_ref()?.observed_at)))
 }
 
-/// Files follow each other: what one tells lies after what the one before told.
+/// Files follow each other in time: each begins after the one before ends.
 fn check_order(surveys: &[Survey]) -> Result<()> {
     for pair in surveys.windows(2) {
         let [earlier, later] = pair else { continue };
@@ -174,7 +174,7 @@ impl Chain {
         self.at = entry.offset;
     }
 
-    /// Whether the last change is the one that the header names; true where that cannot be told.
+    /// Whether the last change is the one that the header names; true where that is unknown.
     fn leads_to(&self, header: &Header) -> bool {
         self.at != header.to || self.hash.is_none_or(|hash| HEXLOWER.encode(&hash) == header.head_hash)
     }
@@ -199,7 +199,7 @@ impl Version {
     }
 }
 
-/// That a change may stand where it stands.
+/// Checks that a change may have its position.
 fn check(
     entry: &Entry,
     header: &Header,

@@ -118,7 +118,7 @@ impl Lines {
     }
 }
 
-/// What a file holds, as its beginning tells.
+/// The content of a file, by its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// An export of a log.
@@ -129,7 +129,7 @@ pub enum Content {
     Objects,
 }
 
-/// Looks at the beginning of a file to tell what it holds.
+/// Detects the content of a file by its beginning.
 ///
 /// # Errors
 /// When it cannot be read.

@@ -1,9 +1,9 @@
 //! The log on its way out and history on its way in.
 //!
-//! An export is the log as lines of JSON, packed with zstd: a header, a line for each change, and an end that tells their
+//! An export is the log as lines of JSON, packed with zstd: a header, a line for each change, and an end with their
 //! number and digest. It is imported into an empty log, or behind one whose changes are all older. So is history from
 //! before anybody recorded: objects as `kubectl get` prints them, and audit logs of Kubernetes; they pass `redact` and the
-//! log's own rules like what a cluster tells. Whatever comes in becomes durable in one transaction: all of it or nothing.
+//! log's own rules like changes from a cluster. Whatever comes in becomes durable in one transaction: all of it or nothing.
 
 mod audit;
 mod error;

@@ -1,4 +1,4 @@
-//! The moment of a dump, as the name of its file tells it.
+//! The time of a dump, from the name of its file.
 
 use std::path::Path;
 use std::sync::LazyLock;

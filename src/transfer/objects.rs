@@ -64,7 +64,7 @@ pub fn import_objects(
     Ok(imported)
 }
 
-/// The coverage of a kind in imported time: what was not told is not known.
+/// The coverage of a kind in imported time: what was not imported is not known.
 pub(super) fn imported_mark(cluster: &str, kind: &Kind, since: Timestamp) -> CoverageMark {
     let watch = WatchKey { cluster: cluster.to_owned(), kind: kind.clone(), namespace: String::new() };
     let message = "imported from files; changes that are not in the files are unknown";

@@ -11,7 +11,7 @@ use strandline_model::{Offset, Timestamp};
 pub struct Skipped {
     /// How many.
     pub count: u64,
-    /// Where the first of them stands.
+    /// The position of the first of them.
     pub first: String,
 }
 
@@ -28,7 +28,7 @@ pub struct Imported {
     pub skipped: BTreeMap<&'static str, Skipped>,
     /// The newest offset of the log.
     pub head: Offset,
-    /// The earliest moment that was told.
+    /// The earliest imported time.
     pub first: Option<Timestamp>,
     /// The last one.
     pub last: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! Facts of the catalog: what the log is told about projects, agents, environments and deployments, and by whom.
+//! Facts of the catalog: declarations of projects, agents, environments and deployments, and their sources.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -108,7 +108,7 @@ impl CatalogFact {
         }
     }
 
-    /// Under what it stands: an agent and an environment under their project, a deployment under its environment.
+    /// Its parent: an agent and an environment under their project, a deployment under its environment.
     pub fn place(&self) -> &str {
         match self {
             CatalogFact::Cluster(_) | CatalogFact::Project(_) => "",
@@ -138,7 +138,7 @@ pub fn label_pairs(labels: &Labels) -> Vec<String> {
 pub struct ClusterSpec {
     /// Its name, unique in the installation.
     pub name: String,
-    /// Where it runs; empty when not said.
+    /// Where it runs; empty when not given.
     pub region: String,
 }
 
@@ -191,7 +191,7 @@ pub struct AgentSpec {
     /// Its configuration file as it is written; empty when it has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub configuration: String,
-    /// What is wrong with the file as it stands now, while the one before it holds; empty when nothing is.
+    /// What is wrong with the present file, while the one before it is in use; empty when nothing is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub problem: String,
 }

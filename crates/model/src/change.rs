@@ -14,12 +14,12 @@ use crate::key::{ResourceKey, WatchKey};
 use crate::source::Source;
 use crate::time::Timestamp;
 
-/// One change as it stands in the log.
+/// One change in the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Its position.
     pub offset: Offset,
-    /// Our clock when it was appended; never earlier than that of the record before, save where a mark of the clock says so.
+    /// Our clock when it was appended; never earlier than that of the record before, save at a mark of the clock.
     pub observed_at: Timestamp,
     /// What happened.
     pub change: Change,
@@ -40,7 +40,7 @@ pub enum Change {
         resource_version: ResourceVersion,
         /// The object as JSON, redacted and without managedFields.
         body: String,
-        /// Who made this state, as far as the object tells.
+        /// Who made this state, where the object names one.
         changed_by: Option<ChangedBy>,
     },
     /// A resource is gone.
@@ -54,7 +54,7 @@ pub enum Change {
         /// How we know.
         cause: DeletionCause,
     },
-    /// A resource was created, changed or went, and retention has let go of what was told of it.
+    /// A resource was created, changed or deleted, and retention has pruned the state.
     Forgotten {
         /// The incarnation.
         id: ResourceId,
@@ -118,9 +118,9 @@ pub struct ChangedBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum DeletionCause {
-    /// The cluster told us while we watched.
+    /// The watch reported it.
     Watched,
-    /// A relist no longer held it: it vanished some time after `last_seen`.
+    /// A relist no longer contained it: it vanished some time after `last_seen`.
     Relist {
         /// When the resource was last known to exist.
         last_seen: Timestamp,
@@ -140,21 +140,21 @@ pub enum DeletionCause {
         /// When the resource was last known to exist.
         last_seen: Timestamp,
     },
-    /// A person said that it is gone, which nothing else could tell: it vanished some time after `last_seen`.
+    /// A person marked it as deleted, which nothing else could show: it vanished some time after `last_seen`.
     Forgotten {
         /// When the resource was last known to exist.
         last_seen: Timestamp,
     },
 }
 
-/// How late a change may be recorded after it happened without a gap that says so. Answers by time state it as their
+/// How late a change may be recorded after it happened without a gap that shows it. Answers by time state it as their
 /// delay.
 pub const LATE_BOUND: Duration = Duration::from_secs(5);
 
 /// Whether a kind of a cluster is being watched from here on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoverageMark {
-    /// What this speaks of; a kind with an empty name stands for the discovery of its API group or, where the
+    /// What this is about; a kind with an empty name means the discovery of its API group or, where the
     /// group is empty too, of the whole cluster.
     pub watch: WatchKey,
     /// Watched or not.
@@ -168,7 +168,7 @@ pub struct CoverageMark {
     /// Of a gap that was over when it was recorded: its end. Such a mark changes nothing of the state of the watch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// Of a watch that goes on: nothing was missed in the gap that ends here, so that it is none for questions by time.
+    /// Of a watch that continues: nothing was missed in the gap that ends here, so that it is none for questions by time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub nothing_missed: bool,
 }
@@ -195,7 +195,7 @@ impl CoverageMark {
         CoverageMark::new(watch, CoverageState::Watched, since, "", "")
     }
 
-    /// A gap that goes on.
+    /// A gap that continues.
     pub fn gap(
         watch: WatchKey,
         since: Timestamp,
@@ -220,7 +220,7 @@ impl CoverageMark {
         CoverageMark::new(watch, CoverageState::Excluded, since, reason, message)
     }
 
-    /// What of it is news: a mark that says the same as the one before is none.
+    /// The part that makes it new: a mark that is equal in it to the one before is not recorded.
     pub fn said(&self) -> String {
         // The log keeps the digest of this text: with another word every mark of a log would be news once more.
         let word = match self.state {

@@ -19,7 +19,7 @@ impl fmt::Display for DeploymentId {
     }
 }
 
-/// How a deployment stands, in GitLab's words.
+/// The status of a deployment, in GitLab's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeploymentStatus {
@@ -94,7 +94,7 @@ impl FromStr for DeploymentStatus {
     }
 }
 
-/// A deployment to an environment, as it stands.
+/// A deployment to an environment in its present status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeploymentSpec {
     /// Which one.
@@ -103,7 +103,7 @@ pub struct DeploymentSpec {
     pub environment: EnvironmentId,
     /// Full path of the project whose job deploys, which need not be that of the environment.
     pub project: String,
-    /// How it stands.
+    /// Its status.
     pub status: DeploymentStatus,
     /// Branch or tag.
     #[serde(rename = "ref", default, skip_serializing_if = "String::is_empty")]
@@ -117,19 +117,19 @@ pub struct DeploymentSpec {
     /// The job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<DeploymentJob>,
-    /// Who began it; empty when not said.
+    /// Who began it; empty when not given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub user: String,
-    /// When it was created, as far as that was said.
+    /// When it was created, where that was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it ended, as far as that was said.
+    /// When it ended, where that was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
     /// Where it deploys to; only where the agent's configuration authorises the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentDeployment>,
-    /// What the agent's configuration says of the job; none where it asked for no agent.
+    /// The authorization of the job by the agent's configuration; none where it asked for no agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorization: Option<Authorization>,
 }
@@ -163,7 +163,7 @@ pub struct DeploymentJob {
     pub name: String,
 }
 
-/// Through which agent, and into which namespace, a deployment goes (seed 002, `agent_deployments`).
+/// The agent and the namespace of a deployment (seed 002, `agent_deployments`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "AgentDeploymentText", from = "AgentDeploymentText")]
 pub struct AgentDeployment {
@@ -224,14 +224,14 @@ pub struct Authorization {
     /// The namespace that the configuration or the job gives; empty where none does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub namespace: String,
-    /// What the rule says of roles, with variables expanded; null where it says nothing.
+    /// The roles of the rule, with variables expanded; null where it has none.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub roles: serde_json::Value,
     /// Stable word.
     pub reason: String,
     /// Sentence for people.
     pub message: String,
-    /// Variables on which the decision rests and of which nobody but the caller knows.
+    /// Variables on which the decision depends and that only the caller has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<String>,
 }

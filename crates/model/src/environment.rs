@@ -89,7 +89,7 @@ pub enum EnvironmentState {
     Available,
     /// Being taken down.
     Stopping,
-    /// No longer in use: it holds no resources any more, but what it held stays known.
+    /// No longer in use: it has no resources any more, but its history stays known.
     Stopped,
 }
 
@@ -124,16 +124,16 @@ impl FromStr for EnvironmentState {
     }
 }
 
-/// What GitLab knows of an environment besides.
+/// GitLab's further settings of an environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentSettings {
     /// GitLab's number of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
-    /// Where users reach what runs in it; empty when not said.
+    /// Where users reach what runs in it; empty when not given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub external_url: String,
-    /// Whether it comes and goes with a branch, as review apps do.
+    /// Whether it exists only with a branch, as review apps do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dynamic: bool,
     /// When GitLab means to stop it.
@@ -178,7 +178,7 @@ pub struct EnvironmentSpec {
     pub slug: String,
     /// Its tier.
     pub tier: Tier,
-    /// Where it runs, by its own word; empty when not said.
+    /// Where it runs, as declared; empty when not given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub region: String,
     /// Labels of users' own.
@@ -190,7 +190,7 @@ pub struct EnvironmentSpec {
     /// What else is declared of it.
     #[serde(flatten)]
     pub settings: EnvironmentSettings,
-    /// Where its resources are found by its own word, which goes before settings and deployments; a resource belongs
+    /// Where its resources are found as declared, which overrides settings and deployments; a resource belongs
     /// when any target matches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetSpec>,
@@ -209,7 +209,7 @@ impl EnvironmentSpec {
         }
     }
 
-    /// The region that a name tells, as in `production/us-region`.
+    /// The region in a name, as in `production/us-region`.
     pub fn region_of_name(&self) -> Option<&str> {
         let last = self.name.rsplit_once('/')?.1.strip_suffix("-region")?;
         (!last.is_empty()).then_some(last)
@@ -219,7 +219,7 @@ impl EnvironmentSpec {
 /// A place in which an environment is declared to find its resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetSpec {
-    /// Name of the cluster; empty where the agent tells it.
+    /// Name of the cluster; empty where the agent names it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cluster: String,
     /// The agent through which the cluster is reached.
@@ -231,7 +231,7 @@ pub struct TargetSpec {
     /// Labels that a resource must all carry; none for GitLab's own two, empty for the whole namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<BTreeMap<String, String>>,
-    /// The inventory whose mark a resource must carry; then labels have to be said, and the namespace need not be.
+    /// The inventory whose mark a resource must carry; then labels are required, and the namespace is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<Inventory>,
     /// Whether a resource must carry GitLab's two labels of this environment besides: so wherever somebody declared it who
@@ -240,14 +240,14 @@ pub struct TargetSpec {
     pub only_labelled: bool,
 }
 
-/// A place in which an environment's resources are found: what matches all that it says.
+/// A place in which an environment's resources are found: what matches all its conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Name of the cluster.
     pub cluster: String,
     /// Namespace. Empty for all of them and for what is in none, which takes an inventory: without one, nothing matches.
     pub namespace: String,
-    /// Labels that a resource must all carry; none means whatever else the target says.
+    /// Labels that a resource must all carry; none means any labels.
     pub labels: BTreeMap<String, String>,
     /// The inventory whose mark a resource must carry; none where no tool keeps one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

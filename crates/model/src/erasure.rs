@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct Erasure {
     /// Who erased them.
     pub by: String,
-    /// Why, as they said.
+    /// Why, in their words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// What stands in place of the values.
+    /// What replaces the values.
     pub values: Vec<String>,
     /// The digests of the bodies that were recorded, as the chain covers them, with those of what is there now.
     pub bodies: BTreeMap<String, String>,

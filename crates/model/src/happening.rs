@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
 
-/// What happened to a resource, was said of one, or was deployed.
+/// What happened to a resource, was reported of one, or was deployed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Happening {
     /// A resource took another state.
@@ -18,15 +18,15 @@ pub enum Happening {
     Joined = 2,
     /// A resource ended.
     Deleted = 3,
-    /// A resource that goes on belongs no more.
+    /// A resource that still exists no longer belongs.
     Parted = 4,
     /// A Kubernetes Event of the normal course of things.
     Said = 5,
     /// Any other Kubernetes Event, such as a Warning.
     Warned = 6,
-    /// A deployment was told of for the first time.
+    /// A deployment was recorded for the first time.
     Deployed = 7,
-    /// A deployment stands otherwise than before.
+    /// A deployment changed its status.
     Progressed = 8,
 }
 

@@ -23,7 +23,7 @@ pub enum Health {
     Missing = 3,
     /// Failed, or will not get there by itself.
     Degraded = 4,
-    /// Cannot be told.
+    /// Cannot be determined.
     Unknown = 5,
 }
 
@@ -109,7 +109,7 @@ pub struct Verdict {
 /// The verdict on a state that has lasted for too long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Later {
-    /// Since when it lasts, by the object's own word; none where it does not tell.
+    /// Since when it lasts, from the object itself; none where it has no such time.
     pub since: Option<Timestamp>,
     /// How long it may last.
     #[serde(rename = "after_seconds", serialize_with = "whole_seconds")]

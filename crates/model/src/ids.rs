@@ -1,4 +1,4 @@
-//! Identifiers and positions, each a type of its own so that one cannot stand in for another.
+//! Identifiers and positions, each a type of its own so that one cannot be used for another.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -98,7 +98,7 @@ text_id! {
 
 impl EnvironmentId {
     /// The name that a project's environment gets unless it is given another: slashes become dots, and what
-    /// cannot stand in an address becomes a dash.
+    /// cannot be in an address becomes a dash.
     pub fn of(project: &str, name: &str) -> Self {
         let mut id = Self::prefix(project);
         for c in name.chars() {
@@ -133,14 +133,14 @@ impl EnvironmentId {
         rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('.'))
     }
 
-    /// Whether the text is one that could stand in an address as it is.
+    /// Whether the text can be in an address as it is.
     pub fn is_plain(&self) -> bool {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
         (1..=255).contains(&self.0.len()) && self.0.bytes().all(plain)
     }
 }
 
-/// A letter as it stands in an address.
+/// A letter as it is in an address.
 fn plain(c: char) -> char {
     if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' }
 }

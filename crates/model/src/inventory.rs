@@ -10,7 +10,7 @@ use strandline_syntax::{is_dns_label, is_subdomain};
 /// As long as a Kubernetes name may be, and longer than any tool's own identifiers are.
 const LENGTH_MAX: usize = 253;
 
-/// The mark by which a tool knows what it keeps in a cluster; in JSON and on the command line its text.
+/// The mark by which a tool finds what it manages in a cluster; in JSON and on the command line its text.
 ///
 /// | text | what is meant |
 /// |---|---|

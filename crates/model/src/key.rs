@@ -82,7 +82,7 @@ impl WatchKey {
         WatchKey { cluster: cluster.into(), kind: Kind::new(group, ""), namespace: String::new() }
     }
 
-    /// Whether this stands for the discovery of the whole cluster, on which all its kinds hang.
+    /// Whether this means the discovery of the whole cluster, on which all its kinds depend.
     pub fn is_discovery(&self) -> bool {
         self.kind.kind.is_empty() && self.kind.group.is_empty()
     }

@@ -44,7 +44,7 @@ pub struct KindName {
     text: String,
     /// In lower case.
     word: String,
-    /// None where nothing is said of it.
+    /// None where it is not given.
     group: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Which environments people look at, and how they stand together: said in addresses, on the command line and in the
+//! Which environments people look at, and how they are grouped: written in addresses, on the command line and in the
 //! configuration.
 
 use std::fmt;
@@ -62,7 +62,7 @@ impl EnvironmentFilter {
     /// The most patterns with wildcards that one filter takes, so that its work stays bounded.
     pub const PATTERNS_MAX: usize = 20;
 
-    /// Why these patterns may not stand in one filter; none where they may.
+    /// Why these patterns cannot be combined in one filter; none where they may.
     pub fn conflict(patterns: &[Glob]) -> Option<String> {
         let wild = patterns.iter().filter(|pattern| pattern.is_wild()).count();
         let most = Self::PATTERNS_MAX;
@@ -79,7 +79,7 @@ impl EnvironmentFilter {
     }
 }
 
-/// The path of a group, or of a project, which stands for itself; without `/` at its ends.
+/// The path of a group, or of a project, which means itself; without `/` at its ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct GroupPath(String);
@@ -114,7 +114,7 @@ impl FromStr for GroupPath {
     }
 }
 
-/// By what environments stand together in an overview.
+/// By what environments are grouped in an overview.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum GroupBy {
     /// Tier.
@@ -153,7 +153,7 @@ impl GroupBy {
         ("state", GroupBy::State),
     ];
 
-    /// What stands before the name of a label.
+    /// The prefix of the name of a label.
     const LABEL: &'static str = "label:";
 
     /// Why these may not be asked for together; none where they may.
@@ -217,7 +217,7 @@ pub struct SavedView {
     pub title: String,
     /// What it holds.
     pub filter: EnvironmentFilter,
-    /// How that stands together; empty for the default.
+    /// How that is grouped; empty for the default.
     pub group_by: Vec<GroupBy>,
 }
 

@@ -1,8 +1,8 @@
 //! The stable words for why a kind is not watched, as marks of coverage carry them.
 //!
-//! They stand in the log and in answers for ever, so none of them changes its meaning; new ones may come.
+//! They are in the log and in answers for ever, so none of them changes its meaning; new ones may come.
 
-/// Of a gap: the cluster gives no answer, or says that it cannot give one now.
+/// Of a gap: the cluster gives no answer, or answers that it is unavailable.
 pub const UNREACHABLE: &str = "unreachable";
 /// Of a gap: we are known and may not see it.
 pub const FORBIDDEN: &str = "forbidden";
@@ -10,11 +10,11 @@ pub const FORBIDDEN: &str = "forbidden";
 pub const UNAUTHORIZED: &str = "unauthorized";
 /// Of a gap: the cluster does not have the kind.
 pub const NOT_SERVED: &str = "not_served";
-/// Of a gap: the cluster cannot tell about an API group.
+/// Of a gap: the cluster cannot list the kinds of an API group.
 pub const UNAVAILABLE: &str = "unavailable";
 /// Of a gap: the first list is not complete.
 pub const LISTING: &str = "listing";
-/// Of a gap: nobody watched for a time, or the cluster no longer knows where the watch stood.
+/// Of a gap: nobody watched for a time, or the cluster no longer has the version from which the watch would resume.
 pub const RESTARTED: &str = "restarted";
 /// Of a gap: what the cluster answers makes no sense.
 pub const INVALID: &str = "invalid";
@@ -31,17 +31,17 @@ pub const NO_ROOM: &str = "no_room";
 pub const STALLED: &str = "stalled";
 /// Of a gap: the clock of this machine was wrong, so that times within it are not exact.
 pub const CLOCK: &str = "clock";
-/// Of a gap: a consistency list found changes that no event had told.
+/// Of a gap: a consistency list found changes that no event had reported.
 pub const MISSED: &str = "missed";
 /// Of a gap: the cluster's store was set back to an older copy of itself.
 pub const ROLLED_BACK: &str = "rolled_back";
 /// Of a gap: the credentials for the cluster cannot be read.
 pub const CREDENTIALS: &str = "credentials";
 
-/// Of a gap: retention keeps the kind for less long than the rest, and lets go of it first.
+/// Of a gap: retention keeps the kind for a shorter time than the rest, and prunes it first.
 pub const COMPACTED: &str = "compacted";
 
-/// Of a gap: history was imported, and what was not told there is not known.
+/// Of a gap: history was imported, and what it does not contain is not known.
 pub const IMPORTED: &str = "imported";
 
 /// Of what is not followed: by the configuration, by default, or as another group has the same objects.
@@ -50,7 +50,7 @@ pub const EXCLUDED: &str = "excluded";
 pub const NOT_WATCHABLE: &str = "not_watchable";
 /// Of what is not followed: the cluster no longer has the kind, as complete discoveries say.
 pub const REMOVED: &str = "removed";
-/// Of what is not followed: somebody said that it is gone.
+/// Of what is not followed: somebody marked it as deleted.
 pub const FORGOTTEN: &str = "forgotten";
 /// Of what is not followed: the watch of the whole cluster sees it too.
 pub const COVERED: &str = "covered";

@@ -1,6 +1,6 @@
 //! Values that the log and the view keep as numbers.
 //!
-//! A number that was written once keeps its meaning: it stands in files that are read for years, and in SQL. So each is
+//! A number that was written once keeps its meaning: it is in files that are read for years, and in SQL. So each is
 //! an explicit discriminant and never follows from the order in which Rust declares things.
 
 /// A value that a column keeps as a number.

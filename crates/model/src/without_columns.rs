@@ -1,4 +1,4 @@
-//! What stands in for `columns` where no column keeps these types.
+//! Replaces `columns` where no column keeps these types.
 
 /// Adds nothing without the feature `rusqlite`.
 #[macro_export]

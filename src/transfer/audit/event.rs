@@ -70,18 +70,18 @@ struct Status {
     code: i64,
 }
 
-/// What an event says of one object.
+/// What an event reports of one object.
 pub(super) enum Outcome<'a> {
     /// It took a state.
     State { kind: Kind, object: &'a str },
-    /// It is gone; the uid is empty where it is not told.
+    /// It is gone; the uid is empty where it is unknown.
     Gone { kind: Kind, namespace: String, name: String, uid: String },
-    /// What is told is of no use, with a stable word for the reason.
+    /// The event is of no use, with a stable word for the reason.
     Skipped(&'static str),
 }
 
 impl<'a> Event<'a> {
-    /// Reads a line; tells a stable word for why it is none.
+    /// Reads a line; a stable word for the reason where it is none.
     pub(super) fn parse(line: &'a str) -> Result<Self, &'static str> {
         let event: Event<'a> = serde_json::from_str(line).map_err(|_| "unreadable")?;
         match (&*event.api_version, &*event.kind) {
@@ -90,7 +90,7 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// When it happened, if it tells of a change; else a stable word for why it does not.
+    /// When it happened, if it reports a change; else a stable word for the reason.
     pub(super) fn tells(&self) -> Result<Timestamp, &'static str> {
         let Some(about) = &self.object_ref else { return Err("no_object") };
         if matches!(&*self.verb, "get" | "list" | "watch") {
@@ -134,7 +134,7 @@ impl<'a> Event<'a> {
         same.then(|| ((about.api_group.to_string(), about.resource.to_string()), kind))
     }
 
-    /// What it says, of each object that it tells of.
+    /// What it reports, for each of its objects.
     pub(super) fn outcomes(&self, kinds: &BTreeMap<(String, String), Kind>) -> Vec<Outcome<'a>> {
         let deletes = matches!(&*self.verb, "delete" | "deletecollection");
         let Some(response) = self.response_object.map(RawValue::get) else {
@@ -188,7 +188,7 @@ impl<'a> Event<'a> {
         asked.is_some_and(|asked| asked.get("gracePeriodSeconds").is_some_and(|grace| grace.trim() == "0"))
     }
 
-    /// A deletion of which only its success is told.
+    /// A deletion of which only the success is reported.
     fn gone(&self, status: &Members<'_>, kinds: &BTreeMap<(String, String), Kind>) -> Outcome<'a> {
         let Some(about) = &self.object_ref else { return Outcome::Skipped("no_object") };
         let resource = (about.api_group.to_string(), about.resource.to_string());

@@ -1,6 +1,6 @@
 //! Events of audit logs as cloud providers hand them out: within records of their own logging services.
 //!
-//! Amazon's CloudWatch and Azure's diagnostic logs carry the event as text. Google's Cloud Audit Logs tell the same in
+//! Amazon's CloudWatch and Azure's diagnostic logs carry the event as text. Google's Cloud Audit Logs have the same in
 //! fields of their own, from which an event is made.
 
 use serde::Serialize;
@@ -97,7 +97,7 @@ fn typed(item: &str, version: &str) -> String {
     }
 }
 
-/// An event as Kubernetes writes it, made from what Google tells.
+/// An event as Kubernetes writes it, made from Google's entry.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Made<'a> {
