@@ -24,7 +24,7 @@ impl OpenGroup {
     }
 
     fn with(mut self, keyframe: Offset, delta: Offset) -> Self {
-        assert!(keyframe < delta, "a delta stands behind its keyframe");
+        assert!(keyframe < delta, "a delta comes after its keyframe");
         put(&mut self.deltas_at, delta.get() - keyframe.get());
         self.deltas += 1;
         self
