@@ -31,7 +31,10 @@ pub mod present;
 
 pub mod http;
 
+pub mod app;
+
 pub mod api;
+pub mod site;
 pub mod web;
 
 pub mod service;

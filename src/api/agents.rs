@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{ApiState, catalog};
+use super::catalog;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::params::{ENVIRONMENT, GROUP, NAMESPACE, PROJECT_ONE, PROTECTED, REF, Reader, TAG, VAR};
 use crate::http::problem::{Code, ParameterError, Problem};
@@ -17,7 +18,7 @@ use strandline_query::{GetAgent, ListAgents};
 use strandline_syntax::diagnostics::Mistake;
 
 /// Agents.
-pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     read.finish()?;
@@ -25,7 +26,7 @@ pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, 
 }
 
 /// One agent.
-pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn one(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let at = read.at();
     read.finish()?;
@@ -43,7 +44,7 @@ struct Allowed {
 }
 
 /// Whether a job may deploy with an agent: what `strandline access check` tells of a file.
-pub(super) async fn allowed(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn allowed(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, job) = (read.at(), job(&mut read));
     read.finish()?;

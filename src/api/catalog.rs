@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde::Serialize;
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::catalog::{
     AgentInput, CatalogCode, CatalogError, DeploymentInput, EnvironmentInput, Outcome, ProjectInput,
     StatusInput,
@@ -78,7 +78,7 @@ fn written<T: Serialize>(outcome: &Outcome<T>) -> Result<Response, Problem> {
 }
 
 /// Declares a project.
-pub(super) async fn put_project(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn put_project(state: AppState, request: Request) -> Result<Response, Problem> {
     let path = request.argument(0);
     request.caller.writes_of(path)?;
     let authority = request.caller.authority();
@@ -86,13 +86,13 @@ pub(super) async fn put_project(state: ApiState, request: Request) -> Result<Res
 }
 
 /// Lets go of a project.
-pub(super) async fn delete_project(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn delete_project(state: AppState, request: Request) -> Result<Response, Problem> {
     request.caller.writes_of(request.argument(0))?;
     withdrawn(&state, CatalogKind::Project, request.argument(0)).await
 }
 
 /// Declares an agent.
-pub(super) async fn put_agent(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn put_agent(state: AppState, request: Request) -> Result<Response, Problem> {
     let id = agent_id(&request)?;
     request.caller.writes_of(id.project())?;
     let input = request.json::<AgentInput>()?;
@@ -100,7 +100,7 @@ pub(super) async fn put_agent(state: ApiState, request: Request) -> Result<Respo
 }
 
 /// Lets go of an agent.
-pub(super) async fn delete_agent(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn delete_agent(state: AppState, request: Request) -> Result<Response, Problem> {
     let id = agent_id(&request)?;
     request.caller.writes_of(id.project())?;
     withdrawn(&state, CatalogKind::Agent, &id.to_string()).await
@@ -112,7 +112,7 @@ pub(super) fn agent_id(request: &Request) -> Result<AgentId, Problem> {
 }
 
 /// Declares an environment.
-pub(super) async fn put_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn put_environment(state: AppState, request: Request) -> Result<Response, Problem> {
     let id = EnvironmentId::new(request.argument(0));
     let input = request.json::<EnvironmentInput>()?;
     if let Some(project) = input.project() {
@@ -135,7 +135,7 @@ pub(super) async fn put_environment(state: ApiState, request: Request) -> Result
 }
 
 /// Declares environments of a project: one, or a list as GitLab's `GET /projects/:id/environments` answers.
-pub(super) async fn post_environments(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn post_environments(state: AppState, request: Request) -> Result<Response, Problem> {
     let (project, authority) = (request.argument(0), request.caller.authority());
     request.caller.writes_of(project)?;
     if request.body.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| *byte != b'[') {
@@ -183,7 +183,7 @@ fn of_project(input: EnvironmentInput, project: &str) -> Result<EnvironmentInput
 }
 
 /// Stops an environment.
-pub(super) async fn stop_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn stop_environment(state: AppState, request: Request) -> Result<Response, Problem> {
     let id = EnvironmentId::new(request.argument(0));
     // GitLab's clients may say `force` here; there is nothing that it could change.
     if !request.body.trim_ascii().is_empty() {
@@ -194,7 +194,7 @@ pub(super) async fn stop_environment(state: ApiState, request: Request) -> Resul
 }
 
 /// Lets go of an environment.
-pub(super) async fn delete_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn delete_environment(state: AppState, request: Request) -> Result<Response, Problem> {
     let id = EnvironmentId::new(request.argument(0));
     writes_of_owner(&state, &request, &id).await?;
     withdrawn(&state, CatalogKind::Environment, id.as_str()).await
@@ -202,7 +202,7 @@ pub(super) async fn delete_environment(state: ApiState, request: Request) -> Res
 
 /// Records a deployment. Who deploys to another project's environment has to be allowed to write of both: the one sees
 /// what it deploys to, and the other is moved by it.
-pub(super) async fn post_deployment(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn post_deployment(state: AppState, request: Request) -> Result<Response, Problem> {
     let input = request.json::<DeploymentInput>()?;
     request.caller.writes_of(input.project())?;
     if let Some(project) = input.environment_project() {
@@ -212,7 +212,7 @@ pub(super) async fn post_deployment(state: ApiState, request: Request) -> Result
 }
 
 /// Records how a deployment stands.
-pub(super) async fn put_deployment(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn put_deployment(state: AppState, request: Request) -> Result<Response, Problem> {
     let read = request.query.reader();
     let project = read.text(PROJECT_ONE);
     read.finish()?;
@@ -223,7 +223,7 @@ pub(super) async fn put_deployment(state: ApiState, request: Request) -> Result<
 
 /// The project whose deployment of a number is meant: the one that is named, or the only one that the caller writes of.
 async fn deploying(
-    state: &ApiState,
+    state: &AppState,
     request: &Request,
     id: DeploymentId,
     named: Option<String>,
@@ -260,7 +260,7 @@ pub(super) fn deployment_id(request: &Request) -> Result<DeploymentId, Problem> 
 }
 
 /// That a caller may write of an environment; what the caller does not see is as if it were not there.
-async fn writes_of_owner(state: &ApiState, request: &Request, id: &EnvironmentId) -> Result<(), Problem> {
+async fn writes_of_owner(state: &AppState, request: &Request, id: &EnvironmentId) -> Result<(), Problem> {
     let owner = state.catalog.owner(id).await?;
     let allowed = match owner {
         Some(owner) => request.caller.writes_of(&owner),
@@ -279,7 +279,7 @@ async fn writes_of_owner(state: &ApiState, request: &Request, id: &EnvironmentId
 }
 
 /// Whether a caller sees an environment.
-async fn sees(state: &ApiState, request: &Request, id: &EnvironmentId) -> Result<bool, Problem> {
+async fn sees(state: &AppState, request: &Request, id: &EnvironmentId) -> Result<bool, Problem> {
     match state.queries.ask(&auth::scope(request)?, At::Now, GetEnvironment::new(id)).await {
         Ok(_) => Ok(true),
         Err(QueryError::NotFound { .. }) => Ok(false),
@@ -287,7 +287,7 @@ async fn sees(state: &ApiState, request: &Request, id: &EnvironmentId) -> Result
     }
 }
 
-async fn withdrawn(state: &ApiState, kind: CatalogKind, name: &str) -> Result<Response, Problem> {
+async fn withdrawn(state: &AppState, kind: CatalogKind, name: &str) -> Result<Response, Problem> {
     let outcome = state.catalog.withdraw(kind, name).await?;
     let metadata = WrittenMetadata { offset: outcome.offset, warnings: &[] };
     respond::uncached_json(StatusCode::OK, &serde_json::json!({ "metadata": metadata }))

@@ -1,6 +1,6 @@
 //! `/api/v1/clusters`.
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
@@ -8,7 +8,7 @@ use crate::http::respond::{self, Response};
 use strandline_query::ListClusters;
 
 /// Clusters with what of them is watched.
-pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     read.finish()?;

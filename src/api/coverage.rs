@@ -1,6 +1,6 @@
 //! `/api/v1/coverage`.
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::params::{CLUSTERS, KIND, STATE};
 use crate::http::problem::Problem;
@@ -10,7 +10,7 @@ use strandline_query::CoverageFilter;
 use strandline_query::ListCoverage;
 
 /// How every kind of every cluster is followed, filtered.
-pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     let filter =

@@ -1,7 +1,8 @@
 //! `/api/v1/deployments`, and those to one environment.
 
-use super::selection::globs;
-use super::{ApiState, catalog};
+use super::catalog;
+use crate::app::AppState;
+use crate::app::selection::globs;
 use crate::http::auth;
 use crate::http::params::{ENVIRONMENT, PROJECT, PROJECT_ONE, STATUS};
 use crate::http::problem::Problem;
@@ -12,19 +13,19 @@ use strandline_query::DeploymentFilter;
 use strandline_query::{GetDeployment, ListDeployments};
 
 /// Deployments, filtered.
-pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {
     let environment = request.query.one(ENVIRONMENT).map(EnvironmentId::new);
     filtered(state, request, environment).await
 }
 
 /// The deployments to an environment.
-pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn of_environment(state: AppState, request: Request) -> Result<Response, Problem> {
     let environment = EnvironmentId::new(request.argument(0));
     filtered(state, request, Some(environment)).await
 }
 
 async fn filtered(
-    state: ApiState,
+    state: AppState,
     request: Request,
     environment: Option<EnvironmentId>,
 ) -> Result<Response, Problem> {
@@ -38,7 +39,7 @@ async fn filtered(
 }
 
 /// One deployment.
-pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn one(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, project) = (read.at(), read.text(PROJECT_ONE));
     read.finish()?;

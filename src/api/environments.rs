@@ -1,6 +1,6 @@
 //! `/api/v1/environments` and what stands below each of them.
 
-use super::{ApiState, selection};
+use crate::app::{AppState, selection};
 use crate::http::auth;
 use crate::http::params::{CLUSTER, COLLAPSE, DEPTH, HEALTH, KIND, LIMIT, ORDER, OWNER, UNDER};
 use crate::http::problem::Problem;
@@ -15,7 +15,7 @@ use strandline_query::{
 };
 
 /// Environments, filtered.
-pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     let filter = selection::filter(&mut read, &EnvironmentFilter::default()).in_use_by_default();
@@ -26,7 +26,7 @@ pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, 
 }
 
 /// One environment.
-pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn one(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let at = read.at();
     read.finish()?;
@@ -36,7 +36,7 @@ pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, P
 }
 
 /// The resources of an environment, filtered.
-pub(super) async fn resources(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn resources(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     let filter = ResourceFilter {
@@ -52,7 +52,7 @@ pub(super) async fn resources(state: ApiState, request: Request) -> Result<Respo
 }
 
 /// The graph of an environment, or a part of it.
-pub(super) async fn graph(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn graph(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let at = read.at();
     let filter = GraphFilter {
@@ -69,7 +69,7 @@ pub(super) async fn graph(state: ApiState, request: Request) -> Result<Response,
 }
 
 /// Why an environment is in the state it is in.
-pub(super) async fn why(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn why(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, limit) = (read.at(), read.number(LIMIT, 1, Why::LIMIT));
     read.finish()?;
@@ -80,7 +80,7 @@ pub(super) async fn why(state: ApiState, request: Request) -> Result<Response, P
 }
 
 /// The health of an environment over time.
-pub(super) async fn health(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn health(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, filter) = (read.at(), read.health());
     read.finish()?;
@@ -90,7 +90,7 @@ pub(super) async fn health(state: ApiState, request: Request) -> Result<Response
 }
 
 /// What a stopped environment left in its clusters.
-pub(super) async fn left_behind(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn left_behind(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let at = read.at();
     read.finish()?;

@@ -1,6 +1,6 @@
 //! `/events` below environments and resources: what Kubernetes' Events said, folded.
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::params::{CLUSTER, REASON, Reader, TYPE};
 use crate::http::problem::Problem;
@@ -15,7 +15,7 @@ fn filter(read: &mut Reader<'_>) -> EventFilter {
 }
 
 /// What Events said of the resources of an environment, newest first.
-pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn of_environment(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page, filter) = (read.at(), read.page(), filter(&mut read));
     read.finish()?;
@@ -25,7 +25,7 @@ pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<
 }
 
 /// What Events said of a resource, newest first.
-pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page, filter) = (read.at(), read.page(), filter(&mut read));
     read.finish()?;

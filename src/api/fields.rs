@@ -1,6 +1,6 @@
 //! `/api/v1/resources/{uid}/fields`: what fields of a resource were, from when to when, and who changed them.
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::params::{CLUSTER, FIELD};
 use crate::http::problem::Problem;
@@ -14,7 +14,7 @@ use strandline_query::ListResourceFields;
 const FIELDS_MAX: usize = 10;
 
 /// The values of fields, newest first.
-pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     let mut fields: Vec<Field> = Vec::new();

@@ -1,14 +1,17 @@
 //! `/api/v1/clusters/{cluster}/forget`: ends what only a person can know to be gone.
 
 use http::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::problem::{Code, Problem};
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_log::{Forget, ForgetRefusal, Forgotten};
-use strandline_model::{KindName, Offset, Timestamp, Uid};
+use strandline_model::ResourceKey;
+use strandline_model::{KindName, Timestamp, Uid};
+use strandline_protocol::ForgetReport;
+use strandline_protocol::ForgottenResource;
 
 /// The most resources that an answer names.
 const RESOURCES_MAX: usize = 500;
@@ -27,51 +30,29 @@ struct Input {
     force: bool,
 }
 
-/// What ended, or would end.
-#[derive(Debug, Serialize)]
-pub(super) struct Report {
-    group: String,
-    kind: String,
-    dry_run: bool,
-    ended: usize,
-    gaps_ended: usize,
-    resources: Vec<Resource>,
-    offset: Offset,
-}
-
-#[derive(Debug, Serialize)]
-struct Resource {
-    namespace: String,
-    name: String,
-    uid: Uid,
-    last_seen: Timestamp,
-}
-
-impl Report {
-    pub(super) fn new(forgotten: Forgotten, dry_run: bool) -> Self {
-        let Forgotten { kind, ended, gaps, head } = forgotten;
-        let count = ended.len();
-        let resource = |(key, uid, last_seen): (strandline_model::ResourceKey, Uid, Timestamp)| Resource {
-            namespace: key.namespace,
-            name: key.name,
-            uid,
-            last_seen,
-        };
-        Report {
-            group: kind.group,
-            kind: kind.kind,
-            dry_run,
-            ended: count,
-            gaps_ended: gaps,
-            resources: ended.into_iter().take(RESOURCES_MAX).map(resource).collect(),
-            offset: head,
-        }
+fn report(forgotten: Forgotten, dry_run: bool) -> ForgetReport {
+    let Forgotten { kind, ended, gaps, head } = forgotten;
+    let count = ended.len();
+    let resource = |(key, uid, last_seen): (ResourceKey, Uid, Timestamp)| ForgottenResource {
+        namespace: key.namespace,
+        name: key.name,
+        uid,
+        last_seen,
+    };
+    ForgetReport {
+        group: kind.group,
+        kind: kind.kind,
+        dry_run,
+        ended: count,
+        gaps_ended: gaps,
+        resources: ended.into_iter().take(RESOURCES_MAX).map(resource).collect(),
+        offset: head,
     }
 }
 
 /// Ends what a person says is gone. It is about what a cluster holds, whoever it belongs to, so it is for who writes and
 /// sees everything.
-pub(super) async fn forget(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn forget(state: AppState, request: Request) -> Result<Response, Problem> {
     request.query.reader().finish()?;
     request.caller.sees_everything()?;
     let input = request.json::<Input>()?;
@@ -102,5 +83,5 @@ pub(super) async fn forget(state: ApiState, request: Request) -> Result<Response
             forgotten.kind
         );
     }
-    respond::uncached_json(StatusCode::OK, &Report::new(forgotten, input.dry_run))
+    respond::uncached_json(StatusCode::OK, &report(forgotten, input.dry_run))
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use http::header::{ACCEPT, VARY};
 use http::{HeaderValue, StatusCode};
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
@@ -17,17 +17,8 @@ const OPENMETRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 /// The older text of Prometheus, which people and most tools read.
 const TEXT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Tells the service's numbers.
-pub trait Metrics: Send + Sync {
-    /// All of them, in the text of OpenMetrics.
-    ///
-    /// # Errors
-    /// When they cannot be written.
-    fn text(&self) -> Result<String, std::fmt::Error>;
-}
-
 /// `/metrics`: they tell of all clusters, so they are for who sees everything.
-pub(super) async fn metrics(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn metrics(state: AppState, request: Request) -> Result<Response, Problem> {
     request.caller.sees_everything()?;
     let text = state.metrics.text().map_err(Problem::internal)?;
     let accepted = request.context.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());

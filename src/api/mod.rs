@@ -1,19 +1,18 @@
 //! The REST API under `/api/v1`: a file for each group of routes, over the toolkit of [`crate::http`].
 
 mod agents;
-mod announcement;
 mod catalog;
 mod clusters;
 mod coverage;
 mod deployments;
-pub mod diffs;
+mod diffs;
 pub mod document;
 mod environments;
 mod events;
 mod fields;
 mod forget;
 mod graphql;
-pub mod images;
+mod images;
 mod metrics;
 mod onset;
 mod overview;
@@ -24,78 +23,10 @@ mod relist;
 mod resources;
 pub mod routes;
 mod search;
-pub mod selection;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timeline;
 mod tokens;
 
-use std::sync::Arc;
-
-use crate::catalog::CatalogWriter;
-use crate::http::auth::{Access, Caller, Gate};
-use crate::http::problem::Problem;
-use crate::http::request::Context;
-use strandline_clock::Clock;
-use strandline_model::SavedView;
-use strandline_object_diff::PathRule;
-use strandline_query::Queries;
-use strandline_sqlite::Asker;
-
-pub use announcement::{Announcement, Notice};
-pub use metrics::{Metrics, prometheus_text};
-pub use probes::{Check, ClusterLists, Readiness};
-pub use rebuild::{RebuildReport, RebuildState, Rebuilding};
-pub use relist::{RelistFilter, RelistReport, Relisting, Verified};
+pub use metrics::prometheus_text;
 pub use routes::routes;
-
-/// What handlers work with; cheap to clone.
-#[derive(Clone)]
-pub struct ApiState {
-    /// Answers queries.
-    pub queries: Queries,
-    /// Tells whether the service can answer.
-    pub readiness: Arc<dyn Readiness>,
-    /// Tells the service's numbers.
-    pub metrics: Arc<dyn Metrics>,
-    /// Builds the view anew.
-    pub rebuilding: Arc<dyn Rebuilding>,
-    /// Compares the record with clusters.
-    pub relisting: Arc<dyn Relisting>,
-    /// The overviews that the configuration gives names.
-    pub views: Arc<[SavedView]>,
-    /// What differences do not tell, by the configuration.
-    pub ignored: Arc<[PathRule]>,
-    /// Tells pages how long ago something was.
-    pub clock: Arc<dyn Clock>,
-    /// Tells who asks.
-    pub access: Arc<Access>,
-    /// Changes the catalog.
-    pub catalog: CatalogWriter,
-    /// What the start page says above all else.
-    pub announcement: Announcement,
-}
-
-impl Gate for ApiState {
-    fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
-        self.access.caller(context)
-    }
-
-    fn audits_reads(&self) -> bool {
-        self.access.audits_reads()
-    }
-
-    fn takes_turn(&self, caller: &Caller) -> Result<(), Problem> {
-        Ok(self.catalog.take_turn(&caller.name)?)
-    }
-
-    fn serving(self, asker: &Asker) -> Self {
-        ApiState { queries: self.queries.of(asker), ..self }
-    }
-}
-
-impl std::fmt::Debug for ApiState {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ApiState").finish_non_exhaustive()
-    }
-}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::params::{CLUSTER, HEALTH_ONE, Reader, WINDOW};
 use crate::http::problem::Problem;
@@ -14,7 +14,7 @@ use strandline_query::OnsetFilter;
 use strandline_query::{GetEnvironmentOnset, GetResourceOnset};
 
 /// What changed before an environment became what it is.
-pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn of_environment(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, filter) = (read.at(), filter(&mut read));
     read.finish()?;
@@ -23,7 +23,7 @@ pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<
 }
 
 /// What changed before a resource became what it is.
-pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, filter) = (read.at(), filter(&mut read));
     read.finish()?;

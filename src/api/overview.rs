@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{ApiState, selection};
+use crate::app::{AppState, selection};
 use crate::http::auth;
 use crate::http::params::LIMIT;
 use crate::http::problem::Problem;
@@ -13,7 +13,7 @@ use strandline_protocol::Overview;
 use strandline_query::GetOverview;
 
 /// Environments counted in groups.
-pub(super) async fn overview(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn overview(state: AppState, request: Request) -> Result<Response, Problem> {
     let view = selection::view(&state, &request)?.cloned().unwrap_or_default();
     let mut read = request.query.reader();
     let at = read.at();
@@ -35,7 +35,7 @@ struct Views<'a> {
 }
 
 /// The overviews that the configuration gives names.
-pub(super) async fn views(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn views(state: AppState, request: Request) -> Result<Response, Problem> {
     request.query.reader().finish()?;
     respond::json(&request, &Views { items: &state.views })
 }

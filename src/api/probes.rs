@@ -3,54 +3,16 @@
 use std::fmt::Write;
 
 use http::StatusCode;
-use serde::Serialize;
 
-use super::ApiState;
+use crate::app::AppState;
+use crate::app::ClusterLists;
 use crate::http::auth::Gate;
 use crate::http::params::VERBOSE;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
-
-/// One thing that readiness depends on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
-    /// A short name, such as `log`.
-    pub name: String,
-    /// Whether it is in order.
-    pub ok: bool,
-    /// A sentence for people; may be empty.
-    pub detail: String,
-}
-
-/// How the recording of a cluster stands. Readiness does not depend on it: what was recorded can be asked for even
-/// while a cluster is away.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClusterLists {
-    /// Its name.
-    pub cluster: String,
-    /// Kinds that are followed, as far as they are known.
-    pub kinds: usize,
-    /// Those whose first list is complete.
-    pub listed: usize,
-    /// Those whose first list is due and not complete.
-    pub unlisted: Vec<String>,
-    /// Whether all first lists are complete that can be: kinds that may not be listed or are not served are not waited for.
-    pub complete: bool,
-    /// What is in a gap now, each with its reason.
-    pub gaps: Vec<(String, &'static str)>,
-}
-
-/// Tells whether the service can answer.
-pub trait Readiness: Send + Sync {
-    /// Every check, in the order in which they are shown; ready when all are in order.
-    fn checks(&self) -> Vec<Check>;
-
-    /// How the recording of each cluster stands.
-    fn clusters(&self) -> Vec<ClusterLists> {
-        Vec::new()
-    }
-}
+use strandline_protocol::Check;
+use strandline_protocol::ProbeReport;
 
 /// Most names in a sentence.
 const NAMES: usize = 10;
@@ -89,18 +51,6 @@ fn first_lists(clusters: &[ClusterLists]) -> Check {
     Check { name: "lists".into(), ok: complete == clusters.len(), detail }
 }
 
-/// What a probe says in JSON.
-#[derive(Debug, Serialize)]
-pub(super) struct Report {
-    /// Whether all checks are in order.
-    pub(super) ok: bool,
-    /// The checks.
-    pub(super) checks: Vec<Check>,
-    /// What is shown beside them and does not count.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) details: Vec<Check>,
-}
-
 /// `/livez` and its older name: that this is answered is the proof.
 pub(super) async fn live(name: &'static str, request: Request) -> Result<Response, Problem> {
     let ping = Check { name: "ping".into(), ok: true, detail: String::new() };
@@ -108,7 +58,7 @@ pub(super) async fn live(name: &'static str, request: Request) -> Result<Respons
 }
 
 /// `/readyz`.
-pub(super) async fn ready(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn ready(state: AppState, request: Request) -> Result<Response, Problem> {
     let checks = state.readiness.checks();
     let mut details = Vec::new();
     if request.query.mentions(VERBOSE) {
@@ -123,7 +73,7 @@ pub(super) async fn ready(state: ApiState, request: Request) -> Result<Response,
 }
 
 /// `/readyz/lists`: one check by itself, as Kubernetes' API server offers each of its own.
-pub(super) async fn lists(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn lists(state: AppState, request: Request) -> Result<Response, Problem> {
     report("readyz/lists", &request, vec![first_lists(&state.readiness.clusters())], Vec::new())
 }
 
@@ -140,7 +90,7 @@ fn report(
         let lines = lines(name, ok, verbose, &checks, &details);
         return Ok(respond::uncached(status, "text/plain; charset=utf-8", lines.into_bytes()));
     }
-    respond::uncached_json(status, &Report { ok, checks, details })
+    respond::uncached_json(status, &ProbeReport { ok, checks, details })
 }
 
 /// The lines of Kubernetes' own API server, which people and scripts know.

@@ -1,6 +1,6 @@
 //! `/api/v1/projects` and `/api/v1/groups`.
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
@@ -8,7 +8,7 @@ use crate::http::respond::{self, Response};
 use strandline_query::{GetProject, ListGroups, ListProjects};
 
 /// Projects.
-pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     read.finish()?;
@@ -16,7 +16,7 @@ pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, 
 }
 
 /// Groups.
-pub(super) async fn groups(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn groups(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     read.finish()?;
@@ -24,7 +24,7 @@ pub(super) async fn groups(state: ApiState, request: Request) -> Result<Response
 }
 
 /// One project.
-pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn one(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let at = read.at();
     read.finish()?;

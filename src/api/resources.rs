@@ -1,6 +1,6 @@
 //! `/api/v1/resources/{uid}` and what stands below it.
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::params::{BODIES, CLUSTER};
 use crate::http::problem::Problem;
@@ -10,7 +10,7 @@ use strandline_model::Uid;
 use strandline_query::{GetResource, GetResourceHealth, ListResourceEdges, ListResourceVersions};
 
 /// One resource with its object.
-pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn one(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let at = read.at();
     read.finish()?;
@@ -20,7 +20,7 @@ pub(super) async fn one(state: ApiState, request: Request) -> Result<Response, P
 }
 
 /// The versions of a resource, newest first.
-pub(super) async fn history(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn history(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, bodies, page) = (read.at(), read.flag(BODIES), read.page());
     read.finish()?;
@@ -32,7 +32,7 @@ pub(super) async fn history(state: ApiState, request: Request) -> Result<Respons
 }
 
 /// The health of a resource over time.
-pub(super) async fn health(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn health(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, filter) = (read.at(), read.health());
     read.finish()?;
@@ -43,7 +43,7 @@ pub(super) async fn health(state: ApiState, request: Request) -> Result<Response
 }
 
 /// What a resource is linked to.
-pub(super) async fn edges(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn edges(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     read.finish()?;

@@ -1,11 +1,11 @@
 //! The table of the API's routes; the router is built from it, and a test holds it against `api/openapi.yaml`.
 
-use super::ApiState;
 use super::{
     agents, catalog, clusters, coverage, deployments, diffs, document, environments, events, fields, forget,
     graphql, images, metrics, onset, overview, probes, projects, rebuild, relist, resources, search,
     timeline, tokens,
 };
+use crate::app::AppState;
 use crate::http::params::{
     AGENT, AT, BELOW, BODIES, BUCKETS, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT,
     FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE, INCLUDE, KIND, LABELS,
@@ -17,7 +17,7 @@ use crate::http::router::{Route, Router, mount, nothing_here};
 use warp::Filter;
 
 /// Every address of the API.
-pub const ROUTES: &[Route<ApiState>] = &[
+pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/api/v1/environments").get(
         &[TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, AT, LIMIT, CONTINUE],
         |state, request| Box::pin(environments::list(state, request)),
@@ -166,7 +166,7 @@ pub const ROUTES: &[Route<ApiState>] = &[
 ];
 
 /// The API's router: every route, and problems for whatever else stands under `/api`.
-pub fn routes(state: &ApiState) -> Router {
+pub fn routes(state: &AppState) -> Router {
     let elsewhere = warp::path("api").and(nothing_here(Problem::into_response));
     mount(ROUTES, state, Problem::into_response).or(elsewhere).unify().boxed()
 }

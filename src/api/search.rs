@@ -1,6 +1,6 @@
 //! `/api/v1/resources`: resources by kind, name and place, those that are gone too.
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::params::{CLUSTERS, ENVIRONMENT, GONE, KIND, NAME, NAMESPACE};
 use crate::http::problem::Problem;
@@ -11,7 +11,7 @@ use strandline_query::ResourceSearch;
 use strandline_query::SearchResources;
 
 /// What a search finds, the one that came last first.
-pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     let search = ResourceSearch {

@@ -1,6 +1,6 @@
 //! Timelines of environments and of resources.
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::params::{BELOW, BUCKETS, CLUSTER, LANE, ORDER, Reader};
 use crate::http::problem::Problem;
@@ -12,7 +12,7 @@ use strandline_query::TimelineFilter;
 use strandline_query::{GetEnvironmentTimeline, GetResourceTimeline};
 
 /// What happened to an environment.
-pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn of_environment(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, filter, page) = (read.at(), filter(&mut read), read.page());
     read.finish()?;
@@ -22,7 +22,7 @@ pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<
 }
 
 /// What happened to a resource, or to it and all below it.
-pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, filter, page) = (read.at(), filter(&mut read), read.page());
     read.finish()?;

@@ -2,13 +2,13 @@
 
 use http::StatusCode;
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 
 /// The tokens of the configuration.
-pub(super) async fn list(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {
     request.query.reader().finish()?;
     request.caller.sees_everything()?;
     respond::uncached_json(StatusCode::OK, &state.access.report())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::load::parse_access;
 use super::settings::{ClusterConfig, Config, WatcherConfig};
-use crate::api::Announcement;
+use crate::app::Announcement;
 use crate::http::auth::AccessConfig;
 use crate::service::{AccessFile, Options, Watched};
 use strandline_watch::{ClusterConnection, Watcher};

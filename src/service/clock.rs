@@ -50,7 +50,7 @@ pub async fn follow(
 mod tests {
 
     use super::*;
-    use crate::api::Readiness;
+    use crate::app::Readiness;
     use crate::service::readiness::Checks;
     use crate::service::rebuild::Rebuild;
     use strandline_clock::testing::Machine;

@@ -19,7 +19,7 @@ use super::error::ServiceError;
 use super::options::{Options, Watched};
 use super::readiness::Checks;
 use super::running::Service;
-use crate::api::{Announcement, Notice};
+use crate::app::{Announcement, Notice};
 use crate::http::auth::AccessConfig;
 use crate::present::{clock_time, lasted};
 use crate::service::retention::RetentionConfig;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::access::AccessFile;
 use super::retention::RetentionConfig;
-use crate::api::Announcement;
+use crate::app::Announcement;
 use crate::catalog::{AgentFolderConfig, QuotaConfig};
 use crate::http::auth::AccessConfig;
 use strandline_model::{CatalogFact, SavedView};

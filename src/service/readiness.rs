@@ -9,10 +9,11 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::rebuild::Rebuild;
-use crate::api::{Check, ClusterLists, Readiness, RebuildState, Rebuilding};
+use crate::app::{ClusterLists, Readiness, Rebuilding};
 use crate::http::Access;
 use strandline_clock::SteadyClock;
 use strandline_log::WriterHealth;
+use strandline_protocol::{Check, RebuildState};
 use strandline_view::ViewStatus;
 use strandline_watch::ClusterStats;
 

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{RebuildReport, RebuildState, Rebuilding};
+use crate::app::Rebuilding;
 use strandline_clock::Clock;
 use strandline_model::{Offset, Timestamp};
+use strandline_protocol::{RebuildReport, RebuildState};
 use strandline_sqlite::{FullDiskBackoff, Watermark};
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Build, ProjectorError, ViewStatus};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::api::{RelistFilter, RelistReport, Relisting, Verified};
+use crate::app::{RelistFilter, Relisting};
 use strandline_clock::Clock;
 use strandline_model::WatchKey;
+use strandline_protocol::{RelistReport, VerifiedWatch};
 use strandline_watch::{ClusterStats, WatchStatus};
 
 /// The watches of all clusters.
@@ -39,7 +40,7 @@ impl Relisting for Relist {
         let concerned = |name: &String| filter.clusters.is_empty() || filter.clusters.contains(name);
         let clusters = self.clusters.iter().filter(|(name, _)| concerned(name));
         let differences = clusters.map(|(_, stats)| stats.counts().missed).sum();
-        let watches = self.watches(filter).into_iter().map(|(_, watch, status)| Verified {
+        let watches = self.watches(filter).into_iter().map(|(_, watch, status)| VerifiedWatch {
             cluster: watch.cluster,
             group: watch.kind.group,
             kind: watch.kind.kind,

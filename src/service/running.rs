@@ -19,9 +19,10 @@ use super::retention::{self, Retention, RetentionClock};
 use super::setup::{self, listen, load, settings};
 use super::tasks::{Ended, Fallen, Tasks};
 use super::{access, agent_folders, clock, due, projection, relist};
-use crate::api::ApiState;
+use crate::app::AppState;
 use crate::catalog::CatalogWriter;
 use crate::http::{self, Hosts, RequestStats, ServerOptions};
+use crate::site;
 use crate::web;
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{Appender, LogError, WriterProblem};
@@ -134,7 +135,7 @@ impl Service {
         watchers.keep("access", move |stop| {
             access::follow(file.clone(), Arc::clone(&known), Arc::clone(&now), stop)
         });
-        let state = ApiState {
+        let state = AppState {
             queries,
             readiness,
             metrics,

@@ -5,7 +5,7 @@ use http::StatusCode;
 use http::header::{HeaderValue, LOCATION};
 
 use super::HTML;
-use crate::api::ApiState;
+use crate::app::AppState;
 use crate::http::params::{AT, FROM, Parameter, SINCE, TO};
 use crate::http::problem::{Code, ParameterError, Problem};
 use crate::http::request::Request;
@@ -17,9 +17,9 @@ const MOMENTS: [Parameter; 4] = [AT, FROM, TO, SINCE];
 
 /// Answers with a page.
 pub(super) async fn answer<A>(
-    state: ApiState,
+    state: AppState,
     request: Request,
-    page: impl Fn(ApiState, Request) -> A,
+    page: impl Fn(AppState, Request) -> A,
 ) -> Result<Response, Problem>
 where
     A: Future<Output = Result<Response, Problem>>,

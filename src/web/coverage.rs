@@ -8,7 +8,7 @@ use http::StatusCode;
 use super::html;
 use super::prose::Prose;
 use super::shell::{Shell, Time, reference};
-use crate::api::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
@@ -67,7 +67,7 @@ struct Found {
 }
 
 /// The page.
-pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let at = read.at();
     read.finish()?;
@@ -75,7 +75,7 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
     html(StatusCode::OK, &view(&request, &found, state.clock.now()))
 }
 
-async fn find(state: &ApiState, scope: &Scope, at: At) -> Result<Found, Problem> {
+async fn find(state: &AppState, scope: &Scope, at: At) -> Result<Found, Problem> {
     let (mut watches, snapshot, cut) = walk(state, scope, at, &CoverageFilter::default()).await?;
     // Where not all can be shown, no gap may be among what is left out.
     let gaps = if cut {
@@ -90,7 +90,7 @@ async fn find(state: &ApiState, scope: &Scope, at: At) -> Result<Found, Problem>
 
 /// A list from its first page on, and whether it is longer than what a page of ours shows.
 async fn walk(
-    state: &ApiState,
+    state: &AppState,
     scope: &Scope,
     at: At,
     filter: &CoverageFilter,

@@ -7,8 +7,8 @@ use http::StatusCode;
 use super::html;
 use super::shell::{Badge, Field, Shell};
 use super::tree::resource_href;
-use crate::api::ApiState;
-use crate::api::diffs::{EnvironmentQuestion, of_one};
+use crate::app::AppState;
+use crate::app::diffs::{EnvironmentQuestion, of_one};
 use crate::http::auth;
 use crate::http::params::{AT, CHILDREN, CLUSTER, CONTINUE, FROM, IGNORE, INCLUDE, MAP, Parameter, WITH};
 use crate::http::problem::Problem;
@@ -83,7 +83,7 @@ struct DiffPage {
 }
 
 /// The page of an environment.
-pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn of_environment(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (id, page) = (EnvironmentId::new(request.argument(0)), read.page());
     let (at, question) = EnvironmentQuestion::read(&mut read, &state, id, page);
@@ -93,7 +93,7 @@ pub(super) async fn of_environment(state: ApiState, request: Request) -> Result<
 }
 
 /// The page of a resource.
-pub(super) async fn of_resource(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let resource = ResourceRef::new(&Uid::new(request.argument(0)), request.query.one(CLUSTER));
     let (to, question) = of_one(&mut read, &state, resource);

@@ -10,7 +10,7 @@ use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
 use super::tree::{Piece, pieces};
 use super::{deployments, events, html, timeline, why};
-use crate::api::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::params::{CLUSTER, COLLAPSE, FROM, PROJECT, REGION, UNDER};
 use crate::http::problem::Problem;
@@ -103,7 +103,7 @@ pub(super) struct Found {
 }
 
 /// The page.
-pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, filter) = (read.at(), filter(&mut read));
     read.finish()?;

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::html;
 use super::shell::{Field, Shell, Time, reference};
-use crate::api::ApiState;
-use crate::api::images::filter;
+use crate::app::AppState;
+use crate::app::images::filter;
 use crate::http::auth;
 use crate::http::params::{AT, CONTINUE, ENVIRONMENT, FROM, IMAGE};
 use crate::http::problem::Problem;
@@ -68,7 +68,7 @@ struct ImagesPage {
 }
 
 /// The page.
-pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let (at, filter) = (read.at(), filter(&mut read));
     let page = PageRequest { after: read.text(CONTINUE), ..PageRequest::default() };

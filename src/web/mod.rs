@@ -28,7 +28,7 @@ use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
 use warp::Filter;
 
-use crate::api::ApiState;
+use crate::app::AppState;
 use crate::http::params::{
     AGENT, AT, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
     IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, PROJECT, Parameter, Query, REGION, STATE, TIER, TO, UNDER,
@@ -52,7 +52,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const VERSION: Parameter = Parameter::one("v");
 
 /// Every page.
-pub const ROUTES: &[Route<ApiState>] = &[
+pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/").get(
         &[AT, TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY, VIEW],
         |state, request| Box::pin(answer(state, request, overview::page)),
@@ -78,10 +78,9 @@ pub const ROUTES: &[Route<ApiState>] = &[
     Route::at("/assets/{name}").open().get(&[VERSION], |_, request| Box::pin(assets::asset(request))),
 ];
 
-/// The API and the pages together: what the server serves.
-pub fn site(state: &ApiState) -> Router {
-    let pages = mount(ROUTES, state, failure).or(nothing_here(failure)).unify();
-    crate::api::routes(state).or(pages).unify().boxed()
+/// The pages' router: every page, and a page for whatever else is asked for.
+pub fn pages(state: &AppState) -> Router {
+    mount(ROUTES, state, failure).or(nothing_here(failure)).unify().boxed()
 }
 
 /// A problem as a page with the problem's status.

@@ -14,7 +14,7 @@ use super::environment::same_moment;
 use super::html;
 use super::places::{Place, places};
 use super::shell::{Badge, Shell, Time, reference};
-use crate::api::{ApiState, Notice};
+use crate::app::{AppState, Notice};
 use crate::http::auth;
 use crate::http::params::{Parameter, TIER};
 use crate::http::problem::Problem;
@@ -79,7 +79,7 @@ struct OverviewPage {
 }
 
 /// The page.
-pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
     let selection = Selection::read(&state, &request)?;
     let scope = auth::scope(&request)?;
     let found = find(&state, &scope, &selection).await?;
@@ -107,7 +107,7 @@ struct Found {
     cut: bool,
 }
 
-async fn find(state: &ApiState, scope: &Scope, selection: &Selection) -> Result<Found, Problem> {
+async fn find(state: &AppState, scope: &Scope, selection: &Selection) -> Result<Found, Problem> {
     let queries = &state.queries;
     let answer = queries.ask(scope, selection.at, selection.overview()).await?;
     let at = same_moment(selection.at, &answer.metadata);

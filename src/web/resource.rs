@@ -10,7 +10,7 @@ use super::environment::same_moment;
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
 use super::{edges, events, html, images, timeline};
-use crate::api::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::params::{AT, CLUSTER};
 use crate::http::problem::Problem;
@@ -96,7 +96,7 @@ struct Found {
 }
 
 /// The page.
-pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let at = read.at();
     read.finish()?;
@@ -108,7 +108,7 @@ pub(super) async fn page(state: ApiState, request: Request) -> Result<Response, 
 }
 
 async fn find(
-    state: &ApiState,
+    state: &AppState,
     scope: &Scope,
     at: At,
     uid: Uid,

@@ -12,7 +12,7 @@ use http::{HeaderMap, Method};
 
 use super::environment::Found;
 use super::{ROUTES, failure, images};
-use crate::api::{ApiState, Notice};
+use crate::app::{AppState, Notice};
 use crate::http::params::Query;
 use crate::http::problem::{Code, ParameterError, Problem};
 use crate::http::request::{Context, Request};
@@ -281,10 +281,10 @@ async fn ask(path: &str, headers: &[(&str, &str)]) -> (u16, HeaderMap, String) {
 }
 
 /// What the whole site answers from a state.
-async fn ask_of(state: &ApiState, path: &str, headers: &[(&str, &str)]) -> (u16, HeaderMap, String) {
+async fn ask_of(state: &AppState, path: &str, headers: &[(&str, &str)]) -> (u16, HeaderMap, String) {
     use http_body_util::{BodyExt, Empty};
     use tower_service::Service;
-    let site = super::site(state);
+    let site = crate::site::site(state);
     let mut request = http::Request::get(path);
     for (name, value) in headers {
         request = request.header(*name, *value);

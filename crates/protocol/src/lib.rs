@@ -7,6 +7,7 @@ mod diff;
 mod graph;
 mod health;
 mod onset;
+mod operations;
 mod over_time;
 mod overview;
 mod timeline;
@@ -21,6 +22,10 @@ pub use graph::{
 };
 pub use health::{HealthHistory, HealthInterval, HealthTime, LaterHealth};
 pub use onset::{Onset, OnsetChange, OnsetPlace, Rank};
+pub use operations::{
+    Check, ForgetReport, ForgottenResource, ProbeReport, RebuildReport, RebuildState, RelistReport,
+    VerifiedWatch,
+};
 pub use over_time::{FieldValue, ImageInterval, ImageUse, Workload};
 pub use overview::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
 pub use timeline::{

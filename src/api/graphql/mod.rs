@@ -23,7 +23,7 @@ use http::StatusCode;
 use juniper::Variables;
 use serde::Deserialize;
 
-use super::ApiState;
+use crate::app::AppState;
 use crate::http::auth;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
@@ -48,7 +48,7 @@ struct Asked {
 }
 
 /// Answers a query; what is wrong with it is told in `errors`, and only what is no request at all is a problem.
-pub(super) async fn ask(state: ApiState, request: Request) -> Result<Response, Problem> {
+pub(super) async fn ask(state: AppState, request: Request) -> Result<Response, Problem> {
     let asked: Asked = request.json()?;
     let asker = Asker::new(state.queries, auth::scope(&request)?);
     let told = schema::answer(&asked, &asker).await;

@@ -10,7 +10,8 @@ use warp::Filter;
 
 use super::server::{Server, body, header, server, status};
 use super::state;
-use crate::api::{ApiState, routes};
+use crate::api::routes;
+use crate::app::AppState;
 use crate::catalog::QuotaConfig;
 use crate::http::auth::{Access, AccessConfig, TokenConfig, TokenHash};
 use crate::http::problem::Problem;
@@ -28,7 +29,7 @@ struct Thing {
 }
 
 /// Something that is writable, of the project that the path names.
-const THINGS: &[Route<ApiState>] = &[
+const THINGS: &[Route<AppState>] = &[
     Route::at("/things/{project}")
         .get(&[], |_, request| {
             Box::pin(async move { respond::json(&request, &json!({ "by": request.caller.name })) })
@@ -68,7 +69,7 @@ fn token(name: &str, write: bool, everything: bool) -> TokenConfig {
 }
 
 fn router(tokens: &[TokenConfig], loopback: bool) -> Router {
-    let state = ApiState { access: super::access(tokens, loopback), ..state(true) };
+    let state = AppState { access: super::access(tokens, loopback), ..state(true) };
     mount(THINGS, &state, Problem::into_response).or(routes(&state)).unify().boxed()
 }
 
@@ -257,8 +258,8 @@ async fn tokens_are_asked_for_where_others_can_reach_the_server() {
 #[tokio::test]
 async fn browsers_are_asked_and_answered_by_basic() {
     let tokens = [TokenConfig { hash: TokenHash::of("sl_CANARY_é:1"), ..token("browser", true, false) }];
-    let state = ApiState { access: super::access(&tokens, false), ..state(true) };
-    let server = server(crate::web::site(&state), |_| {}).await;
+    let state = AppState { access: super::access(&tokens, false), ..state(true) };
+    let server = server(crate::site::site(&state), |_| {}).await;
     let page =
         "accept: text/html,application/xhtml+xml\r\nsec-fetch-site: none\r\nsec-fetch-mode: navigate\r\n";
     let asked = server.ask("GET", "/", page).await;
@@ -316,7 +317,7 @@ async fn audited() -> Server {
         vec![token("reader", false, false), token("writer", true, false), token("admin", false, true)];
     let config = AccessConfig { tokens, audit_reads: true, ..AccessConfig::default() };
     let access = Arc::new(Access::new(config, false, Arc::new(SystemClock)));
-    let state = ApiState { access, ..state(true) };
+    let state = AppState { access, ..state(true) };
     server(mount(THINGS, &state, Problem::into_response).or(routes(&state)).unify().boxed(), |_| {}).await
 }
 
@@ -438,7 +439,7 @@ async fn no_token_is_logged_or_answered() {
 async fn who_writes_too_often_is_told_to_wait_and_may_read() {
     let quotas = QuotaConfig { writes_per_minute: 2, ..QuotaConfig::default() };
     let state = state(true);
-    let state = ApiState { catalog: state.catalog.clone().with_quotas(quotas), ..state };
+    let state = AppState { catalog: state.catalog.clone().with_quotas(quotas), ..state };
     let routes = mount(THINGS, &state, Problem::into_response).or(routes(&state)).unify().boxed();
     let server = server(routes, |_| {}).await;
     let put = async || send(&server, "PUT", "/things/shop", JSON, r#"{"name": "a"}"#).await;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::server::{Server, body, server, status};
-use super::{Access, ApiState};
+use super::{Access, AppState};
 use crate::api::routes;
 use crate::catalog::CatalogWriter;
 use crate::http::auth::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
@@ -61,7 +61,7 @@ impl Town {
     }
 
     /// The same, with what is served of it.
-    async fn serving(routes: impl Fn(&ApiState) -> Router) -> Self {
+    async fn serving(routes: impl Fn(&AppState) -> Router) -> Self {
         let world = World::new([]);
         let appender = world.write();
         let cluster =
@@ -78,7 +78,7 @@ impl Town {
         ];
         let local = Some(LocalAccess::Write);
         let access = AccessConfig { tokens: tokens.into(), local, ..AccessConfig::default() };
-        let state = ApiState {
+        let state = AppState {
             queries: world.queries.clone(),
             clock: world.clock.clone(),
             access: Arc::new(Access::new(access, true, world.clock.clone())),

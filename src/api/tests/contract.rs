@@ -12,9 +12,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::schema::{resolve, violations};
-use crate::api::ApiState;
 use crate::api::document::JSON;
 use crate::api::routes::ROUTES;
+use crate::app::AppState;
 use crate::http::problem::{Code, ParameterError, Place, Problem};
 use crate::http::request::Context;
 use crate::http::router::Route;
@@ -67,7 +67,7 @@ pub(super) fn operations() -> impl Iterator<Item = (&'static str, String, &'stat
 
 #[test]
 fn every_route_is_documented_and_every_documented_path_is_a_route() {
-    let of = |route: &'static Route<ApiState>| {
+    let of = |route: &'static Route<AppState>| {
         route.operations().map(|(method, _)| (route.path, method.to_string()))
     };
     let routes: BTreeSet<_> = ROUTES.iter().flat_map(of).collect();

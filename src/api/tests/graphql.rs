@@ -10,7 +10,8 @@ use super::schema::{resolve, violations};
 use super::server::{Server, body, header, server, status};
 use super::{Ready, Uncounted};
 use crate::api::document::JSON;
-use crate::api::{ApiState, routes};
+use crate::api::routes;
+use crate::app::AppState;
 use crate::http::auth::{TokenConfig, TokenHash};
 use strandline_clock::SystemClock;
 use strandline_query::GetEnvironment;
@@ -38,7 +39,7 @@ async fn guarded(world: &World, queries: Queries) -> Server {
     let access = super::access(&[reader], false);
     let (readiness, metrics) = (Arc::new(Ready(true)), Arc::new(Uncounted));
     let state =
-        ApiState { queries, readiness, metrics, access, clock: world.clock.clone(), ..super::state(true) };
+        AppState { queries, readiness, metrics, access, clock: world.clock.clone(), ..super::state(true) };
     server(routes(&state), |_| {}).await
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::server::{body, server, status};
-use super::{ApiState, Ready, Uncounted};
+use super::{AppState, Ready, Uncounted};
 use crate::api::routes;
 use strandline_query::testing::{World, small_history};
 
@@ -40,7 +40,7 @@ fn ids() -> Vec<(String, &'static str)> {
 #[tokio::test]
 async fn hostile_ids_are_refused_or_unknown() {
     let world = World::new(small_history());
-    let state = ApiState {
+    let state = AppState {
         queries: world.queries.clone(),
         readiness: std::sync::Arc::new(Ready(true)),
         metrics: std::sync::Arc::new(Uncounted),

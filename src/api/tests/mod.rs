@@ -11,10 +11,7 @@ mod server;
 
 use std::sync::{Arc, OnceLock};
 
-use super::{
-    ApiState, Check, ClusterLists, Metrics, Readiness, RebuildReport, RebuildState, Rebuilding, RelistFilter,
-    RelistReport, Relisting,
-};
+use crate::app::{AppState, ClusterLists, Metrics, Readiness, Rebuilding, RelistFilter, Relisting};
 use crate::catalog::CatalogWriter;
 use crate::http::auth::Gate;
 use crate::http::auth::{AccessConfig, TokenConfig};
@@ -24,6 +21,7 @@ use crate::http::{Access, Caller};
 use strandline_clock::SystemClock;
 use strandline_log::LogWriter;
 use strandline_model::Timestamp;
+use strandline_protocol::{Check, RebuildReport, RebuildState, RelistReport};
 use strandline_query::Queries;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ViewStatus};
@@ -94,7 +92,7 @@ impl Gate for () {
 }
 
 /// A state whose queries find an empty log and view.
-pub(crate) fn state(ready: bool) -> ApiState {
+pub(crate) fn state(ready: bool) -> AppState {
     static DATA: OnceLock<(tempfile::TempDir, CatalogWriter)> = OnceLock::new();
     let (data, catalog) = DATA.get_or_init(|| {
         let data = tempfile::tempdir().expect("a temporary directory");
@@ -106,7 +104,7 @@ pub(crate) fn state(ready: bool) -> ApiState {
     status.set_usable(true);
     let queries = Queries::new(data.path(), 2, status, Arc::new(SystemClock));
     let (readiness, metrics) = (Arc::new(Ready(ready)), Arc::new(Uncounted));
-    ApiState {
+    AppState {
         queries,
         readiness,
         metrics,
@@ -117,6 +115,6 @@ pub(crate) fn state(ready: bool) -> ApiState {
         clock: Arc::new(SystemClock),
         access: local(),
         catalog: catalog.clone(),
-        announcement: super::Announcement::default(),
+        announcement: crate::app::Announcement::default(),
     }
 }

@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 use warp::Filter;
 
 use super::state;
-use crate::api::{ApiState, routes};
+use crate::api::routes;
+use crate::app::AppState;
 use crate::http::router::{Route, Router, mount};
 use crate::http::{
     Hosts, Load, LoadLimits, RequestStats, RouteStats, ServerOptions, problem::Problem, serve,
@@ -184,7 +185,7 @@ async fn readiness_is_told_in_lines_and_in_json() {
     assert_eq!(status(&unready.ask("GET", "/livez", "").await), "200");
 }
 
-const TROUBLE: &[Route<ApiState>] = &[
+const TROUBLE: &[Route<AppState>] = &[
     Route::at("/panic").get(&[], |_, _| Box::pin(async { panic!("on purpose") })),
     Route::at("/never").get(&[], |_, _| Box::pin(std::future::pending())),
 ];

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::api::ClusterLists;
+use crate::app::ClusterLists;
 use crate::present::kind_name;
 use strandline_model::{CoverageState, Kind, WatchKey, reason};
 use strandline_watch::WatchStatus;

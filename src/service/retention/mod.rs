@@ -21,11 +21,12 @@ pub(super) use self::numbers::Numbers;
 pub(super) use self::sizes::Sizes;
 
 use super::rebuild::Rebuild;
-use crate::api::{RebuildState, Rebuilding};
+use crate::app::Rebuilding;
 use crate::catalog::retire_deployments;
 use strandline_clock::Clock;
 use strandline_log::{AppendError, Appender, Compacted, Floor, LogError, LogReader};
 use strandline_model::Offset;
+use strandline_protocol::RebuildState;
 use strandline_view::{PruneRequest, ViewStatus};
 
 /// Changes that are looked at in one step, for which those who record wait: some hundredths of a second.

@@ -85,7 +85,7 @@ fn serve_until(
             redact: Choices::default(),
             quotas: crate::catalog::QuotaConfig::default(),
             preparing: false,
-            announcement: crate::api::Announcement::default(),
+            announcement: crate::app::Announcement::default(),
         };
         let service = Service::start(options, Arc::new(SystemClock)).await.unwrap();
         let log = LogReader::open(directory).unwrap();

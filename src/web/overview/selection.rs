@@ -1,7 +1,7 @@
 //! What the address of the start page asks for.
 
-use crate::api::ApiState;
-use crate::api::selection;
+use crate::app::AppState;
+use crate::app::selection;
 use crate::http::params::{
     AGENT, CLUSTERS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter, REGION, STATE, TIER, VIEW,
 };
@@ -30,7 +30,7 @@ const ALL: &str = "all";
 
 impl Selection {
     /// Production is what people come for, so it is what a bare address shows.
-    pub(super) fn read(state: &ApiState, request: &Request) -> Result<Self, Problem> {
+    pub(super) fn read(state: &AppState, request: &Request) -> Result<Self, Problem> {
         Self::of(selection::view(state, request)?.cloned(), request)
     }
 

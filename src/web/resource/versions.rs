@@ -2,7 +2,7 @@
 //! came after the moment shown apart.
 
 use super::if_there;
-use crate::api::ApiState;
+use crate::app::AppState;
 use crate::http::params::CLUSTER;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
@@ -39,7 +39,7 @@ pub(super) struct Versions {
 impl Versions {
     /// Those up to an offset, and if that is of the past those after it.
     pub(super) async fn find(
-        state: &ApiState,
+        state: &AppState,
         scope: &Scope,
         (uid, cluster): (&Uid, Option<&str>),
         offset: Offset,

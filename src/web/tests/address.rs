@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{ask_of, holds, request, sound};
-use crate::api::ApiState;
+use crate::app::AppState;
 use strandline_clock::SystemClock;
 use strandline_model::Timestamp;
 use strandline_query::testing::{Thing, apply_all, declare, environment, queries, record};
@@ -11,14 +11,14 @@ use strandline_view::Projector;
 use strandline_view::ruleset::RuleSet;
 
 /// The state of a site that recorded an environment with a Pod in a directory.
-fn recorded(data: &std::path::Path) -> ApiState {
+fn recorded(data: &std::path::Path) -> AppState {
     record(data, Arc::new(SystemClock), |appender| async move {
         declare(&appender, &[environment("shop/web", "production", &[("east", "shop", "web")])]).await;
         apply_all(&appender, 1, &[Thing::pod("east", "shop", "web")]).await;
     });
     let mut projector = Projector::open(data, RuleSet::default()).expect("the view opens");
     while projector.step().expect("the view takes the log").is_some() {}
-    ApiState { queries: queries(data, Arc::new(SystemClock)), ..crate::api::tests::state(true) }
+    AppState { queries: queries(data, Arc::new(SystemClock)), ..crate::api::tests::state(true) }
 }
 
 #[tokio::test]

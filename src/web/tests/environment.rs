@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{ask_of, found, holds, request, sound, whole_page};
-use crate::api::ApiState;
+use crate::app::AppState;
 use crate::present::fixtures::{entry, onset, timeline_page};
 use crate::present::tests::{
     counted, folded_event, graph, health_history, owns, resource, snapshot, why, why_path,
@@ -219,7 +219,7 @@ async fn many_pods_are_counted_on_the_page_and_shown_below_their_owner() {
         Projector::open(data.path(), ProjectorOptions::small(RuleSet::default())).expect("the view opens");
     while projector.step().expect("the view takes the log").is_some() {}
     let queries = queries(data.path(), Arc::new(SystemClock));
-    let state = ApiState { queries, ..crate::api::tests::state(true) };
+    let state = AppState { queries, ..crate::api::tests::state(true) };
     let page = async |query: &str| {
         let (status, _, page) =
             ask_of(&state, &format!("/environments/shop.web.production{query}"), &[]).await;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::api::ApiState;
+use crate::app::AppState;
 use crate::present::{Step, Tree};
 use strandline_clock::testing::ManualClock;
 use strandline_log::{Appender, Batch, Observed, Phase};
@@ -126,8 +126,8 @@ impl Hostile {
         use http_body_util::{BodyExt, Empty};
         use tower_service::Service;
         let clock = self.clock.clone();
-        let state = ApiState { queries: self.queries.clone(), clock, ..crate::api::tests::state(true) };
-        let mut site = warp::service(crate::web::site(&state));
+        let state = AppState { queries: self.queries.clone(), clock, ..crate::api::tests::state(true) };
+        let mut site = warp::service(crate::site::site(&state));
         let mut ask = async |path: &str| {
             let request = http::Request::get(path).body(Empty::<bytes::Bytes>::new()).unwrap();
             let Ok(response) = site.call(request).await;

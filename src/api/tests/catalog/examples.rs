@@ -12,7 +12,7 @@ async fn spoken_of() -> Town {
     let filter = EnvironmentFilter { tiers: vec![Tier::Production], ..EnvironmentFilter::default() };
     let view = SavedView { name: "production-by-region".into(), filter, ..SavedView::default() };
     let views: Arc<[SavedView]> = Arc::new([view]);
-    let town = Town::serving(move |state| routes(&ApiState { views: views.clone(), ..state.clone() })).await;
+    let town = Town::serving(move |state| routes(&AppState { views: views.clone(), ..state.clone() })).await;
     let cluster = ClusterSpec { name: "eu-west".into(), region: "eu".into() };
     town.declare(Source::Config, vec![CatalogFact::Cluster(cluster)]).await;
     town.write("PUT", "projects/shop%2Fweb", json!({ "id": 42 })).await;

@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::holds;
-use crate::api::{RebuildReport, RebuildState};
 use strandline_model::Timestamp;
+use strandline_protocol::Check;
+use strandline_protocol::{RebuildReport, RebuildState};
 
 #[test]
 fn rebuilds_have_the_documented_shape() {

@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::super::server::{Server, body, server, status};
 use super::reads::there;
 use super::servers::seed;
-use crate::api::{ApiState, routes};
+use crate::api::routes;
+use crate::app::AppState;
 use crate::http::params::AT;
 use strandline_model::{CoverageState, EnvironmentSpec, EnvironmentState, Kind};
 use strandline_query::testing::{Event, Thing, World, environments, mark, small_history};
@@ -24,7 +25,7 @@ const RESOURCES: [&str; 6] = ["shop-web", "shop-web-0", "shop-web-1", "shop-move
 
 /// Every address that takes a moment, with several things in the place of its parameter.
 fn targets() -> Vec<String> {
-    let takes_moment = |route: &&crate::http::router::Route<ApiState>| {
+    let takes_moment = |route: &&crate::http::router::Route<AppState>| {
         let operation = route.operation(&http::Method::GET);
         operation.is_some_and(|operation| operation.parameters.contains(&AT))
     };
@@ -56,7 +57,7 @@ impl Recorded {
         drop(appender);
         world.project();
         let (queries, clock) = (world.queries.clone(), world.clock.clone());
-        let state = ApiState { queries, clock, ..super::super::state(true) };
+        let state = AppState { queries, clock, ..super::super::state(true) };
         Recorded { world, server: server(routes(&state), |_| {}).await }
     }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::super::server::{Server, server};
-use super::super::{Access, ApiState, Check, Readiness, Ready, Uncounted, access};
-use crate::api::{ClusterLists, routes};
+use super::super::{Access, AppState, Check, Readiness, Ready, Uncounted, access};
+use crate::api::routes;
+use crate::app::ClusterLists;
 use crate::catalog::CatalogWriter;
 use crate::catalog::QuotaConfig;
 use crate::http::auth::{AccessConfig, TokenConfig, TokenHash};
@@ -94,7 +95,7 @@ impl Servers {
         seed(&appender).await;
         world.project();
         let catalog = CatalogWriter::new(&appender);
-        let state = |queries: Queries, readiness: Arc<dyn Readiness>| ApiState {
+        let state = |queries: Queries, readiness: Arc<dyn Readiness>| AppState {
             queries,
             readiness,
             metrics: Arc::new(Uncounted),
@@ -118,14 +119,14 @@ impl Servers {
         let refusing = Appender::refusing("the log is damaged at offset 7");
         let hurried = QuotaConfig { writes_per_minute: 0, ..QuotaConfig::default() };
         let states = [
-            (Whom::ReadOnly, ApiState { catalog: CatalogWriter::new(&refusing), ..whole() }),
-            (Whom::Hurried, ApiState { catalog: catalog.clone().with_quotas(hurried), ..whole() }),
-            (Whom::Guarded, ApiState { access: guarded, ..whole() }),
-            (Whom::Open, ApiState { access: access(&[], false), ..whole() }),
+            (Whom::ReadOnly, AppState { catalog: CatalogWriter::new(&refusing), ..whole() }),
+            (Whom::Hurried, AppState { catalog: catalog.clone().with_quotas(hurried), ..whole() }),
+            (Whom::Guarded, AppState { access: guarded, ..whole() }),
+            (Whom::Open, AppState { access: access(&[], false), ..whole() }),
             (Whom::Whole, whole()),
             (Whom::Compacted, state(compacted.queries.clone(), Arc::new(Ready(true)))),
             (Whom::Building, state(building, Arc::new(Ready(false)))),
-            (Whom::Broken, ApiState { catalog: closed, ..state(broken, Arc::new(Breaking)) }),
+            (Whom::Broken, AppState { catalog: closed, ..state(broken, Arc::new(Breaking)) }),
         ];
         let mut by = BTreeMap::new();
         for (whom, state) in states {

@@ -1,6 +1,6 @@
 //! Which environments a request asks for, and how they stand together: read alike by lists, overviews and pages.
 
-use super::ApiState;
+use super::state::AppState;
 use crate::http::params::{
     AGENT, CLUSTERS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter, REGION, Reader, STATE, TIER,
     VIEW,
@@ -11,7 +11,7 @@ use strandline_model::{EnvironmentFilter, GroupBy, SavedView};
 use strandline_syntax::Glob;
 
 /// The view that a request names; none where it names none.
-pub fn view<'s>(state: &'s ApiState, request: &Request) -> Result<Option<&'s SavedView>, Problem> {
+pub fn view<'s>(state: &'s AppState, request: &Request) -> Result<Option<&'s SavedView>, Problem> {
     let Some(name) = request.query.one(VIEW) else { return Ok(None) };
     let found = state.views.iter().find(|view| view.name == name);
     found.map(Some).ok_or_else(|| {
@@ -51,7 +51,7 @@ pub fn group_by(read: &mut Reader<'_>, base: &[GroupBy]) -> Vec<GroupBy> {
 }
 
 /// Patterns of one parameter.
-pub(super) fn globs(read: &mut Reader<'_>, parameter: Parameter) -> Vec<Glob> {
+pub fn globs(read: &mut Reader<'_>, parameter: Parameter) -> Vec<Glob> {
     let given = read.words(parameter);
     if let Some(conflict) = EnvironmentFilter::conflict(&given) {
         read.refuse(parameter, conflict);

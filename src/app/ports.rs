@@ -1,0 +1,82 @@
+//! What REST and pages ask of the running service; it implements these, tests give their own.
+
+use strandline_model::WatchKey;
+use strandline_protocol::{Check, RebuildReport, RelistReport};
+
+/// Builds the view anew.
+pub trait Rebuilding: Send + Sync {
+    /// Begins, unless a build is going on.
+    fn begin(&self);
+
+    /// How the last build stands.
+    fn report(&self) -> RebuildReport;
+}
+
+/// Which watches are meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RelistFilter {
+    /// Only of these clusters; empty for all.
+    pub clusters: Vec<String>,
+    /// Only of these kinds, such as `Deployment` or `Deployment.apps`; empty for all.
+    pub kinds: Vec<String>,
+}
+
+impl RelistFilter {
+    /// Whether a watch is one of them.
+    pub fn matches(&self, watch: &WatchKey) -> bool {
+        let kind = &watch.kind;
+        let named = |name: &String| {
+            name.eq_ignore_ascii_case(&kind.kind)
+                || name.eq_ignore_ascii_case(&format!("{}.{}", kind.kind, kind.group))
+        };
+        let cluster = self.clusters.is_empty() || self.clusters.contains(&watch.cluster);
+        cluster && (self.kinds.is_empty() || self.kinds.iter().any(named))
+    }
+}
+
+/// Compares the record with clusters.
+pub trait Relisting: Send + Sync {
+    /// Makes the watches that are meant compare now.
+    fn begin(&self, filter: &RelistFilter);
+
+    /// How they stand.
+    fn report(&self, filter: &RelistFilter) -> RelistReport;
+}
+
+/// How the recording of a cluster stands. Readiness does not depend on it: what was recorded can be asked for even
+/// while a cluster is away.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterLists {
+    /// Its name.
+    pub cluster: String,
+    /// Kinds that are followed, as far as they are known.
+    pub kinds: usize,
+    /// Those whose first list is complete.
+    pub listed: usize,
+    /// Those whose first list is due and not complete.
+    pub unlisted: Vec<String>,
+    /// Whether all first lists are complete that can be: kinds that may not be listed or are not served are not waited for.
+    pub complete: bool,
+    /// What is in a gap now, each with its reason.
+    pub gaps: Vec<(String, &'static str)>,
+}
+
+/// Tells whether the service can answer.
+pub trait Readiness: Send + Sync {
+    /// Every check, in the order in which they are shown; ready when all are in order.
+    fn checks(&self) -> Vec<Check>;
+
+    /// How the recording of each cluster stands.
+    fn clusters(&self) -> Vec<ClusterLists> {
+        Vec::new()
+    }
+}
+
+/// Tells the service's numbers.
+pub trait Metrics: Send + Sync {
+    /// All of them, in the text of OpenMetrics.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    fn text(&self) -> Result<String, std::fmt::Error>;
+}
