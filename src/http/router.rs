@@ -149,33 +149,35 @@ impl<S> std::fmt::Debug for Operation<S> {
     }
 }
 
-/// The router of a table; what matches no row is left to whatever stands after it.
+/// The router of a table: one lookup, whatever the number of rows; what matches none is left to the router after it.
+///
+/// # Panics
+/// When two rows have the same path.
 pub fn mount<S: Gate + Clone + Send + Sync>(
     routes: &'static [Route<S>],
     state: &S,
     failure: Failure,
 ) -> Router {
-    let nothing = warp::any().and_then(async || Err::<Response, _>(warp::reject::not_found())).boxed();
-    routes
-        .iter()
-        .rev()
-        .fold(nothing, |after, route| one(route, state.clone(), failure).or(after).unify().boxed())
-}
-
-/// Answers everything with "nothing is served here"; stands last.
-pub fn nothing_here(failure: Failure) -> Router {
-    context().map(move |context: Context| failure(Problem::no_such_address(&context.path), &context)).boxed()
-}
-
-fn one<S: Gate + Clone + Send + Sync>(route: &'static Route<S>, state: S, failure: Failure) -> Router {
+    let mut table = matchit::Router::new();
+    for route in routes {
+        let inserted = table.insert(route.path, route);
+        assert!(inserted.is_ok(), "{} conflicts with another route", route.path);
+    }
+    let (table, state) = (Arc::new(table), state.clone());
     let query = warp::query::raw().or(warp::any().map(String::new)).unify();
-    matched(route.path)
+    let found = move |path: FullPath| {
+        let found = matched(&table, path.as_str());
+        async move { found.ok_or_else(warp::reject::not_found) }
+    };
+    warp::path::full()
+        .and_then(found)
         .and(context())
         .and(query)
         .and(warp::body::stream().map(body::incoming).boxed())
-        .then(move |arguments, context: Context, query: String, body| {
+        .then(move |found: Match<S>, context: Context, query: String, body| {
             let (state, context) = (state.clone(), Context { query, ..context });
             async move {
+                let Match { route, arguments } = found;
                 let asked = Asked { arguments, context: &context, body };
                 let answered = answer(route, state, asked).await;
                 let mut response = answered.unwrap_or_else(|problem| failure(problem, &context));
@@ -186,22 +188,24 @@ fn one<S: Gate + Clone + Send + Sync>(route: &'static Route<S>, state: S, failur
         .boxed()
 }
 
-/// Matches a path and extracts its parameters as they were sent, so that an encoded slash stays within one.
-fn matched(path: &'static str) -> BoxedFilter<(Vec<String>,)> {
-    let begin = warp::any().map(Vec::new).boxed();
-    let segments = path.split('/').filter(|segment| !segment.is_empty());
-    let all = segments.fold(begin, |before, segment| {
-        if segment.starts_with('{') {
-            let with = |mut found: Vec<String>, value: String| {
-                found.push(value);
-                found
-            };
-            before.and(warp::path::param::<String>()).map(with).boxed()
-        } else {
-            before.and(warp::path(segment)).boxed()
-        }
-    });
-    all.and(warp::path::end()).boxed()
+/// Answers everything with "nothing is served here"; stands last.
+pub fn nothing_here(failure: Failure) -> Router {
+    context().map(move |context: Context| failure(Problem::no_such_address(&context.path), &context)).boxed()
+}
+
+/// A row that a path matches, with the path's parameters.
+struct Match<S: 'static> {
+    route: &'static Route<S>,
+    arguments: Vec<String>,
+}
+
+/// Looks a path up, with or without a slash at its end. Parameters stay as they were sent, so that an encoded slash stays
+/// within one.
+fn matched<S>(table: &matchit::Router<&'static Route<S>>, path: &str) -> Option<Match<S>> {
+    let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
+    let found = table.at(path).ok()?;
+    let arguments = found.params.iter().map(|(_, value)| value.to_owned()).collect();
+    Some(Match { route: found.value, arguments })
 }
 
 /// Extracts what every answer needs: what the guard knows, or the request alone where there is no guard.
@@ -284,4 +288,42 @@ fn options(allow: &str) -> Response {
     *response.status_mut() = StatusCode::NO_CONTENT;
     response.headers_mut().extend(HeaderValue::from_str(allow).ok().map(|allow| (ALLOW, allow)));
     response
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_looked_up_as_it_was_sent() {
+        let routes: Vec<&'static Route<()>> =
+            ["/", "/things", "/things/{id}", "/things/{id}/parts", "/things/all"]
+                .map(|path| &*Box::leak(Box::new(Route::at(path))))
+                .into();
+        let mut table = matchit::Router::new();
+        for route in routes {
+            table.insert(route.path, route).unwrap();
+        }
+        for (path, expected) in [
+            ("/", Some(("/", vec![]))),
+            ("/things", Some(("/things", vec![]))),
+            ("/things/", Some(("/things", vec![]))),
+            ("/things//", None),
+            ("//things", None),
+            ("/things/all", Some(("/things/all", vec![]))),
+            ("/things/a%2Fb", Some(("/things/{id}", vec!["a%2Fb"]))),
+            ("/things/a/parts", Some(("/things/{id}/parts", vec!["a"]))),
+            ("/things/a/parts/", Some(("/things/{id}/parts", vec!["a"]))),
+            ("/things//parts", None),
+            ("/things/a/b", None),
+            ("/Things", None),
+            ("", None),
+        ] {
+            let found = matched(&table, path).map(|found| (found.route.path, found.arguments));
+            let expected =
+                expected.map(|(path, given)| (path, given.into_iter().map(str::to_owned).collect()));
+            assert_eq!(found, expected, "{path}");
+        }
+    }
 }

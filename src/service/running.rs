@@ -22,7 +22,6 @@ use super::{access, agent_folders, clock, due, projection, relist};
 use crate::app::AppState;
 use crate::catalog::CatalogWriter;
 use crate::http::{self, Hosts, RequestStats, ServerOptions};
-use crate::site;
 use crate::web;
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{Appender, LogError, WriterProblem};
@@ -150,7 +149,7 @@ impl Service {
         };
         let hosts = Hosts::for_listener(address, &options.hosts);
         let serving = ServerOptions { requests, load, ..ServerOptions::new(hosts) };
-        server.need("server", http::serve(listener, web::site(&state), serving, stopping.clone()));
+        server.need("server", http::serve(listener, crate::site::site(&state), serving, stopping.clone()));
         let times: Vec<_> =
             settings.iter().map(|(s, _)| (s.name.clone(), s.limits.server_time.clone())).collect();
         let recorder = recording.then(|| appender.clone());

@@ -162,7 +162,7 @@ struct Side {
 
 impl Side {
     async fn new(all: bool) -> Self {
-        let town = Town::serving(web::site).await;
+        let town = Town::serving(site::site).await;
         for (_, path, number) in CALLERS {
             if all || path == OWN.1 {
                 town.write("PUT", &format!("projects/{}", percent_encode(path)), json!({ "id": number }))

@@ -25,6 +25,6 @@ fn rebuilds_have_the_documented_shape() {
 
 #[test]
 fn probes_have_the_documented_shape() {
-    let check = crate::api::Check { name: "log".into(), ok: false, detail: "disk full".into() };
+    let check = Check { name: "log".into(), ok: false, detail: "disk full".into() };
     holds("Report", &json!({ "ok": false, "checks": [check] }));
 }
