@@ -22,7 +22,6 @@ use super::{access, agent_folders, clock, due, projection, relist};
 use crate::app::AppState;
 use crate::catalog::CatalogWriter;
 use crate::http::{self, Hosts, RequestStats, ServerOptions};
-use crate::web;
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{Appender, LogError, WriterProblem};
 use strandline_model::{CatalogFact, Source, reason};

@@ -14,7 +14,7 @@ impl ToSql for Epoch {
 
 impl FromSql for Epoch {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        value.as_i64().map(Epoch).map_err(Into::into)
+        value.as_i64().map(Epoch)
     }
 }
 

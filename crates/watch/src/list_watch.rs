@@ -57,7 +57,7 @@ impl<S: Sink> ListWatch<S> {
             State::StreamList(run) => self.list_by_stream(run).await,
             State::PageList(run) => self.list_in_pages(run).await,
             State::OpenWatch(position) => self.open_watch(position).await,
-            State::Watch(watching) => self.watch(watching).await,
+            State::Watch(watching) => self.watch(*watching).await,
             State::BackOff { wait, then } => {
                 sleep(wait).await;
                 *then

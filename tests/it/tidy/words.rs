@@ -57,14 +57,14 @@ fn literals(text: &str) -> Vec<(usize, &str)> {
             let end = end_of(2 + hashes, &close);
             found.push((line, &rest[2 + hashes..end.saturating_sub(close.len()).max(2 + hashes)]));
             end
-        } else if rest.starts_with('"') {
+        } else if let Some(inner) = rest.strip_prefix('"') {
             let mut escaped = false;
             let closes = |c: char| {
                 let closes = c == '"' && !escaped;
                 escaped = c == '\\' && !escaped;
                 closes
             };
-            let end = rest[1..].find(closes).map_or(rest.len(), |end| end + 2);
+            let end = inner.find(closes).map_or(rest.len(), |end| end + 2);
             found.push((line, &rest[1..end - 1]));
             end
         } else if rest.starts_with("'\\") {

@@ -32,7 +32,7 @@ impl Table {
                 return Ok(false);
             }
         }
-        let closed = at.connection.prepare_cached(self.close)?.execute(&interval)?;
+        let closed = at.connection.prepare_cached(self.close)?.execute(interval)?;
         debug_assert!(closed <= 1, "one row is open for a key: {}", self.close);
         match row {
             Some(row) => {

@@ -32,7 +32,7 @@ impl<S: Sink> ListWatch<S> {
             StepError::Loss(loss) => self.relist_after(loss, &restart).await,
             StepError::Append(error) => Err(error),
         };
-        result.unwrap_or_else(|error| self.after_append_error(&error, restart.from_log()))
+        result.unwrap_or_else(|error| self.after_append_error(&error, restart.resume()))
     }
 
     /// A list that shows less than was seen already comes from a server that lags or from a cluster whose store was

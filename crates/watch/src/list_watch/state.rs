@@ -31,7 +31,7 @@ pub(super) enum State {
     /// Open a watch at the cursor.
     OpenWatch(Position),
     /// Read the watch until it ends.
-    Watch(Watching),
+    Watch(Box<Watching>),
     /// Wait, then continue.
     BackOff { wait: Duration, then: Box<State> },
     /// Nothing more.
@@ -86,7 +86,7 @@ impl Restart {
     }
 
     /// The same from the cursor that the log has.
-    pub(super) fn from_log(self) -> Run {
+    pub(super) fn resume(self) -> Run {
         Run::Next(self)
     }
 }

@@ -2,7 +2,7 @@
 
 use tokio::time::{Instant, timeout};
 
-use super::error::{StepError, StreamError};
+use super::error::StreamError;
 use super::line_reader::{LineReader, Read};
 use super::machine::{ListWatch, StreamingLists};
 use super::page_fetcher::too_many;
@@ -23,7 +23,7 @@ impl<S: Sink> ListWatch<S> {
         let restart = streamed.restart();
         match (result, streamed) {
             (Ok(reader), Streamed::Listed(position)) => {
-                State::Watch(Watching::new(position, reader, Instant::now()))
+                State::Watch(Box::new(Watching::new(position, reader, Instant::now())))
             }
             // It returns at the end of the list only.
             (Ok(_), Streamed::Listing(_)) => State::Begin(restart.with_list()),
@@ -98,7 +98,7 @@ impl<S: Sink> ListWatch<S> {
             if let Some((mut position, rest)) = ended {
                 let rest = self.ingest_in_turn(&mut position, rest, true, &turn).await;
                 *streamed = Streamed::Listed(position);
-                rest.map_err(StepError::from)?;
+                rest?;
             }
         }
         Ok(())

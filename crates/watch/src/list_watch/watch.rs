@@ -57,7 +57,7 @@ impl<S: Sink> ListWatch<S> {
             Err(_) => {
                 let gap = self.coverage.gap(reason::UNREACHABLE, "no answer yet".to_owned()).await;
                 if let Err(error) = gap {
-                    return self.after_append_error(&error, position.restart().from_log());
+                    return self.after_append_error(&error, position.restart().resume());
                 }
                 (request.await, Resume::List)
             }
@@ -70,7 +70,7 @@ impl<S: Sink> ListWatch<S> {
         match resume {
             Resume::Watch => {
                 let reader = LineReader::new(body, &settings.limits);
-                State::Watch(Watching::new(position, reader, opened))
+                State::Watch(Box::new(Watching::new(position, reader, opened)))
             }
             Resume::List => resume.state(position),
         }
@@ -82,7 +82,7 @@ impl<S: Sink> ListWatch<S> {
             Ok(ending) => {
                 let restart = watching.position.restart();
                 let closed = self.close_watch(watching, ending, &restart).await;
-                closed.unwrap_or_else(|error| self.after_append_error(&error, restart.from_log()))
+                closed.unwrap_or_else(|error| self.after_append_error(&error, restart.resume()))
             }
             Err(error) => self.leave_watch(watching.position, Resume::Watch, error).await,
         }
@@ -143,7 +143,7 @@ impl<S: Sink> ListWatch<S> {
             StepError::Loss(loss) => self.relist_after(loss, &restart).await,
             StepError::Append(error) => Err(error),
         };
-        result.unwrap_or_else(|error| self.after_append_error(&error, restart.from_log()))
+        result.unwrap_or_else(|error| self.after_append_error(&error, restart.resume()))
     }
 
     /// What follows from a watch that ended without a failure.

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{Town, labelled};
 use crate::site;
-use crate::web;
 use strandline_syntax::percent_encode;
 use strandline_testkit;
 
