@@ -27,7 +27,7 @@ pub mod erasure;
 
 pub mod transfer;
 
-pub mod present;
+pub mod format;
 
 pub mod http;
 

@@ -3,12 +3,12 @@
 use crate::app::AppState;
 use crate::app::diffs::EnvironmentQuestion;
 use crate::app::diffs::of_one;
+use crate::format;
 use crate::http::auth;
 use crate::http::params::{AT, CLUSTER, FORMAT, IGNORE, INCLUDE, Parameter, Reader, TO};
 use crate::http::problem::Problem;
 use crate::http::request::{Context, Request};
 use crate::http::respond::{self, Response, tagged};
-use crate::present;
 use strandline_model::{EnvironmentId, Uid};
 use strandline_object_diff::{Lens, Line};
 use strandline_query::{PatchResource, ResourceRef};
@@ -55,7 +55,7 @@ fn form(read: &mut Reader<'_>, context: &Context, known: &[Form]) -> Form {
 }
 
 fn text(context: &Context, lines: &[Line]) -> Response {
-    let text: String = lines.iter().map(|line| present::printed(line) + "\n").collect();
+    let text: String = lines.iter().map(|line| format::printed(line) + "\n").collect();
     tagged(context, TEXT, text.into_bytes())
 }
 
@@ -79,7 +79,7 @@ pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Res
     }
     let found = state.queries.ask(&scope, to, question).await?;
     match form {
-        Form::Text => Ok(text(&request.context, &present::resource_diff(&found.value))),
+        Form::Text => Ok(text(&request.context, &format::resource_diff(&found.value))),
         _ => respond::json(&request, &found),
     }
 }
@@ -94,7 +94,7 @@ pub(super) async fn of_environment(state: AppState, request: Request) -> Result<
     let found = question.ask(&state, &auth::scope(&request)?, at).await?;
     let next = found.metadata.next.clone();
     let response = match form {
-        Form::Text => text(&request.context, &present::environment_diff(&found)),
+        Form::Text => text(&request.context, &format::environment_diff(&found)),
         _ => respond::json(&request, &found)?,
     };
     Ok(respond::with_next(response, &request, &[AT, TO], next.as_deref()))

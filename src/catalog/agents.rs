@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::decision::{Decided, of_api};
 use super::error::CatalogError;
 use super::given::Given;
-use super::input::{self, ProjectRef, Rest};
+use super::input::{self, ProjectRef, UnknownFields};
 use strandline_gitlab::known_agent_config;
 use strandline_log::{Catalog, CatalogChange, LogError, Standing};
 use strandline_model::{AgentId, AgentSpec, CatalogFact, CatalogKind};
@@ -23,11 +23,11 @@ pub struct AgentInput {
     /// Its configuration file, as YAML.
     #[serde(default)]
     configuration: Given<String>,
-    /// Tells nothing that the address does not.
+    /// Shows nothing that the address does not.
     #[serde(default)]
     config_project: Option<ProjectRef>,
     #[serde(flatten)]
-    rest: Rest,
+    rest: UnknownFields,
 }
 
 const KNOWN: [&str; 3] = ["id", "cluster", "configuration"];
@@ -43,7 +43,7 @@ impl AgentInput {
         input::unread(&self.rest, &KNOWN, &PASSED)
     }
 
-    /// Reads the configuration; tells what is odd about it.
+    /// Reads the configuration; returns what is odd about it.
     pub(super) fn check(&self) -> Result<Vec<String>, CatalogError> {
         // Only that it has the form of a project matters.
         let _ = &self.config_project;
@@ -58,13 +58,13 @@ impl AgentInput {
                 .iter()
                 .map(|warning| format!("configuration:{}", warning.with_hint()))
                 .collect()),
-            Err(error) => Err(CatalogError::invalid("configuration", told(&error.mistakes))),
+            Err(error) => Err(CatalogError::invalid("configuration", join_mistakes(&error.mistakes))),
         }
     }
 }
 
 /// Mistakes of a configuration with their places in it, and what to do about them.
-fn told(mistakes: &[Mistake]) -> String {
+fn join_mistakes(mistakes: &[Mistake]) -> String {
     let one = |mistake: &Mistake| {
         let hint = mistake.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
         format!("line {}, column {}: {}{hint}", mistake.line, mistake.column, mistake.message)
@@ -79,7 +79,7 @@ pub(super) fn put(
 ) -> Result<Decided<AgentSpec>, LogError> {
     let name = id.to_string();
     let standing = catalog.get(CatalogKind::Agent, &name)?;
-    if let Some(Err(refusal)) = standing.as_ref().map(|held| of_api(held, CatalogKind::Agent, &name)) {
+    if let Some(Err(refusal)) = standing.as_ref().map(|current| of_api(current, CatalogKind::Agent, &name)) {
         return Ok(Err(refusal));
     }
     let created = standing.is_none();

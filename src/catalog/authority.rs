@@ -46,10 +46,10 @@ impl Authority {
         Err(CatalogError::invalid("id", message).hint("omit the id, or start it with that prefix"))
     }
 
-    /// That they may give a project this number in place of what it has. The number tells whose resources are whose in
+    /// That they may give a project this number in place of what it has. The number identifies whose resources are whose in
     /// a namespace that is shared, so that nobody chooses their own.
-    pub(super) fn numbers(self, held: Option<u64>, number: Option<u64>) -> Result<(), CatalogError> {
-        if self == Authority::Everything || held == number {
+    pub(super) fn numbers(self, current: Option<u64>, number: Option<u64>) -> Result<(), CatalogError> {
+        if self == Authority::Everything || current == number {
             return Ok(());
         }
         let message = "only the configuration, or a token with `everything`, may set a project's id, because it decides \

@@ -33,7 +33,7 @@ impl Folder {
         Ok(Folder { descriptor: openat(&self.descriptor, name, flags, Mode::empty())? })
     }
 
-    /// What stands under a name in it; none where nothing does.
+    /// What is under a name in it; none where nothing does.
     pub(super) fn kind(&self, name: &str) -> io::Result<Option<FileType>> {
         match statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(FileType::from_raw_mode(stat.st_mode))),
@@ -55,7 +55,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// The text of a file in it; of a longer one than `longest` one byte more than that, which is enough to tell.
+    /// The text of a file in it; of a longer one than `longest` one byte more than that, which is enough to know.
     pub(super) fn text(&self, name: &str, longest: u64) -> io::Result<String> {
         expect(self.found(name)?, FileType::RegularFile)?;
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;

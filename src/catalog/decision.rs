@@ -4,7 +4,7 @@ use super::error::{CatalogCode, CatalogError};
 use strandline_log::{CatalogChange, Standing};
 use strandline_model::{CatalogKind, Source};
 
-/// What a decision comes to: what to write and what to tell, or why nothing is written.
+/// What a decision comes to: what to write and what to answer, or why nothing is written.
 pub(super) type Decided<T> = Result<(Vec<CatalogChange>, T, bool), CatalogError>;
 
 /// That what is declared under a name was declared by callers of the API, who alone may change it there.

@@ -1,4 +1,4 @@
-//! Deployments, as CI jobs tell them.
+//! Deployments, as CI jobs report them.
 
 mod numbers;
 
@@ -13,7 +13,7 @@ use super::authority::{self, Authority};
 use super::decision::Decided;
 use super::environments::{self, check_name};
 use super::error::{CatalogCode, CatalogError};
-use super::input::{self, AgentRef, JobRef, ProjectRef, Rest, UserRef};
+use super::input::{self, AgentRef, JobRef, ProjectRef, UnknownFields, UserRef};
 use strandline_gitlab::{Decision, Job, Reason, decide, known_agent_config};
 use strandline_log::{Catalog, CatalogChange, LogError};
 use strandline_model::{
@@ -22,7 +22,7 @@ use strandline_model::{
 };
 use strandline_syntax::diagnostics::closest;
 
-/// A deployment, as a job tells it; GitLab's answer to `GET /projects/:id/deployments/:deployment_id` with a `project`
+/// A deployment, as a job reports it; GitLab's answer to `GET /projects/:id/deployments/:deployment_id` with a `project`
 /// will do.
 #[derive(Clone, Debug, Deserialize)]
 pub struct DeploymentInput {
@@ -59,7 +59,7 @@ pub struct DeploymentInput {
     #[serde(default)]
     variables: BTreeMap<String, String>,
     #[serde(flatten)]
-    rest: Rest,
+    rest: UnknownFields,
 }
 
 fn created() -> DeploymentStatus {
@@ -81,14 +81,14 @@ struct Kubernetes {
     namespace: Option<String>,
 }
 
-/// How a deployment stands now.
+/// The status of a deployment now.
 #[derive(Clone, Debug, Deserialize)]
 pub struct StatusInput {
     status: DeploymentStatus,
     #[serde(default)]
     finished_at: Option<Timestamp>,
     #[serde(flatten)]
-    rest: Rest,
+    rest: UnknownFields,
 }
 
 /// What became of a deployment.
@@ -204,16 +204,16 @@ pub(super) fn put(
         Err(refusal) => return Ok(Err(refusal)),
     };
     let (agent, authorization) = match authorization(catalog, authority, checked, &environment)? {
-        Ok(told) => told,
+        Ok(listed) => listed,
         Err(refusal) => return Ok(Err(refusal)),
     };
     let id = match checked.input.id {
         Some(id) => DeploymentId(id),
         None => free_id(catalog, &checked.project)?,
     };
-    let held = find(catalog, &checked.project, id)?;
+    let current = find(catalog, &checked.project, id)?;
     let spec = DeploymentSpec { agent, authorization, ..spec(checked, id, &environment) };
-    if let Some(refusal) = held.as_ref().and_then(|held| refused(held, &spec)) {
+    if let Some(refusal) = current.as_ref().and_then(|current| refused(current, &spec)) {
         return Ok(Err(refusal));
     }
     let mut changes = Vec::new();
@@ -221,7 +221,7 @@ pub(super) fn put(
         changes.push(CatalogChange::Declare(CatalogFact::from(environment)));
     }
     changes.push(CatalogChange::Declare(CatalogFact::Deployment(Box::new(spec.clone()))));
-    Ok(Ok((changes, Deployed { spec, environment_created: created }, held.is_none())))
+    Ok(Ok((changes, Deployed { spec, environment_created: created }, current.is_none())))
 }
 
 fn spec(checked: &Checked, id: DeploymentId, environment: &EnvironmentSpec) -> DeploymentSpec {
@@ -346,7 +346,7 @@ fn decision(
         namespace: namespace.cloned(),
         ..authority::job(catalog, &checked.project, environment)?
     };
-    // What is known of the job goes before what its variables say, which users can set.
+    // What is known of the job takes precedence over what its variables say, which users can set.
     let known = job.all_variables();
     job.variables = input.variables.clone();
     job.variables.retain(|name, _| !known.contains_key(name));
@@ -383,17 +383,17 @@ fn unknown_agent(id: &AgentId, near: Option<AgentId>) -> CatalogError {
 }
 
 /// Why one state of a deployment cannot follow another: what has ended stays as it is.
-fn refused(held: &DeploymentSpec, next: &DeploymentSpec) -> Option<CatalogError> {
+fn refused(current: &DeploymentSpec, next: &DeploymentSpec) -> Option<CatalogError> {
     let ended = |message: String| CatalogError::new(CatalogCode::DeploymentEnded, message);
-    if held.environment != next.environment {
+    if current.environment != next.environment {
         let message = format!(
             "deployment {} of the project belongs to the environment `{}`",
-            held.id, held.environment
+            current.id, current.environment
         );
         return Some(ended(message).hint("omit the `id` to get a new one"));
     }
-    if held.status.is_final() && held.status != next.status {
-        return Some(ended(format!("deployment {} has finished: {}", held.id, held.status)));
+    if current.status.is_final() && current.status != next.status {
+        return Some(ended(format!("deployment {} has finished: {}", current.id, current.status)));
     }
     None
 }
@@ -405,18 +405,18 @@ pub(super) fn set_status(
     status: DeploymentStatus,
     finished_at: Option<Timestamp>,
 ) -> Result<Decided<Deployed>, LogError> {
-    let Some(held) = find(catalog, project, id)? else {
+    let Some(current) = find(catalog, project, id)? else {
         let message = format!("no deployment `{id}`");
         return Ok(Err(CatalogError::new(CatalogCode::Unknown, message)));
     };
-    let next = DeploymentSpec { status, finished_at: finished_at.or(held.finished_at), ..held.clone() };
-    if let Some(refusal) = refused(&held, &next) {
+    let next = DeploymentSpec { status, finished_at: finished_at.or(current.finished_at), ..current.clone() };
+    if let Some(refusal) = refused(&current, &next) {
         return Ok(Err(refusal));
     }
-    let stopped = environments::find(catalog, &held.environment)?
+    let stopped = environments::find(catalog, &current.environment)?
         .is_some_and(|(_, environment)| environment.state == EnvironmentState::Stopped);
     if stopped && status == DeploymentStatus::Running {
-        let message = format!("the environment `{}` is stopped", held.environment);
+        let message = format!("the environment `{}` is stopped", current.environment);
         return Ok(Err(CatalogError::new(CatalogCode::EnvironmentStopped, message)));
     }
     let changes = vec![CatalogChange::Declare(CatalogFact::Deployment(Box::new(next.clone())))];

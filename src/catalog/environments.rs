@@ -6,7 +6,7 @@ use super::authority::Authority;
 use super::decision::{Decided, of_api};
 use super::error::{CatalogCode, CatalogError};
 use super::given::Given;
-use super::input::{self, AgentRef, ProjectRef, Rest};
+use super::input::{self, AgentRef, ProjectRef, UnknownFields};
 use super::targets::{self, TargetInput};
 use strandline_log::{Catalog, CatalogChange, LogError, Standing};
 use strandline_model::{
@@ -54,7 +54,7 @@ pub struct EnvironmentInput {
     #[serde(default)]
     targets: Given<Vec<TargetInput>>,
     #[serde(flatten)]
-    rest: Rest,
+    rest: UnknownFields,
 }
 
 /// Either number of an environment.
@@ -217,7 +217,7 @@ pub(super) fn create(
     let fresh = EnvironmentSpec::new(project, name);
     let id = match id {
         Some(id) => id.clone(),
-        // Another name looks alike in addresses; the digest in the slug of such names tells them apart.
+        // Another name looks alike in addresses; the digest in the slug of such names distinguishes them.
         None if find(catalog, &fresh.id)?.is_some() => EnvironmentId::of(project, &fresh.slug),
         None => fresh.id.clone(),
     };
@@ -235,7 +235,7 @@ pub(super) fn put(
     authority: Authority,
     checked: &Checked,
 ) -> Result<Decided<EnvironmentSpec>, LogError> {
-    let (held, created) = match held(catalog, authority, checked)? {
+    let (current, created) = match find_current(catalog, authority, checked)? {
         Ok(Some((standing, spec))) => match of_api(&standing, CatalogKind::Environment, spec.id.as_str()) {
             Ok(()) => (spec, false),
             Err(refusal) => return Ok(Err(refusal)),
@@ -256,8 +256,8 @@ pub(super) fn put(
         }
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let before = held.settings.target();
-    let mut spec = merged(held, checked);
+    let before = current.settings.target();
+    let mut spec = merged(current, checked);
     if checked.targets.value().is_some() {
         for (index, place) in std::mem::take(&mut spec.targets).into_iter().enumerate() {
             let (mut place, field) = (place, format!("targets[{index}]"));
@@ -280,7 +280,7 @@ pub(super) fn put(
 }
 
 /// What is declared already under the id, or else under project and name; both have to mean the same.
-fn held(
+fn find_current(
     catalog: &mut Catalog<'_, '_>,
     authority: Authority,
     checked: &Checked,
@@ -295,7 +295,8 @@ fn held(
     };
     let by_id = by_id.filter(|(_, spec)| theirs(spec));
     if let Some((_, spec)) = &by_id {
-        let other = |given: &Option<String>, held: &str| given.as_deref().is_some_and(|given| given != held);
+        let other =
+            |given: &Option<String>, current: &str| given.as_deref().is_some_and(|given| given != current);
         let differs =
             [("project", other(&checked.project, &spec.project)), ("name", other(&checked.name, &spec.name))];
         if let Some((field, _)) = differs.into_iter().find(|(_, differs)| *differs) {
@@ -317,8 +318,8 @@ fn held(
     Ok(Ok(by_name))
 }
 
-fn merged(held: EnvironmentSpec, checked: &Checked) -> EnvironmentSpec {
-    let (mut spec, input) = (held, &checked.input);
+fn merged(current: EnvironmentSpec, checked: &Checked) -> EnvironmentSpec {
+    let (mut spec, input) = (current, &checked.input);
     if let Some(given) = input.slug.as_ref().filter(|given| !given.is_empty()) {
         spec.slug.clone_from(given);
     } else if spec.slug.is_empty() {

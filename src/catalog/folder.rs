@@ -2,7 +2,7 @@
 //!
 //! A checkout is looked at every few seconds. A file that can no longer be used does not undo what it said before: the
 //! last good one holds on, and what is wrong with the new one is declared beside it. Since a checkout is not brought up
-//! to date in one moment, what it says counts once two looks have found the same. Each project is read by itself, so
+//! to date at one time, what it says counts once two looks have found the same. Each project is read by itself, so
 //! that whoever writes the files of one holds up no other.
 //!
 //! Why: docs/decisions/0027-agents-files-come-from-checkouts.md.
@@ -38,7 +38,7 @@ const FILE: &str = "config.yaml";
 pub struct AgentFolderConfig {
     /// Full path of the project.
     pub project: String,
-    /// The checkout; `.gitlab/agents/<name>/config.yaml` stands below it.
+    /// The checkout; `.gitlab/agents/<name>/config.yaml` is below it.
     pub path: PathBuf,
     /// To which cluster each agent connects, by the agent's name; another agent leads to none.
     pub clusters: BTreeMap<String, String>,
@@ -52,7 +52,7 @@ pub struct FoundAgent {
     /// The cluster to which the configuration leads it; empty for none.
     pub cluster: String,
     /// The text of a file that can be used, or what is wrong with it.
-    pub said: Result<String, String>,
+    pub content: Result<String, String>,
 }
 
 /// A checkout that cannot be read.
@@ -72,7 +72,7 @@ pub struct FolderReader {
     last: Option<Vec<FoundAgent>>,
     /// What the look before found.
     seen: Option<Vec<FoundAgent>>,
-    /// Whether the look before could not read a checkout, so that each trouble is told once.
+    /// Whether the look before could not read a checkout, so that each trouble is reported once.
     unreadable: bool,
 }
 
@@ -210,7 +210,7 @@ fn agents(folder: &AgentFolderConfig, left: &mut usize) -> io::Result<Vec<FoundA
     for name in names {
         let Some(text) = text_of(&agents, &name).transpose() else { continue };
         let path = folder.path.join(".gitlab/agents").join(&name).join(FILE);
-        let said =
+        let content =
             text.map_err(|error| format!("{} cannot be read: {error}", path.display())).and_then(|text| {
                 *left = left.checked_sub(text.len()).ok_or_else(|| {
                     format!(
@@ -227,7 +227,7 @@ fn agents(folder: &AgentFolderConfig, left: &mut usize) -> io::Result<Vec<FoundA
                 }
             });
         let cluster = folder.clusters.get(&name).cloned().unwrap_or_default();
-        found.push(FoundAgent { id: AgentId::new(folder.project.as_str(), name), cluster, said });
+        found.push(FoundAgent { id: AgentId::new(folder.project.as_str(), name), cluster, content });
     }
     Ok(found)
 }
@@ -274,7 +274,7 @@ fn changes(catalog: &mut Catalog<'_, '_>, found: &[FoundAgent]) -> Result<Vec<Ca
 
 /// An agent after its file was read: a file that cannot be used leaves what the one before it said.
 fn after(before: AgentSpec, found: &FoundAgent) -> AgentSpec {
-    let (configuration, problem) = match &found.said {
+    let (configuration, problem) = match &found.content {
         Ok(text) => {
             if before.configuration != *text {
                 warn_of(&found.id, text);

@@ -44,20 +44,20 @@ impl<T> Given<T> {
 
 impl<T: Clone> Given<T> {
     /// Puts what is given in the place of what was declared; null stands for what is there without a declaration.
-    pub(super) fn put(&self, held: &mut T, without: impl FnOnce() -> T) {
+    pub(super) fn put(&self, target: &mut T, without: impl FnOnce() -> T) {
         match self {
             Given::Absent => {}
-            Given::Null => *held = without(),
-            Given::Value(value) => held.clone_from(value),
+            Given::Null => *target = without(),
+            Given::Value(value) => target.clone_from(value),
         }
     }
 
     /// The same for what need not be there.
-    pub(super) fn put_option(&self, held: &mut Option<T>) {
+    pub(super) fn put_option(&self, target: &mut Option<T>) {
         match self {
             Given::Absent => {}
-            Given::Null => *held = None,
-            Given::Value(value) => *held = Some(value.clone()),
+            Given::Null => *target = None,
+            Given::Value(value) => *target = Some(value.clone()),
         }
     }
 }

@@ -12,14 +12,14 @@ use strandline_syntax::{is_dns_label, is_project_path};
 /// The longest text of any member, in bytes.
 pub(super) const TEXT_MAX: usize = 4096;
 
-/// The most members that are told one by one for not being known.
+/// The most members that are named one by one for not being known.
 const UNREAD_MAX: usize = 20;
 
 /// The most characters of a text that are repeated in an answer.
 const REPEATED_MAX: usize = 200;
 
 /// Members that a type does not know.
-pub(super) type Rest = BTreeMap<String, serde_json::Value>;
+pub(super) type UnknownFields = BTreeMap<String, serde_json::Value>;
 
 /// A project: its path, or GitLab's object of it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
@@ -165,14 +165,14 @@ pub(super) fn numbered(field: &str, number: u64) -> Result<(), CatalogError> {
 }
 
 /// What is odd about members that are not known: `known` are ours, `passed` those of GitLab that we have no use for.
-pub(super) fn unread(rest: &Rest, known: &[&str], passed: &[&str]) -> Vec<String> {
+pub(super) fn unread(rest: &UnknownFields, known: &[&str], passed: &[&str]) -> Vec<String> {
     let odd = || rest.keys().filter(|name| !passed.contains(&name.as_str()));
-    let told = odd().take(UNREAD_MAX).map(|name| match closest(name, known) {
+    let named = odd().take(UNREAD_MAX).map(|name| match closest(name, known) {
         Some(near) => format!("unknown field `{name}` was ignored; did you mean `{near}`?"),
         None => format!("unknown field `{}` was ignored", shortened(name)),
     });
     let more = odd().count().saturating_sub(UNREAD_MAX);
-    told.chain((more > 0).then(|| format!("{more} more unknown fields were ignored"))).collect()
+    named.chain((more > 0).then(|| format!("{more} more unknown fields were ignored"))).collect()
 }
 
 /// A text that is repeated in an answer.

@@ -1,7 +1,7 @@
-//! Changes of the catalog that callers ask for: checked, decided on what holds at that moment, and written.
+//! Changes of the catalog that callers ask for: checked, decided on what holds at that time, and written.
 //!
 //! Inputs take the names of GitLab's REST API, so that its answers can be handed on as they are: what of them we have no
-//! use for is let pass, what we do not know is told as a warning. What a body leaves out stays as it was, as with
+//! use for is let pass, what we do not know is reported as a warning. What a body leaves out stays as it was, as with
 //! GitLab's own `PUT`.
 //!
 //! Every decision is made outside of the log's writer, and written if what it looked at holds still: so nothing comes

@@ -6,7 +6,7 @@ use super::authority::Authority;
 use super::decision::{Decided, of_api};
 use super::error::{CatalogCode, CatalogError};
 use super::given::Given;
-use super::input::{self, Rest};
+use super::input::{self, UnknownFields};
 use strandline_log::{Catalog, CatalogChange, LogError};
 use strandline_model::{CatalogFact, CatalogKind, Labels, ProjectSpec};
 
@@ -23,13 +23,13 @@ pub struct ProjectInput {
     #[serde(default)]
     labels: Given<Labels>,
     #[serde(flatten)]
-    rest: Rest,
+    rest: UnknownFields,
 }
 
 const KNOWN: [&str; 3] = ["id", "default_branch", "labels"];
 
 impl ProjectInput {
-    /// GitLab tells a hundred things of a project, and more with every version: none of them is odd.
+    /// GitLab reports a hundred things of a project, and more with every version: none of them is odd.
     pub(super) fn warnings(&self) -> Vec<String> {
         let of_gitlab = self.rest.contains_key("path_with_namespace");
         if of_gitlab {
@@ -47,7 +47,7 @@ pub(super) fn put(
     input: &ProjectInput,
 ) -> Result<Decided<ProjectSpec>, LogError> {
     let standing = catalog.get(CatalogKind::Project, path)?;
-    if let Some(Err(refusal)) = standing.as_ref().map(|held| of_api(held, CatalogKind::Project, path)) {
+    if let Some(Err(refusal)) = standing.as_ref().map(|current| of_api(current, CatalogKind::Project, path)) {
         return Ok(Err(refusal));
     }
     let created = standing.is_none();
@@ -66,12 +66,12 @@ pub(super) fn put(
     {
         return Ok(Err::<_, CatalogError>(refusal));
     }
-    let held = spec.number;
+    let current = spec.number;
     input.id.put_option(&mut spec.number);
-    if let Err(refusal) = authority.numbers(held, spec.number) {
+    if let Err(refusal) = authority.numbers(current, spec.number) {
         return Ok(Err(refusal));
     }
-    if held != spec.number
+    if current != spec.number
         && let Some(number) = spec.number
         && let Some(other) = numbered(catalog, number)?
     {
@@ -86,7 +86,7 @@ pub(super) fn put(
 
 /// The project that has a number.
 fn numbered(catalog: &mut Catalog<'_, '_>, number: u64) -> Result<Option<String>, LogError> {
-    // A project stands under nothing. Only who sees everything sets numbers, so this is read for nobody else.
+    // A project is under nothing. Only who sees everything sets numbers, so this is read for nobody else.
     let projects = catalog.under(CatalogKind::Project, "")?;
     let mut paths = projects.into_iter().filter_map(|standing| match standing.fact {
         CatalogFact::Project(project) if project.number == Some(number) => Some(project.path),

@@ -1,4 +1,4 @@
-//! Lets go of deployments that ended long ago, which nobody else withdraws: each job adds one.
+//! Withdraws deployments that ended long ago, which nobody else withdraws: each job adds one.
 
 use super::deployments;
 use strandline_log::{AppendError, Appender, Catalog, CatalogChange, LogError, Standing};
@@ -9,7 +9,7 @@ use strandline_model::{
 /// How far it has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retired {
-    /// Deployments that are let go.
+    /// Deployments that are pruned.
     pub withdrawn: u64,
     /// The environment after which to go on; none when all were looked at.
     pub next: Option<String>,
@@ -47,7 +47,7 @@ pub async fn retire_deployments(
 }
 
 /// A deployment with the offset and the time at which it was declared last.
-type Told = (DeploymentSpec, Offset, Timestamp);
+type Recorded = (DeploymentSpec, Offset, Timestamp);
 
 /// Which of the deployments to an environment are to be withdrawn.
 fn ended(
@@ -58,8 +58,8 @@ fn ended(
     let mut all = Vec::new();
     for Standing { fact, declared, .. } in catalog.under(CatalogKind::Deployment, environment)? {
         if let CatalogFact::Deployment(deployment) = fact {
-            let told = catalog.observed_at(declared)?;
-            all.push((*deployment, declared, told));
+            let recorded_at = catalog.observed_at(declared)?;
+            all.push((*deployment, declared, recorded_at));
         }
     }
     all.sort_by_key(|(_, declared, _)| *declared);
@@ -70,9 +70,10 @@ fn ended(
     Ok(goes.map(|(deployment, ..)| deployment.clone()).collect())
 }
 
-/// The last that ended well, as the view finds it: of several that ended at one time the one that was told last.
-fn last(all: &[Told], of: impl Fn(&DeploymentSpec) -> bool) -> Option<String> {
+/// The last that ended well, as the view finds it: of several that ended at one time the one that was reported last.
+fn last(all: &[Recorded], of: impl Fn(&DeploymentSpec) -> bool) -> Option<String> {
     let well = all.iter().filter(|(one, ..)| one.status == DeploymentStatus::Success && of(one));
-    let ended_at = |(one, _, told): &&Told| one.finished_at.unwrap_or(*told).min(*told);
+    let ended_at =
+        |(one, _, recorded_at): &&Recorded| one.finished_at.unwrap_or(*recorded_at).min(*recorded_at);
     well.max_by_key(ended_at).map(|(one, ..)| one.name())
 }

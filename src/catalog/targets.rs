@@ -3,13 +3,13 @@
 use serde::Deserialize;
 
 use super::error::CatalogError;
-use super::input::{self, AgentRef, Rest};
+use super::input::{self, AgentRef, UnknownFields};
 use strandline_model::{Inventory, Labels, TargetSpec};
 
 /// The most targets of an environment.
 const TARGETS_MAX: usize = 1000;
 
-/// A place as a body tells it.
+/// A place as a body gives it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 pub(super) struct TargetInput {
     #[serde(default)]
@@ -23,7 +23,7 @@ pub(super) struct TargetInput {
     #[serde(default)]
     inventory: Option<Inventory>,
     #[serde(flatten)]
-    rest: Rest,
+    rest: UnknownFields,
 }
 
 const KNOWN: [&str; 5] = ["cluster", "agent", "namespace", "labels", "inventory"];

@@ -92,8 +92,8 @@ impl CatalogWriter {
         };
         let appender = self.appender.upgrade().ok_or(AppendError::Closed)?;
         let _admitted = appender.admit()?;
-        let (appended, told) = appender.decide(Source::Api, decided).await?;
-        let (value, created) = told?;
+        let (appended, result) = appender.decide(Source::Api, decided).await?;
+        let (value, created) = result?;
         Ok(Outcome { value, created, offset: appended.head, warnings })
     }
 
@@ -136,7 +136,7 @@ impl CatalogWriter {
     }
 
     /// Declares an environment, or changes what is declared of it. Where nothing is declared yet, `project` or the input
-    /// tells its project, and the input its name.
+    /// reports its project, and the input its name.
     ///
     /// # Errors
     /// Why nothing was changed.
@@ -196,10 +196,10 @@ impl CatalogWriter {
         let failed = |error: AppendError| (None, CatalogError::from(error));
         let appender = self.appender.upgrade().ok_or(AppendError::Closed).map_err(failed)?;
         let _admitted = appender.admit().map_err(failed)?;
-        let (appended, told) = appender.decide(Source::Api, put).await.map_err(failed)?;
+        let (appended, result) = appender.decide(Source::Api, put).await.map_err(failed)?;
         let outcome =
             |((value, created), warnings)| Outcome { value, created, offset: appended.head, warnings };
-        Ok(told?.into_iter().zip(warnings).map(outcome).collect())
+        Ok(result?.into_iter().zip(warnings).map(outcome).collect())
     }
 
     /// Stops an environment: its resource group is closed, what it held stays known.
@@ -228,7 +228,7 @@ impl CatalogWriter {
         self.decide(warnings, move |catalog| deployments::put(catalog, authority, &checked)).await
     }
 
-    /// Records how a deployment stands now.
+    /// Records the status of a deployment now.
     ///
     /// # Errors
     /// Why nothing was recorded.
@@ -257,7 +257,7 @@ impl CatalogWriter {
         Ok(found.await?.value)
     }
 
-    /// Lets go of what callers of the API declared under a name; tells whether there was anything.
+    /// Withdraws what callers of the API declared under a name; returns whether there was anything.
     ///
     /// # Errors
     /// When somebody else declared it.

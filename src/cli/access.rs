@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::args::{AccessCheckArgs, OutputFormat, ReportFormat};
 use super::error::{CliError, Exit};
 use super::output::{document, write};
-use crate::present::visible;
+use crate::format::visible;
 use strandline_gitlab::{
     AgentConfigError, Decision, EntryRef, Job, JobEnvironment, MAX_CONFIG_BYTES, decide, read_agent_config,
 };
@@ -54,7 +54,7 @@ fn job(args: &AccessCheckArgs) -> Job {
     job.completed()
 }
 
-/// Reads a file, or standard input; no more of it than is needed to tell that it is too long.
+/// Reads a file, or standard input; no more of it than is needed to see that it is too long.
 fn read(path: &Path) -> io::Result<String> {
     let input: Box<dyn Read> =
         if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(std::fs::File::open(path)?) };
@@ -85,7 +85,7 @@ fn mistaken(args: &AccessCheckArgs, source: &str, error: &AgentConfigError) -> R
     let message = "the agent's configuration is invalid";
     let value = json!({
         "allowed": false, "rule": null, "namespace": null, "reason": "bad_config", "message": message,
-        "mistakes": error.mistakes.iter().map(told).collect::<Vec<_>>(),
+        "mistakes": error.mistakes.iter().map(describe).collect::<Vec<_>>(),
     });
     print(args.output, &value, "")?;
     let mut lines = Vec::new();
@@ -110,7 +110,7 @@ fn pointed(source: &str, mistake: &Mistake) -> Option<[String; 2]> {
     Some([format!("  {}", shown.trim_end()), format!("  {}^", " ".repeat(column - skipped))])
 }
 
-fn told(mistake: &Mistake) -> Value {
+fn describe(mistake: &Mistake) -> Value {
     json!({
         "line": mistake.line, "column": mistake.column, "code": mistake.code,
         "message": mistake.message, "hint": mistake.hint,
@@ -123,30 +123,33 @@ fn value(decision: &Decision, warnings: &[Mistake]) -> Result<Value, CliError> {
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
-    fields.insert("warnings".to_owned(), warnings.iter().map(told).collect());
+    fields.insert("warnings".to_owned(), warnings.iter().map(describe).collect());
     Ok(Value::Object(fields))
 }
 
 /// A line for each thing that the decision says.
 fn text(decision: &Decision, config: &Path, warnings: &[Mistake]) -> String {
     let mut lines = vec![if decision.allowed { "allowed" } else { "denied" }.to_owned()];
-    let mut say = |name: &str, said: Option<String>| {
-        lines.extend(said.map(|said| visible(&format!("{name:<11}{said}")).into_owned()));
+    let mut add_line = |name: &str, value_of: Option<String>| {
+        lines.extend(value_of.map(|value_of| visible(&format!("{name:<11}{value_of}")).into_owned()));
     };
-    say("rule", Some(decision.rule.map_or("<none>".to_owned(), |rule| rule.to_string())));
-    say("namespace", Some(decision.namespace.clone().unwrap_or("<none>".to_owned())));
-    say("reason", Some(format!("{}: {}", decision.reason.as_str(), decision.message)));
-    say("entry", decision.entry.as_ref().map(entry));
-    say("truncated", decision.namespace_before.clone());
+    add_line("rule", Some(decision.rule.map_or("<none>".to_owned(), |rule| rule.to_string())));
+    add_line("namespace", Some(decision.namespace.clone().unwrap_or("<none>".to_owned())));
+    add_line("reason", Some(format!("{}: {}", decision.reason.as_str(), decision.message)));
+    add_line("entry", decision.entry.as_ref().map(entry));
+    add_line("truncated", decision.namespace_before.clone());
     let roles = Some(&decision.roles).filter(|roles| !roles.is_null());
-    say("roles", roles.map(Value::to_string));
+    add_line("roles", roles.map(Value::to_string));
     let unset = Some(decision.unset.join(", ")).filter(|unset| !unset.is_empty());
-    say("unset", unset);
+    add_line("unset", unset);
     let unverified = Some(decision.unverified.join(", ")).filter(|names| !names.is_empty());
-    say("unverified", unverified.map(|names| format!("{names}: taken from the job without verification")));
+    add_line(
+        "unverified",
+        unverified.map(|names| format!("{names}: taken from the job without verification")),
+    );
     for warning in warnings {
         let hint = warning.hint.as_deref().map(|hint| format!("; hint: {hint}")).unwrap_or_default();
-        say("warning", Some(format!("{}:{warning}{hint}", config.display())));
+        add_line("warning", Some(format!("{}:{warning}{hint}", config.display())));
     }
     lines.join("\n") + "\n"
 }
@@ -183,12 +186,12 @@ mod tests {
     #[test]
     fn a_decision_is_told_line_by_line() {
         let read = read_agent_config(CONFIG).unwrap();
-        let told = |project: &str| {
+        let describe = |project: &str| {
             let decision = decide(&read.config, "", &job(&args(project)));
             text(&decision, Path::new("c.yaml"), &read.warnings)
         };
         assert_eq!(
-            told("a/b"),
+            describe("a/b"),
             "allowed\n\
              rule       2\n\
              namespace  x-qa\n\
@@ -201,10 +204,10 @@ mod tests {
              hint: entries are evaluated in order; merge their rules into one entry\n"
         );
         assert!(
-            told("a/\u{1b}c")
+            describe("a/\u{1b}c")
                 .starts_with("denied\nrule       <none>\nnamespace  <none>\nreason     not_listed: ")
         );
-        assert!(!told("a/\u{1b}c").contains('\u{1b}'));
+        assert!(!describe("a/\u{1b}c").contains('\u{1b}'));
     }
 
     #[test]

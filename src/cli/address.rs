@@ -52,7 +52,7 @@ pub(super) async fn find(
     choose(&what, page.items)
 }
 
-/// The address of what stands below a resource, and the cluster to ask it with.
+/// The address of what is below a resource, and the cluster to ask it with.
 pub(super) async fn below(
     subject: &Subject,
     place: &PlaceArgs,
@@ -64,7 +64,7 @@ pub(super) async fn below(
     Ok((format!("/api/v1/resources/{}{slash}{what}", percent_encode(uid.as_str())), cluster))
 }
 
-/// An environment or a resource, and the route that tells something of it.
+/// An environment or a resource, and the route that answers about it.
 pub(super) struct Whose {
     /// As people named it.
     pub(super) subject: String,
@@ -144,7 +144,7 @@ pub(super) async fn list(args: &FindArgs) -> Result<(), CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::{NOON, resource};
+    use crate::format::tests::{NOON, resource};
     use strandline_model::Offset;
     use strandline_protocol::Gone;
 

@@ -10,7 +10,7 @@ use super::line;
 use super::output::{Paint, document, write};
 use super::query::{Add, Parameters};
 use super::views::{Listed, table};
-use crate::present::{moment, visible};
+use crate::format::{moment, visible};
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::Timestamp;
 use strandline_protocol::{Answer, Page, Snapshot};

@@ -8,7 +8,7 @@ use super::args::{BackupArgs, OutputFormat, ReportFormat, RestoreArgs};
 use super::error::{CliError, Exit};
 use super::output::{document, write};
 use crate::backup::{self, BackupError, Manifest};
-use crate::present::{clock_time, in_bytes, visible};
+use crate::format::{clock_time, in_bytes, visible};
 use strandline_clock::{Clock, SystemClock};
 
 /// `strandline backup`.

@@ -9,7 +9,7 @@ use super::error::CliError;
 use super::output::{document, write};
 use super::table::Cell;
 use super::views::Listed;
-use crate::present::{age, clock_time, visible};
+use crate::format::{age, clock_time, visible};
 use strandline_model::{AgentId, DeploymentStatus, EnvironmentId, Health, Timestamp, label_pairs};
 use strandline_protocol::{Agent, Answer, Deployment, LeftBehind, LeftNamespace, Project, ProjectGroup};
 use strandline_syntax::percent_encode;
@@ -53,7 +53,7 @@ impl Listed for Agent {
 
     fn cells(&self, _: Timestamp) -> Vec<Cell> {
         let serves: Vec<_> = self.environments.iter().map(EnvironmentId::as_str).collect();
-        // Only members of its project are told that it is not; others see no more than that it works.
+        // Only members of its project learn that it is not; others see no more than that it works.
         let standing = match self.problem.is_empty() {
             true => Cell::text("valid"),
             false => Cell::Standing(Some(Health::Degraded), "invalid, previous in use".into()),
@@ -163,7 +163,7 @@ impl Listed for LeftNamespace {
     }
 }
 
-/// Tells what a stopped environment left in its clusters.
+/// Reports what a stopped environment left in its clusters.
 pub(super) async fn left_behind(args: &LeftBehindArgs) -> Result<(), CliError> {
     let what = format!("listing resources left behind by environment {}", args.environment);
     let path = format!("/api/v1/environments/{}/left-behind", percent_encode(args.environment.as_str()));
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use crate::cli::output::Paint;
     use crate::cli::views::table;
-    use crate::present::tests::NOON;
+    use crate::format::tests::NOON;
     use strandline_model::{AgentDeployment, Authorization, DeploymentId, DeploymentSpec, Source};
 
     fn agent(id: &str) -> AgentId {
@@ -272,8 +272,8 @@ ID    ENVIRONMENT           STATUS    REF    SHA        AGENT             NAMESP
 "
         );
         assert_eq!((items[0].warnings().len(), items[0].name()), (0, "deployment/512".to_owned()));
-        let told = "agent ops/agents:prod does not authorize this job: rule 2 matched with `when: never`";
-        assert_eq!(items[1].warnings(), [told]);
+        let warning = "agent ops/agents:prod does not authorize this job: rule 2 matched with `when: never`";
+        assert_eq!(items[1].warnings(), [warning]);
         assert!(table(&items, true, NOON).render(Paint(false), false).contains("no: rule_never"));
     }
 
@@ -297,8 +297,8 @@ ID    ENVIRONMENT           STATUS    REF    SHA        AGENT             NAMESP
             cluster: String::new(),
             ..sound.clone()
         };
-        let told = "configuration file of agent ops/agents:prod: 3:1: unknown section; it is ignored";
-        assert_eq!((sound.warnings(), broken.warnings().len()), (vec![told.to_owned()], 1));
+        let warning = "configuration file of agent ops/agents:prod: 3:1: unknown section; it is ignored";
+        assert_eq!((sound.warnings(), broken.warnings().len()), (vec![warning.to_owned()], 1));
         assert!(broken.warnings()[0].starts_with("agent ops/agents:prod has no cluster"));
         assert_eq!(
             table(&[sound, broken], true, NOON).render(Paint(false), true),

@@ -11,7 +11,7 @@ use super::output::write;
 use super::query::{Add, Parameters};
 use super::table::Cell;
 use super::views::Listed;
-use crate::present::{age, kind_name, several, visible};
+use crate::format::{age, kind_name, several, visible};
 use strandline_model::{CoverageState, Health, Timestamp};
 use strandline_protocol::{Page, WatchCoverage, WatchGap};
 
@@ -115,7 +115,7 @@ impl Listed for WatchCoverage {
             Cell::text(lag.unwrap_or_default()),
             Cell::text(&self.reason),
             Cell::text(&self.message),
-            Cell::text(self.last_error.as_ref().map(|gap| told(gap, now)).unwrap_or_default()),
+            Cell::text(self.last_error.as_ref().map(|gap| describe(gap, now)).unwrap_or_default()),
         ]
     }
 
@@ -127,7 +127,7 @@ impl Listed for WatchCoverage {
 }
 
 /// A gap in a few words.
-fn told(gap: &WatchGap, now: Timestamp) -> String {
+fn describe(gap: &WatchGap, now: Timestamp) -> String {
     match gap.until {
         None => format!("{} for {}", gap.reason, age(gap.since, now)),
         Some(until) => format!("{} for {}, {} ago", gap.reason, age(gap.since, until), age(until, now)),
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::cli::output::Paint;
     use crate::cli::views::table;
-    use crate::present::tests::{NOON, watch};
+    use crate::format::tests::{NOON, watch};
     use strandline_model::{Kind, Offset};
     use strandline_protocol::LastChange;
 

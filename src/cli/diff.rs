@@ -11,16 +11,16 @@ use super::line;
 use super::output::{Paint, document, write};
 use super::query::{Add, Parameters};
 use super::runtime::runtime;
-use crate::present::{change_sign, environment_diff, printed, resource_diff, visible};
+use crate::format::{change_sign, environment_diff, printed, resource_diff, visible};
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::EnvironmentId;
 use strandline_object_diff::{Line, Mark};
 use strandline_protocol::{Answer, EnvironmentDiff, ResourceDiff, Snapshot};
 use strandline_syntax::percent_encode;
 
-/// Compares and prints; tells whether there are differences where that was asked for.
+/// Compares and prints; returns whether there are differences where that was asked for.
 pub(super) fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
-    let told = runtime()?.block_on(async {
+    let compared = runtime()?.block_on(async {
         match (&args.environment, &args.resource) {
             (_, Some(subject)) => of_resource(args, subject).await,
             (Some(environment), None) => of_environment(args, environment).await,
@@ -29,11 +29,11 @@ pub(super) fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
             }
         }
     });
-    match told {
-        // As `diff` and `kubectl diff` have it, 1 tells of differences alone.
+    match compared {
+        // As `diff` and `kubectl diff` have it, 1 reports differences alone.
         Err(error) if args.exit_code && error.exit == Exit::Failure => Err(error.exit(Exit::Usage)),
         Ok(true) if args.exit_code => Ok(Outcome::Different),
-        told => told.map(|_| Outcome::Done),
+        compared => compared.map(|_| Outcome::Done),
     }
 }
 
@@ -156,7 +156,7 @@ pub(super) fn painted(lines: &[Line], paint: Paint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::{environment_changes, resource_changes};
+    use crate::format::tests::{environment_changes, resource_changes};
 
     #[test]
     fn an_environment_is_told_resource_by_resource() {

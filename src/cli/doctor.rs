@@ -11,7 +11,7 @@ use super::output::{document, write};
 use super::progress::Progress;
 use super::runtime::runtime;
 use crate::doctor::{self, Manifest, Report};
-use crate::present::visible;
+use crate::format::visible;
 use crate::service::{self, ServiceError};
 use strandline_clock::SystemClock;
 use strandline_log::{AcceptedLoss, Salvaged};
@@ -98,7 +98,7 @@ fn report(args: &DoctorArgs) -> Result<Report, CliError> {
     };
     if args.full {
         let mut progress = Progress::new(0);
-        report.checks.extend(doctor::check_fully(&data, &mut |done, all| progress.tell(done, all)));
+        report.checks.extend(doctor::check_fully(&data, &mut |done, all| progress.update(done, all)));
         progress.end();
     }
     Ok(report)
@@ -127,7 +127,7 @@ fn mend(data: &Path, target: Option<&Path>) -> Result<(), CliError> {
         });
     };
     let mut progress = Progress::new(0);
-    let salvaged = service::salvage(data, target, &mut |done, all| progress.tell(done, all));
+    let salvaged = service::salvage(data, target, &mut |done, all| progress.update(done, all));
     progress.end();
     let Salvaged { copied, findings, head } = salvaged.map_err(failure("salvaging the log"))?;
     let mut text: String =

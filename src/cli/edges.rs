@@ -1,4 +1,4 @@
-//! `strandline edges`: which links objects tell of, without a server; or what a server knows a resource is linked to.
+//! `strandline edges`: which links objects report, without a server; or what a server knows a resource is linked to.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use strandline_object::Object;
 use strandline_protocol::ResourceEdge;
 use strandline_relations::{Direction, EdgeKind, EdgeRef, Far, Relations, edges};
 
-/// Tells the edges of the objects of a file, or asks a server.
+/// Reports the edges of the objects of a file, or asks a server.
 pub(super) fn run(args: &EdgesArgs) -> Result<(), CliError> {
     let objects = args.objects();
     match objects.map_err(|why| CliError::new("printing relations", why).exit(Exit::Usage))? {

@@ -1,4 +1,4 @@
-//! Failures as the command line tells them.
+//! Failures as the command line prints them.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -70,7 +70,7 @@ impl CliError {
         // Back-ticks are for those who render them.
         let shown = |text: &str| {
             let lines: Vec<_> =
-                text.lines().map(|line| crate::present::visible(line).replace('`', "\"")).collect();
+                text.lines().map(|line| crate::format::visible(line).replace('`', "\"")).collect();
             lines.join("\n       ")
         };
         let hint = self.hint.as_deref().map(|hint| format!("\nhint: {}", shown(hint)));

@@ -7,7 +7,7 @@ use super::client::Client;
 use super::error::CliError;
 use super::output::write;
 use super::runtime::runtime;
-use crate::present::visible;
+use crate::format::visible;
 use strandline_syntax::percent_encode;
 
 const WHAT: &str = "forgetting";
@@ -21,10 +21,10 @@ pub(super) fn run(args: &ForgetArgs) -> Result<(), CliError> {
     });
     let path = format!("/api/v1/clusters/{}/forget", percent_encode(&args.cluster));
     let report = runtime()?.block_on(client.post_json(WHAT, &path, &body))?;
-    write(&told(&report))
+    write(&summary(&report))
 }
 
-fn told(report: &Value) -> String {
+fn summary(report: &Value) -> String {
     let text = |value: &Value, name: &str| visible(value[name].as_str().unwrap_or_default()).into_owned();
     let number = |name: &str| report[name].as_u64().unwrap_or_default();
     let mut lines = String::new();
@@ -54,7 +54,7 @@ mod tests {
                 "resources": [resource.clone()], "offset": 7})
         };
         let expected = "shop/orders  u  last seen 2026-11-20T09:00:00Z\n1 resources and 1 gaps of Database marked as deleted\n";
-        assert_eq!(told(&report(false)), expected);
-        assert!(told(&report(true)).ends_with("would be marked as deleted\n"));
+        assert_eq!(summary(&report(false)), expected);
+        assert!(summary(&report(true)).ends_with("would be marked as deleted\n"));
     }
 }

@@ -10,15 +10,15 @@ use super::output::{Paint, document, write};
 use super::query::Add;
 use super::runtime::runtime;
 use super::table::{Cell, Table};
-use crate::present::{clock_time, lasted, shares, sign, visible, worsened};
+use crate::format::{clock_time, lasted, shares, sign, visible, worsened};
 use strandline_protocol::{Answer, HealthHistory, HealthInterval};
 
 /// Asks for the history and prints it.
 pub(super) fn run(args: &HealthArgs) -> Result<(), CliError> {
-    runtime()?.block_on(told(args))
+    runtime()?.block_on(show(args))
 }
 
-async fn told(args: &HealthArgs) -> Result<(), CliError> {
+async fn show(args: &HealthArgs) -> Result<(), CliError> {
     let whose = (args.resource.as_ref(), args.environment.as_ref());
     let Whose { subject, path, cluster } = whose_route(whose, &args.place, &args.server, "health").await?;
     let what = format!("reading the health of {subject}");
@@ -53,7 +53,7 @@ async fn told(args: &HealthArgs) -> Result<(), CliError> {
 #[derive(Clone, Copy, Debug)]
 struct Form {
     style: Style,
-    /// Whether there are reasons to be told, which environments have none of.
+    /// Whether there are reasons to report, which environments have none of.
     reasons: bool,
     headers: bool,
 }
@@ -70,7 +70,7 @@ fn printed(subject: &str, answer: &Answer<HealthHistory>, form: Form) -> String 
 /// What the span comes to: time in each state, and how often it worsened.
 fn header(subject: &str, answer: &Answer<HealthHistory>, style: Style) -> String {
     let history = &answer.value;
-    let share = |share: crate::present::Share| {
+    let share = |share: crate::format::Share| {
         let text = format!("{} {} {}", sign(share.health), share.word, share.part);
         format!("{} ({})", style.paint.health(share.health, &text), share.lasted)
     };
@@ -118,7 +118,7 @@ fn table(history: &HealthHistory, form: Form) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::{NOON, health_history, snapshot};
+    use crate::format::tests::{NOON, health_history, snapshot};
     use strandline_model::Health;
 
     const PLAIN: Style = Style { paint: Paint(false), now: NOON, wide: false };

@@ -9,7 +9,7 @@ use super::error::CliError;
 use super::query::Add;
 use super::table::Cell;
 use super::views::Listed;
-use crate::present::{age, clock_time, workload_names};
+use crate::format::{age, clock_time, workload_names};
 use strandline_model::Timestamp;
 use strandline_protocol::{FieldValue, ImageUse, VersionChange};
 
@@ -101,7 +101,7 @@ mod tests {
     use super::super::output::Paint;
     use super::super::views::table;
     use super::*;
-    use crate::present::tests::{NOON, image_use};
+    use crate::format::tests::{NOON, image_use};
     use serde_json::json;
     use strandline_model::Offset;
 

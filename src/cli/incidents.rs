@@ -1,6 +1,6 @@
 //! Incidents of the demo, solved by `why`, `onset` and `diff` alone.
 //!
-//! The simulated fleet tells one story for one seed. Here it is recorded step by step in an order of its own, without
+//! The simulated fleet plays one story for one seed. Here it is recorded step by step in an order of its own, without
 //! watches that race each other, so that what the commands print is the same each time: `incidents/*.txt` hold it.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::line::Style;
 use super::output::Paint;
 use super::{diff, onset, why};
-use crate::present::environment_diff;
+use crate::format::environment_diff;
 use strandline_clock::testing::ManualClock;
 use strandline_log::{Appender, Batch, Begin, CatalogChange, Epoch, Observed, Phase};
 use strandline_model::{At, CatalogFact, EnvironmentId, ResourceVersion, Source, Timestamp, Uid, WatchKey};
@@ -178,7 +178,7 @@ impl Terminal {
         let asked = self.queries.ask(&all, At::Time(time(at)), GetEnvironmentOnset::new(&id, filter));
         let answer = block_on(asked).unwrap();
         let form = onset::Form::new(&answer, self.style(at), Some(140));
-        self.ran(&format!("onset {id} --at {at}"), &onset::told(id.as_str(), &answer, form, false));
+        self.ran(&format!("onset {id} --at {at}"), &onset::render(id.as_str(), &answer, form, false));
     }
 
     fn diff(&mut self, id: &str, from: &str, to: &str) {

@@ -13,7 +13,7 @@ use super::serve::load;
 use super::table::Cell;
 use super::views::Listed;
 use crate::config::{ClusterConfig, Config};
-use crate::present::visible;
+use crate::format::visible;
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::{Kind, Timestamp};
 use strandline_watch::{DEFAULT_EXCLUDES, ExamineSettings, Exclude, KindList, ListedKind, Trouble};
@@ -98,7 +98,7 @@ fn print<T: Listed + Serialize>(rows: &[T], failed: &[Failed], args: &KindsArgs)
     }
 }
 
-/// What a cluster could not tell.
+/// What a cluster could not report.
 #[derive(Debug, Serialize)]
 struct Failed {
     cluster: String,

@@ -1,7 +1,7 @@
 //! What lines say of environments, resources and gaps, in trees and on paths alike.
 
 use super::output::Paint;
-use crate::present::{age, clock_time, sign, unwatched, visible, why_so, word};
+use crate::format::{age, clock_time, sign, unwatched, visible, why_so, word};
 use strandline_model::{Health, Timestamp};
 use strandline_protocol::{Environment, Gap, Resource, Snapshot};
 
@@ -20,14 +20,14 @@ pub(super) struct Style {
 pub(super) struct Beside {
     /// Where it is, where that is not clear.
     pub(super) place: Option<String>,
-    /// Owners besides the one that it stands below.
+    /// Owners besides the one that it is below.
     pub(super) further_owners: usize,
     /// What is below it and not drawn.
     pub(super) below: Option<String>,
 }
 
 impl Style {
-    /// Sign and word of a health, apart from what stands before; nothing where there is none.
+    /// Sign and word of a health, apart from what is before; nothing where there is none.
     pub(super) fn badge(self, health: Option<Health>) -> String {
         match health {
             Some(_) => {
@@ -54,8 +54,8 @@ impl Style {
 
     /// A line for each reason why an environment may show less than people expect.
     fn odd(self, environment: &Environment) -> String {
-        let told = environment.warnings.iter().map(|warning| visible(&warning.message));
-        told.map(|line| self.paint.health(Some(Health::Missing), &format!("! {line}")) + "\n").collect()
+        let warnings = environment.warnings.iter().map(|warning| visible(&warning.message));
+        warnings.map(|line| self.paint.health(Some(Health::Missing), &format!("! {line}")) + "\n").collect()
     }
 
     /// A line for each cluster of which not everything was watched.

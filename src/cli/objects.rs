@@ -12,7 +12,7 @@ use super::table::Table;
 use strandline_object::Object;
 use strandline_object::manifests::{self, Unreadable};
 
-/// How much of a message stands in a table.
+/// How much of a message a table shows.
 const MESSAGE_MAX: usize = 100;
 
 /// How something that was found in an object is printed.
@@ -24,7 +24,7 @@ pub(super) trait Shown: Sized {
     fn table(all: &[Self]) -> Table;
 }
 
-/// Looks at the objects of a file and prints what was found, in their order; those that cannot be read are told,
+/// Looks at the objects of a file and prints what was found, in their order; those that cannot be read are reported,
 /// and the others looked at all the same.
 pub(super) fn look<T: Shown>(args: &ObjectsArgs, see: impl Fn(&Object<'_>) -> T) -> Result<(), CliError> {
     let (mut seen, mut unreadable) = (Vec::new(), Vec::new());
@@ -122,7 +122,7 @@ pub(super) fn shown<T: Shown>(seen: &[T], args: &ObjectsArgs) -> Result<String, 
     }
 }
 
-/// Tells what could not be read, the last of it as the failure of the whole.
+/// Reports what could not be read, the last of it as the failure of the whole.
 pub(super) fn failures(mut unreadable: Vec<CliError>, seen: usize) -> Result<(), CliError> {
     let Some(last) = unreadable.pop() else { return Ok(()) };
     for failure in unreadable {

@@ -8,7 +8,7 @@ use super::error::CliError;
 use super::line::{Beside, Style, moment};
 use super::output::{Paint, document, width, write};
 use super::query::Add;
-use crate::present::{
+use crate::format::{
     Places, age, clock_time, difference_line, entry_name, entry_subject, entry_words, grouped, lasted,
     no_cause, sign, visible,
 };
@@ -18,7 +18,7 @@ use strandline_protocol::{Answer, Onset, OnsetChange, Rank};
 /// Where what is said of a change begins.
 const MARGIN: usize = 29;
 
-/// Asks for an onset and tells it.
+/// Asks for an onset and reports it.
 pub(super) async fn onset(args: &OnsetArgs) -> Result<(), CliError> {
     let whose = (args.resource.as_ref(), args.environment.as_ref());
     let Whose { subject, path, cluster } = whose_route(whose, &args.place, &args.server, "onset").await?;
@@ -41,7 +41,7 @@ pub(super) async fn onset(args: &OnsetArgs) -> Result<(), CliError> {
         now: reference(&args.server, &answer.metadata),
         wide: args.output.output == OutputFormat::Wide,
     };
-    write(&told(&subject, &answer, Form::new(&answer, style, width()), args.effects))
+    write(&render(&subject, &answer, Form::new(&answer, style, width()), args.effects))
 }
 
 /// How an onset is written.
@@ -61,7 +61,7 @@ impl Form {
     }
 }
 
-pub(super) fn told(subject: &str, answer: &Answer<Onset>, form: Form, effects: bool) -> String {
+pub(super) fn render(subject: &str, answer: &Answer<Onset>, form: Form, effects: bool) -> String {
     let (onset, style) = (&answer.value, form.style);
     let mut out = heading(subject, answer, style);
     let mut above = None;
@@ -168,8 +168,8 @@ fn line(change: &OnsetChange, from: Timestamp, form: Form) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::fixtures::{onset, onset_place};
-    use crate::present::tests::{NOON, snapshot};
+    use crate::format::fixtures::{onset, onset_place};
+    use crate::format::tests::{NOON, snapshot};
 
     const PLAIN: Style = Style { paint: Paint(false), now: NOON, wide: false };
 
@@ -177,14 +177,14 @@ mod tests {
         Answer { value: onset(), metadata: snapshot() }
     }
 
-    fn told(subject: &str, answer: &Answer<Onset>, effects: bool) -> String {
-        super::told(subject, answer, Form::new(answer, PLAIN, Some(100)), effects)
+    fn render(subject: &str, answer: &Answer<Onset>, effects: bool) -> String {
+        super::render(subject, answer, Form::new(answer, PLAIN, Some(100)), effects)
     }
 
     #[test]
     fn an_onset_names_what_became_sick_and_what_changed_before() {
         assert_eq!(
-            told("shop.web.production", &answer(), false),
+            render("shop.web.production", &answer(), false),
             "\
 shop.web.production became ✖ Degraded at 2026-11-20 11:58:00 UTC (2m ago), previously Healthy   offset 1234, 2026-11-20 12:00:00 UTC
   Deployment/web  ✖ Degraded  5d3h
@@ -196,7 +196,7 @@ Changes in the 15m before, likeliest cause first:
 (5 follow-up changes; --effects lists them)
 "
         );
-        let effects = told("shop.web.production", &answer(), true);
+        let effects = render("shop.web.production", &answer(), true);
         assert!(effects.contains("Follow-up changes, newest first:\n  60s before    symptom"), "{effects}");
     }
 
@@ -205,11 +205,11 @@ Changes in the 15m before, likeliest cause first:
         let mut answer = answer();
         answer.value.causes.clear();
         answer.value.not_before = answer.value.looked_at_since;
-        let text = told("x", &answer, false);
+        let text = render("x", &answer, false);
         assert!(text.contains("! it may have started as early as 2026-11-20 11:43:00 UTC"), "{text}");
         assert!(text.contains("The cause is unknown: the recording has a gap in the 15m before"), "{text}");
         answer.value.not_before = answer.value.from;
-        let text = told("x", &answer, false);
+        let text = render("x", &answer, false);
         assert!(text.contains("No likely cause found in the 15m before."), "{text}");
     }
 
@@ -223,7 +223,7 @@ Changes in the 15m before, likeliest cause first:
         };
         let one = &mut cause.differences[0];
         (one.path, one.before, one.after) = ("spec.image".into(), image("2.4.0"), image("2.5.0"));
-        let text = told("x", &answer, false);
+        let text = render("x", &answer, false);
         assert!(text.contains("Deployment/web  in eu-west, us-east  changed spec\n"), "{text}");
         assert!(text.contains(" spec.image: …notifications:2.4.0 → …notifications:2.5.0\n"), "{text}");
         assert!(text.contains("  Deployment/web  in eu-west  ✖ Degraded"), "{text}");

@@ -8,7 +8,7 @@ use super::line;
 use super::output::{Paint, write};
 use super::query::{Add, Parameters};
 use super::table::{Cell, Table};
-use crate::present::{grouped, several, visible};
+use crate::format::{grouped, several, visible};
 use strandline_model::GroupBy;
 use strandline_protocol::{Answer, Overview, OverviewGroup};
 
@@ -129,7 +129,7 @@ fn summary(overview: &Overview) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::NOON;
+    use crate::format::tests::NOON;
     use strandline_model::{EnvironmentId, Health, HealthCounts};
     use strandline_protocol::{OverviewCounts, OverviewEnvironment};
 

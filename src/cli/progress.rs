@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use crate::present::{grouped, lasted};
+use crate::format::{grouped, lasted};
 
 /// How often a bar moves.
 const BAR: Duration = Duration::from_millis(100);
@@ -14,29 +14,29 @@ const LINE: Duration = Duration::from_secs(10);
 /// The width of the bar itself.
 const WIDTH: u64 = 24;
 
-/// Tells on standard error how far something is.
+/// Reports on standard error how far something is.
 pub(super) struct Progress {
     terminal: bool,
     begun: Instant,
-    told: Option<Instant>,
+    shown_at: Option<Instant>,
     /// Where it began.
     from: u64,
 }
 
 impl Progress {
-    /// Of something that begins now, where it stood before.
+    /// Of something that begins now, where it was before.
     pub(super) fn new(from: u64) -> Self {
-        Progress { terminal: io::stderr().is_terminal(), begun: Instant::now(), told: None, from }
+        Progress { terminal: io::stderr().is_terminal(), begun: Instant::now(), shown_at: None, from }
     }
 
-    /// Tells, unless it was told a moment ago, that `done` of `all` changes are done.
-    pub(super) fn tell(&mut self, done: u64, all: u64) {
+    /// Reports, unless it was reported just now, that `done` of `all` changes are done.
+    pub(super) fn update(&mut self, done: u64, all: u64) {
         let (since, elapsed) = (done.saturating_sub(self.from), self.begun.elapsed());
         self.write(done, all, || line(done, all, since, elapsed));
     }
 
-    /// Tells likewise how much of a past is recorded.
-    pub(super) fn tell_past(&mut self, done: Duration, all: Duration) {
+    /// Reports likewise how much of a past is recorded.
+    pub(super) fn update_past(&mut self, done: Duration, all: Duration) {
         let (seconds, of) = (done.as_secs(), all.as_secs());
         self.write(seconds, of, || {
             format!("{}%  {} of {} recorded", share(seconds, of), lasted(done), lasted(all))
@@ -45,10 +45,10 @@ impl Progress {
 
     fn write(&mut self, done: u64, all: u64, line: impl FnOnce() -> String) {
         let pause = if self.terminal { BAR } else { LINE };
-        if self.told.is_none_or(|told| told.elapsed() >= pause) {
-            self.told = Some(Instant::now());
+        if self.shown_at.is_none_or(|shown_at| shown_at.elapsed() >= pause) {
+            self.shown_at = Some(Instant::now());
             let line = line();
-            // Nobody may be looking; what is told of goes on.
+            // Nobody may be looking; the work continues.
             let _ = match self.terminal {
                 true => write!(io::stderr(), "\r{} {line}\u{1b}[K", bar(done, all)),
                 false => writeln!(io::stderr(), "{line}"),
@@ -58,7 +58,7 @@ impl Progress {
 
     /// Removes the bar.
     pub(super) fn end(self) {
-        if self.terminal && self.told.is_some() {
+        if self.terminal && self.shown_at.is_some() {
             // As above.
             let _ = write!(io::stderr(), "\r\u{1b}[K");
         }
@@ -93,11 +93,11 @@ mod tests {
 
     #[test]
     fn share_rate_and_rest_are_told() {
-        let told = |done, all, since, seconds| line(done, all, since, Duration::from_secs(seconds));
-        assert_eq!(told(0, 10, 0, 5), "0%  0 of 10 changes");
-        assert_eq!(told(20_000, 50_000, 10_000, 10), "40%  20,000 of 50,000 changes  1,000/s  30s left");
-        assert_eq!(told(7, 7, 7, 1), "100%  7 of 7 changes  7/s  0s left");
-        assert_eq!(told(0, 0, 0, 0), "100%  0 of 0 changes");
+        let shown_at = |done, all, since, seconds| line(done, all, since, Duration::from_secs(seconds));
+        assert_eq!(shown_at(0, 10, 0, 5), "0%  0 of 10 changes");
+        assert_eq!(shown_at(20_000, 50_000, 10_000, 10), "40%  20,000 of 50,000 changes  1,000/s  30s left");
+        assert_eq!(shown_at(7, 7, 7, 1), "100%  7 of 7 changes  7/s  0s left");
+        assert_eq!(shown_at(0, 0, 0, 0), "100%  0 of 0 changes");
         assert_eq!(bar(5, 10), format!("[{}{}]", "#".repeat(12), "-".repeat(12)));
         assert_eq!(bar(11, 10), format!("[{}]", "#".repeat(24)));
     }

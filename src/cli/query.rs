@@ -10,7 +10,7 @@ pub(super) type Parameters = Vec<Parameter>;
 pub(super) struct Parameter {
     pub(super) name: &'static str,
     pub(super) value: String,
-    /// The argument that gave it, for what is wrong with it to be told by that.
+    /// The argument that gave it, for what is wrong with it to be reported by that.
     pub(super) argument: Option<&'static str>,
 }
 
@@ -63,10 +63,10 @@ mod tests {
     use crate::cli::error::Exit;
     use crate::http::problem::{Code, ParameterError, Problem};
 
-    /// What is typed wrong is told by the argument that was typed, whatever the parameter is called.
+    /// What is typed wrong is reported by the argument that was typed, whatever the parameter is called.
     #[test]
     fn a_wrong_moment_is_told_by_the_argument_that_gave_it() {
-        let told = |query: &[Parameter], problem: Problem| {
+        let reported = |query: &[Parameter], problem: Problem| {
             let body = serde_json::json!({
                 "code": problem.code.as_str(), "detail": problem.detail, "errors": problem.errors,
             });
@@ -79,15 +79,18 @@ mod tests {
             Problem::parameters(vec![ParameterError { parameter: name.into(), detail: "no".into() }])
         };
         for (name, argument) in [("from", "--from"), ("from", "--since"), ("to", "--until"), ("at", "--to")] {
-            assert_eq!(told(&[given(name, argument)], wrong(name)), (format!("{argument}: no"), Exit::Usage));
+            assert_eq!(
+                reported(&[given(name, argument)], wrong(name)),
+                (format!("{argument}: no"), Exit::Usage)
+            );
         }
-        assert_eq!(told(&[given("from", "--from")], wrong("tier")).0, "tier: no");
+        assert_eq!(reported(&[given("from", "--from")], wrong("tier")).0, "tier: no");
         // The moment of an answer is refused by no name of a parameter.
         for code in [Code::FutureMoment, Code::Compacted] {
             let late = || Problem::new(code, "too late");
             let both = [given("to", "--to"), given("from", "--from")];
-            assert_eq!(told(&both, late()).0, "--to: too late");
-            assert_eq!(told(&[given("at", "--at"), given("to", "--until")], late()).0, "--at: too late");
+            assert_eq!(reported(&both, late()).0, "--to: too late");
+            assert_eq!(reported(&[given("at", "--at"), given("to", "--until")], late()).0, "--at: too late");
         }
     }
 }

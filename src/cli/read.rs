@@ -16,7 +16,7 @@ use super::query::{Add, Parameters};
 use super::runtime::runtime;
 use super::views::Listed;
 use super::{catalog, coverage, images, onset, overview, timeline, tree, why};
-use crate::present::visible;
+use crate::format::visible;
 use strandline_protocol::{
     Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Project, ProjectGroup,
     Resource, ResourceDetail, Version,

@@ -36,12 +36,12 @@ fn here(args: &RebuildArgs) -> Result<(), CliError> {
     let name = rules.name();
     let mut progress = None;
     let built = service::rebuild(&data, rules, |checkpoint, head| {
-        progress.get_or_insert_with(|| Progress::new(checkpoint.get())).tell(checkpoint.get(), head.get());
+        progress.get_or_insert_with(|| Progress::new(checkpoint.get())).update(checkpoint.get(), head.get());
     });
     if let Some(progress) = progress {
         progress.end();
     }
-    told(built.map_err(failure(WHAT))?.get(), &name)
+    print_result(built.map_err(failure(WHAT))?.get(), &name)
 }
 
 /// Has a server build, and follows it to its end.
@@ -51,14 +51,14 @@ async fn in_server(server: &str, args: &RebuildArgs) -> Result<(), CliError> {
     let mut report = client.post(WHAT, "/api/v1/rebuild").await?;
     let mut progress = Progress::new(number(&report, "resumed_at"));
     while report["state"] == "building" {
-        progress.tell(number(&report, "checkpoint"), number(&report, "head"));
+        progress.update(number(&report, "checkpoint"), number(&report, "head"));
         tokio::time::sleep(LOOK).await;
         report = client.get(WHAT, "/api/v1/rebuild", &[]).await?;
     }
     progress.end();
     let text = |name: &str| report[name].as_str().unwrap_or_default().to_owned();
     match text("state").as_str() {
-        "done" => told(number(&report, "checkpoint"), &text("rules")),
+        "done" => print_result(number(&report, "checkpoint"), &text("rules")),
         "none" => Err(CliError::new(WHAT, "the server was restarted during the rebuild")
             .hint("run the command again to resume the rebuild")),
         _ => Err(CliError::new(WHAT, text("error")).hint("the previous view stays in use")),
@@ -69,6 +69,6 @@ fn number(report: &Value, name: &str) -> u64 {
     report[name].as_u64().unwrap_or_default()
 }
 
-fn told(offset: u64, rules: &str) -> Result<(), CliError> {
+fn print_result(offset: u64, rules: &str) -> Result<(), CliError> {
     super::output::write(&format!("the view is rebuilt up to offset {offset} with rules {rules}\n"))
 }

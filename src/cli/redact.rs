@@ -12,7 +12,7 @@ use super::output::{document, write};
 use super::progress::Progress;
 use super::serve::log_to_stderr;
 use crate::erasure::{self, Elsewhere, ErasureError, Report, Request};
-use crate::present::{clock_time, visible};
+use crate::format::{clock_time, visible};
 use strandline_clock::SystemClock;
 use strandline_log::EraseStep;
 use strandline_model::{Offset, Timestamp, Uid};
@@ -22,7 +22,7 @@ const WHAT: &str = "erasing values";
 /// Bytes of a file of values that are read at most: more are refused in any case.
 const READ_MAX: u64 = 1024 * 1024;
 
-/// Runs the command; fails where a value stands still in a place that was looked at.
+/// Runs the command; fails where a value is still in a place that was looked at.
 pub(super) fn run(args: &RedactArgs) -> Result<(), CliError> {
     log_to_stderr("warn");
     let request = Request {
@@ -35,7 +35,7 @@ pub(super) fn run(args: &RedactArgs) -> Result<(), CliError> {
     let mut progress = Progress::new(0);
     let mut watch = |step| {
         if let EraseStep::Looked(done, all) = step {
-            progress.tell(done, all);
+            progress.update(done, all);
         }
     };
     let report = match args.dry_run {
@@ -67,7 +67,7 @@ fn failure(error: ErasureError) -> CliError {
     }
 }
 
-/// The values, which never stand on the command line: others see that.
+/// The values, which are never on the command line: others see that.
 fn values(args: &RedactArgs) -> Result<Vec<String>, CliError> {
     let failed = |error: io::Error| CliError::new("reading the values", error).exit(Exit::Usage);
     let mut text = String::new();

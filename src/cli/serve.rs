@@ -34,11 +34,11 @@ pub(super) fn demo(args: &DemoArgs) -> Result<(), CliError> {
     log_to_stderr("warn");
     let options = DemoOptions { listen: args.listen, data: args.data.clone(), seed: args.seed };
     let mut progress = None;
-    let told = |done: Duration, all: Duration| match done < all {
-        true => progress.get_or_insert_with(|| Progress::new(0)).tell_past(done, all),
+    let on_progress = |done: Duration, all: Duration| match done < all {
+        true => progress.get_or_insert_with(|| Progress::new(0)).update_past(done, all),
         false => progress.take().map_or((), Progress::end),
     };
-    service::demo(&options, told).map_err(failure("serving the demo"))
+    service::demo(&options, on_progress).map_err(failure("serving the demo"))
 }
 
 /// Reads the configuration.
@@ -53,7 +53,7 @@ pub(super) fn load(path: &Path) -> Result<Config, CliError> {
     })
 }
 
-/// What a part of the service tells, in the words of the command line.
+/// What a part of the service reports, in the words of the command line.
 pub(super) fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
     move |error| {
         let hint = error.hint();
@@ -66,8 +66,8 @@ pub(super) fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
     }
 }
 
-/// What is logged from `level` up. Libraries cannot name the cluster that they speak of, so what they say of requests is
-/// left out: it is told in our own lines.
+/// What is logged from `level` up. Libraries cannot name the cluster that they mean, so what they say of requests is
+/// left out: it is logged in our own lines.
 fn filter(level: &str) -> EnvFilter {
     EnvFilter::new(format!("{level},{}", strandline_watch::LIBRARIES_OFF))
 }
@@ -90,11 +90,11 @@ fn chosen(given: Option<&OsStr>, level: &str) -> (EnvFilter, Option<String>) {
         Some(Ok(asked)) => (asked, None),
         Some(Err(_)) | None => {
             let given = given.to_string_lossy();
-            let told = format!(
+            let message = format!(
                 "RUST_LOG is invalid: `{given}`; use levels such as info or warn,strandline=debug. \
                  Using the default level `{level}`"
             );
-            (filter(level), Some(told))
+            (filter(level), Some(message))
         }
     }
 }
@@ -115,6 +115,6 @@ mod tests {
         assert!(asked.to_string().contains("strandline=debug") && mistake.is_none(), "{asked} {mistake:?}");
         let (kept, mistake) = chosen(Some("strandline=loud"));
         assert_eq!(kept.to_string(), usual);
-        assert!(mistake.is_some_and(|told| told.starts_with("RUST_LOG is invalid: `strandline=loud`")));
+        assert!(mistake.is_some_and(|message| message.starts_with("RUST_LOG is invalid: `strandline=loud`")));
     }
 }

@@ -3,10 +3,10 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::output::Paint;
-use crate::present::visible;
+use crate::format::visible;
 use strandline_model::Health;
 
-/// What stands in a cell of a table.
+/// What is in a cell of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Cell {
     /// Text.

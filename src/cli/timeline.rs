@@ -9,13 +9,13 @@ use super::line::{Style, moment};
 use super::output::{Paint, document, width, write};
 use super::query::Add;
 use super::table::{Cell, Table};
-use crate::present::{
+use crate::format::{
     Places, age, clock_time, entry_subject, entry_words, grouped, lasted, level, several, sign, visible,
 };
 use strandline_model::{Health, Timestamp, Uid};
 use strandline_protocol::{Bucket, Entry, Timeline, TimelinePage};
 
-/// Letters that stand before the rows.
+/// Letters that are before the rows.
 const MARGIN: usize = 13;
 
 /// The width where there is no terminal.
@@ -186,8 +186,8 @@ fn table(entries: &[Entry], style: Style) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::fixtures::{entry, timeline_page};
-    use crate::present::tests::NOON;
+    use crate::format::fixtures::{entry, timeline_page};
+    use crate::format::tests::NOON;
     use strandline_model::Lane;
 
     const PLAIN: Style = Style { paint: Paint(false), now: NOON, wide: false };

@@ -9,7 +9,7 @@ use crate::http::auth::{TOKEN_PREFIX, TokenHash};
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::{Timestamp, parse_duration};
 
-/// How many random bytes a token holds: too many to guess, so that its plain hash may stand in a configuration.
+/// How many random bytes a token holds: too many to guess, so that its plain hash may be in a configuration.
 const RANDOM_BYTES: usize = 32;
 
 /// The part of a configuration that holds tokens.

@@ -8,7 +8,7 @@ use serde_json::to_value;
 use super::args::{ExportArgs, ImportArgs, ImportForm, OutputFormat, ReportFormat};
 use super::error::{CliError, Exit};
 use super::output::{document, write};
-use crate::present::{clock_time, grouped, in_bytes, visible};
+use crate::format::{clock_time, grouped, in_bytes, visible};
 use crate::transfer::{self, Content, Dump, Exported, Imported, Selection, TransferError};
 use strandline_clock::{Clock, SystemClock};
 use strandline_redact::Rules;

@@ -1,7 +1,7 @@
 //! An environment drawn as a tree.
 
 use super::line::{Beside, Style};
-use crate::present::{Item, Places, Step, Tree, below, number_of, sign, visible};
+use crate::format::{Item, Places, Step, Tree, below, number_of, sign, visible};
 use strandline_model::Health;
 use strandline_protocol::{Answer, Graph, Group};
 
@@ -39,7 +39,7 @@ struct Drawing<'g> {
 }
 
 impl Drawing<'_> {
-    /// Writes a line for each item; tells whether some are not drawn because they stand together.
+    /// Writes a line for each item; returns whether some are not drawn because they are together.
     fn lines(&self, out: &mut String) -> bool {
         let mut gathered = false;
         // For each open item whether siblings follow it, which is what the lines to its left show.
@@ -119,7 +119,7 @@ fn lines(open: &[Branch], last: bool) -> String {
 mod tests {
     use super::super::output::Paint;
     use super::*;
-    use crate::present::tests::{NOON, counted, graph, owns, resource, snapshot};
+    use crate::format::tests::{NOON, counted, graph, owns, resource, snapshot};
     use strandline_model::HealthCounts;
     use strandline_protocol::Gap;
 

@@ -2,7 +2,7 @@
 
 use super::catalog::agents;
 use super::table::{Cell, Table};
-use crate::present::{age, clock_time, link_verb};
+use crate::format::{age, clock_time, link_verb};
 use strandline_model::{Target, Timestamp, Uid};
 use strandline_protocol::{
     Access, Cluster, Environment, FoldedEvent, FoundResource, Resource, ResourceDetail, ResourceEdge,
@@ -20,7 +20,7 @@ pub(super) trait Listed {
     /// Its name, as `kind/name`.
     fn name(&self) -> String;
 
-    /// What is odd about it, told where it alone is asked for.
+    /// What is odd about it, reported where it alone is asked for.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
@@ -284,7 +284,7 @@ impl Listed for ResourceEdge {
 mod tests {
     use super::*;
     use crate::cli::output::Paint;
-    use crate::present::tests::{NOON, environment, folded_event, resource};
+    use crate::format::tests::{NOON, environment, folded_event, resource};
     use strandline_model::{Health, Kind, Offset};
     use strandline_protocol::{FarEnd, Gone};
 

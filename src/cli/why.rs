@@ -8,7 +8,7 @@ use super::line::{Beside, Style};
 use super::output::{Paint, document, write};
 use super::query::Add;
 use super::views::Listed;
-use crate::present::{Places, grouped, missing_end, preface, visible};
+use crate::format::{Places, grouped, missing_end, preface, visible};
 use strandline_model::Health;
 use strandline_protocol::{Answer, Why, WhyPath};
 use strandline_syntax::percent_encode;
@@ -81,10 +81,10 @@ fn drawn(path: &WhyPath, places: Places, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::{NOON, resource, snapshot, why, why_path};
+    use crate::format::tests::{NOON, resource, snapshot, why, why_path};
     use strandline_protocol::{Coverage, Gap};
 
-    fn told(why: Why) -> String {
+    fn render(why: Why) -> String {
         let style = Style { paint: Paint(false), now: NOON, wide: false };
         draw(&Answer { value: why, metadata: snapshot() }, style)
     }
@@ -94,7 +94,7 @@ mod tests {
         let mut found = why(vec![why_path(&["web", "web-1", "web-1-a"])]);
         found.roots = 3;
         assert_eq!(
-            told(found),
+            render(found),
             "\
 shop.web.production  ✖ Degraded for 5d3h   offset 1234, 2026-11-20 12:00:00 UTC
 Deployment/web  ✖ Degraded  5d3h
@@ -108,11 +108,11 @@ Deployment/web  ✖ Degraded  5d3h
 
     #[test]
     fn where_nothing_is_wrong_that_is_said() {
-        let text = told(why(vec![]));
+        let text = render(why(vec![]));
         assert!(text.ends_with("No problem found: the environment is Healthy.\n"), "{text}");
         let mut bare = why(vec![]);
         bare.environment.health.state = None;
-        assert!(told(bare).ends_with("none of its resources has a health state.\n"));
+        assert!(render(bare).ends_with("none of its resources has a health state.\n"));
     }
 
     #[test]
@@ -142,7 +142,7 @@ Deployment/web  ✖ Degraded  5d3h
         assert!(draw(&blind).ends_with("no earlier health is known.\n"));
         blind.environment.health.last_known = Some(Health::Degraded);
         blind.paths = vec![why_path(&["web"])];
-        let text = told(blind);
+        let text = render(blind);
         assert!(text.contains("Why it was Degraded before:\nDeployment/web"), "{text}");
     }
 
@@ -150,7 +150,7 @@ Deployment/web  ✖ Degraded  5d3h
     fn what_was_left_out_of_a_long_path_is_said_in_its_middle() {
         let mut path = why_path(&["a", "b", "c", "d"]);
         (path.skipped, path.missing) = (1200, vec![]);
-        let text = told(why(vec![path]));
+        let text = render(why(vec![path]));
         let lines: Vec<&str> = text.lines().skip(2).collect();
         assert!(lines[0].starts_with("└─ ReplicaSet/b"), "{text}");
         assert_eq!(lines[1], "   … 1,200 steps not shown");
@@ -162,7 +162,7 @@ Deployment/web  ✖ Degraded  5d3h
         let mut elsewhere = why_path(&["db"]);
         elsewhere.steps[0] = resource("StatefulSet", "db", Some(Health::Degraded));
         elsewhere.steps[0].key.cluster = "us-east".into();
-        let text = told(why(vec![why_path(&["web", "web-1"]), elsewhere]));
+        let text = render(why(vec![why_path(&["web", "web-1"]), elsewhere]));
         assert!(text.contains("Deployment/web  in eu-west  ✖"), "{text}");
         assert!(text.contains("└─ Pod/web-1  ✖"), "said once on each path: {text}");
         assert!(text.contains("StatefulSet/db  in us-east  ✖"), "{text}");

@@ -19,13 +19,13 @@ impl Check {
         for project in &file.projects {
             let (path, at) = (project.path.value.as_str(), project.path.referenced);
             if let Some(line) = lines.insert(path, at.line()) {
-                self.say(at, "duplicate", format!("duplicate project `{path}`, first in line {line}"));
+                self.report(at, "duplicate", format!("duplicate project `{path}`, first in line {line}"));
             }
             if let Some(other) = project.id.and_then(|id| numbers.insert(id, path))
                 && other != path
             {
                 let message = format!("the projects `{other}` and `{path}` have the same `id`");
-                self.say(at, "duplicate", message).hint =
+                self.report(at, "duplicate", message).hint =
                     Some("the label app.gitlab.com/project_id cannot distinguish their resources".to_owned());
             }
             specs.push(ProjectSpec {
@@ -57,17 +57,17 @@ impl Check {
             }
             (None, Some(named)) => match named.value.parse() {
                 Ok(id) => agent = Some(id),
-                Err(message) => _ = self.say(named.referenced, "bad_agent", String::clone(&message)),
+                Err(message) => _ = self.report(named.referenced, "bad_agent", String::clone(&message)),
             },
             _ => {
                 let message = "a grant has either a `cluster` or an `agent`";
-                self.say(written.namespace.referenced, "conflict", message);
+                self.report(written.namespace.referenced, "conflict", message);
             }
         }
         let namespace = match written.namespace.value.parse::<Glob>() {
             Ok(namespace) => namespace,
             Err(error) => {
-                self.say(written.namespace.referenced, "bad_pattern", error).hint =
+                self.report(written.namespace.referenced, "bad_pattern", error).hint =
                     Some("write a namespace, or a pattern such as web-*".to_owned());
                 return None;
             }
@@ -75,7 +75,7 @@ impl Check {
         Some(NamespaceGrant { cluster, agent, namespace, whole: written.whole })
     }
 
-    /// The agents that the file names itself, and the folders in which the files of others stand.
+    /// The agents that the file names itself, and the folders in which the files of others are.
     pub(super) fn agents(
         &mut self,
         file: &File,
@@ -87,21 +87,21 @@ impl Check {
             for (name, cluster) in &entry.clusters {
                 if !is_dns_label(name) {
                     let message = format!("invalid agent name `{name}`");
-                    self.say(cluster.referenced, "bad_name", message).hint =
+                    self.report(cluster.referenced, "bad_name", message).hint =
                         Some("use up to 63 lower-case letters, digits and `-`, not at either end".to_owned());
                 }
                 self.known_cluster(cluster, clusters);
             }
             if let (None, Some(by_name)) = (&entry.path, &entry.clusters_by_name) {
                 let message = "`clusters_by_name` has no effect without `path`";
-                self.say(by_name.referenced, "conflict", message).hint =
+                self.report(by_name.referenced, "conflict", message).hint =
                     Some("it applies to agents whose files are in a checkout".to_owned());
             }
             match &entry.path {
                 Some(path) => folders.push(self.folder(entry, path, clusters)),
                 None if entry.clusters.is_empty() => {
                     let message = "an entry of `agents` needs a `path` or `clusters`";
-                    self.say(entry.project.referenced, "missing_key", message).hint = Some(
+                    self.report(entry.project.referenced, "missing_key", message).hint = Some(
                         "set `path` to a checkout with .gitlab/agents, or list agents under `clusters`"
                             .to_owned(),
                     );
@@ -126,18 +126,18 @@ impl Check {
         let by_name = entry.clusters_by_name.as_ref().is_some_and(|by_name| by_name.value);
         let alike = clusters.iter().filter(|_| by_name);
         let alike = alike.map(|cluster| (cluster.name.clone(), cluster.name.clone()));
-        let said = entry.clusters.iter().map(|(name, cluster)| (name.clone(), cluster.value.clone()));
+        let named = entry.clusters.iter().map(|(name, cluster)| (name.clone(), cluster.value.clone()));
         AgentFolderConfig {
             project: entry.project.value.clone(),
             path: self.path(&path.value),
-            clusters: alike.chain(said).collect(),
+            clusters: alike.chain(named).collect(),
         }
     }
 
     fn project_path(&mut self, written: &Spanned<String>) {
         if !is_project_path(&written.value) {
             let message = format!("invalid project path `{}`", written.value);
-            self.say(written.referenced, "bad_path", message).hint =
+            self.report(written.referenced, "bad_path", message).hint =
                 Some("use its full path, such as shop/web".to_owned());
         }
     }

@@ -14,7 +14,7 @@ use strandline_redact::has_login;
 use strandline_syntax::diagnostics::Mistake;
 use strandline_syntax::is_dns_label;
 
-/// Checks the whole file; every mistake is told, not only the first.
+/// Checks the whole file; every mistake is reported, not only the first.
 pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let mut check = Check::new(&file, origin);
     let listen = check.listen(file.listen.as_ref());
@@ -60,7 +60,7 @@ pub(super) fn check_access(file: &File, origin: &Path) -> Result<AccessConfig, V
 pub(super) struct Check {
     /// The folder from which relative paths start.
     base: PathBuf,
-    /// Whether there are agents, through which deployments can tell where an environment is.
+    /// Whether there are agents, through which deployments can say where an environment is.
     pub(super) has_agents: bool,
     pub(super) mistakes: Vec<Mistake>,
 }
@@ -80,7 +80,7 @@ impl Check {
         if self.mistakes.is_empty() { Ok(()) } else { Err(self.mistakes) }
     }
 
-    pub(super) fn say(
+    pub(super) fn report(
         &mut self,
         location: Location,
         code: &'static str,
@@ -103,7 +103,7 @@ impl Check {
         let text = written.map_or(LISTEN, |written| written.value.as_str());
         let location = written.map_or(Location::UNKNOWN, |written| written.referenced);
         text.parse().unwrap_or_else(|_| {
-            self.say(
+            self.report(
                 location,
                 "bad_address",
                 format!("invalid address and port `{text}`; use one such as {LISTEN}"),
@@ -115,7 +115,7 @@ impl Check {
     pub(super) fn namespace(&mut self, namespace: &Spanned<String>) {
         if !is_dns_label(&namespace.value) {
             let message = format!("invalid namespace `{}`", namespace.value);
-            self.say(namespace.referenced, "bad_name", message).hint =
+            self.report(namespace.referenced, "bad_name", message).hint =
                 Some("use up to 63 lower-case letters, digits and `-`, not at either end".to_owned());
         }
     }
@@ -128,7 +128,7 @@ impl Check {
             let spec = self.environment(environment, clusters);
             if let Some(line) = lines.insert(spec.id.to_string(), at.line()) {
                 let message = format!("duplicate environment `{}`, first in line {line}", spec.id);
-                self.say(at, "duplicate", message).hint = Some("give one of them another `id`".to_owned());
+                self.report(at, "duplicate", message).hint = Some("give one of them another `id`".to_owned());
             }
             specs.push(spec);
         }
@@ -139,13 +139,13 @@ impl Check {
         let (project, name) = (&environment.project.value, &environment.name.value);
         for (what, written) in [("project", &environment.project), ("name", &environment.name)] {
             if written.value.trim().is_empty() {
-                self.say(written.referenced, "bad_name", format!("the environment's `{what}` is empty"));
+                self.report(written.referenced, "bad_name", format!("the environment's `{what}` is empty"));
             }
         }
         if has_login(&environment.external_url) {
             let message =
                 format!("the `external_url` of `{name}` contains credentials, which every reader would see");
-            self.say(environment.name.referenced, "bad_address", message).hint =
+            self.report(environment.name.referenced, "bad_address", message).hint =
                 Some("remove the part before the @".to_owned());
         }
         let tier = self.tier(environment);
@@ -172,7 +172,7 @@ impl Check {
         };
         if !EnvironmentId::new(id.value.as_str()).is_plain() {
             let message = format!("invalid environment id `{}`", id.value);
-            self.say(id.referenced, "bad_name", message).hint =
+            self.report(id.referenced, "bad_name", message).hint =
                 Some("use letters, digits, `-`, `_` and `.`".to_owned());
         }
         EnvironmentId::new(id.value.clone())
@@ -186,13 +186,13 @@ impl Check {
     ) -> Option<T> {
         let written = written?;
         let parsed = written.value.parse();
-        parsed.map_err(|message: String| _ = self.say(written.referenced, code, message)).ok()
+        parsed.map_err(|message: String| _ = self.report(written.referenced, code, message)).ok()
     }
 
     fn tier(&mut self, environment: &Environment) -> Tier {
         let Some(tier) = &environment.tier else { return Tier::guess(&environment.name.value) };
         tier.value.parse().unwrap_or_else(|message: String| {
-            self.say(tier.referenced, "bad_tier", message);
+            self.report(tier.referenced, "bad_tier", message);
             Tier::Other
         })
     }

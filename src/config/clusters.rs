@@ -22,11 +22,11 @@ impl Check {
         for cluster in &file.clusters {
             let (name, at) = (cluster.name.value.as_str(), cluster.name.referenced);
             if !EnvironmentId::new(name).is_plain() {
-                self.say(at, "bad_name", format!("invalid cluster name `{name}`")).hint =
+                self.report(at, "bad_name", format!("invalid cluster name `{name}`")).hint =
                     Some("use letters, digits, `-`, `_` and `.`".to_owned());
             }
             if let Some(line) = lines.insert(name, at.line()) {
-                self.say(at, "duplicate", format!("duplicate cluster `{name}`, first in line {line}"));
+                self.report(at, "duplicate", format!("duplicate cluster `{name}`, first in line {line}"));
             }
             clusters.push(self.cluster(cluster, file.kubeconfig.as_deref()));
         }
@@ -47,7 +47,7 @@ impl Check {
         }
     }
 
-    /// The cluster's own way, or the ways that stand under `watchers`.
+    /// The cluster's own way, or the ways that are under `watchers`.
     fn watchers(&mut self, cluster: &Cluster, kubeconfig: Option<&str>) -> Vec<WatcherConfig> {
         let (name, own) = (&cluster.name, cluster.own());
         let mut seen = Places::default();
@@ -57,7 +57,7 @@ impl Check {
         }
         if let Some(key) = own.first_key() {
             let message = format!("the cluster `{}` has both `watchers` and `{key}`", name.value);
-            self.say(name.referenced, "conflict", message).hint =
+            self.report(name.referenced, "conflict", message).hint =
                 Some(format!("move `{key}` to one of the `watchers`"));
         }
         let mut watchers = Vec::new();
@@ -80,7 +80,7 @@ impl Check {
             self.namespace(namespace);
             if let Some(line) = seen.namespaces.insert(namespace.value.clone(), namespace.referenced.line()) {
                 let message = format!("duplicate namespace `{}`, first in line {line}", namespace.value);
-                self.say(namespace.referenced, "duplicate", message).hint =
+                self.report(namespace.referenced, "duplicate", message).hint =
                     Some("list each namespace once".to_owned());
             }
         }
@@ -88,7 +88,7 @@ impl Check {
             && let Some(line) = seen.whole.replace(at.line())
         {
             let message = format!("the watcher in line {line} already watches the whole cluster");
-            self.say(at, "duplicate", message).hint = Some("give one of them `namespaces`".to_owned());
+            self.report(at, "duplicate", message).hint = Some("give one of them `namespaces`".to_owned());
         }
         let access = self.access(watcher, at, place, kubeconfig);
         let allow_exec_plugins = watcher.allow_exec_plugins;
@@ -108,19 +108,19 @@ impl Check {
         let by_kubeconfig = watcher.context.is_some() || watcher.kubeconfig.is_some();
         let ways = [by_kubeconfig, watcher.in_cluster, watcher.url.is_some()];
         if ways.iter().filter(|way| **way).count() > 1 {
-            self.say(at, "conflict", format!("{place} has several connections")).hint =
+            self.report(at, "conflict", format!("{place} has several connections")).hint =
                 Some("keep one of `context` (with `kubeconfig`), `in_cluster` and `url`".to_owned());
         }
         if let Some(url) = &watcher.url {
             if !["http://", "https://"].iter().any(|scheme| url.value.starts_with(scheme)) {
                 let message = format!("invalid http or https URL `{}`", without_logins(&url.value));
-                self.say(url.referenced, "bad_address", message);
+                self.report(url.referenced, "bad_address", message);
             } else if has_login(&url.value) {
                 let message = format!(
                     "`{}` contains credentials, which would appear in logs",
                     without_logins(&url.value)
                 );
-                self.say(url.referenced, "bad_address", message).hint =
+                self.report(url.referenced, "bad_address", message).hint =
                     Some("remove them, and put credentials into a kubeconfig".to_owned());
             }
             return ClusterAccess::Url(url.value.clone());
@@ -139,7 +139,7 @@ impl Check {
 
     pub(super) fn pattern(&mut self, text: &str, place: Location) -> Option<KindPattern> {
         let pattern = text.parse().map_err(|message: String| {
-            self.say(place, "bad_kind", message).hint =
+            self.report(place, "bad_kind", message).hint =
                 Some("such as Secret, Lease.coordination.k8s.io or *.metrics.k8s.io".to_owned());
         });
         pattern.ok()
@@ -152,7 +152,7 @@ impl Check {
         };
         if let (Some(first), false) = (cluster.exclude_namespaces.first(), whole) {
             let message = "`exclude_namespaces` has no effect: only some namespaces are watched";
-            self.say(first.referenced, "conflict", message).hint =
+            self.report(first.referenced, "conflict", message).hint =
                 Some("remove it, or let a watcher without `namespaces` watch the whole cluster".to_owned());
         }
         for namespace in &cluster.exclude_namespaces {
@@ -186,7 +186,7 @@ fn within(written: &Spanned<String>, before: usize) -> u64 {
     let (read, before) = (written.value.chars().count() as u64, before as u64);
     match written.referenced.span().len().checked_sub(read) {
         Some(0) => before,
-        // Quotes stand around it.
+        // Quotes are around it.
         Some(2) => before + 1,
         _ => 0,
     }

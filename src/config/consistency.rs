@@ -15,7 +15,7 @@ impl Check {
         let span = self.span(every, "write it as 30m, 12h or 1d")?;
         if span < LEAST {
             let message = format!("a comparison every `{}` is too frequent for the clusters", every.value);
-            self.say(every.referenced, "bad_duration", message).hint =
+            self.report(every.referenced, "bad_duration", message).hint =
                 Some("use 10m or more; `strandline relist` compares at once".to_owned());
         }
         Some(span)

@@ -1,4 +1,4 @@
-//! The part of the file about what differences do not tell.
+//! The part of the file about what differences leave out.
 
 use super::check::Check;
 use super::file::File;
@@ -10,7 +10,7 @@ impl Check {
         for written in &file.diff.ignore {
             match written.value.parse() {
                 Ok(rule) => rules.push(rule),
-                Err(error) => _ = self.say(written.referenced, "bad_path", error),
+                Err(error) => _ = self.report(written.referenced, "bad_path", error),
             }
         }
         rules

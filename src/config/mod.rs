@@ -1,7 +1,7 @@
 //! The configuration file: which clusters to watch and which environments there are.
 //!
 //! [`load`] reads a file, checks all of it, and reports every mistake with its line. A key that is left out has the default
-//! that `file` names. Each part of the server owns its settings; this module stands above the parts and fills them in
+//! that `file` names. Each part of the server owns its settings; this module is above the parts and fills them in
 //! ([`Config::into_options`]).
 
 mod catalog;

@@ -12,7 +12,7 @@ impl Check {
         let (hide, keep) = (self.credential_names(&written.names), self.credential_names(&written.keep));
         if let Some(both) = written.keep.iter().find(|name| hide.contains(&name.value)) {
             let message = format!("`{}` is in `names` and in `keep`", both.value);
-            self.say(both.referenced, "conflict", message).hint = Some("remove one of them".to_owned());
+            self.report(both.referenced, "conflict", message).hint = Some("remove one of them".to_owned());
         }
         let left_out = written.leave_out.iter().filter_map(|entry| self.left_out_of_record(entry)).collect();
         Choices::new(&hide, &keep, left_out)
@@ -25,7 +25,7 @@ impl Check {
                 names.push(name.value.clone());
             } else {
                 let message = format!("invalid value name `{}`", name.value);
-                self.say(name.referenced, "bad_name", message).hint =
+                self.report(name.referenced, "bad_name", message).hint =
                     Some("write it in words, such as partner-code or PARTNER_CODE".to_owned());
             }
         }

@@ -14,7 +14,7 @@ pub fn read_relations(path: &Path) -> Result<Relations, ConfigError> {
     let unreadable =
         |source| ConfigError::Unreadable { path: path.to_owned(), option: "--relations", source };
     let mut text = String::new();
-    // One byte more than may be is enough to tell that there are too many.
+    // One byte more than may be is enough to know that there are too many.
     let longest = MAX_RELATIONS_BYTES as u64 + 1;
     let file = std::fs::File::open(path).map_err(unreadable)?;
     file.take(longest).read_to_string(&mut text).map_err(unreadable)?;

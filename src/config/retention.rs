@@ -28,7 +28,7 @@ impl Check {
             && age < at_least
         {
             let message = format!("the age `{}` is below `at_least`", written.value);
-            self.say(written.referenced, "bad_duration", message).hint =
+            self.report(written.referenced, "bad_duration", message).hint =
                 Some("use a longer `age`, or a shorter `at_least` (default: 1h)".to_owned());
         }
         let kinds = self.kinds(&written.kinds, age, at_least);
@@ -54,7 +54,7 @@ impl Check {
             };
             if let Some(wrong) = wrong {
                 let message = format!("the age `{}` of `{text}` {wrong}", age.value);
-                self.say(place, "bad_duration", message).hint =
+                self.report(place, "bad_duration", message).hint =
                     Some("use one between `at_least` (default: 1h) and `age` (default: 30d)".to_owned());
             }
             kinds.extend(pattern.map(|pattern| (pattern, span)));
@@ -68,7 +68,7 @@ impl Check {
         let span = parse_duration(&written.value).filter(|span| !span.is_zero());
         if span.is_none() {
             let message = format!("invalid duration `{}`", written.value);
-            self.say(written.referenced, "bad_duration", message).hint = Some(hint.to_owned());
+            self.report(written.referenced, "bad_duration", message).hint = Some(hint.to_owned());
         }
         span
     }
@@ -80,7 +80,7 @@ impl Check {
         let size = bytes(&written.value);
         if size.is_none() {
             let message = format!("invalid size `{}`", written.value);
-            self.say(written.referenced, "bad_size", message).hint =
+            self.report(written.referenced, "bad_size", message).hint =
                 Some("write it as 10GiB, 500MiB, 20GB or `none`".to_owned());
         }
         size

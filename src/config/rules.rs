@@ -46,7 +46,7 @@ impl Check {
         Patience { unschedulable, unreported }
     }
 
-    /// Reads the file of relations; mistakes in it are told at the place that names it.
+    /// Reads the file of relations; mistakes in it are reported at the place that names it.
     fn relations(&mut self, written: Option<&Spanned<String>>) -> Relations {
         let Some(written) = written else { return Relations::default() };
         let path = self.path(&written.value);
@@ -54,12 +54,12 @@ impl Check {
             match error {
                 ConfigError::Unreadable { source, .. } => {
                     let message = format!("{} cannot be read: {source}", path.display());
-                    self.say(written.referenced, "unreadable", message);
+                    self.report(written.referenced, "unreadable", message);
                 }
                 ConfigError::Mistakes { mistakes, .. } => {
                     for mistake in mistakes {
                         let message = format!("{}:{mistake}", path.display());
-                        self.say(written.referenced, mistake.code, message).hint = mistake.hint;
+                        self.report(written.referenced, mistake.code, message).hint = mistake.hint;
                     }
                 }
             }
@@ -76,7 +76,7 @@ impl Check {
         let at =
             folder.as_ref().or(config_map.as_ref()).map_or(Location::UNKNOWN, |written| written.referenced);
         read.unwrap_or_else(|error| {
-            self.say(at, "bad_script", error.to_string()).hint = Some(error.hint().to_owned());
+            self.report(at, "bad_script", error.to_string()).hint = Some(error.hint().to_owned());
             Scripts::default()
         })
     }
@@ -85,7 +85,7 @@ impl Check {
         let Ignored { kind, labels } = &ignored.value;
         if kind.is_none() && labels.is_none() {
             let message = "an entry of `ignore` has neither `kind` nor `labels`, and would ignore everything";
-            self.say(ignored.referenced, "bad_rule", message).hint =
+            self.report(ignored.referenced, "bad_rule", message).hint =
                 Some("give a `kind`, such as Job.batch, `labels`, such as canary=true, or both".to_owned());
             return None;
         }
@@ -97,7 +97,7 @@ impl Check {
         let Some(written) = written else { return usual };
         parse_duration(&written.value).unwrap_or_else(|| {
             let message = format!("invalid duration `{}`", written.value);
-            self.say(written.referenced, "bad_duration", message).hint =
+            self.report(written.referenced, "bad_duration", message).hint =
                 Some("write it as 90s, 5m or 1h30m".to_owned());
             usual
         })

@@ -212,20 +212,20 @@ mod tests {
     #[test]
     fn what_cannot_be_used_is_told_with_its_place_and_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
-        let told = |outcome: Result<Scripts, ReadScriptsError>| {
+        let message = |outcome: Result<Scripts, ReadScriptsError>| {
             let error = outcome.unwrap_err();
             assert!(!error.hint().is_empty());
             error.to_string().replace(&folder.path().display().to_string(), "DIR")
         };
-        assert_eq!(told(read_scripts(folder.path())), "DIR contains no health scripts");
-        assert!(told(read_scripts(&folder.path().join("x"))).starts_with("cannot read DIR/x: "));
+        assert_eq!(message(read_scripts(folder.path())), "DIR contains no health scripts");
+        assert!(message(read_scripts(&folder.path().join("x"))).starts_with("cannot read DIR/x: "));
         write(folder.path(), "a/B/health.lua", "return\nif");
-        assert_eq!(told(read_scripts(folder.path())), "DIR/a/B/health.lua:2: unexpected symbol near 'if'");
+        assert_eq!(message(read_scripts(folder.path())), "DIR/a/B/health.lua:2: unexpected symbol near 'if'");
         write(folder.path(), "a/B/health.lua", &"-".repeat(SCRIPT_BYTES_MAX + 1));
-        assert_eq!(told(read_scripts(folder.path())), "DIR/a/B/health.lua: more than 262144 bytes");
+        assert_eq!(message(read_scripts(folder.path())), "DIR/a/B/health.lua: more than 262144 bytes");
         write(folder.path(), "cm.yaml", "data: {resource.customizations.health.Pod: if}");
         let key = "argocd-cm resource.customizations.health.Pod";
         let expected = format!("DIR/cm.yaml: {key}:1: unexpected symbol near <eof>");
-        assert_eq!(told(read_customizations(&folder.path().join("cm.yaml"))), expected);
+        assert_eq!(message(read_customizations(&folder.path().join("cm.yaml"))), expected);
     }
 }

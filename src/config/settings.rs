@@ -28,7 +28,7 @@ pub struct Config {
     pub projects: Vec<ProjectSpec>,
     /// Agents that the file names itself.
     pub agents: Vec<AgentSpec>,
-    /// Folders in which agents' configuration files stand.
+    /// Folders in which agents' configuration files are.
     pub agent_folders: Vec<AgentFolderConfig>,
     /// Environments.
     pub environments: Vec<EnvironmentSpec>,
@@ -42,7 +42,7 @@ pub struct Config {
     pub retention: RetentionConfig,
     /// How often each kind is compared with what its cluster has; none for once a day.
     pub consistency: Option<Duration>,
-    /// What differences do not tell.
+    /// What differences leave out.
     pub ignored: Vec<PathRule>,
     /// What is hidden before it is recorded, besides what the program hides by itself.
     pub redact: Choices,

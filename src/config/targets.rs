@@ -18,14 +18,14 @@ impl Check {
         let at = environment.name.referenced;
         let own = environment.own_target();
         match (&own, &environment.namespace) {
-            // Deployments through the agents will tell where it is.
+            // Deployments through the agents will say where it is.
             (None, None) if environment.targets.is_empty() && self.has_agents => {}
             (None, None) if environment.targets.is_empty() => {
                 let message = "an environment needs a `cluster` and a `namespace`, or `targets`";
-                self.say(at, "missing_key", message).hint =
+                self.report(at, "missing_key", message).hint =
                     Some("with an `inventory`, `namespace` is optional".to_owned());
             }
-            (None, Some(_)) => _ = self.say(at, "missing_key", "the key `cluster` is missing"),
+            (None, Some(_)) => _ = self.report(at, "missing_key", "the key `cluster` is missing"),
             _ => {}
         }
         if own.is_none() {
@@ -43,7 +43,7 @@ impl Check {
         targets
     }
 
-    /// Keys of an environment that speak of its own cluster, where it names none.
+    /// Keys of an environment about its own cluster, where it names none.
     fn nowhere(&mut self, environment: &Environment) {
         let keys = [
             ("labels", environment.labels.as_ref().map(|_| environment.name.referenced)),
@@ -52,7 +52,7 @@ impl Check {
         ];
         for (key, at) in keys.into_iter().filter_map(|(key, at)| Some((key, at?))) {
             let (verb, own) = if key == "labels" { ("have", "labels") } else { ("has", key) };
-            self.say(at, "conflict", format!("`{key}` {verb} no effect here")).hint =
+            self.report(at, "conflict", format!("`{key}` {verb} no effect here")).hint =
                 Some(format!("give each of the `targets` its own `{own}`"));
         }
     }
@@ -71,7 +71,7 @@ impl Check {
             }
             None if marked => {}
             None => {
-                self.say(at, "missing_key", "the key `namespace` is missing").hint =
+                self.report(at, "missing_key", "the key `namespace` is missing").hint =
                     Some("it is optional only with an `inventory`".to_owned());
             }
         }
@@ -95,14 +95,15 @@ impl Check {
             (Some(cluster), None) => self.known_cluster(cluster, clusters),
             (None, Some(agent)) => match agent.value.parse() {
                 Ok(id) => return Some(id),
-                Err(message) => _ = self.say(agent.referenced, "bad_agent", String::clone(&message)),
+                Err(message) => _ = self.report(agent.referenced, "bad_agent", String::clone(&message)),
             },
             (Some(_), Some(agent)) => {
                 let message = "a target has either a `cluster` or an `agent`";
-                self.say(agent.referenced, "conflict", message).hint = Some("remove one of them".to_owned());
+                self.report(agent.referenced, "conflict", message).hint =
+                    Some("remove one of them".to_owned());
             }
             (None, None) => {
-                self.say(at, "missing_key", "a target needs a `cluster` or an `agent`");
+                self.report(at, "missing_key", "a target needs a `cluster` or an `agent`");
             }
         }
         None
@@ -111,14 +112,15 @@ impl Check {
     fn inventory(&mut self, written: &file::Target) -> Option<Inventory> {
         if let (Some(inventory), Some(_)) = (&written.inventory, &written.flux_resource_path) {
             let message = "`inventory` and `flux_resource_path` are mutually exclusive";
-            self.say(inventory.referenced, "conflict", message).hint = Some("remove one of them".to_owned());
+            self.report(inventory.referenced, "conflict", message).hint =
+                Some("remove one of them".to_owned());
         }
         let namespace = written.namespace.as_ref().map(|namespace| namespace.value.as_str());
         let mut read = |text: &Spanned<String>, code, outcome: Result<Inventory, InventoryError>| {
-            let told = |error: InventoryError| {
-                self.say(text.referenced, code, error.message).hint = Some(error.hint);
+            let refused = |error: InventoryError| {
+                self.report(text.referenced, code, error.message).hint = Some(error.hint);
             };
-            outcome.map_err(told).ok()
+            outcome.map_err(refused).ok()
         };
         if let Some(text) = &written.inventory {
             return read(text, "bad_inventory", text.value.parse());
@@ -138,7 +140,7 @@ impl Check {
         let message =
             format!("the namespace `{}` of cluster `{}` is not watched", namespace.value, cluster.name);
         let excluded = cluster.selection.exclude_namespaces.contains(&namespace.value);
-        self.say(namespace.referenced, "unwatched_namespace", message).hint = Some(if excluded {
+        self.report(namespace.referenced, "unwatched_namespace", message).hint = Some(if excluded {
             "remove it from the cluster's `exclude_namespaces`".to_owned()
         } else {
             "add it to the cluster's `namespaces`".to_owned()
@@ -156,6 +158,6 @@ impl Check {
             None => format!("configured clusters: {}", names.join(", ")),
         };
         let message = format!("no cluster `{}`", cluster.value);
-        self.say(cluster.referenced, "unknown_cluster", message).hint = Some(hint);
+        self.report(cluster.referenced, "unknown_cluster", message).hint = Some(hint);
     }
 }

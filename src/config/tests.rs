@@ -61,10 +61,10 @@ environments:
             .iter()
             .all(|cluster| cluster.watchers.len() == 1 && cluster.selection.labels.is_empty())
     );
-    let told: Vec<_> =
+    let reported: Vec<_> =
         config.environments.iter().map(|e| (e.id.as_str(), e.tier, e.region.as_str())).collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("shop.web.production.us-region", Tier::Production, ""),
             ("shop.web.review.fix-login", Tier::Development, ""),
@@ -114,8 +114,8 @@ fn what_stands_in_a_file_that_is_not_ours_is_not_repeated() {
         ("clusters: [{name: {CANARY: 1}}]\n", "expected"),
     ] {
         let error = parse(text, Path::new("c.yaml")).unwrap_err();
-        let told = format!("{error} {:?} {error:?}", error.hint());
-        assert!(told.contains(expected) && !told.contains("CANARY"), "{text}: {told}");
+        let reported = format!("{error} {:?} {error:?}", error.hint());
+        assert!(reported.contains(expected) && !reported.contains("CANARY"), "{text}: {reported}");
     }
 }
 
@@ -313,8 +313,8 @@ fn rules_that_are_none_are_told_with_their_place() {
         ("relations: bad.yaml", "bad.yaml:2:"),
     ];
     for (text, expected) in cases {
-        let told = parse(text, &folder.path().join("strandline.yaml")).unwrap_err().to_string();
-        assert!(told.contains(expected), "{text}: {told}");
+        let reported = parse(text, &folder.path().join("strandline.yaml")).unwrap_err().to_string();
+        assert!(reported.contains(expected), "{text}: {reported}");
     }
 }
 

@@ -25,7 +25,7 @@ impl Check {
             "write" => Some(LocalAccess::Write),
             other => {
                 let message = format!("invalid local access `{other}`");
-                self.say(written.referenced, "bad_word", message).hint =
+                self.report(written.referenced, "bad_word", message).hint =
                     Some("use `read` or `write`, or omit it to require a token from everyone".to_owned());
                 None
             }
@@ -39,7 +39,7 @@ impl Check {
             self.token_name(token, &mut names);
             if token.projects.is_empty() && token.groups.is_empty() && !token.everything {
                 let message = format!("the token `{}` has no access", token.name.value);
-                self.say(token.name.referenced, "sees_nothing", message).hint =
+                self.report(token.name.referenced, "sees_nothing", message).hint =
                     Some("set `projects`, `groups`, or `everything: true`".to_owned());
             }
             let hash = self.token_hash(token, &mut hashes);
@@ -66,10 +66,10 @@ impl Check {
         let (name, at) = (token.name.value.as_str(), token.name.referenced);
         // Where a name is wrong, what is written there may be the token itself, so it is not repeated.
         if !EnvironmentId::new(name).is_plain() || name.starts_with(TOKEN_PREFIX) {
-            self.say(at, "bad_name", "invalid token name").hint =
+            self.report(at, "bad_name", "invalid token name").hint =
                 Some("use letters, digits, `-`, `_` and `.`, and never the token itself".to_owned());
         } else if let Some(line) = lines.insert(name, at.line()) {
-            self.say(at, "duplicate", format!("duplicate token `{name}`, first in line {line}"));
+            self.report(at, "duplicate", format!("duplicate token `{name}`, first in line {line}"));
         }
     }
 
@@ -77,13 +77,13 @@ impl Check {
         let at = token.hash.referenced;
         // What is written there may be the token itself, so it is not repeated.
         let Ok(hash) = token.hash.value.parse() else {
-            self.say(at, "bad_hash", "invalid hash: expected `sha256:` and 64 hex digits").hint =
+            self.report(at, "bad_hash", "invalid hash: expected `sha256:` and 64 hex digits").hint =
                 Some("generate a token and its entry with `strandline token`".to_owned());
             return None;
         };
         if let Some(line) = lines.insert(hash, at.line()) {
             let message = format!("duplicate hash, first in line {line}");
-            self.say(at, "duplicate", message).hint = Some("generate a token for each entry".to_owned());
+            self.report(at, "duplicate", message).hint = Some("generate a token for each entry".to_owned());
         }
         Some(hash)
     }
@@ -92,18 +92,18 @@ impl Check {
         let user = token.user.as_ref()?;
         if user.value.trim().is_empty() || user.value.chars().any(char::is_control) {
             let message = "the token's `user` is empty or has control characters";
-            self.say(user.referenced, "bad_name", message);
+            self.report(user.referenced, "bad_name", message);
         }
         Some(user.value.clone())
     }
 
-    /// A time, or a date, which stands for its first moment in UTC.
+    /// A time, or a date, which stands for its start in UTC.
     fn expiry(&mut self, written: &Spanned<String>) -> Option<Timestamp> {
         let text = written.value.as_str();
         let read = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse());
         if read.is_err() {
             let message = "the token's `expires` is not a time";
-            self.say(written.referenced, "bad_time", message).hint =
+            self.report(written.referenced, "bad_time", message).hint =
                 Some("use 2027-01-31 (the start of that day in UTC) or 2027-01-31T14:05:00Z".to_owned());
         }
         read.ok()
@@ -114,7 +114,7 @@ impl Check {
             let sound = |part: &str| !part.is_empty() && !part.contains(|c: char| c.is_control() || c == ' ');
             if !path.value.split('/').all(sound) {
                 let message = format!("`{}` is not the full path of a {what}", path.value);
-                self.say(path.referenced, "bad_path", message).hint =
+                self.report(path.referenced, "bad_path", message).hint =
                     Some("use the path of its URL, such as shop/web, without slashes at the ends".to_owned());
             }
         }

@@ -19,11 +19,11 @@ impl Check {
             let (name, at) = (&view.name.value, view.name.referenced);
             if !EnvironmentId::new(name.as_str()).is_plain() {
                 let message = format!("invalid view name `{name}`");
-                self.say(at, "bad_name", message).hint =
+                self.report(at, "bad_name", message).hint =
                     Some("use letters, digits, `-`, `_` and `.`".to_owned());
             }
             if let Some(line) = lines.insert(name, at.line()) {
-                self.say(at, "duplicate", format!("duplicate view `{name}`, first in line {line}"));
+                self.report(at, "duplicate", format!("duplicate view `{name}`, first in line {line}"));
             }
             views.push(self.view(view));
         }
@@ -35,7 +35,7 @@ impl Check {
         let group_by: Vec<GroupBy> = self.all(&view.group_by);
         if let Some(conflict) = GroupBy::conflict(&group_by) {
             let at = view.group_by.first().map_or(view.name.referenced, |first| first.referenced);
-            self.say(at, "bad_view", format!("`group_by`: {conflict}"));
+            self.report(at, "bad_view", format!("`group_by`: {conflict}"));
         }
         let title = view.title.clone().unwrap_or_else(|| name.clone());
         SavedView { title, filter: self.filter(&view.filter), group_by, name }
@@ -61,7 +61,7 @@ impl Check {
         let globs = self.all(written);
         if let Some(conflict) = EnvironmentFilter::conflict(&globs) {
             let at = written.first().map_or(Location::UNKNOWN, |first| first.referenced);
-            self.say(at, "bad_view", conflict);
+            self.report(at, "bad_view", conflict);
         }
         globs
     }
@@ -76,7 +76,7 @@ impl Check {
         for word in written {
             match T::from_str(&word.value) {
                 Ok(value) => read.push(value),
-                Err(error) => _ = self.say(word.referenced, "bad_view", error.to_string()),
+                Err(error) => _ = self.report(word.referenced, "bad_view", error.to_string()),
             }
         }
         read

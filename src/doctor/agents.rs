@@ -21,7 +21,7 @@ fn of_project(reader: &FolderReader) -> Vec<Check> {
     };
     let mut checks = vec![Check::ok(&subject, format!("{} found", found.len()))];
     for agent in found {
-        match &agent.said {
+        match &agent.content {
             Err(problem) => checks.push(
                 Check::problem(&subject, problem)
                     .hint("until it is fixed, the last valid configuration stays in effect"),

@@ -315,7 +315,7 @@ impl Reader<'_> {
         let text = self.query.one(parameter)?;
         let parsed = parse_duration(text).filter(|duration| *duration <= most);
         if parsed.is_none() {
-            let most = crate::present::lasted(most);
+            let most = crate::format::lasted(most);
             self.refuse(
                 parameter,
                 format!("invalid duration `{text}`; use one such as 15m or 1h30m, up to {most}"),

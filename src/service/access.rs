@@ -12,10 +12,10 @@ use crate::http::auth::{AccessConfig, EXPIRY_NOTICE};
 use strandline_clock::Clock;
 use strandline_model::Timestamp;
 
-/// How often the file is looked at. It may come by a mount that tells nobody of changes, so it is read.
+/// How often the file is looked at. It may come by a mount that reports no changes, so it is read.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// What is told of a file that cannot be used: anyone may probe, so it names nothing.
+/// What is reported of a file that cannot be used: anyone may probe, so it names nothing.
 const PROBLEM: &str = "reloading the configuration failed; the previous access rules stay in effect";
 
 /// A file that says who may ask.
@@ -34,7 +34,7 @@ pub(super) async fn follow(
     clock: Arc<dyn Clock>,
     stop: CancellationToken,
 ) {
-    let (mut last, mut spoken) = (None, BTreeSet::new());
+    let (mut last, mut warned) = (None, BTreeSet::new());
     loop {
         if let Some(file) = &file {
             let path = file.path.clone();
@@ -45,7 +45,7 @@ pub(super) async fn follow(
                 last = Some(text);
             }
         }
-        speak_of_ends(&access, clock.now(), &mut spoken);
+        warn_of_expiry(&access, clock.now(), &mut warned);
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(LOOK) => {}
@@ -79,13 +79,13 @@ fn take(text: &Result<String, String>, file: &AccessFile, access: &Access) {
 }
 
 /// Says once of each token that it expires soon, and once that it has.
-fn speak_of_ends(access: &Access, now: Timestamp, spoken: &mut BTreeSet<(String, Timestamp, bool)>) {
+fn warn_of_expiry(access: &Access, now: Timestamp, warned: &mut BTreeSet<(String, Timestamp, bool)>) {
     for token in access.config().tokens {
         let Some(expires) = token.expires.filter(|expires| *expires <= now.plus(EXPIRY_NOTICE)) else {
             continue;
         };
         let expired = expires <= now;
-        if !spoken.insert((token.name.clone(), expires, expired)) {
+        if !warned.insert((token.name.clone(), expires, expired)) {
             continue;
         }
         let name = token.name;

@@ -11,7 +11,7 @@ use crate::catalog::AgentFolderConfig;
 use crate::catalog::{FolderReader, FoundAgent, UnreadableFolder, withdraw_folders};
 use strandline_log::Appender;
 
-/// How often the checkouts are looked at. Files may come by mounts that tell nobody of changes, so they are read.
+/// How often the checkouts are looked at. Files may come by mounts that report no changes, so they are read.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// How long reading may take until it is said, and how often it is said again.
@@ -58,9 +58,9 @@ async fn follow_one(mut reader: FolderReader, appender: &Appender, read: fn(&Fol
 /// questions nor the end of the process.
 async fn on_own_thread(reader: FolderReader, read: fn(&FolderReader) -> Found) -> Option<Found> {
     let project = reader.project().to_owned();
-    let (tell, mut told) = oneshot::channel();
+    let (sender, mut receiver) = oneshot::channel();
     // Whoever asked may be gone.
-    let work = move || drop(tell.send(read(&reader)));
+    let work = move || drop(sender.send(read(&reader)));
     if let Err(error) = std::thread::Builder::new().name("agents-files".to_owned()).spawn(work) {
         tracing::error!(project, %error, "starting a thread to read the agents' configuration failed; retrying");
         return None;
@@ -68,7 +68,7 @@ async fn on_own_thread(reader: FolderReader, read: fn(&FolderReader) -> Found) -
     let mut late = interval_at(Instant::now() + PATIENCE, PATIENCE);
     loop {
         tokio::select! {
-            found = &mut told => return found.ok(),
+            found = &mut receiver => return found.ok(),
             _ = late.tick() => tracing::error!(
                 project,
                 "reading the agents' configuration hangs; the last one read stays in effect: check the filesystem"

@@ -20,8 +20,8 @@ use super::options::{Options, Watched};
 use super::readiness::Checks;
 use super::running::Service;
 use crate::app::{Announcement, Notice};
+use crate::format::{clock_time, lasted};
 use crate::http::auth::AccessConfig;
-use crate::present::{clock_time, lasted};
 use crate::service::retention::RetentionConfig;
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::{Appender, CatalogChange, LogReader};
@@ -58,10 +58,10 @@ pub struct DemoOptions {
     pub seed: u64,
 }
 
-/// A clock that stands where it is put until it is let go.
+/// A clock that is where it is put until it is released.
 #[derive(Debug, Default)]
 struct DemoClock {
-    /// Microseconds; zero once the clock was let go.
+    /// Microseconds; zero once the clock was released.
     stands_at: AtomicI64,
 }
 
@@ -89,11 +89,11 @@ impl Clock for DemoClock {
 /// # Errors
 /// When the address or the data directory cannot be used, or a part fails.
 ///
-/// `told` hears how much of the past is recorded, and at last that all of it is.
-pub fn demo(options: &DemoOptions, told: impl FnMut(Duration, Duration)) -> Result<(), ServiceError> {
+/// `on_progress` receives how much of the past is recorded, and at last that all of it is.
+pub fn demo(options: &DemoOptions, on_progress: impl FnMut(Duration, Duration)) -> Result<(), ServiceError> {
     let passing = options.data.is_none().then(tempdir).transpose().map_err(ServiceError::Fleet)?;
     let data = options.data.clone().or_else(|| passing.as_ref().map(|dir| dir.0.clone())).unwrap_or_default();
-    end::run(|asked| run(options, data, asked, told))
+    end::run(|asked| run(options, data, asked, on_progress))
 }
 
 /// A directory that goes with the demo.
@@ -122,7 +122,7 @@ async fn run(
     options: &DemoOptions,
     data: PathBuf,
     asked: CancellationToken,
-    told: impl FnMut(Duration, Duration),
+    on_progress: impl FnMut(Duration, Duration),
 ) -> Result<(), ServiceError> {
     let clock = Arc::new(DemoClock::default());
     let recorded = recorded(&data)?;
@@ -179,14 +179,14 @@ async fn run(
     let end = async {
         tokio::select! {
             () = asked.cancelled() => {}
-            error = tell(fleet, stage, (recorded == 0).then_some(start), told) => failure = Some(error),
+            error = play_until_failure(fleet, stage, (recorded == 0).then_some(start), on_progress) => failure = Some(error),
         }
     };
     service.run_until(end).await?;
     failure.map_or(Ok(()), Err)
 }
 
-/// What the story needs of the service that it is told to.
+/// What the story needs of the service for which it is played.
 struct Stage {
     address: SocketAddr,
     status: ViewStatus,
@@ -238,16 +238,16 @@ async fn clusters(fleet: &Fleet) -> Result<Vec<Watched>, ServiceError> {
     Ok(watched)
 }
 
-/// Tells the fleet's story, first its history, if it has one that begins at some time, and then the present; ends only with
+/// Plays the fleet's story, first its history, if it has one that begins at some time, and then the present; ends only with
 /// what went wrong.
-async fn tell(
+async fn play_until_failure(
     mut fleet: Fleet,
     stage: Stage,
     history: Option<Timestamp>,
-    told: impl FnMut(Duration, Duration),
+    on_progress: impl FnMut(Duration, Duration),
 ) -> ServiceError {
     let mut declared = catalog(&fleet);
-    if let Err(error) = play(&mut fleet, &stage, &mut declared, history, told).await {
+    if let Err(error) = play(&mut fleet, &stage, &mut declared, history, on_progress).await {
         return error;
     }
     loop {
@@ -265,12 +265,12 @@ async fn play(
     stage: &Stage,
     declared: &mut Vec<CatalogFact>,
     history: Option<Timestamp>,
-    mut told: impl FnMut(Duration, Duration),
+    mut on_progress: impl FnMut(Duration, Duration),
 ) -> Result<(), ServiceError> {
     shown(stage).await;
-    say(format_args!("Open   http://{}/", stage.address));
+    print_line(format_args!("Open   http://{}/", stage.address));
     if history.is_some() {
-        say(format_args!(
+        print_line(format_args!(
             "       while a day of rollouts, crashes and healing is recorded behind the page\n"
         ));
     }
@@ -283,12 +283,12 @@ async fn play(
         follow(fleet, &stage.log).await?;
         let done = now.since(start).min(HISTORY);
         stage.announcement.set(past(done));
-        told(done, HISTORY);
+        on_progress(done, HISTORY);
     }
     stage.clock.let_go();
     shown(stage).await;
     stage.checks.set_preparing(false);
-    told(HISTORY, HISTORY);
+    on_progress(HISTORY, HISTORY);
     // A fleet that comes after another has no past in the log.
     let incidents = if history.is_some() { fleet.incidents() } else { Vec::new() };
     let incidents: Vec<_> = incidents.into_iter().map(|(one, at)| (one, at.to_the_second())).collect();
@@ -333,7 +333,7 @@ fn worth_a_look(incidents: &[(EnvironmentSpec, Timestamp)]) -> Notice {
     Notice { text: "Incidents of this demo, as they were:".to_owned(), progress: None, links }
 }
 
-/// Declares the environments anew where review apps came or went, and tells of the deployments that were made.
+/// Declares the environments anew where review apps came or went, and reports the deployments that were made.
 async fn declare(
     fleet: &mut Fleet,
     stage: &Stage,
@@ -344,13 +344,13 @@ async fn declare(
         stage.appender.declare(Source::Config, facts.clone()).await?;
         *declared = facts;
     }
-    let told: Vec<CatalogChange> = fleet
+    let changes: Vec<CatalogChange> = fleet
         .take_deployments()
         .into_iter()
         .map(|deployment| CatalogChange::Declare(CatalogFact::Deployment(Box::new(deployment))))
         .collect();
-    if !told.is_empty() {
-        stage.appender.decide(Source::Api, move |_| Ok((told.clone(), ()))).await?;
+    if !changes.is_empty() {
+        stage.appender.decide(Source::Api, move |_| Ok((changes.clone(), ()))).await?;
     }
     Ok(())
 }
@@ -384,7 +384,7 @@ fn welcome(address: SocketAddr, changes: u64, incident: Option<&(EnvironmentSpec
     let server = if address.port() == 7979 { String::new() } else { format!(" --server {url}") };
     let tree = incident
         .map(|(environment, at)| format!("strandline tree {} --at {at}{server}\n       ", environment.id));
-    say(format_args!(
+    print_line(format_args!(
         "Strandline shows four simulated clusters in two regions, with {changes} changes of the last day.\n\n\
          Open   {url}/\n\
          or try strandline get environments --tier production --region us{server}\n       \
@@ -394,7 +394,7 @@ fn welcome(address: SocketAddr, changes: u64, incident: Option<&(EnvironmentSpec
     ));
 }
 
-fn say(text: std::fmt::Arguments<'_>) {
+fn print_line(text: std::fmt::Arguments<'_>) {
     // Nobody may be reading, as in a pipe that was closed; the demo goes on.
     let _ = writeln!(std::io::stdout(), "{text}");
 }

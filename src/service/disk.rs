@@ -21,7 +21,7 @@ const WINDOW: Duration = Duration::from_secs(3600);
 /// Growth seen for less long than this says little: a first list of a cluster would fill every disk.
 const WINDOW_MIN: Duration = Duration::from_secs(600);
 
-/// How the disk stood when it was last measured; clones share it.
+/// The disk when it was last measured; clones share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disk {
     shared: Arc<Mutex<State>>,
@@ -57,7 +57,7 @@ impl Disk {
     }
 
     fn measure(&self, data: &Path, files: &Numbers, at: Duration) {
-        // A number that cannot be had is not told; a folder that is gone is for who watches the files to tell.
+        // A number that cannot be had is not reported; a folder that is gone is for who watches the files to report.
         let (free, sizes) = (free_bytes(data).ok(), Sizes::of(data).ok());
         if let Some(sizes) = &sizes {
             files.measured(sizes);

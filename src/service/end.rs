@@ -15,7 +15,7 @@ const GRACE: Duration = Duration::from_secs(20);
 /// How the process ends when a part of it did not.
 const HUNG: i32 = 1;
 
-/// Runs a service, which is told by a token when the process is asked to end.
+/// Runs a service, which learns by a token when the process is asked to end.
 ///
 /// A disk or another filesystem can keep any thread for ever, so that who looks at the clock has one of its own, and
 /// no thread is waited for once the service has ended. What was acknowledged is durable by then.
@@ -72,13 +72,13 @@ fn runtime() -> Result<Runtime, ServiceError> {
 /// Resolves when the process is asked to end.
 async fn asked_to_end() {
     tokio::select! {
-        () = heard("SIGINT", signal(SignalKind::interrupt())) => {}
-        () = heard("SIGTERM", signal(SignalKind::terminate())) => {}
+        () = received("SIGINT", signal(SignalKind::interrupt())) => {}
+        () = received("SIGTERM", signal(SignalKind::terminate())) => {}
     }
 }
 
-/// Resolves with a signal; one that cannot be heard asks for nothing.
-async fn heard(name: &str, signal: io::Result<Signal>) {
+/// Resolves with a signal; one that cannot be received asks for nothing.
+async fn received(name: &str, signal: io::Result<Signal>) {
     match signal {
         Ok(mut signal) => match signal.recv().await {
             Some(()) => {}

@@ -19,7 +19,7 @@ pub fn accept_loss(data: &Path) -> Result<Option<AcceptedLoss>, ServiceError> {
     Ok(strandline_log::accept_loss(data, &SystemClock)?)
 }
 
-/// Marks the changes whose recorded times are wrong, as the objects themselves tell; tells which.
+/// Marks the changes whose recorded times are wrong, as the objects themselves report; reports which.
 ///
 /// # Errors
 /// When another process holds the data directory, or the log is damaged.

@@ -30,11 +30,11 @@ use strandline_watch::{ClusterCounts, ClusterStats};
 
 /// Where the numbers come from.
 pub(super) struct Sources {
-    /// How the view stands.
+    /// The state of the view.
     pub(super) status: ViewStatus,
     /// Whether the log takes changes.
     pub(super) writer: WriterHealth,
-    /// How the last building of a view stands.
+    /// The state of the last build of the view.
     pub(super) rebuild: Rebuild,
     /// What retention has done.
     pub(super) retention: retention::Numbers,
@@ -51,7 +51,7 @@ pub(super) struct Sources {
     pub(super) load: Load,
     /// Who reads.
     pub(super) queries: Queries,
-    /// By which ages are told.
+    /// By which ages are computed.
     pub(super) clock: Arc<dyn Clock>,
     /// The same, where it is compared with the machine's.
     pub(super) steady: Option<Arc<SteadyClock>>,
@@ -124,7 +124,7 @@ impl Collector for Sources {
 
 type Count = fn(&ClusterCounts) -> u64;
 
-/// What became of something that a cluster told.
+/// What became of something that a cluster reported.
 const OUTCOMES: [(&str, Count); 5] = [
     ("written", |counts| counts.written),
     ("repeated", |counts| counts.unchanged.saturating_sub(counts.noise)),

@@ -9,7 +9,7 @@ use strandline_sqlite::DirectoryLock;
 use strandline_view::Build;
 use strandline_view::ruleset::RuleSet;
 
-/// Builds the view anew from the log, or goes on where that was broken off; the service must not be running. `told` hears
+/// Builds the view anew from the log, or goes on where that was broken off; the service must not be running. `on_checkpoint` receives
 /// the last offset in the new view and the newest of the log.
 ///
 /// # Errors
@@ -17,7 +17,7 @@ use strandline_view::ruleset::RuleSet;
 pub fn rebuild(
     data: &Path,
     rules: RuleSet,
-    mut told: impl FnMut(Offset, Offset),
+    mut on_checkpoint: impl FnMut(Offset, Offset),
 ) -> Result<Offset, ServiceError> {
     if !data.join("log.db").exists() {
         return Err(ServiceError::NoLog { data: data.to_owned() });
@@ -25,9 +25,9 @@ pub fn rebuild(
     let _lock = DirectoryLock::acquire(data)?;
     let head = LogReader::open(data)?.head()?;
     let mut build = Build::open(data, rules)?;
-    told(build.checkpoint(), head);
+    on_checkpoint(build.checkpoint(), head);
     while build.step()? {
-        told(build.checkpoint(), head);
+        on_checkpoint(build.checkpoint(), head);
     }
     Ok(build.swap()?)
 }

@@ -53,7 +53,7 @@ pub struct Options {
     pub retention: RetentionConfig,
     /// How often each kind is compared with what its cluster has; none for once a day.
     pub consistency: Option<Duration>,
-    /// What differences do not tell.
+    /// What differences leave out.
     pub ignored: Vec<PathRule>,
     /// What is hidden before it is recorded, besides what the program hides by itself.
     pub redact: Choices,

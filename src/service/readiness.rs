@@ -1,4 +1,4 @@
-//! What `/readyz` tells: whether changes are recorded and questions can be answered.
+//! What `/readyz` reports: whether changes are recorded and questions can be answered.
 
 mod lists;
 

@@ -76,7 +76,7 @@ impl Rebuild {
         std::mem::take(&mut self.shared.lock().caught_up)
     }
 
-    /// Waits for a build that is going on; tells whether it has caught up, and takes note of it.
+    /// Waits for a build that is going on; returns whether it has caught up, and takes note of it.
     pub(super) fn wait(&self) -> bool {
         while self.shared.lock().thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
             std::thread::sleep(LOOK);
@@ -92,12 +92,16 @@ impl Rebuild {
         last.resumed_at = resumed_at;
     }
 
-    /// Lets a build take all of the log on the thread of the caller, which is told how far it is; false when asked to stop.
+    /// Lets a build take all of the log on the thread of the caller, and reports how far it is; false when asked to stop.
     ///
     /// # Errors
     /// When the log cannot be read or the view cannot be written, save for a full disk, which it waits out.
-    pub(super) fn catch_up(&self, build: &mut Build, told: impl Fn(Offset)) -> Result<bool, ProjectorError> {
-        self.shared.catch_up(build, told)
+    pub(super) fn catch_up(
+        &self,
+        build: &mut Build,
+        on_checkpoint: impl Fn(Offset),
+    ) -> Result<bool, ProjectorError> {
+        self.shared.catch_up(build, on_checkpoint)
     }
 
     /// The new view took the old one's place, or did not.
@@ -172,11 +176,11 @@ impl Shared {
         }
     }
 
-    fn catch_up(&self, build: &mut Build, told: impl Fn(Offset)) -> Result<bool, ProjectorError> {
+    fn catch_up(&self, build: &mut Build, on_checkpoint: impl Fn(Offset)) -> Result<bool, ProjectorError> {
         let mut room = FullDiskBackoff::new("the new view");
         while !self.stopping.is_cancelled() {
             self.checkpoint.set(build.checkpoint());
-            told(build.checkpoint());
+            on_checkpoint(build.checkpoint());
             match build.step() {
                 Ok(true) => room.end(),
                 Ok(false) => return Ok(true),

@@ -41,7 +41,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Service {
     /// The address it listens on.
     pub address: SocketAddr,
-    /// How the view stands.
+    /// The state of the view.
     pub status: ViewStatus,
     pub(super) checks: Checks,
     watchers: Tasks,
@@ -55,13 +55,13 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts everything; the address is bound first, so that a port in use is told before anything is done.
+    /// Starts everything; the address is bound first, so that a port in use is reported before anything is done.
     ///
     /// # Errors
     /// When the address, the data directory or the log cannot be used.
     pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Self, ServiceError> {
         let (listener, address) = listen(options.listen).await?;
-        // All that tells the time here is this one clock.
+        // All that reads the time here reads this one clock.
         let steady = Arc::new(SteadyClock::new(clock));
         let clock: Arc<dyn Clock> = Arc::clone(&steady) as Arc<dyn Clock>;
         let access = Arc::new(setup::access(address, options.access, Arc::clone(&clock))?);

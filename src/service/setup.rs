@@ -24,7 +24,7 @@ pub(super) fn load() -> Load {
     Load::new(LoadLimits { connections, connections_each: connections / 2, ..usual })
 }
 
-/// Listens at an address, and tells which one it is: of port 0 the system makes one that is free.
+/// Listens at an address, and returns which one it is: of port 0 the system makes one that is free.
 pub(super) async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServiceError> {
     let failed = |source| ServiceError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;

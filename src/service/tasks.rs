@@ -35,7 +35,7 @@ pub(super) struct Fallen {
 }
 
 impl Fallen {
-    fn tell(&self, name: &str, why: String) {
+    fn report(&self, name: &str, why: String) {
         tracing::error!(task = name, why, "a required task ended; the service stops");
         // The first is what all ends with.
         let _ = self.what.set((name.to_owned(), why));
@@ -109,8 +109,8 @@ impl Tasks {
         self.tracker.spawn(async move {
             match AssertUnwindSafe(task).catch_unwind().await {
                 Ok(()) if stop.is_cancelled() => {}
-                Ok(()) => fallen.tell(&name, "it ended unexpectedly".to_owned()),
-                Err(panic) => fallen.tell(&name, panic_text(&*panic).to_owned()),
+                Ok(()) => fallen.report(&name, "it ended unexpectedly".to_owned()),
+                Err(panic) => fallen.report(&name, panic_text(&*panic).to_owned()),
             }
         });
     }
@@ -120,7 +120,7 @@ impl Tasks {
         let fallen = self.fallen.clone();
         self.tracker.spawn(async move {
             if let Err(panic) = AssertUnwindSafe(task).catch_unwind().await {
-                fallen.tell(name, panic_text(&*panic).to_owned());
+                fallen.report(name, panic_text(&*panic).to_owned());
             }
         });
     }
@@ -132,7 +132,7 @@ impl Tasks {
     }
 }
 
-/// A thread that tells when it has ended.
+/// A thread that reports when it has ended.
 #[derive(Debug)]
 pub(super) struct Ended<E> {
     thread: JoinHandle<Result<(), E>>,
@@ -144,11 +144,11 @@ impl<E: Send + 'static> Ended<E> {
         name: &str,
         work: impl FnOnce() -> Result<(), E> + Send + 'static,
     ) -> Result<Self, ServiceError> {
-        let (tell, ended) = oneshot::channel();
+        let (report, ended) = oneshot::channel();
         let run = move || {
             let result = work();
-            // Nobody may be waiting any more. Where it panics, it is told by being dropped.
-            let _ = tell.send(());
+            // Nobody may be waiting any more. Where it panics, it is reported by being dropped.
+            let _ = report.send(());
             result
         };
         let thread =
@@ -159,7 +159,7 @@ impl<E: Send + 'static> Ended<E> {
     /// Waits until it has ended; where there is none, for ever.
     pub(super) async fn ended(this: Option<&mut Self>) {
         match this {
-            // Whether it told or was dropped, it is over.
+            // Whether it reported or was dropped, it is over.
             Some(this) => drop((&mut this.ended).await),
             None => std::future::pending().await,
         }

@@ -9,11 +9,11 @@ use super::html;
 use super::prose::Prose;
 use super::shell::{Shell, Time, reference};
 use crate::app::AppState;
+use crate::format::{age, grouped, kind_name, several, visible};
 use crate::http::auth;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use crate::present::{age, grouped, kind_name, several, visible};
 use strandline_model::{At, CoverageState, Timestamp};
 use strandline_protocol::{Snapshot, WatchCoverage, WatchGap};
 use strandline_query::ListCoverage;
@@ -180,5 +180,5 @@ fn told(gap: &WatchGap, until: Timestamp, now: Timestamp) -> String {
 pub(super) fn rendered(request: &Request, items: Vec<WatchCoverage>, snapshot: Snapshot) -> String {
     let (gaps, watches) = items.into_iter().partition(|watch| watch.state == CoverageState::Gap);
     let found = Found { watches, gaps, snapshot, cut: false };
-    super::tests::text(&view(request, &found, crate::present::tests::NOON))
+    super::tests::text(&view(request, &found, crate::format::tests::NOON))
 }

@@ -1,7 +1,7 @@
 //! The newest deployments to an environment, as its page shows them, and what a stopped one left behind.
 
 use super::shell::Time;
-use crate::present::visible;
+use crate::format::visible;
 use strandline_model::{DeploymentSpec, DeploymentStatus, Timestamp};
 use strandline_protocol::{Deployment, LeftBehind};
 use strandline_query::PageRequest;
@@ -116,7 +116,7 @@ pub(super) fn left(found: &LeftBehind) -> Option<Left> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::NOON;
+    use crate::format::tests::NOON;
     use strandline_model::{
         AgentDeployment, AgentId, Authorization, DeploymentId, DeploymentJob, EnvironmentId,
     };

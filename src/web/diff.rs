@@ -9,12 +9,12 @@ use super::shell::{Badge, Field, Shell};
 use super::tree::resource_href;
 use crate::app::AppState;
 use crate::app::diffs::{EnvironmentQuestion, of_one};
+use crate::format::{children_below, clock_time, counted, names, number_of, printed, title, visible};
 use crate::http::auth;
 use crate::http::params::{AT, CHILDREN, CLUSTER, CONTINUE, FROM, IGNORE, INCLUDE, MAP, Parameter, WITH};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use crate::present::{children_below, clock_time, counted, names, number_of, printed, title, visible};
 use strandline_model::{EnvironmentId, Kind, Timestamp, Uid};
 use strandline_object_diff::{Comparison, Line, Mark, NameMap, lines};
 use strandline_protocol::{
@@ -299,11 +299,11 @@ fn resource_view(request: &Request, found: &Answer<ResourceDiff>, now: Timestamp
 /// A page of fixed differences, for tests.
 #[cfg(test)]
 pub(super) fn rendered_environment(request: &Request, found: &EnvironmentDiff) -> String {
-    super::tests::text(&environment_view(request, found, crate::present::tests::NOON))
+    super::tests::text(&environment_view(request, found, crate::format::tests::NOON))
 }
 
 /// The same of a resource.
 #[cfg(test)]
 pub(super) fn rendered_resource(request: &Request, found: &Answer<ResourceDiff>) -> String {
-    super::tests::text(&resource_view(request, found, crate::present::tests::NOON))
+    super::tests::text(&resource_view(request, found, crate::format::tests::NOON))
 }

@@ -2,7 +2,7 @@
 
 use super::shell::{Badge, Shell};
 use super::tree::resource_href;
-use crate::present::{link_verb, visible};
+use crate::format::{link_verb, visible};
 use strandline_protocol::ResourceEdge;
 use strandline_query::PageRequest;
 

@@ -11,12 +11,12 @@ use super::strip::Strip;
 use super::tree::{Piece, pieces};
 use super::{deployments, events, html, timeline, why};
 use crate::app::AppState;
+use crate::format::visible;
 use crate::http::auth;
 use crate::http::params::{CLUSTER, COLLAPSE, FROM, PROJECT, REGION, UNDER};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use crate::present::visible;
 use strandline_model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs};
 use strandline_protocol::{
     Answer, Collapse, Deployment, FoldedEvent, Graph, LeftBehind, Onset, Snapshot, Timeline, Why,
@@ -289,5 +289,5 @@ pub(super) fn rendered(request: &Request, graph: &Answer<Graph>, events: &[Folde
 #[cfg(test)]
 pub(super) fn rendered_whole(request: &Request, found: &Found) -> String {
     let filter = filter(&mut request.query.reader());
-    super::tests::text(&view(request, &filter, found, crate::present::tests::NOON))
+    super::tests::text(&view(request, &filter, found, crate::format::tests::NOON))
 }

@@ -2,7 +2,7 @@
 
 use super::shell::{Shell, Time};
 use super::tree::resource_href;
-use crate::present::visible;
+use crate::format::visible;
 use strandline_model::Timestamp;
 use strandline_object::kube_event::EventType;
 use strandline_protocol::FoldedEvent;

@@ -8,12 +8,12 @@ use super::html;
 use super::shell::{Field, Shell, Time, reference};
 use crate::app::AppState;
 use crate::app::images::filter;
+use crate::format::{grouped, several, visible, workload_names};
 use crate::http::auth;
 use crate::http::params::{AT, CONTINUE, ENVIRONMENT, FROM, IMAGE};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use crate::present::{grouped, several, visible, workload_names};
 use strandline_model::Timestamp;
 use strandline_object::Object;
 use strandline_protocol::{ImageInterval, ImageUse, Page, Workload};
@@ -149,7 +149,7 @@ pub(super) fn of_object(object: &Value, shell: &Shell) -> Vec<(String, String)> 
 /// The page of fixed uses at noon, for tests.
 #[cfg(test)]
 pub(super) fn rendered(request: &Request, items: Vec<ImageUse>) -> String {
-    use crate::present::tests::{NOON, snapshot};
+    use crate::format::tests::{NOON, snapshot};
     use strandline_protocol::PageMetadata;
     let metadata = PageMetadata::new(snapshot(), Some("token".into()));
     super::tests::text(&view(request, &Page { items, metadata }, NOON))

@@ -120,7 +120,7 @@ fn elsewhere(problem: &Problem, context: &Context) -> Vec<(&'static str, String)
 }
 
 fn failure(problem: Problem, context: &Context) -> Response {
-    use crate::present::visible;
+    use crate::format::visible;
     use strandline_syntax::percent_encode;
     let shown = |text: &str| visible(text).into_owned();
     let errors = problem.errors.iter().map(|error| (shown(&error.parameter), Prose::new(&error.detail)));

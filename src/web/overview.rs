@@ -15,12 +15,12 @@ use super::html;
 use super::places::{Place, places};
 use super::shell::{Badge, Shell, Time, reference};
 use crate::app::{AppState, Notice};
+use crate::format::visible;
 use crate::http::auth;
 use crate::http::params::{Parameter, TIER};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use crate::present::visible;
 use strandline_model::{At, Health, HealthCounts, SavedView, Tier, Timestamp, attention};
 use strandline_protocol::{Environment, Overview, Snapshot};
 use strandline_query::ListEnvironments;
@@ -257,5 +257,5 @@ pub(super) fn rendered(request: &Request, environments: Vec<Environment>, snapsh
     let found = Found { overview, regions, environments, snapshot, cut: false };
     let views =
         [SavedView { name: "mine".into(), title: super::tests::HOSTILE.into(), ..SavedView::default() }];
-    super::tests::text(&view(request, &selection, &found, &views, crate::present::tests::NOON))
+    super::tests::text(&view(request, &selection, &found, &views, crate::format::tests::NOON))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::present::visible;
+use crate::format::visible;
 use strandline_model::{Target, label_pairs};
 
 /// A namespace and the clusters in which it is.

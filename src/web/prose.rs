@@ -4,7 +4,7 @@ use std::fmt;
 
 use askama::filters::{Escaper, Html, HtmlSafe};
 
-use crate::present::visible;
+use crate::format::visible;
 
 /// Where help begins in addresses.
 const HELP: &str = "/help/";

@@ -11,12 +11,12 @@ use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
 use super::{edges, events, html, images, timeline};
 use crate::app::AppState;
+use crate::format::{clock_time, visible};
 use crate::http::auth;
 use crate::http::params::{AT, CLUSTER};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use crate::present::{clock_time, visible};
 use strandline_model::{At, ChangedBy, Health, Kind, ResourceKey, Timestamp, Uid};
 use strandline_object_diff::Lens;
 use strandline_protocol::{FoldedEvent, Page, ResourceDetail, ResourceEdge, Snapshot, Timeline};
@@ -260,7 +260,7 @@ pub(super) fn rendered(
     snapshot: Snapshot,
     events: Vec<FoldedEvent>,
 ) -> String {
-    use crate::present::tests::{NOON, health_history};
+    use crate::format::tests::{NOON, health_history};
     use strandline_model::{DeletionCause, EnvironmentId, Health, Offset, ResourceVersion};
     use strandline_protocol::{Version, VersionChange};
     let by = ChangedBy {
@@ -310,7 +310,7 @@ pub(super) fn rendered(
     let uid = resource.id.clone();
     let key = Some(resource.key.clone());
     let health = health_history(&[(resource.health, 10), (Some(Health::Healthy), 90)]);
-    let timeline = Some(Timeline { health, ..crate::present::fixtures::timeline_page(96).timeline });
+    let timeline = Some(Timeline { health, ..crate::format::fixtures::timeline_page(96).timeline });
     let edges = Some(Page {
         items: linked(),
         metadata: strandline_protocol::PageMetadata::new(snapshot.clone(), None),

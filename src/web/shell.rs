@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::prose::Prose;
+use crate::format;
 use crate::http::params::{
     AT, CLUSTERS, ENVIRONMENT, FROM, GROUP, IMAGE, LABELS, NAME, PROJECT, Parameter, WITH,
 };
 use crate::http::request::Request;
-use crate::present;
 use strandline_model::{Health, Timestamp};
 use strandline_protocol::{Gap, Snapshot};
 use strandline_syntax::percent_encode;
@@ -22,7 +22,7 @@ pub(super) struct Time {
 
 impl Time {
     pub(super) fn new(time: Timestamp, now: Timestamp) -> Self {
-        Time { exact: time.to_string(), clock: present::clock_time(time), age: present::age(time, now) }
+        Time { exact: time.to_string(), clock: format::clock_time(time), age: format::age(time, now) }
     }
 }
 
@@ -45,8 +45,8 @@ impl Badge {
             Some(Health::Unknown) => "unknown",
             None => "none",
         };
-        let word = if health.is_none() { "No health" } else { present::word(health) };
-        Badge { class, sign: present::sign(health), word }
+        let word = if health.is_none() { "No health" } else { format::word(health) };
+        Badge { class, sign: format::sign(health), word }
     }
 }
 
@@ -197,7 +197,7 @@ impl Shell {
             not_recording: snapshot.not_recording,
             blind: blind(&snapshot.coverage.gaps, now),
         };
-        let mut title = present::visible(title).into_owned();
+        let mut title = format::visible(title).into_owned();
         if let Some(time) = moment.time.as_ref().filter(|_| !at.is_empty()) {
             title.push_str(&format!(" at {}", time.clock));
         }
@@ -223,22 +223,22 @@ impl Shell {
 
 /// What the view still lacks; at a past time these are the changes after it, or the last before it.
 fn behind(lag: u64) -> String {
-    format!("{} change{} behind", present::grouped(lag), if lag == 1 { "" } else { "s" })
+    format!("{} change{} behind", format::grouped(lag), if lag == 1 { "" } else { "s" })
 }
 
 /// The time that a page shows: while recording goes on a live page shows now, whenever the last change was.
 fn clock(snapshot: &Snapshot, past: bool, now: Timestamp) -> String {
     let shown = snapshot.at.or(snapshot.time);
     match shown.filter(|_| past || snapshot.not_recording) {
-        Some(time) => present::clock_time(time),
+        Some(time) => format::clock_time(time),
         None if past || snapshot.not_recording => format!("offset {}", snapshot.offset),
-        None => present::time_of_day(now),
+        None => format::time_of_day(now),
     }
 }
 
 fn position(snapshot: &Snapshot) -> String {
-    let offset = present::grouped(snapshot.offset.get());
-    let last = snapshot.time.map(|time| format!(", last change {}", present::clock_time(time)));
+    let offset = format::grouped(snapshot.offset.get());
+    let last = snapshot.time.map(|time| format!(", last change {}", format::clock_time(time)));
     format!("offset {offset}{}", last.unwrap_or_default())
 }
 
@@ -251,16 +251,16 @@ fn recorded(gaps: &[Gap]) -> String {
     let partly = clusters(&mut gaps.iter()).difference(&whole).count();
     match (whole.len(), partly) {
         (0, 0) => "all clusters recorded".to_owned(),
-        (whole, 0) => format!("{} not recorded", present::several(whole, "cluster")),
-        (0, partly) => format!("{} partly recorded", present::several(partly, "cluster")),
-        (whole, partly) => format!("{} not recorded, {partly} partly", present::several(whole, "cluster")),
+        (whole, 0) => format!("{} not recorded", format::several(whole, "cluster")),
+        (0, partly) => format!("{} partly recorded", format::several(partly, "cluster")),
+        (whole, partly) => format!("{} not recorded, {partly} partly", format::several(whole, "cluster")),
     }
 }
 
 /// The moment from which a page's ages count.
 pub(super) fn reference(request: &Request, snapshot: &Snapshot, now: Timestamp) -> Timestamp {
     let asked_for_now = request.query.one(AT).is_none_or(|at| at == "now");
-    present::moment(snapshot, asked_for_now, now)
+    format::moment(snapshot, asked_for_now, now)
 }
 
 /// One line for each cluster, however many of its kinds are not watched.
@@ -278,9 +278,9 @@ fn blind(gaps: &[Gap], now: Timestamp) -> Vec<Blind> {
         }
     }
     let line = |(gap, count): (&Gap, usize)| Blind {
-        cluster: present::visible(&gap.cluster).into_owned(),
+        cluster: format::visible(&gap.cluster).into_owned(),
         since: Time::new(gap.since, now),
-        what: present::visible(&present::unwatched(gap, count)).into_owned(),
+        what: format::visible(&format::unwatched(gap, count)).into_owned(),
         why: Prose::new(if gap.message.is_empty() { &gap.reason } else { &gap.message }),
     };
     lines.into_iter().map(line).collect()
@@ -289,7 +289,7 @@ fn blind(gaps: &[Gap], now: Timestamp) -> Vec<Blind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::{NOON, snapshot};
+    use crate::format::tests::{NOON, snapshot};
     use strandline_model::Offset;
 
     fn gap(cluster: &str, kind: &str, seconds: u64) -> Gap {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::shell::{Badge, Time};
 use super::timeline::Lanes;
+use crate::format::{Segment, Share, lasted, segments, shares, visible, worsened};
 use crate::http::params::AT;
 use crate::http::request::Request;
-use crate::present::{Segment, Share, lasted, segments, shares, visible, worsened};
 use strandline_model::Timestamp;
 use strandline_protocol::{HealthHistory, HealthInterval};
 

@@ -13,14 +13,14 @@ use http::{HeaderMap, Method};
 use super::environment::Found;
 use super::{ROUTES, failure, images};
 use crate::app::{AppState, Notice};
-use crate::http::params::Query;
-use crate::http::problem::{Code, ParameterError, Problem};
-use crate::http::request::{Context, Request};
-use crate::present::fixtures::{entry, entry_resource, timeline_page};
-use crate::present::tests::{
+use crate::format::fixtures::{entry, entry_resource, timeline_page};
+use crate::format::tests::{
     NOON, counted, environment, folded_event, graph, health_history, image_use, owns, resource, snapshot,
     watch, why, why_path,
 };
+use crate::http::params::Query;
+use crate::http::problem::{Code, ParameterError, Problem};
+use crate::http::request::{Context, Request};
 use strandline_model::{CoverageState, GroupBy, Health, Kind, Lane, Uid};
 use strandline_protocol::{
     Answer, Edge, Entry, Environment, Gap, Graph, Group, HealthHistory, Overview, OverviewCounts,

@@ -3,12 +3,12 @@
 use super::shell::{Badge, Shell, Time};
 use super::strip::Strip;
 use super::tree::resource_href;
-use crate::http::params::{AT, SINCE};
-use crate::http::request::Request;
-use crate::present::{
+use crate::format::{
     Places, age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, level, no_cause,
     visible,
 };
+use crate::http::params::{AT, SINCE};
+use crate::http::request::Request;
 use strandline_model::Timestamp;
 use strandline_protocol::{Bucket, Entry, Onset, OnsetChange, Timeline};
 use strandline_query::{PageRequest, TimelineFilter};

@@ -2,8 +2,8 @@
 
 use super::overview::counts;
 use super::shell::{Badge, Shell, Time};
+use crate::format::{Item, Places, Step, Tree, below, grouped, links, number_of, visible};
 use crate::http::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, UNDER};
-use crate::present::{Item, Places, Step, Tree, below, grouped, links, number_of, visible};
 use strandline_model::{Timestamp, Uid};
 use strandline_protocol::{Collapse, Graph, GraphNode, Group};
 use strandline_query::{GraphFilter, ResourceOrder};
@@ -210,7 +210,7 @@ impl Drawing<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::{NOON, graph, owns, resource};
+    use crate::format::tests::{NOON, graph, owns, resource};
     use strandline_model::Health;
 
     /// The tree as text: brackets for lists and groups.

@@ -3,7 +3,7 @@
 use super::prose::Prose;
 use super::shell::{Badge, Shell};
 use super::tree::resource_href;
-use crate::present::{Places, grouped, missing_end, preface, visible};
+use crate::format::{Places, grouped, missing_end, preface, visible};
 use strandline_protocol::{Environment, Resource, Why, WhyPath};
 
 /// Paths that a page shows.

@@ -89,7 +89,7 @@ impl<'a> Case<'a> {
         self.among(&blocks)
     }
 
-    /// Tries blocks in the order they stand: the first rule that matches decides, or the first block without rules.
+    /// Tries blocks in their order: the first rule that matches decides, or the first block without rules.
     fn among(&self, blocks: &[Block<'a>]) -> Decision {
         let mut refused = None;
         let mut unmatched = None;

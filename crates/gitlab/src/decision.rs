@@ -38,7 +38,7 @@ pub struct Decision {
 /// An entry of `ci_access`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EntryRef {
-    /// Which list it stands in.
+    /// Which list it is in.
     pub kind: EntryKind,
     /// Full path of the project or group, as the entry writes it; empty for the instance.
     pub id: String,
@@ -46,7 +46,7 @@ pub struct EntryRef {
     pub block: usize,
 }
 
-/// Which list of `ci_access` an entry stands in.
+/// Which list of `ci_access` an entry is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {

@@ -10,7 +10,7 @@ const MAX_BYTES: usize = 64 * 1024;
 /// The most bytes that are written on the way, over all variables.
 const MAX_WORK: usize = 1024 * 1024;
 
-/// How many variables may stand in one another.
+/// How many variables may be in one another.
 const MAX_DEPTH: usize = 100;
 
 /// Why a value cannot be expanded.
@@ -22,7 +22,7 @@ pub enum ExpandError {
     /// What comes out is longer than 64 KiB, or 1 MiB was written on the way.
     #[error("the expanded value is too long")]
     TooLong,
-    /// More than 100 variables stand in one another.
+    /// More than 100 variables are in one another.
     #[error("variables are nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
 }

@@ -13,7 +13,7 @@ const REF_SLUG_MAX: usize = 63;
 pub struct Job {
     /// Full path of its project, such as `shop/web`.
     pub project: String,
-    /// Full paths of groups that the project belongs to, besides those that stand in its path.
+    /// Full paths of groups that the project belongs to, besides those that are in its path.
     pub groups: Vec<String>,
     /// The environment that it deploys to; none when it deploys nothing.
     pub environment: Option<JobEnvironment>,
@@ -25,7 +25,7 @@ pub struct Job {
     pub protected: bool,
     /// The default branch of its project.
     pub default_branch: Option<String>,
-    /// Its variables; they go before those that follow from the rest.
+    /// Its variables; they take precedence over those that follow from the rest.
     pub variables: Variables,
     /// The namespace that it asks for (`environment:kubernetes:namespace`).
     pub namespace: Option<String>,
@@ -51,7 +51,7 @@ impl JobEnvironment {
 }
 
 impl Job {
-    /// The job with its environment and ref as its variables tell of them, where it does not say them itself.
+    /// The job with its environment and ref as its variables report them, where it does not say them itself.
     ///
     /// This is for who asks with variables alone; where a job is authorised in earnest, its environment and ref are
     /// facts, and variables, which users can set, must not stand in for them.
@@ -72,7 +72,7 @@ impl Job {
         self
     }
 
-    /// All its variables: those of GitLab that follow from what is known of it, and its own, which go before them.
+    /// All its variables: those of GitLab that follow from what is known of it, and its own, which take precedence over them.
     ///
     /// Source: GitLab's list of predefined CI/CD variables. Of a ref that is a tag, `CI_COMMIT_TAG` is set and
     /// `CI_COMMIT_BRANCH` is not.
@@ -108,7 +108,7 @@ impl Job {
     }
 
     /// Whether a variable follows from what is known of the job, be it set or not: from its project, that project's default
-    /// branch, and the environment. Of all others nobody but the job itself tells.
+    /// branch, and the environment. Of all others nobody but the job itself reports.
     pub fn is_known(&self, name: &str) -> bool {
         let default_branch = name == "CI_DEFAULT_BRANCH" || name == "CI_DEFAULT_BRANCH_SLUG";
         let known = name.starts_with("CI_PROJECT_")

@@ -9,7 +9,7 @@ use strandline_syntax::is_dns_label;
 /// The longest name of a namespace.
 pub(super) const LENGTH_MAX: usize = 63;
 
-/// Hexadecimal digits of the digest that tells shortened names apart.
+/// Hexadecimal digits of the digest that distinguishes shortened names.
 const DIGITS: usize = 12;
 
 /// Why a namespace cannot be used.
@@ -42,7 +42,7 @@ pub(super) fn settle(name: &str, setting: LongNamespace) -> Result<String, Unusa
     )
 }
 
-/// A name with what does not belong into a namespace replaced by `-`, cut, and told apart by its digest.
+/// A name with what does not belong into a namespace replaced by `-`, cut, and distinguished by its digest.
 fn truncated(name: &str) -> String {
     let plain = |c: char| {
         let lower = c.to_ascii_lowercase();

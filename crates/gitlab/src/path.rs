@@ -12,7 +12,7 @@ pub fn folded(path: &str) -> String {
     path.to_ascii_lowercase()
 }
 
-/// Whether a group is this one or stands above it.
+/// Whether a group is this one or is above it.
 pub(super) fn is_or_holds(group: &str, below: &str) -> bool {
     match (below.get(..group.len()), below.get(group.len()..)) {
         (Some(head), Some(tail)) => same(group, head) && (tail.is_empty() || tail.starts_with('/')),

@@ -1,9 +1,9 @@
 //! Names with wildcards, as Argo CD reads them.
 //!
-//! globset would match most of them, but it matches bytes, where `?` is a letter here, and tells neither how many letters a pattern
+//! globset would match most of them, but it matches bytes, where `?` is a letter here, and reports neither how many letters a pattern
 //! says outright, by which the more precise of two is chosen, nor refuses one that stands for very many.
 
-/// How many patterns the braces of one may stand for.
+/// How many patterns the braces of one may expand to.
 const ALTERNATIVES_MAX: usize = 64;
 
 /// A pattern: `*` and `?`, sets such as `[a-z]` and `[!a]`, alternatives such as `{a,b}`, `\` before what means
@@ -101,7 +101,7 @@ fn is_one(piece: &Piece, letter: char) -> bool {
     }
 }
 
-/// The pattern without braces: all texts for which they stand.
+/// The pattern without braces: all texts that they expand to.
 fn expanded(text: &[char]) -> Result<Vec<Vec<char>>, String> {
     let mut done = Vec::new();
     let mut open = vec![text.to_vec()];
@@ -124,7 +124,7 @@ fn expanded(text: &[char]) -> Result<Vec<Vec<char>>, String> {
     Ok(done)
 }
 
-/// Where a letter stands that means more than itself.
+/// Where a letter is that means more than itself.
 fn unescaped(text: &[char], from: usize, wanted: char) -> Option<usize> {
     let mut at = from;
     while let Some(letter) = text.get(at) {

@@ -13,7 +13,7 @@
 //! runs their `__close` with hooks off. What is known to be
 //! broken in 5.2 lies in coroutines, `debug` and bytecode, and scripts have none of these.
 //!
-//! `os.time` and `os.date` tell of moments they are given, in UTC. They refuse to tell the present: a verdict that
+//! `os.time` and `os.date` report moments they are given, in UTC. They refuse to give the present: a verdict that
 //! depends on it would be another one when the view is built anew, and wrong as soon as time went by without a
 //! change. None of the scripts that Argo CD brings asks for it.
 //!

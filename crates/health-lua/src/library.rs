@@ -11,7 +11,7 @@ use super::time::{self, Parts};
 /// What is wanted of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Where the text itself stands, from 1.
+    /// Where the text itself is, from 1.
     Plain,
     /// Where the match is, from 1, and what it caught.
     Find,
@@ -52,7 +52,7 @@ pub(super) fn find(lua: &Lua, budget: &Rc<Budget>) -> Result<Function, Error> {
             Err(PatternError::Malformed(problem)) => {
                 Ok(MultiValue::from_iter([Value::String(lua.create_string(problem)?)]))
             }
-            // Which limit it was stands in the budget.
+            // Which limit it was is in the budget.
             Err(PatternError::Spent) => Err(Error::runtime("the budget is used up")),
         }
     })

@@ -16,7 +16,7 @@ use strandline_object::Object;
 
 /// The name under which Lua knows a script while it runs; messages get the script's own.
 const CHUNK: &str = "health.lua";
-/// The name under which Lua knows what we give to scripts; scripts are not told of it.
+/// The name under which Lua knows what we give to scripts; scripts do not see it.
 const PRELUDE: &str = "prelude";
 /// What Lua raises when it gets no more memory.
 const OUT_OF_MEMORY: &str = "not enough memory";
@@ -47,7 +47,7 @@ pub(super) struct Machine {
     environment: Table,
     /// Fills them.
     fill: Function,
-    /// Calls a function and tells errors instead of raising them.
+    /// Calls a function and reports errors instead of raising them.
     guard: Function,
     /// Scripts that were compiled, by their place in the set.
     compiled: HashMap<usize, Function>,

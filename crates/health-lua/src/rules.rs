@@ -10,7 +10,7 @@ use strandline_health::Rules;
 use strandline_model::{Health, Kind, Verdict};
 use strandline_object::Object;
 
-/// Of how many kinds it is remembered which script speaks of them.
+/// Of how many kinds it is remembered which script covers them.
 const REMEMBERED_MAX: usize = 4096;
 
 impl Scripts {

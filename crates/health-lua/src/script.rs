@@ -5,7 +5,7 @@
 pub(super) struct Script {
     /// The rule's name in verdicts, such as `lua/cert-manager.io/Certificate`.
     pub(super) rule: String,
-    /// Where it stands, such as `cert-manager.io/Certificate/health.lua`.
+    /// Where it is, such as `cert-manager.io/Certificate/health.lua`.
     pub(super) origin: String,
     /// The script itself.
     pub(super) text: String,

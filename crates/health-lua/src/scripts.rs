@@ -1,4 +1,4 @@
-//! Sets of scripts: which there are, and which of them speaks of a kind.
+//! Sets of scripts: which there are, and which of them covers a kind.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -56,7 +56,7 @@ impl Scripts {
         Ok(Scripts { set: Arc::new(Set { scripts, layers: vec![layer] }) })
     }
 
-    /// These scripts, and those of `others` for what these do not speak of.
+    /// These scripts, and those of `others` for what these do not cover.
     #[must_use]
     pub fn merge(&self, others: &Scripts) -> Scripts {
         let (own, other) = (&self.set, &others.set);
@@ -99,7 +99,7 @@ impl Scripts {
         *hasher.finalize().as_bytes()
     }
 
-    /// The place of the script that speaks of a kind.
+    /// The place of the script that covers a kind.
     pub(super) fn find(&self, group: &str, kind: &str) -> Option<usize> {
         let key = if group.is_empty() { kind.to_owned() } else { format!("{group}/{kind}") };
         let in_layer = |layer: &Layer| {

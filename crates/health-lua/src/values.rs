@@ -47,7 +47,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Tells what the machine refused in the words of the reader.
+    /// Reports what the machine refused in the words of the reader.
     fn kept<T, E: serde::de::Error>(&mut self, made: mlua::Result<T>) -> Result<T, E> {
         made.map_err(|error| {
             self.full = true;

@@ -13,7 +13,7 @@ pub struct Case {
     pub case: String,
     /// The health that is wanted; none for no health.
     pub want: Option<Health>,
-    /// The health once the same state has lasted for too long, where the case speaks of that.
+    /// The health once the same state has lasted for too long, where the case has that.
     pub later: Option<Option<Health>>,
     /// The object.
     pub object: Value,

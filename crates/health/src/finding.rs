@@ -49,7 +49,7 @@ pub(crate) const NOT_REPORTED: &str = "NotReported";
 pub(crate) enum Wait {
     /// A node, which none can be as the message says.
     Node {
-        /// As the object tells.
+        /// As the object reports.
         since: Option<Timestamp>,
         message: String,
     },

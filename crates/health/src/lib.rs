@@ -2,7 +2,7 @@
 //!
 //! Built-in kinds are judged as Argo CD judges them, message for message, so that people who come from there
 //! find what they know; the reason is ours. A kind that has no health says so, and what cannot be known is
-//! Unknown, never Healthy by silence. Rules of users' own go before what is built in ([`assess_by`]); scripts in Lua
+//! Unknown, never Healthy by silence. Rules of users' own take precedence over what is built in ([`assess_by`]); scripts in Lua
 //! as such rules are the crate `strandline-health-lua`.
 //! Pure: no clock, no store.
 
@@ -30,7 +30,7 @@ const HOOK_FINALIZER: &str = "argocd.argoproj.io/hook-finalizer";
 
 /// A source of verdicts.
 pub trait Rules {
-    /// The verdict on an object; none where these rules do not speak of its kind.
+    /// The verdict on an object; none where these rules do not cover its kind.
     fn judge(&self, object: &Object<'_>) -> Option<Verdict>;
 }
 
@@ -48,7 +48,7 @@ pub fn assess(object: &Object<'_>) -> Verdict {
     assess_by(&[&Deletion, &BuiltIn(patience)], patience, object)
 }
 
-/// Judges by the first of these rules that speak of the object, and by conventions where none do.
+/// Judges by the first of these rules that cover the object, and by conventions where none do.
 pub fn assess_by(rules: &[&dyn Rules], patience: Patience, object: &Object<'_>) -> Verdict {
     rules.iter().find_map(|rules| rules.judge(object)).unwrap_or_else(|| conventions::judge(patience, object))
 }

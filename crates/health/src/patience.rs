@@ -1,7 +1,7 @@
 //! For how long what may still come right is given time.
 //!
 //! A rule sees one state and no clock, so it says for what the object waits and since when. What becomes of that when it
-//! has lasted for too long stands in the verdict, and whoever knows the time applies it.
+//! has lasted for too long is in the verdict, and whoever knows the time applies it.
 
 use std::time::Duration;
 

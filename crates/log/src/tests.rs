@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use super::*;
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::{
-    CatalogFact, Change, ClusterSpec, CoverageMark, CoverageState, DeletionCause, EVENT_DOORS, Kind, Offset,
-    ResourceVersion, Source, Timestamp, Uid, WatchKey,
+    CatalogFact, Change, ClusterSpec, CoverageMark, CoverageState, DeletionCause, EVENT_API_GROUPS, Kind,
+    Offset, ResourceVersion, Source, Timestamp, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
 
@@ -129,7 +129,7 @@ fn alive(directory: &Path) -> i64 {
 
 #[tokio::test]
 async fn the_end_of_an_event_is_no_change_and_leaves_nothing_alive() {
-    for group in EVENT_DOORS {
+    for group in EVENT_API_GROUPS {
         let dir = tempfile::tempdir().unwrap();
         let log = start(dir.path());
         let watch = WatchKey { kind: Kind::new(group, "Event"), ..pods() };

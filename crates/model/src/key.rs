@@ -25,14 +25,14 @@ impl Kind {
         Kind::new(group, kind)
     }
 
-    /// Whether this is Kubernetes' Event, a message about a resource, by either of its [`EVENT_DOORS`].
+    /// Whether this is Kubernetes' Event, a message about a resource, by either of its [`EVENT_API_GROUPS`].
     pub fn is_event(&self) -> bool {
-        self.kind == "Event" && EVENT_DOORS.contains(&self.group.as_str())
+        self.kind == "Event" && EVENT_API_GROUPS.contains(&self.group.as_str())
     }
 }
 
 /// The groups that serve Kubernetes' Events: the same objects with the same uids, the one that is watched first.
-pub const EVENT_DOORS: [&str; 2] = ["", "events.k8s.io"];
+pub const EVENT_API_GROUPS: [&str; 2] = ["", "events.k8s.io"];
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -44,7 +44,7 @@ pub use happening::{Happening, Hour, Lane};
 pub use health::{Health, HealthCounts, Later, Verdict, attention, more_urgent};
 pub use ids::{AgentId, EnvironmentId, Offset, ResourceId, ResourceVersion, Uid};
 pub use inventory::{Inventory, InventoryError};
-pub use key::{EVENT_DOORS, Kind, ResourceKey, WatchKey};
+pub use key::{EVENT_API_GROUPS, Kind, ResourceKey, WatchKey};
 pub use kind_name::KindName;
 pub use kind_pattern::KindPattern;
 pub use overview::{EnvironmentFilter, GroupBy, GroupPath, SavedView};

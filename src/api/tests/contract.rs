@@ -15,13 +15,13 @@ use super::schema::{resolve, violations};
 use crate::api::document::JSON;
 use crate::api::routes::ROUTES;
 use crate::app::AppState;
-use crate::http::problem::{Code, ParameterError, Place, Problem};
-use crate::http::request::Context;
-use crate::http::router::Route;
-use crate::present::tests::{
+use crate::format::tests::{
     NOON, counted, environment, folded_event, graph, health_history, owns, resource, snapshot, watch, why,
     why_path,
 };
+use crate::http::problem::{Code, ParameterError, Place, Problem};
+use crate::http::request::Context;
+use crate::http::router::Route;
 use strandline_model::{
     ChangedBy, CoverageState, DeletionCause, DeploymentStatus, EnvironmentFilter, EnvironmentId,
     EnvironmentState, GroupBy, Health, Kind, Offset, ResourceVersion, SavedView, Source, Tier, Uid,

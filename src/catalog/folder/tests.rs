@@ -240,7 +240,7 @@ fn the_files_of_a_project_are_read_up_to_a_size() {
     put(root.path(), "z", "");
     let reader = FolderReader::of(vec![checkout("shop/agents", root.path())]).remove(0);
     let found = reader.read().unwrap();
-    let refused: Vec<_> = found.iter().filter_map(|agent| agent.said.as_ref().err()).collect();
+    let refused: Vec<_> = found.iter().filter_map(|agent| agent.content.as_ref().err()).collect();
     assert_eq!(refused.len(), 1, "{refused:?}");
     assert!(refused[0].contains("the files of all agents exceed"), "{refused:?}");
 }

@@ -14,7 +14,7 @@ fn an_inventory_takes_the_place_of_labels_and_of_the_namespace() {
              flux_resource_path: kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations/app}}\n"
     );
     let config = read(&text).unwrap();
-    let told: Vec<String> = config
+    let reported: Vec<String> = config
         .environments
         .iter()
         .flat_map(|environment| &environment.targets)
@@ -29,7 +29,7 @@ fn an_inventory_takes_the_place_of_labels_and_of_the_namespace() {
         })
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             "one/ 0 cli-utils:shop-1",
             "one/x 1 argocd:team_shop",

@@ -1,4 +1,4 @@
-//! What differences do not tell.
+//! What differences leave out.
 
 use super::*;
 

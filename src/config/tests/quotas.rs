@@ -8,8 +8,8 @@ fn each_quota_that_is_not_said_has_its_default() {
     let quotas = |text: &str| read(&format!("{CLUSTER}{text}")).unwrap().quotas;
     let default = QuotaConfig::default();
     assert_eq!(quotas(""), default);
-    let told = quotas("quotas: {environments: 7, writes_per_minute: 9}");
-    assert_eq!(told, QuotaConfig { environments: 7, writes_per_minute: 9, ..default });
+    let reported = quotas("quotas: {environments: 7, writes_per_minute: 9}");
+    assert_eq!(reported, QuotaConfig { environments: 7, writes_per_minute: 9, ..default });
     let documented = include_str!("../../../docs/catalog.md");
     for (key, value) in [
         ("environments", default.environments),

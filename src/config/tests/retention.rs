@@ -11,9 +11,9 @@ fn history_is_bounded_unless_someone_says_otherwise() {
     let default = kept("");
     assert_eq!((default.age, default.size), (Some(hours(720)), Some(10 * 1024 * 1024 * 1024)));
     assert_eq!((default.at_least, default.every), (hours(1), hours(1)));
-    let told = kept("retention: {age: 7d, size: 500MB, at_least: 2h, every: 10m}");
-    assert_eq!((told.age, told.size), (Some(hours(168)), Some(500_000_000)));
-    assert_eq!((told.at_least, told.every), (hours(2), Duration::from_secs(600)));
+    let reported = kept("retention: {age: 7d, size: 500MB, at_least: 2h, every: 10m}");
+    assert_eq!((reported.age, reported.size), (Some(hours(168)), Some(500_000_000)));
+    assert_eq!((reported.at_least, reported.every), (hours(2), Duration::from_secs(600)));
     let endless = kept("retention: {age: forever, size: none}");
     assert_eq!((endless.age, endless.size), (None, None));
     assert_eq!(kept("retention: {size: 3TiB}").size, Some(3 << 40));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::present::kind_name;
+use crate::format::kind_name;
 use crate::service::metric_writer::{MetricWriter, age_seconds};
 use strandline_model::{CoverageState, Timestamp, WatchKey};
 use strandline_watch::{ClusterStats, WatchStatus};

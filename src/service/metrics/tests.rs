@@ -16,7 +16,7 @@ use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_watch::WatchStatus;
 
-/// A clock that stands still.
+/// A clock that does not move.
 struct Fixed(Timestamp);
 
 impl Clock for Fixed {

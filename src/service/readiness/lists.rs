@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::app::ClusterLists;
-use crate::present::kind_name;
+use crate::format::kind_name;
 use strandline_model::{CoverageState, Kind, WatchKey, reason};
 use strandline_watch::WatchStatus;
 

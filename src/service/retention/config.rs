@@ -17,7 +17,7 @@ pub struct RetentionConfig {
     pub at_least: Duration,
     /// How often to look.
     pub every: Duration,
-    /// What of these kinds is older goes before the rest; of several patterns the first that means a kind, which are those
+    /// What of these kinds is older is pruned before the rest; of several patterns the first that means a kind, which are those
     /// that name one.
     pub kinds: Vec<(KindPattern, Duration)>,
 }

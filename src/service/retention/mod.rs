@@ -1,7 +1,7 @@
-//! Lets go of what is older than it has to be kept, or takes more room than it may: at start, and then regularly.
+//! Prunes what is older than it has to be kept, or takes more room than it may: at start, and then regularly.
 //!
 //! One run moves the oldest offset that can be asked for, and those of kinds that are kept for less long, waits until the
-//! view has let go of what lies before them, and then lets the log do so, in steps between which changes are recorded. It pauses while a view is being built: that
+//! view has pruned what lies before them, and then lets the log do so, in steps between which changes are recorded. It pauses while a view is being built: that
 //! reads the log from its beginning.
 
 mod config;
@@ -41,16 +41,16 @@ const ENVIRONMENTS: usize = 10;
 /// Between two steps whoever waits for the writer comes first.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How often to look whether the view has let go.
+/// How often to look whether the view has pruned its part.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What may be let go for the sake of room goes in this many parts, until there is enough.
+/// What may be pruned for the sake of room goes in this many parts, until there is enough.
 const PARTS: u64 = 8;
 
-/// Where what was let go has made room.
+/// Where what was pruned has made room.
 const LOW_WATER_PERCENT: u64 = 90;
 
-/// Lets go of what need not be kept.
+/// Prunes what need not be kept.
 #[derive(Clone, Debug)]
 pub(super) struct Retention {
     pub(super) data: PathBuf,
@@ -62,7 +62,7 @@ pub(super) struct Retention {
     pub(super) clock: RetentionClock,
 }
 
-/// Tells when a run was; what goes is decided by the log's own times.
+/// The time of a run; what goes is decided by the log's own times.
 #[derive(Clone)]
 pub(super) struct RetentionClock(pub(super) Arc<dyn Clock>);
 
@@ -72,7 +72,7 @@ impl std::fmt::Debug for RetentionClock {
     }
 }
 
-/// Why nothing, or not all, was let go.
+/// Why nothing, or not all, was pruned.
 #[derive(Debug, thiserror::Error)]
 enum RetentionError {
     #[error(transparent)]
@@ -149,7 +149,7 @@ impl Retention {
         Ok(())
     }
 
-    /// Moves the oldest offsets at which kinds are known that go before the rest.
+    /// Moves the oldest offsets at which kinds are known that are pruned before the rest.
     async fn raise_floors(&self) -> Result<Vec<Floor>> {
         self.until_sound().await;
         let mut wanted = Vec::new();
@@ -172,7 +172,7 @@ impl Retention {
         Ok(())
     }
 
-    /// Lets go of all before an offset that the view holds already, of what an earlier run has left, and of what kinds do
+    /// Prunes all before an offset that the view holds already, of what an earlier run has left, and of what kinds do
     /// not keep for as long.
     async fn up_to(&self, floor: Offset, kinds: &[Floor]) -> Result<Compacted> {
         self.until_sound().await;
@@ -211,7 +211,7 @@ impl Retention {
         }
     }
 
-    /// The same, and until the view that answers has let go of what is wanted.
+    /// The same, and until the view that answers has pruned what is wanted.
     async fn until_pruned(&self) {
         self.until_sound().await;
         while !self.status.pruning().is_done() {

@@ -62,7 +62,7 @@ impl Numbers {
         self.lock().retired += deployments;
     }
 
-    /// Whether the data directory holds more than it may, and nothing can be let go; true when that is new.
+    /// Whether the data directory holds more than it may, and nothing can be pruned; true when that is new.
     pub(super) fn over_limit(&self, over: bool) -> bool {
         let before = std::mem::replace(&mut self.lock().over_limit, over);
         over && !before
@@ -72,7 +72,7 @@ impl Numbers {
         self.lock().sizes = sizes.clone();
     }
 
-    /// Tells them; `view_rows` are those that the view has let go.
+    /// Reports them; `view_rows` are those that the view has pruned.
     pub(in crate::service) fn encode(&self, out: &mut MetricWriter<'_, '_>, view_rows: u64) -> fmt::Result {
         let counts = self.lock().clone();
         let none: &[(&str, &str)] = &[];

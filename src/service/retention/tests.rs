@@ -19,7 +19,7 @@ use strandline_view::ruleset::RuleSet;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A clock that goes on by as much as it is told each time it is looked at.
+/// A clock that goes on by as much as it was set to each time it is looked at.
 struct Steps {
     now: AtomicI64,
     step: AtomicI64,

@@ -1,10 +1,10 @@
 //! Groups of environments, each in one line: how they are, and what is not as it should be.
 
 use super::selection::{Selection, narrowing};
+use crate::format::visible;
 use crate::http::params::HEALTH;
 use crate::http::params::Parameter;
 use crate::http::request::Request;
-use crate::present::visible;
 use crate::web::shell::{Badge, Shell, Time};
 use strandline_model::{Health, HealthCounts, attention};
 use strandline_protocol::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};

@@ -2,12 +2,12 @@
 
 use crate::app::AppState;
 use crate::app::selection;
+use crate::format::visible;
 use crate::http::params::{
     AGENT, CLUSTERS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter, REGION, STATE, TIER, VIEW,
 };
 use crate::http::problem::Problem;
 use crate::http::request::Request;
-use crate::present::visible;
 use crate::web::sentence;
 use crate::web::shell::Field;
 use strandline_model::{At, EnvironmentFilter, GroupBy, Health, SavedView, Tier};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::present::tests::NOON;
+use crate::format::tests::NOON;
 use strandline_model::{DeletionCause, Health, Offset, ResourceVersion};
 use strandline_protocol::{Version, VersionChange};
 

@@ -3,10 +3,10 @@
 
 use super::if_there;
 use crate::app::AppState;
+use crate::format::{age, clock_time, difference_line, grouped, several, visible};
 use crate::http::params::CLUSTER;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
-use crate::present::{age, clock_time, difference_line, grouped, several, visible};
 use crate::web::shell::{Badge, Time};
 use strandline_model::{At, DeletionCause, Kind, Offset, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare};

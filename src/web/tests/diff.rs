@@ -2,7 +2,7 @@
 
 use super::super::diff::{rendered_environment, rendered_resource};
 use super::{HOSTILE, holds, request, sound};
-use crate::present::tests::{environment_changes, resource_changes, snapshot};
+use crate::format::tests::{environment_changes, resource_changes, snapshot};
 use strandline_model::EnvironmentId;
 use strandline_protocol::{Answer, ChangeType};
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{ask_of, found, holds, request, sound, whole_page};
 use crate::app::AppState;
-use crate::present::fixtures::{entry, onset, timeline_page};
-use crate::present::tests::{
+use crate::format::fixtures::{entry, onset, timeline_page};
+use crate::format::tests::{
     counted, folded_event, graph, health_history, owns, resource, snapshot, why, why_path,
 };
 use strandline_clock::SystemClock;

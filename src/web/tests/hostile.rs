@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::app::AppState;
-use crate::present::{Step, Tree};
+use crate::format::{Step, Tree};
 use strandline_clock::testing::ManualClock;
 use strandline_log::{Appender, Batch, Observed, Phase};
 use strandline_model::{

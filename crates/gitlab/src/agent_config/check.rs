@@ -21,7 +21,7 @@ const MAX_ENTRIES: usize = 500;
 /// The most rules of a file: a job may have to be held against each.
 const MAX_RULES: usize = 1000;
 
-/// Checks the whole file; every mistake is told, not only the first. `room` says what may be compiled.
+/// Checks the whole file; every mistake is reported, not only the first. `room` says what may be compiled.
 pub(super) fn check(
     file: file::File,
     source: &str,
@@ -52,7 +52,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn say(&mut self, at: Location, code: &'static str, message: impl Into<String>, hint: &str) {
+    fn report(&mut self, at: Location, code: &'static str, message: impl Into<String>, hint: &str) {
         self.mistakes.push(Mistake::at(at, code, message).hint(hint));
     }
 
@@ -78,7 +78,7 @@ impl Check<'_> {
         found.map(|(_, value)| *value).unwrap_or_else(|| {
             let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             let hint = instead(&written.value, &names, "words");
-            self.say(written.referenced, "unknown_word", "unknown word", &hint);
+            self.report(written.referenced, "unknown_word", "unknown word", &hint);
             T::default()
         })
     }
@@ -102,7 +102,7 @@ impl Check<'_> {
 
     fn instance(&mut self, entry: Spanned<file::Entry>, long_namespace: LongNamespace) -> Grant {
         if let Some(id) = &entry.value.id {
-            self.say(id.referenced, "unknown_key", "unknown key `id`", "`instance` is for all projects");
+            self.report(id.referenced, "unknown_key", "unknown key `id`", "`instance` is for all projects");
         }
         self.grant(entry.value, long_namespace)
     }
@@ -121,7 +121,7 @@ impl Check<'_> {
                 Some(id) => self.path(of, id),
                 None => {
                     let hint = format!("give the full path of a {of}");
-                    self.say(at, "missing_key", "the key `id` is missing", &hint);
+                    self.report(at, "missing_key", "the key `id` is missing", &hint);
                     String::new()
                 }
             };
@@ -148,7 +148,7 @@ impl Check<'_> {
         if !path::is_path(&written.value) {
             let message = format!("not the full path of a {of}");
             let hint = "use the path of its URL, such as group/name";
-            self.say(written.referenced, "bad_path", message, hint);
+            self.report(written.referenced, "bad_path", message, hint);
         }
         written.value.clone()
     }
@@ -159,7 +159,12 @@ impl Check<'_> {
         for pattern in written.environments.unwrap_or_default() {
             if pattern.value.trim().is_empty() {
                 let message = "the environment name is empty";
-                self.say(pattern.referenced, "bad_name", message, "omit `environments` to allow all of them");
+                self.report(
+                    pattern.referenced,
+                    "bad_name",
+                    message,
+                    "omit `environments` to allow all of them",
+                );
             }
             environments.push(pattern.value);
         }
@@ -189,7 +194,7 @@ impl Check<'_> {
             self.rules += 1;
             if self.rules == MAX_RULES + 1 {
                 let message = format!("the file has more than {MAX_RULES} rules");
-                self.say(rule.referenced, "too_many", message, "use fewer rules, or several agents");
+                self.report(rule.referenced, "too_many", message, "use fewer rules, or several agents");
             }
             if self.rules > MAX_RULES {
                 break;
@@ -231,7 +236,7 @@ impl Check<'_> {
         Some(name.clone())
     }
 
-    /// Reads an expression, and tells what is wrong with it where it stands.
+    /// Reads an expression, and reports what is wrong with it where it is.
     fn condition(&mut self, written: &Spanned<String>) -> Option<Expression> {
         if *self.room == 0 {
             // Which is a mistake already.

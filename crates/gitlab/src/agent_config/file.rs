@@ -40,7 +40,7 @@ impl<'de> Deserialize<'de> for File {
     }
 }
 
-/// Reads the sections one by one, since a derived type would refuse unknown ones or not say where they stand.
+/// Reads the sections one by one, since a derived type would refuse unknown ones or not say where they are.
 struct Sections;
 
 impl<'de> Visitor<'de> for Sections {

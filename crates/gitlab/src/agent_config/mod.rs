@@ -1,7 +1,7 @@
 //! The configuration file of an agent, `.gitlab/agents/<name>/config.yaml`.
 //!
 //! Its keys are GitLab's, with seed 004's `rules` and settings of ours for what the seed leaves open. All of it is
-//! checked when it is read, expressions too, so that a mistake is told with its line and column and not by a job.
+//! checked when it is read, expressions too, so that a mistake is reported with its line and column and not by a job.
 
 mod check;
 mod file;

@@ -1,11 +1,11 @@
-//! Where in a file something stands that is known by its place inside of a text.
+//! Where in a file something is that is known by its place inside of a text.
 
 use serde_saphyr::Location;
 
 /// How far after its beginning a text is looked for: quotes, the mark of a block, indentation.
 const SLACK: usize = 256;
 
-/// Line and column, from 1, of a character of a text that stands in a file at a location.
+/// Line and column, from 1, of a character of a text that is in a file at a location.
 ///
 /// None where the file does not have the character's line of the text as it is read: with escapes, or folded.
 pub(super) fn place(source: &str, location: Location, text: &str, column: usize) -> Option<(u64, u64)> {
@@ -26,7 +26,7 @@ pub(super) fn place(source: &str, location: Location, text: &str, column: usize)
     Some((before.matches('\n').count() as u64 + 1, since.chars().count() as u64 + 1))
 }
 
-/// The byte at which a location stands.
+/// The byte at which a location is.
 fn offset(source: &str, location: Location) -> Option<usize> {
     let line = usize::try_from(location.line()).ok()?.checked_sub(1)?;
     let column = usize::try_from(location.column()).ok()?.checked_sub(1)?;

@@ -1,4 +1,4 @@
-//! What files say, and how mistakes in them are told.
+//! What files say, and how mistakes in them are reported.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

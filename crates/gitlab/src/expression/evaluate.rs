@@ -119,7 +119,7 @@ impl<'v> Evaluation<'v, '_> {
         'v: 'a,
     {
         Ok(match node {
-            // A regular expression stands only where `matches` takes it.
+            // A regular expression is only where `matches` takes it.
             Node::Null | Node::Pattern(_) => Value::Null,
             Node::Bool(value) => Value::Bool(*value),
             Node::Text(text) => Value::Text(text),
@@ -145,7 +145,7 @@ impl<'v> Evaluation<'v, '_> {
         })
     }
 
-    /// Whether a value matches what stands to its right.
+    /// Whether a value matches what is to its right.
     ///
     /// Null to the right matches nothing. A text there that does not look like a regular expression is asked, as
     /// GitLab's `scan` does, whether it contains the left side.

@@ -50,7 +50,7 @@ impl Comparison {
         }
     }
 
-    /// Whether a regular expression stands to its right.
+    /// Whether a regular expression is to its right.
     pub(super) const fn takes_pattern(self) -> bool {
         matches!(self, Comparison::Matches | Comparison::NotMatches)
     }

@@ -1,7 +1,7 @@
 //! The expressions of GitLab's `rules:if`.
 //!
 //! Operands are `$VAR`, `"text"`, `'text'`, `null`, `true` and `false`; operators are `==`, `!=`, `=~`, `!~`, which bind
-//! strongest, then `&&`, then `||`, and `!` before an operand; parentheses group. To the right of `=~` and `!~` stands
+//! strongest, then `&&`, then `||`, and `!` before an operand; parentheses group. To the right of `=~` and `!~` is
 //! `/regex/flags`, or anything whose value is such a text. A bare name to the right of a comparison is the variable of
 //! that name: seed 004 writes `$CI_COMMIT_BRANCH == CI_DEFAULT_BRANCH`.
 //!
@@ -50,7 +50,7 @@ impl Expression {
     /// lowered by what they took: [`MAX_COMPILED_BYTES`] for all expressions of one file.
     ///
     /// # Errors
-    /// With the first thing that does not belong where it stands, or is too large.
+    /// With the first thing that does not belong where it is, or is too large.
     pub fn parse(text: &str, room: &mut usize) -> Result<Self, ExpressionError> {
         let tokens = lexer::tokens(text)?;
         let (root, remarks) = parser::parse(&tokens, text.trim_end().chars().count() + 1, room)?;

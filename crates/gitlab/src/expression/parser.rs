@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Something else was expected where the next token stands.
+    /// Something else was expected where the next token is.
     fn wrong(&self, message: impl Into<String>) -> ExpressionError {
         ExpressionError { column: self.column(), code: "bad_expression", message: message.into() }
     }
@@ -103,7 +103,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// Comparisons stand in a row from left to right, as GitLab reads them.
+    /// Comparisons are in a row from left to right, as GitLab reads them.
     fn comparison(&mut self) -> Result<Node, ExpressionError> {
         let mut left = self.operand()?;
         while let Some(Kind::Comparison(comparison)) = self.peek() {
@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// What stands to the right of a comparison.
+    /// What is to the right of a comparison.
     fn right(&mut self, comparison: Comparison) -> Result<Node, ExpressionError> {
         let column = self.column();
         match self.peek() {

@@ -41,7 +41,7 @@ pub(super) enum PatternError {
 }
 
 impl Pattern {
-    /// Compiles what stands between slashes, and takes from `room`, which is in bytes, what it cost.
+    /// Compiles what is between slashes, and takes from `room`, which is in bytes, what it cost.
     pub(super) fn new(body: &str, flags: &str, room: &mut usize) -> Result<Self, PatternError> {
         let bad = |what: String| PatternError::Bad(what);
         if body.len() > MAX_BYTES {
@@ -138,7 +138,7 @@ fn translate(body: &str) -> String {
     out
 }
 
-/// The beginning of a class; a `]` that stands first is itself.
+/// The beginning of a class; a `]` that is first is itself.
 fn open_class(rest: &mut Peekable<Chars<'_>>, out: &mut String) {
     out.push('[');
     if rest.next_if_eq(&'^').is_some() {

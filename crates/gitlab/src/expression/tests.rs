@@ -126,7 +126,7 @@ fn the_right_side_of_a_match_may_be_a_value() {
         ("$TEST =~ $UNSET", "false"),
         ("$TEST !~ $UNSET", "true"),
         ("$TEST =~ null", "false"),
-        // What looks like one and is none is told.
+        // What looks like one and is none is reported.
         ("$TEST =~ $BROKEN", "bad_regex"),
         ("$TEST !~ $BROKEN", "bad_regex"),
         ("$UNSET && $TEST =~ $BROKEN", "null"),

@@ -1,10 +1,10 @@
-//! Which script speaks of a kind, and which sets are refused.
+//! Which script covers a kind, and which sets are refused.
 
 use super::judged;
 use crate::{Judge, Patience, Scripts, ScriptsError};
 use serde_json::json;
 
-/// A folder in which each script says where it stands.
+/// A folder in which each script says where it is.
 fn folder(paths: &[&str]) -> Scripts {
     let script =
         |path: &&str| ((*path).to_owned(), format!("return {{status = 'Healthy', message = '{path}'}}"));

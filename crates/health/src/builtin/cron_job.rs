@@ -1,4 +1,4 @@
-//! CronJob: whether its last run came to a good end, as far as the object tells.
+//! CronJob: whether its last run came to a good end, as far as the object reports.
 
 use crate::fields::{Malformed, Section};
 use crate::finding::Finding;

@@ -60,19 +60,19 @@ fn attached(object: &Object<'_>) -> Result<Finding, Malformed> {
     Ok(worst.unwrap_or_else(|| Finding::new(Health::Healthy, "Accepted", "")))
 }
 
-/// What is wrong with a set of conditions, if anything; `told` where having none at all is wrong.
+/// What is wrong with a set of conditions, if anything; `reported` where having none at all is wrong.
 fn conditions(
     object: &Object<'_>,
     section: Section<'_>,
     who: &str,
-    told: bool,
+    reported: bool,
 ) -> Result<Option<Finding>, Malformed> {
     let (mut worst, mut any) = (None, false);
     for condition in section.list("conditions", "status.conditions")? {
         any = true;
         worst = worse(worst, one(object, condition, who)?);
     }
-    if told && !any {
+    if reported && !any {
         worst = Some(Finding::progressing("Waiting", format!("{who}Waiting for conditions")));
     }
     Ok(worst)

@@ -1,4 +1,4 @@
-//! Job: running, suspended, complete or failed, as its conditions tell.
+//! Job: running, suspended, complete or failed, as its conditions report.
 
 use crate::fields::{Malformed, Section};
 use crate::finding::Finding;

@@ -32,11 +32,11 @@ enum Status {
     True,
     False,
     Unknown,
-    /// Neither, in a word of its own that speaks of failure: `Degraded`.
+    /// Neither, in a word of its own that means failure: `Degraded`.
     Failed,
     /// Neither yet, in a word of its own: `Progressing`.
     UnderWay,
-    /// It speaks of an earlier wish.
+    /// It is about an earlier wish.
     Stale,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Generations {
 }
 
 impl Generations {
-    /// Whether the status as a whole speaks of an earlier spec.
+    /// Whether the status as a whole is about an earlier spec.
     pub(super) fn is_behind(self) -> bool {
         self.seen.is_some_and(|seen| seen < self.newest)
     }
@@ -111,7 +111,7 @@ impl<'a> Condition<'a> {
         matches!(&self.words[..], [word] if SUMMARIES.contains(&word.as_str()))
     }
 
-    /// Whether it tells that something is there at all, without which nothing else can be well.
+    /// Whether it reports that something is there at all, without which nothing else can be well.
     fn is_a_beginning(&self) -> bool {
         matches!(&self.words[..], [word] if ["installed", "established", "created", "provisioned"].contains(&word.as_str()))
     }
@@ -133,7 +133,7 @@ impl<'a> Condition<'a> {
             && matches!(self.meaning, Some(Meaning::Lacking | Meaning::Waiting))
     }
 
-    /// Whether it tells how something went that is over, which being ready now does not undo: `LastAsyncOperation`.
+    /// Whether it reports how something went that is over, which being ready now does not undo: `LastAsyncOperation`.
     fn tells_how_it_went(&self) -> bool {
         self.words.len() > 1 && self.words.first().is_some_and(|word| word == "last")
     }
@@ -160,14 +160,14 @@ impl<'a> Condition<'a> {
             && self.why() == Some(Meaning::Bad)
     }
 
-    /// Whether it tells of work that goes on again because it has failed.
+    /// Whether it reports work that goes on again because it has failed.
     fn goes_on_again(&self) -> bool {
         self.status == Status::True
             && self.goes_on()
             && words::words(self.reason).iter().any(|word| word.starts_with("retr"))
     }
 
-    /// Whether it tells of work on what another tells to be wrong, for which it was begun: `Issuing SecretMismatch` beside
+    /// Whether it reports work on what another reports to be wrong, for which it was begun: `Issuing SecretMismatch` beside
     /// `Ready=False SecretMismatch`.
     fn mends(&self, other: &Condition<'_>) -> bool {
         self.status == Status::True
@@ -180,7 +180,7 @@ impl<'a> Condition<'a> {
     }
 
     /// Whether a summary has taken account of it when it is not met: parts are covered, such as `TestSuccess`, but not
-    /// what stands beside it, such as `Synced`.
+    /// what is beside it, such as `Synced`.
     fn is_covered(&self) -> bool {
         (self.meaning.is_none() || self.words.len() > 1)
             && !(self.tells_how_it_went()
@@ -288,7 +288,7 @@ impl<'a> Condition<'a> {
         }
     }
 
-    /// Something wanted is not there, and nobody speaks of failure.
+    /// Something wanted is not there, and nothing reports a failure.
     fn missed(&self, why: Option<Meaning>) -> Option<Opinion> {
         match why {
             _ if self.severity == "Info" => self.opinion(Health::Progressing, true),
@@ -314,7 +314,7 @@ pub(super) fn judge(
     Ok(together(&all(status, generations)?, settled))
 }
 
-/// What is said of the newest spec by conditions of a status that as a whole speaks of an earlier one.
+/// What is said of the newest spec by conditions of a status that as a whole is about an earlier one.
 pub(super) fn judge_ahead(
     status: Section<'_>,
     generations: Generations,
@@ -330,7 +330,7 @@ fn all<'a>(status: Section<'a>, generations: Generations) -> Result<Vec<Conditio
     list.map(|condition| Condition::read(condition, generations)).collect()
 }
 
-/// What the conditions of the parts say, the worst of them; a part stands up to two objects below the status.
+/// What the conditions of the parts say, the worst of them; a part is up to two objects below the status.
 pub(super) fn of_parts(status: &Map<String, Value>, generations: Generations) -> Option<Opinion> {
     let parts: Vec<_> = status.iter().flat_map(below).collect();
     let deeper: Vec<_> = parts.iter().flat_map(|part| part.iter().flat_map(below)).collect();

@@ -63,7 +63,7 @@ fn paused(spec: &Value) -> Option<Opinion> {
     Some(Opinion::new(Health::Suspended, name, "Suspended", ""))
 }
 
-/// An object of which nothing is known. Whether anybody is to report on it no object tells, neither by a finalizer nor
+/// An object of which nothing is known. Whether anybody is to report on it no object reports, neither by a finalizer nor
 /// by what it asks for; who is to does so soon. On data nobody does.
 fn unreported(patience: Patience, object: &Object<'_>) -> Verdict {
     match object.holds_data() {
@@ -141,7 +141,7 @@ impl Said {
         if whole && sure {
             return parts.filter(|part| part.health == Health::Degraded && !last).or(conditions);
         }
-        // A part can only tell that a whole is not well everywhere, and of `health` not even that.
+        // A part can only report that a whole is not well everywhere, and of `health` not even that.
         let known = state.is_some() || counts.is_some() || conditions.is_some();
         let tells = |part: &Opinion| {
             matches!(part.health, Health::Progressing | Health::Degraded | Health::Unknown) && !last
@@ -152,7 +152,7 @@ impl Said {
     }
 }
 
-/// Whoever tells only that the newest spec was seen has found nothing wrong with it.
+/// A status that reports only that the newest spec was seen has found nothing wrong with it.
 fn seen_alone(Generations { seen, .. }: Generations) -> Option<Opinion> {
     seen.map(|_| Opinion::new(Health::Healthy, "observedGeneration", "", ""))
 }

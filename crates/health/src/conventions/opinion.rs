@@ -17,7 +17,7 @@ pub(super) struct Opinion {
 }
 
 impl Opinion {
-    /// What stands under a name in the status.
+    /// What is under a name in the status.
     pub(super) fn new(health: Health, name: &str, reason: &str, message: impl Into<String>) -> Self {
         let rule = format!("conventions/{name}");
         Opinion {

@@ -1,4 +1,4 @@
-//! What a status says in a word: `phase`, `state`, `health` and their like, wherever they stand.
+//! What a status says in a word: `phase`, `state`, `health` and their like, wherever they are.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::opinion::Opinion;
 use super::words::{self, Meaning};
 use strandline_model::Health;
 
-/// Names under which controllers tell the state of the whole.
+/// Names under which controllers report the state of the whole.
 const STATES: [&str; 14] = [
     "phase",
     "state",
@@ -23,9 +23,9 @@ const STATES: [&str; 14] = [
     "robustness",
     "lifecycle",
 ];
-/// Last words of names under which they tell the state of a part.
+/// Last words of names under which they report the state of a part.
 const ENDINGS: [&str; 4] = ["phase", "state", "status", "health"];
-/// First words of names that speak of another time.
+/// First words of names that are about another time.
 const OTHER_TIMES: [&str; 10] = [
     "desired",
     "target",
@@ -38,7 +38,7 @@ const OTHER_TIMES: [&str; 10] = [
     "history",
     "deprecated",
 ];
-/// Names under which an error is told that has not gone away.
+/// Names under which an error is reported that has not gone away.
 const ERRORS: [&str; 8] = [
     "error",
     "errors",
@@ -49,10 +49,10 @@ const ERRORS: [&str; 8] = [
     "failure",
     "validationError",
 ];
-/// Names under which a sentence stands beside a state.
+/// Names under which a sentence is beside a state.
 const SENTENCES: [&str; 7] =
     ["message", "reason", "statusMessage", "stateMessage", "phaseMessage", "description", "statusReason"];
-/// Names under which it is told whether what has ended went well.
+/// Names under which it is reported whether what has ended went well.
 const OUTCOMES: [&str; 5] = ["pass", "passed", "success", "successful", "succeeded"];
 /// How deep parts may be nested below the status.
 const DEPTH: usize = 3;
@@ -61,7 +61,7 @@ const MEMBERS_MAX: usize = 64;
 
 type Members = Map<String, Value>;
 
-/// The state of the whole, by the worst of the words that tell it.
+/// The state of the whole, by the worst of the words that report it.
 pub(super) fn of_whole(status: &Members) -> Option<Opinion> {
     let found = STATES.iter().filter_map(|name| match status.get(*name)? {
         // Some keep the word one object deeper: `health: {status: Healthy}`.
@@ -71,7 +71,7 @@ pub(super) fn of_whole(status: &Members) -> Option<Opinion> {
     worst(found)
 }
 
-/// The worst state that a word tells of a part, however deep.
+/// The worst state that a word reports of a part, however deep.
 pub(super) fn of_parts(status: &Members) -> Option<Opinion> {
     let (mut level, mut found) = (vec![status], Vec::new());
     for _ in 0..DEPTH {
@@ -85,7 +85,7 @@ pub(super) fn of_parts(status: &Members) -> Option<Opinion> {
     worst(found.into_iter())
 }
 
-/// An error that stands in the status.
+/// An error that is in the status.
 pub(super) fn of_error(status: &Members) -> Option<Opinion> {
     let told = |name: &str| {
         let message = sentence(status.get(name)?)?;
@@ -113,7 +113,7 @@ pub(super) fn of_outcome(status: &Members) -> Option<Opinion> {
 pub(super) fn of_flag(status: &Members) -> Option<Opinion> {
     let flags = status.iter().filter_map(|(name, value)| Some((name, value.as_bool()?)));
     worst(flags.filter_map(|(name, set)| {
-        // The last word is what is told: `bootstrapReady`, but not `readyReplicas`.
+        // The last word is what is reported: `bootstrapReady`, but not `readyReplicas`.
         let health = match (words::of_name(words::words(name).last()?)?, set) {
             (Meaning::Good, true) => Health::Healthy,
             (Meaning::Good, false) | (Meaning::Waiting | Meaning::Lacking, true) => Health::Progressing,
@@ -125,7 +125,7 @@ pub(super) fn of_flag(status: &Members) -> Option<Opinion> {
     }))
 }
 
-/// A sentence that speaks of failure, where nothing else tells anything.
+/// A sentence that means failure, where nothing else reports anything.
 pub(super) fn of_sentence(status: &Members) -> Option<Opinion> {
     SENTENCES.iter().find_map(|name| {
         let text = status.get(*name)?.as_str()?;
@@ -134,7 +134,7 @@ pub(super) fn of_sentence(status: &Members) -> Option<Opinion> {
     })
 }
 
-/// The sentence that stands beside a state; empty where there is none.
+/// The sentence that is beside a state; empty where there is none.
 pub(super) fn beside(status: &Members) -> String {
     let texts = SENTENCES.iter().chain(&ERRORS).filter_map(|name| sentence(status.get(*name)?));
     texts.into_iter().next().unwrap_or_default()
@@ -145,7 +145,7 @@ fn told(name: &str, value: &Value, beside_in: &Members) -> Option<Opinion> {
     let text = value.as_str()?;
     let health = match words::of_state(text)? {
         Meaning::Lacking if text.eq_ignore_ascii_case("unavailable") => Health::Degraded,
-        // Not yet, or not at all: the sentence beside it tells.
+        // Not yet, or not at all: the sentence beside it reports.
         Meaning::Lacking if words::of_sentence(&beside(beside_in)) == Some(Meaning::Bad) => Health::Degraded,
         Meaning::Good => Health::Healthy,
         Meaning::Lacking | Meaning::Waiting => Health::Progressing,
@@ -157,7 +157,7 @@ fn told(name: &str, value: &Value, beside_in: &Members) -> Option<Opinion> {
     Some(worded(health, name, text, beside_in))
 }
 
-/// A word is a reason; a sentence is a message, unless another stands beside it.
+/// A word is a reason; a sentence is a message, unless another is beside it.
 fn worded(health: Health, name: &str, text: &str, beside_in: &Members) -> Opinion {
     match (beside(beside_in), text.contains(char::is_whitespace)) {
         (message, false) => Opinion::new(health, name, text, message),

@@ -1,6 +1,6 @@
-//! What the words mean by which controllers tell a state: `InProgress`, `PENDING_RERUN`, `not found`.
+//! What the words mean by which controllers report a state: `InProgress`, `PENDING_RERUN`, `not found`.
 //!
-//! Words are told apart by their meaning, never by who says them.
+//! Words are distinguished by their meaning, never by who says them.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -56,7 +56,7 @@ pub(super) fn of_name(text: &str) -> Option<Meaning> {
 /// The meaning of a state, such as a phase: what begins with an activity is under way.
 pub(super) fn of_state(text: &str) -> Option<Meaning> {
     let words = words(text);
-    // Alone these are states; elsewhere they speak of something else.
+    // Alone these are states; elsewhere they mean something else.
     let floor = match words.first().map(String::as_str) {
         Some("new") if words.len() == 1 => Some(Meaning::Waiting),
         Some("detached") if words.len() == 1 => Some(Meaning::Halted),
@@ -126,12 +126,12 @@ fn is_under_way(word: &str) -> bool {
     word.len() >= 6 && word.ends_with("ing") && !THINGS.split(' ').any(|thing| thing == word)
 }
 
-/// Whether a word is an activity, and none of the words by which anything tells that it is not there yet.
+/// Whether a word is an activity, and none of the words by which anything reports that it is not there yet.
 pub(super) fn is_an_activity(word: &str) -> bool {
     of_word(word).is_none() && is_under_way(word)
 }
 
-/// Whether the last word of a name tells that something has come to its end, be it a good one or not.
+/// Whether the last word of a name reports that something has come to its end, be it a good one or not.
 pub(super) fn tells_an_end(text: &str) -> bool {
     words(text)
         .last()
@@ -187,7 +187,7 @@ const VOCABULARY: [(Meaning, &str); 6] = [
     ),
 ];
 
-/// Beginnings of words that speak of failure whatever their ending.
+/// Beginnings of words that mean failure whatever their ending.
 const FAILURES: [&str; 21] = [
     "fail",
     "error",

@@ -33,7 +33,7 @@ pub(super) struct Saying {
 
 pub(super) fn sayings() -> impl Strategy<Value = Saying> {
     let about = (0..OBJECTS, 0..2_usize, any::<bool>());
-    ((0..EVENTS, 0..EVENT_DOORS.len()), about, 0..2_usize, 0..4_u32, 0..60_u32).prop_map(
+    ((0..EVENTS, 0..EVENT_API_GROUPS.len()), about, 0..2_usize, 0..4_u32, 0..60_u32).prop_map(
         |((event, door), (n, incarnation, by_name), note, count, minute)| Saying {
             event,
             door,
@@ -61,7 +61,7 @@ pub(super) fn observed(said: &Saying, version: usize) -> Observed {
     let last = format!("2026-11-20T12:{:02}:00Z", said.minute);
     let note = format!("note {}", said.note);
     let metadata = json!({"name": name, "uid": own, "creationTimestamp": "2026-11-20T12:30:00Z"});
-    let body = if EVENT_DOORS[said.door].is_empty() {
+    let body = if EVENT_API_GROUPS[said.door].is_empty() {
         json!({"apiVersion": "v1", "kind": "Event", "metadata": metadata, "involvedObject": object, "type": "Normal",
             "reason": "Said", "message": note, "count": said.count, "lastTimestamp": last})
     } else {

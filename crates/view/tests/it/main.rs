@@ -103,7 +103,7 @@ const LOOKS: [(&str, bool, bool); 5] = [
 const KINDS: [&str; 3] = ["Deployment", "ReplicaSet", "Pod"];
 const OBJECTS: usize = 9;
 /// Where the kinds with Events' two doors end.
-const EVENTS_END: usize = KINDS.len() + EVENT_DOORS.len();
+const EVENTS_END: usize = KINDS.len() + EVENT_API_GROUPS.len();
 
 /// With them the discovery of a group, and that of the whole cluster.
 const WATCHES: usize = EVENTS_END + 2;
@@ -133,7 +133,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn watch(kind: usize) -> WatchKey {
     let kind = match KINDS.get(kind) {
         Some(name) => Kind::new("", *name),
-        None if kind < EVENTS_END => Kind::new(EVENT_DOORS[kind - KINDS.len()], "Event"),
+        None if kind < EVENTS_END => Kind::new(EVENT_API_GROUPS[kind - KINDS.len()], "Event"),
         None if kind == EVENTS_END => Kind::new("apps", ""),
         None => Kind::new("", ""),
     };

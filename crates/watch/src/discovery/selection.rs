@@ -1,7 +1,7 @@
 //! Which kinds and which objects are followed.
 
 use super::kinds::{ServedKind, Unfollowed};
-use strandline_model::{EVENT_DOORS, Kind, KindPattern};
+use strandline_model::{EVENT_API_GROUPS, Kind, KindPattern};
 use strandline_syntax::{LabelSelector, percent_encode};
 
 /// Kinds that are not followed unless asked for, each with its reason.
@@ -64,7 +64,7 @@ impl Selection {
     pub(super) fn hindrance(&self, kind: &Kind) -> Option<Unfollowed> {
         let names = |patterns: &[KindPattern]| patterns.iter().any(|pattern| pattern.matches(kind));
         // To exclude Events by one of their groups is to exclude the other too.
-        let events = || EVENT_DOORS.map(|group| Kind::new(group, "Event"));
+        let events = || EVENT_API_GROUPS.map(|group| Kind::new(group, "Event"));
         let excludes = |kind: &Kind| self.exclude.iter().any(|pattern| pattern.matches(kind));
         if names(&self.exclude) || (kind.is_event() && events().iter().any(excludes)) {
             return Some(Unfollowed::Excluded);

@@ -1,7 +1,7 @@
 //! Differences as the document has them.
 
 use super::*;
-use crate::present::tests::{environment_changes, resource_changes};
+use crate::format::tests::{environment_changes, resource_changes};
 use strandline_object_diff::{Between, Class, Lens, compare, patch};
 use strandline_protocol::ChangeType;
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{by, holds, page};
-use crate::present::tests::{NOON, image_use};
+use crate::format::tests::{NOON, image_use};
 use strandline_model::Offset;
 use strandline_protocol::{FieldValue, VersionChange};
 

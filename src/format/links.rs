@@ -112,7 +112,7 @@ fn ends(graph: &Graph) -> HashMap<&str, End<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::{counted, graph, owns, resource};
+    use crate::format::tests::{counted, graph, owns, resource};
 
     fn edge(from: &str, kind: &str, to: &str, count: u64) -> Edge {
         Edge { from: from.into(), to: to.into(), kind: kind.into(), count }

@@ -100,7 +100,7 @@ pub(crate) mod tests {
         Snapshot, WatchCoverage, Why, WhyPath, Workload,
     };
 
-    pub(crate) use crate::present::diff::tests::{environment_changes, resource_changes};
+    pub(crate) use crate::format::diff::tests::{environment_changes, resource_changes};
 
     /// A fixed moment, 2026-11-20T12:00:00Z.
     pub(crate) const NOON: Timestamp = Timestamp::from_micros(1_795_176_000_000_000);

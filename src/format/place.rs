@@ -92,8 +92,8 @@ fn address(key: &ResourceKey) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::fixtures::{onset, onset_place};
-    use crate::present::tests::{counted, graph, resource, why, why_path};
+    use crate::format::fixtures::{onset, onset_place};
+    use crate::format::tests::{counted, graph, resource, why, why_path};
 
     #[test]
     fn places_are_said_where_they_differ() {

@@ -82,7 +82,7 @@ pub fn workload_names(workloads: &[Workload]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::{image_use, resource, why, why_path};
+    use crate::format::tests::{image_use, resource, why, why_path};
     use strandline_protocol::KindBelow;
 
     #[test]

@@ -68,7 +68,7 @@ pub fn in_bytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::NOON;
+    use crate::format::tests::NOON;
 
     #[test]
     fn nothing_stays_hidden() {

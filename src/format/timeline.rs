@@ -308,8 +308,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::present::fixtures::{entry, entry_resource};
-    use crate::present::tests::{folded_event, resource};
+    use crate::format::fixtures::{entry, entry_resource};
+    use crate::format::tests::{folded_event, resource};
     use strandline_model::Lane;
     use strandline_object_diff::Class;
 

@@ -109,7 +109,7 @@ fn millis(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::tests::health_history;
+    use crate::format::tests::health_history;
 
     const GOOD: Option<Health> = Some(Health::Healthy);
     const BAD: Option<Health> = Some(Health::Degraded);

@@ -1,7 +1,7 @@
 //! Trees as text.
 
 use super::*;
-use crate::present::tests::{counted, graph, owns, resource};
+use crate::format::tests::{counted, graph, owns, resource};
 use strandline_protocol::Group;
 
 /// The tree as one line per item, two blanks for each level.

@@ -195,7 +195,7 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::present::tests::{NOON, resource, snapshot};
+    use crate::format::tests::{NOON, resource, snapshot};
     use strandline_model::{ChangedBy, EnvironmentId, Uid};
     use strandline_object_diff::{Class, Comparison, Difference, DifferenceType, Hidden};
     use strandline_protocol::{DiffClusters, PageMetadata, Resource, ResourceAt, VersionAt};
