@@ -68,7 +68,8 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub struct ClusterConnection {
     /// How credentials are read again; none where there are none.
     settings: Option<ConnectSettings>,
-    client: Arc<RwLock<kube::Client>>,
+    /// None before the credentials were read: a client starts a task, for which there may be no runtime yet.
+    client: Arc<RwLock<Option<kube::Client>>>,
     /// Whether the credentials were read; until then every request fails.
     connected: Arc<AtomicBool>,
     /// Whether the server's certificate is not verified.
@@ -91,7 +92,7 @@ impl ClusterConnection {
         B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let client = Arc::new(RwLock::new(kube::Client::new(service, "default")));
+        let client = Arc::new(RwLock::new(Some(kube::Client::new(service, "default"))));
         ClusterConnection {
             settings: None,
             client,
@@ -105,11 +106,10 @@ impl ClusterConnection {
     /// A way to a cluster whose credentials are read when it is first used, so that those of one cluster which cannot
     /// be read concern no other.
     pub fn deferred(settings: ConnectSettings) -> Self {
-        let client = refusing("the credentials were not read yet".to_owned());
         ClusterConnection {
             url: settings.access.to_string(),
             settings: Some(settings),
-            client: Arc::new(RwLock::new(client)),
+            client: Arc::default(),
             connected: Arc::default(),
             unverified: Arc::default(),
             renewed: Arc::default(),
@@ -127,7 +127,8 @@ impl ClusterConnection {
     }
 
     pub(super) fn client(&self) -> kube::Client {
-        self.client.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let client = self.client.read().unwrap_or_else(PoisonError::into_inner).clone();
+        client.unwrap_or_else(|| refusing("the credentials were not read yet".to_owned()))
     }
 
     /// Reads the credentials unless they were read already; false while they cannot be read, and then every request
@@ -151,7 +152,7 @@ impl ClusterConnection {
                 settings.access
             ))
         });
-        *self.client.write().unwrap_or_else(PoisonError::into_inner) = client;
+        *self.client.write().unwrap_or_else(PoisonError::into_inner) = Some(client);
         self.connected.store(connected, Ordering::Release);
         connected
     }
@@ -167,7 +168,7 @@ impl ClusterConnection {
         }
         let Some(settings) = &self.settings else { return Ok(()) };
         let client = client(config(settings).await?)?;
-        *self.client.write().unwrap_or_else(PoisonError::into_inner) = client;
+        *self.client.write().unwrap_or_else(PoisonError::into_inner) = Some(client);
         Ok(())
     }
 }
@@ -188,7 +189,7 @@ pub async fn connect(settings: &ConnectSettings) -> Result<ClusterConnection, Co
     let unverified = Arc::new(AtomicBool::new(config.accept_invalid_certs));
     Ok(ClusterConnection {
         settings: Some(settings.clone()),
-        client: Arc::new(RwLock::new(client(config)?)),
+        client: Arc::new(RwLock::new(Some(client(config)?))),
         connected: Arc::new(AtomicBool::new(true)),
         unverified,
         renewed: Arc::default(),
@@ -276,6 +277,14 @@ contexts:
         let access = ClusterAccess::Kubeconfig { path: Some(path), context: context.map(str::to_owned) };
         let connection = connect(&ConnectSettings::new(access)).await;
         connection.map(|connection| connection.url().to_owned()).map_err(|error| error.to_string())
+    }
+
+    /// The configuration is mapped before there is a runtime.
+    #[test]
+    fn a_connection_that_is_deferred_needs_no_runtime() {
+        let access = ClusterAccess::Kubeconfig { path: None, context: None };
+        let connection = ClusterConnection::deferred(ConnectSettings::new(access));
+        assert!(!connection.url().is_empty());
     }
 
     #[tokio::test]
